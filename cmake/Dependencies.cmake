@@ -1,0 +1,12 @@
+# System packages only; scripts/install_packages.sh names the Debian ones.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(leveldb REQUIRED)
+find_package(Boost 1.74 REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+pkg_check_modules(FUSE3 REQUIRED IMPORTED_TARGET fuse3>=3.12)
+pkg_check_modules(LIBARCHIVE REQUIRED IMPORTED_TARGET libarchive)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)

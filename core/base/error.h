@@ -1,0 +1,65 @@
+// Errors are values. Every fallible function of the engine returns Result<T>; exceptions do not cross its API.
+//
+// An Error carries what a program needs (kind, errno) and what a person needs (a context that names the object
+// or file concerned). Hot negative answers such as ENOENT keep the context empty, so they do not allocate.
+#pragma once
+
+#include <cerrno>
+#include <string>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace cffs {
+
+enum class ErrorKind {
+  os,          // an errno from below, or one that POSIX prescribes for the call
+  corruption,  // bytes on the medium contradict their checksum or their format
+  usage,       // the caller asked for something that makes no sense (bad option, wrong store)
+};
+
+struct [[nodiscard]] Error {
+  ErrorKind kind = ErrorKind::os;
+  int errno_value = EIO;
+  std::string context;
+
+  static Error os(int errno_value, std::string context = {}) {
+    return {ErrorKind::os, errno_value, std::move(context)};
+  }
+  // Bad bytes always surface as EIO: the caller cannot mend them, fsck can name them.
+  static Error corruption(std::string context) { return {ErrorKind::corruption, EIO, std::move(context)}; }
+  static Error usage(std::string context) { return {ErrorKind::usage, EINVAL, std::move(context)}; }
+
+  // One sentence for a person.
+  std::string message() const;
+};
+
+template <typename T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+inline tl::unexpected<Error> fail(int errno_value, std::string context = {}) {
+  return tl::unexpected(Error::os(errno_value, std::move(context)));
+}
+inline tl::unexpected<Error> fail(Error error) { return tl::unexpected(std::move(error)); }
+
+// For states that only our own bug can reach; stays on in every build.
+[[noreturn]] void invariant_broken(const char* what, const char* file, int line);
+
+}  // namespace cffs
+
+#define CFFS_INVARIANT(condition) \
+  ((condition) ? (void)0 : ::cffs::invariant_broken(#condition, __FILE__, __LINE__))
+
+#define CFFS_CONCAT_INNER(a, b) a##b
+#define CFFS_CONCAT(a, b) CFFS_CONCAT_INNER(a, b)
+// CFFS_TRY(auto x, f()): x is f()'s value, or this function returns f()'s error.
+#define CFFS_TRY(declaration, expression)                                                        \
+  auto CFFS_CONCAT(try_, __LINE__) = (expression);                                               \
+  if (!CFFS_CONCAT(try_, __LINE__))                                                              \
+    return ::tl::unexpected<::cffs::Error>(std::move(CFFS_CONCAT(try_, __LINE__)).error());      \
+  declaration = std::move(*CFFS_CONCAT(try_, __LINE__))
+#define CFFS_TRY_VOID(expression)                                                                \
+  do {                                                                                           \
+    if (auto try_status = (expression); !try_status)                                             \
+      return ::tl::unexpected<::cffs::Error>(std::move(try_status).error());                     \
+  } while (false)

@@ -1,0 +1,58 @@
+// Keeps the rows of composites true: live and freed bytes, members, size (DESIGN §4).
+//
+// Collects the changes of one batch, then writes the rows into it. The caller holds a RowLocks guard over
+// Key::null_name(composite) of every composite it names here.
+#pragma once
+
+#include <map>
+
+#include "core/composite/composite_builder.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+class CompositeAccounts {
+ public:
+  explicit CompositeAccounts(Table& table) : table_(table) {}
+
+  // The extent's bytes are no longer anybody's.
+  void free(const Extent& extent);
+  // The extent's bytes became a member's. `inode` widens what the composite's row says about its members.
+  void add(const Extent& extent, const Inode& inode, std::uint8_t policy);
+  // The extent was written, but nobody came to own it.
+  void waste(const Extent& extent);
+  // The object grew to this many bytes and records.
+  void grow(CompositeId id, std::uint64_t object_bytes, std::uint64_t slots);
+
+  struct Outcome {
+    std::vector<CompositeId> emptied;   // row erased; the batch says that the object is to be removed
+    std::vector<CompositeId> wasteful;  // half or more of the object is freed: worth a compaction
+  };
+  Result<Outcome> write(Batch& batch);
+
+ private:
+  struct Change {
+    std::int64_t live = 0, freed = 0, members = 0;
+    std::uint64_t size = 0, slots = 0;  // 0: unchanged
+    mode_t mode = 0;
+    uid_t uid = 0;
+    gid_t gid = 0;
+    bool has_owner = false;
+    std::uint8_t policy = 0;
+    std::vector<std::uint32_t> moved_slots_gone;
+  };
+  Table& table_;
+  std::map<CompositeId, Change> changes_;
+};
+
+// Kinds of objects that wait for removal: lower half of a pending_removal key. Never renumber.
+inline constexpr std::uint64_t kPendingComposite = 1;
+inline constexpr std::uint64_t kPendingBlob = 2;
+inline Key pending_key(CompositeId id) {
+  return Key::tagged(KeyTag::pending_removal, id.value, kPendingComposite);
+}
+inline Key pending_blob_key(InodeId ino) {
+  return Key::tagged(KeyTag::pending_removal, ino.value, kPendingBlob);
+}
+
+}  // namespace cffs

@@ -1,0 +1,36 @@
+#include "core/composite/composite_builder.h"
+
+#include "core/base/checksum.h"
+
+namespace cffs {
+
+CompositeBuilder::CompositeBuilder(CompositeId id, std::uint64_t object_bytes, std::uint64_t slots)
+    : id_(id), base_(object_bytes), slots_(slots) {
+  if (object_bytes == 0) bytes_ = encode_composite_header(id);
+  group_offset_ = base_ + bytes_.size();
+}
+
+std::size_t CompositeBuilder::add(InodeId parent, std::string_view name, const Inode& inode,
+                                  std::string_view data) {
+  Extent extent;
+  extent.composite = id_;
+  extent.slot = static_cast<std::uint32_t>(slots_++);
+  extent.length = data.size();
+  extent.checksum = checksum(data);
+  extent.offset =
+      base_ + append_record(bytes_, extent.slot, parent, name, inode, data, extent.checksum);
+  extent.capacity = object_bytes() - extent.offset;
+  extents_.push_back(extent);
+  return extents_.size() - 1;
+}
+
+void CompositeBuilder::end_group() {
+  for (std::size_t i = group_first_; i < extents_.size(); ++i) {
+    extents_[i].group_offset = group_offset_;
+    extents_[i].group_length = object_bytes() - group_offset_;
+  }
+  group_first_ = extents_.size();
+  group_offset_ = object_bytes();
+}
+
+}  // namespace cffs

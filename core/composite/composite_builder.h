@@ -1,0 +1,40 @@
+// Builds the bytes to append to a composite: records in order, in groups. Pure; writes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/composite/record.h"
+
+namespace cffs {
+
+class CompositeBuilder {
+ public:
+  // Continues a composite that is `object_bytes` long and has `slots` records. 0 bytes: a new one, gets its header.
+  CompositeBuilder(CompositeId id, std::uint64_t object_bytes, std::uint64_t slots);
+
+  // Adds one subfile; returns its index among this builder's extents. `inode` is recorded for salvage.
+  std::size_t add(InodeId parent, std::string_view name, const Inode& inode, std::string_view data);
+  // Ends the current group: all added since the last call are to be read together.
+  void end_group();
+
+  CompositeId id() const { return id_; }
+  const std::string& bytes() const { return bytes_; }
+  std::uint64_t write_offset() const { return base_; }
+  std::uint64_t object_bytes() const { return base_ + bytes_.size(); }
+  std::uint64_t slots() const { return slots_; }
+  // Groups must have been ended.
+  const std::vector<Extent>& extents() const { return extents_; }
+
+ private:
+  CompositeId id_;
+  std::uint64_t base_;  // offset of bytes_[0] in the object
+  std::uint64_t slots_;
+  std::string bytes_;
+  std::vector<Extent> extents_;
+  std::size_t group_first_ = 0;    // index of the current group's first extent
+  std::uint64_t group_offset_ = 0;
+};
+
+}  // namespace cffs

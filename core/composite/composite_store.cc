@@ -1,0 +1,109 @@
+#include "core/composite/composite_store.h"
+
+#include <algorithm>
+
+#include "core/base/checksum.h"
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+namespace {
+
+// A group is read ahead whole up to here; of a longer one, a window that starts at the member. Chosen as one second
+// of nothing on a disk: 1 MiB costs a hard disk 8 ms beside a 7 ms seek, an SSD well under a millisecond.
+constexpr std::uint64_t kPrefetchWindow = 1u << 20;
+
+Result<std::size_t> read_extent(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
+  CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, out));
+  if (cached) return *cached;
+  announce_blocking();
+  if (extent.group_length <= kPrefetchWindow) {
+    object.prefetch(extent.group_offset, extent.group_length);
+  } else {
+    const std::uint64_t end = extent.group_offset + extent.group_length;
+    object.prefetch(extent.offset, std::min(kPrefetchWindow, end - extent.offset));
+  }
+  return object.read_at(extent.offset + offset, out);
+}
+
+}  // namespace
+
+std::string CompositeStore::object_name(CompositeId id) {
+  return "composites/" + std::to_string(id.value / 10000) + "/" + std::to_string(id.value);
+}
+
+Status CompositeStore::append(const CompositeBuilder& builder, bool sync) {
+  const std::string name = object_name(builder.id());
+  std::shared_ptr<Object> object;
+  if (builder.write_offset() == 0) {
+    CFFS_TRY(object, store_.create(name, ObjectStore::Create::truncate));
+    open_.insert(name, object);
+  } else {
+    CFFS_TRY(object, open_.open(name));
+  }
+  CFFS_TRY_VOID(object->write_at(builder.write_offset(), as_bytes(builder.bytes())));
+  if (sync) CFFS_TRY_VOID(object->sync());
+  return {};
+}
+
+Result<std::shared_ptr<Object>> CompositeStore::open(CompositeId id) { return open_.open(object_name(id)); }
+
+Status CompositeStore::remove(CompositeId id) {
+  const std::string name = object_name(id);
+  open_.drop(name);
+  if (const Status done = store_.remove(name); !done && done.error().errno_value != ENOENT) {
+    return fail(done.error());
+  }
+  return {};
+}
+
+Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
+                                         Bytes out, bool verify) {
+  if (offset >= extent.length) return std::size_t{0};
+  const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
+  const auto corrupt = [&] {
+    return fail(Error::corruption(object_name(extent.composite) + ", slot " + std::to_string(extent.slot) +
+                                  ": data differs from its checksum"));
+  };
+  if (!verify) {
+    CFFS_TRY(const std::size_t n, read_extent(object, extent, offset, out.first(wanted)));
+    if (n != wanted) return corrupt();
+    return wanted;
+  }
+  if (offset == 0 && wanted == extent.length) {  // the usual case: a small file read whole, no extra copy
+    CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, out.first(wanted)));
+    if (n != wanted || checksum(out.first(wanted)) != extent.checksum) return corrupt();
+    return wanted;
+  }
+  std::string whole(extent.length, '\0');
+  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, as_writable_bytes(whole)));
+  if (n != extent.length || checksum(whole) != extent.checksum) return corrupt();
+  std::copy_n(as_bytes(whole).begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
+  return wanted;
+}
+
+Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,
+                            const std::function<void(const RecordMeta&, std::uint64_t)>& visit) {
+  CFFS_TRY(const auto object, open(id));
+  // One sequential pass; composites are a few MiB.
+  std::string bytes(object_bytes, '\0');
+  announce_blocking();
+  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  CFFS_TRY_VOID(check_composite_header(bytes, id));
+  std::uint64_t at = kCompositeHeaderBytes;
+  while (at < bytes.size()) {
+    auto record = parse_record(std::string_view(bytes).substr(at));
+    if (!record) {
+      return fail(Error::corruption(object_name(id) + " at byte " + std::to_string(at) + ": " +
+                                    record.error().message()));
+    }
+    if (!*record) {
+      return fail(Error::corruption(object_name(id) + " ends inside the record at byte " + std::to_string(at)));
+    }
+    visit(**record, at + (*record)->meta_bytes);
+    at += (*record)->record_bytes();
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,37 @@
+// Composites as objects: names, creation, appending, reading a subfile. Their rows are kept by CompositeAccounts.
+#pragma once
+
+#include <functional>
+
+#include "core/composite/composite_builder.h"
+#include "core/object/object_cache.h"
+
+namespace cffs {
+
+class CompositeStore {
+ public:
+  CompositeStore(ObjectStore& store, std::size_t open_objects) : store_(store), open_(store, open_objects) {}
+
+  static std::string object_name(CompositeId id);
+
+  // Writes the builder's bytes where they belong (creating the object if they are its first) and syncs it.
+  Status append(const CompositeBuilder& builder, bool sync);
+  Result<std::shared_ptr<Object>> open(CompositeId id);
+  // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
+  Status remove(CompositeId id);
+
+  // Reads the subfile's bytes [offset, offset + out.size()) that exist; checks the checksum where `verify` is set.
+  // The first read of a cold member reads its whole group ahead: one large device read, none for the others.
+  static Result<std::size_t> read(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out,
+                                  bool verify);
+
+  // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
+  Status scan(CompositeId id, std::uint64_t object_bytes,
+              const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
+
+ private:
+  ObjectStore& store_;
+  ObjectCache open_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,143 @@
+// fsync, the periodic commit, the removal of objects that no row needs, and recovery at open.
+//
+// Removal of an object waits until the batch that made it unneeded is durable; else a power cut could bring back a row
+// without its data. A pending_removal row, written in that same batch, remembers it across a crash. The same row,
+// written before an object is made and erased by the batch that first names it, catches objects that never got there.
+#include "core/fs/committer.h"
+#include "core/fs/consolidator.h"
+#include "core/fs/file_system.h"
+#include "core/fs/locking.h"
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+
+Status FileSystem::fsync(InodeId ino) {
+  CFFS_TRY(const NodePtr found, node(ino));
+  announce_blocking();
+  std::shared_ptr<Object> blob;
+  bool stale = false;
+  {
+    const std::shared_lock guard(found->mutex);
+    stale = found->row_stale;
+    if (found->inode.home == Home::blob) {
+      CFFS_TRY(blob, blob_of(*found));
+    }
+  }
+  if (blob) {
+    if (Status done = blob->sync(); !done) {
+      table_->poison();
+      return done;
+    }
+  }
+  if (stale) CFFS_TRY_VOID(flush_node(*found));
+  return table_->sync();
+}
+
+Status FileSystem::sync() {
+  announce_blocking();
+  return commit();
+}
+
+Status FileSystem::commit() {
+  std::vector<InodeId> stale, leftovers;
+  {
+    const std::lock_guard guard(stale_mutex_);
+    stale.swap(stale_);
+    leftovers.swap(leftovers_);
+  }
+  for (const InodeId ino : stale) {
+    if (const NodePtr node = nodes_.find(ino)) CFFS_TRY_VOID(flush_node(*node));
+  }
+  for (const InodeId ino : leftovers) forget(ino, 0);
+  if (Status done = dirty_objects_.sync_all(); !done) {
+    table_->poison();
+    return done;
+  }
+  CFFS_TRY_VOID(table_->sync());
+  return settle_removals();
+}
+
+void FileSystem::queue_removal(std::uint64_t kind, std::uint64_t number) {
+  const std::lock_guard guard(removals_mutex_);
+  removals_.emplace(kind, number);
+}
+
+Status FileSystem::settle_removals() {
+  const std::lock_guard one_at_a_time(removal_work_);
+  std::set<std::pair<std::uint64_t, std::uint64_t>> due;
+  {
+    const std::lock_guard guard(removals_mutex_);
+    due = removals_;
+  }
+  if (due.empty()) return {};
+  CFFS_TRY_VOID(table_->sync());
+  Batch batch;
+  for (const auto& [kind, number] : due) {
+    CFFS_TRY_VOID(kind == kPendingBlob ? blobs_.remove(InodeId{number}) : composites_.remove(CompositeId{number}));
+    batch.erase(Key::tagged(KeyTag::pending_removal, number, kind));
+  }
+  CFFS_TRY_VOID(table_->write(batch));
+  const std::lock_guard guard(removals_mutex_);
+  for (const auto& removed : due) removals_.erase(removed);
+  return {};
+}
+
+// After a batch that changed composites' accounts.
+Status FileSystem::settle_outcome(const CompositeAccounts::Outcome& outcome) {
+  for (const CompositeId id : outcome.emptied) queue_removal(kPendingComposite, id.value);
+  for (const CompositeId id : outcome.wasteful) consolidator_->note_wasteful(id);
+  return {};
+}
+
+// The last reference to a file without a name is gone; so is its data.
+void FileSystem::release_unlinked(Node& node) {
+  const std::unique_lock guard(node.mutex);
+  if (node.inode.home == Home::blob) queue_removal(kPendingBlob, node.ino.value);
+  node.inode.home = Home::none;
+  node.orphan_bytes.reset();
+  node.pinned.reset();
+}
+
+Status FileSystem::recover() {
+  constexpr std::uint64_t kLast = ~std::uint64_t{0};
+  CFFS_TRY_VOID(table_->scan(Key::tagged(KeyTag::pending_removal, 0, 0),
+                             Key::tagged(KeyTag::pending_removal, kInodeLimit - 1, kLast),
+                             [&](Key key, std::string_view) {
+                               queue_removal(key.lower, key.number());
+                               return true;
+                             }));
+  CFFS_TRY_VOID(table_->scan(Key::tagged(KeyTag::staged_directory, 0, 0),
+                             Key::tagged(KeyTag::staged_directory, kInodeLimit - 1, kLast),
+                             [&](Key key, std::string_view) {
+                               consolidator_->remember(InodeId{key.number()});
+                               return true;
+                             }));
+  return settle_removals();
+}
+
+Committer::Committer(FileSystem& fs) : fs_(fs), thread_([this] { run(); }) {}
+
+Committer::~Committer() {
+  {
+    const std::lock_guard guard(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Committer::run() {
+  std::unique_lock guard(mutex_);
+  while (!stopping_) {
+    wake_.wait_for(guard, std::chrono::milliseconds(fs_.options_.commit_interval_ms), [this] { return stopping_; });
+    if (stopping_) break;
+    guard.unlock();
+    if (const Status done = fs_.commit(); !done && !reported_) {
+      reported_ = true;  // once: from then on everything fails the same way
+      fs_.log("commit failed, the file system is read-only until it is mounted again: " + done.error().message());
+    }
+    guard.lock();
+  }
+}
+
+}  // namespace cffs

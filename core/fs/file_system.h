@@ -1,0 +1,256 @@
+// FileSystem: a whole cffs store as a library (TableFS's library form). FUSE is a thin adaptor over it.
+//
+// Semantics are POSIX's, minus permission checks: like a kernel file system behind the VFS, it is told who creates a
+// file (Caller) and otherwise trusts its caller to have checked (the mount uses default_permissions).
+//
+// Inodes are named by number. lookup() and every call that makes an entry hand out a reference, to be given back with
+// forget(); an operation on a number without a reference answers ESTALE. The root is always referenced. A file whose
+// last name is gone stays usable until its last reference is given back.
+//
+// What an acknowledgement promises: docs/CONSISTENCY.md. In short: a completed call survives kill -9; after fsync() a
+// power cut.
+// Thread safety: everything. Lock ranks: topology, directory entries, row stripes, node; see docs/ARCHITECTURE.md.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_accounts.h"
+#include "core/composite/composite_store.h"
+#include "core/fs/dirty_objects.h"
+#include "core/fs/node_table.h"
+#include "core/fs/space_guard.h"
+#include "core/fs/store_format.h"
+#include "core/table/inode_counter.h"
+#include "core/table/row_locks.h"
+#include "core/table/table.h"
+#include "grouping/policy.h"
+
+namespace cffs {
+
+struct FileSystemOptions {
+  std::shared_ptr<const grouping::Policy> policy;  // null: directory
+  std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
+  std::int64_t quiet_ms = 2000;                    // no change for this long: a file may be consolidated
+  std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
+  std::size_t open_objects = 1024;                 // descriptors kept open
+  bool background = true;                          // commit and consolidate by themselves; off in some tests
+  std::shared_ptr<const Clock> clock;              // null: the system's
+  NameHash name_hash = nullptr;                    // null: XXH3-64; tests force collisions
+  std::function<void(const std::string&)> log;     // one line for the administrator; null: dropped
+};
+
+struct Attributes {
+  InodeId ino;
+  mode_t mode = 0;
+  std::uint64_t nlink = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::uint64_t rdev = 0;
+  std::uint64_t size = 0;       // bytes
+  std::uint64_t allocated = 0;  // bytes
+  std::int64_t atime_ns = 0, mtime_ns = 0, ctime_ns = 0, btime_ns = 0;
+};
+
+struct Caller {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+struct AttributeChange {
+  std::optional<mode_t> mode;  // permission bits
+  std::optional<uid_t> uid;
+  std::optional<gid_t> gid;
+  std::optional<std::uint64_t> size;
+  std::optional<std::int64_t> atime_ns, mtime_ns, ctime_ns;
+  bool by_root = true;  // chown, truncate and write by others clear set-id bits
+};
+
+enum class RenameMode { replace, no_replace, exchange };
+enum class XattrMode { any, create, replace };
+
+struct DirectoryEntry {
+  std::string_view name;
+  std::uint64_t cookie = 0;  // readdir continues after it
+  const Attributes& attributes;
+};
+
+
+class Committer;
+class Consolidator;
+
+class FileSystem {
+ public:
+  // The store must outlive the file system. Takes the store's lock: EBUSY names the holder.
+  static Result<std::unique_ptr<FileSystem>> open(ObjectStore& store, FileSystemOptions options);
+  // A new, empty store.
+  static Status format(ObjectStore& store, const StoreFormat& format, const Clock& clock);
+  // Calls close() if nobody did.
+  ~FileSystem();
+  // Makes everything durable and ends the background work. No operation may run or follow.
+  Status close();
+
+  // --- namespace (namespace.cc, rename.cc) ---
+  Result<Attributes> lookup(InodeId parent, std::string_view name);  // "." and ".." too; ENOENT
+  void forget(InodeId ino, std::uint64_t references);
+  // Any type but directories and symlinks.
+  Result<Attributes> mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev, Caller caller);
+  Result<Attributes> mkdir(InodeId parent, std::string_view name, mode_t mode, Caller caller);
+  Result<Attributes> symlink(InodeId parent, std::string_view name, std::string_view target, Caller caller);
+  Result<Attributes> link(InodeId ino, InodeId parent, std::string_view name);
+  Status unlink(InodeId parent, std::string_view name);
+  Status rmdir(InodeId parent, std::string_view name);
+  Status rename(InodeId parent, std::string_view name, InodeId new_parent, std::string_view new_name,
+                RenameMode mode);
+  Result<std::string> readlink(InodeId ino);
+  // Entries after `cookie` (0: from the start, "." and ".." first) until visit returns false; an entry for which it
+  // does counts as not delivered. With `refer`, every delivered entry but "." and ".." carries a reference.
+  Status readdir(InodeId directory, std::uint64_t cookie, bool refer,
+                 const std::function<bool(const DirectoryEntry&)>& visit);
+
+  // --- attributes (attributes.cc, xattr.cc) ---
+  Result<Attributes> getattr(InodeId ino);
+  Result<Attributes> setattr(InodeId ino, const AttributeChange& change);
+  Result<std::string> getxattr(InodeId ino, std::string_view name);  // ENODATA
+  Result<std::vector<std::string>> listxattr(InodeId ino);
+  Status setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode);
+  Status removexattr(InodeId ino, std::string_view name);
+
+  // --- data (read.cc, write.cc) ---
+  // Short only at the end of the file.
+  Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out);
+  // All of `data`, or an error and nothing.
+  Status write(InodeId ino, std::uint64_t offset, ConstBytes data, bool by_root = true);
+  // First offset >= `offset` that may hold data, for sparse copies; ENXIO past the end.
+  Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset);
+
+  // --- durability (durability.cc) ---
+  Status fsync(InodeId ino);  // also directories
+  Status sync();              // everything
+  Result<SpaceInfo> statfs();
+
+  // --- reorganising (relocation.cc, bulk_loader.h) ---
+  // Looks for small files to consolidate now, quiet or not, and for composites to compact.
+  Status consolidate_now();
+
+  const StoreFormat& store_format() const { return format_; }
+  const grouping::Policy& policy() const { return *options_.policy; }
+  Table& table() { return *table_; }
+  CompositeStore& composites() { return composites_; }
+  ObjectStore& objects() { return store_; }
+
+ private:
+  friend class Committer;
+  friend class Consolidator;
+  friend class Relocation;
+  friend class BulkLoader;
+
+  // What a name leads to: the entry, and the inode from its node or row.
+  struct Target {
+    Entry entry;
+    NodePtr node;  // null: nobody refers to it
+    Inode inode;   // a copy
+    bool linked = false;  // attributes are in the null-name row
+    bool row_alone = false;
+    bool same_place(const Target& other) const;
+  };
+  class NodeUpdate;
+  class DirectoryLocks;
+
+  FileSystem(ObjectStore& store, FileSystemOptions options, StoreFormat format);
+
+  // file_system.cc
+  Key entry_key(InodeId directory, std::string_view name) const;
+  Result<NodePtr> node(InodeId ino) const;       // ESTALE
+  Result<NodePtr> directory(InodeId ino) const;  // ESTALE, ENOTDIR
+  Attributes attributes_of(const Inode& inode) const;
+  Status load_root();
+  std::int64_t now() const { return options_.clock->now_ns(); }
+  void log(const std::string& line) const;
+
+  // namespace.cc
+  Result<std::optional<Target>> peek(InodeId parent, std::string_view name) const;
+  Result<Inode> linked_inode(InodeId ino) const;
+  void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
+  Result<Attributes> make_entry(InodeId parent, std::string_view name, Inode inode, Caller caller);
+  Status remove_entry(InodeId parent, std::string_view name, bool want_directory);
+  Result<bool> directory_is_empty(InodeId ino) const;
+  NodePtr refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent, std::string_view name);
+  void touch_directory(Node& directory, std::int64_t now);
+  Status insert_entry(Batch& batch, Key key, Row row, Entry entry);
+
+  // What goes with the last link, or one of several. Called with the target's stripes and node locked; the node is
+  // changed by finish() once the batch is written.
+  struct LinkDrop {
+    bool last = false;
+    std::optional<std::string> orphan_bytes;
+    std::shared_ptr<Object> pinned;
+  };
+  Result<LinkDrop> drop_link(Batch& batch, CompositeAccounts& accounts, const Target& target, std::int64_t now);
+  void finish_drop(const Target& target, LinkDrop drop, std::int64_t now);
+
+  // attributes.cc
+  Status put_node(Batch& batch, Node& node);  // its row; needs stripe and node lock
+  void mark_stale(Node& node);
+  Status flush_node(Node& node);
+
+  // homes.cc: all need the node locked exclusively, and its stripes unless the home is a blob.
+  std::uint64_t inline_limit() const;
+  Result<std::string> read_chunks(const Inode& inode) const;
+  Status put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset, std::string_view data) const;
+  void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
+  Result<std::string> load_small(const Inode& inode, const Node* node) const;
+  Result<std::shared_ptr<Object>> blob_of(Node& node);
+  Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content);
+  void leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode);
+
+  // write.cc
+  Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root, bool& done);
+  Status write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,
+                    bool& done);
+  Status truncate(Node& node, std::uint64_t size, const AttributeChange& change);
+  void note_staged(Batch& batch, Node& node);
+  void content_changed(Inode& inode, std::int64_t now, bool by_root);
+
+  // durability.cc
+  Status commit();
+  Status recover();
+  void queue_removal(std::uint64_t kind, std::uint64_t number);
+  Status settle_removals();
+  Status settle_outcome(const CompositeAccounts::Outcome& outcome);
+  void release_unlinked(Node& node);
+
+  ObjectStore& store_;
+  FileSystemOptions options_;
+  const StoreFormat format_;
+  std::unique_ptr<StoreLock> store_lock_;
+  DirtyObjects dirty_objects_;
+  std::unique_ptr<Table> table_;
+  std::unique_ptr<InodeCounter> counter_;
+  RowLocks locks_;
+  NodeTable nodes_;
+  CompositeStore composites_;
+  BlobStore blobs_;
+  SpaceGuard space_;
+  std::mutex topology_;  // one directory moves between directories at a time, as in the VFS
+
+  std::mutex stale_mutex_;
+  std::vector<InodeId> stale_;      // nodes whose rows are behind
+  std::vector<InodeId> leftovers_;  // unreferenced nodes that were in use when forgotten
+
+  std::mutex removal_work_;    // held while objects are removed; before removals_mutex_
+  std::mutex removals_mutex_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> removals_;  // (kind, number): after the next sync
+
+  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<Consolidator> consolidator_;
+  bool closed_ = false;
+};
+
+}  // namespace cffs

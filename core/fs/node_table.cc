@@ -1,0 +1,63 @@
+#include "core/fs/node_table.h"
+
+#include "core/base/error.h"
+
+namespace cffs {
+
+NodePtr NodeTable::find(InodeId ino) const {
+  const Shard& shard = shard_of(ino);
+  const std::lock_guard guard(shard.mutex);
+  const auto it = shard.nodes.find(ino);
+  return it == shard.nodes.end() ? nullptr : it->second;
+}
+
+NodePtr NodeTable::acquire(InodeId ino, const std::function<NodePtr()>& make) {
+  Shard& shard = shard_of(ino);
+  const std::lock_guard guard(shard.mutex);
+  NodePtr& node = shard.nodes[ino];
+  if (!node) node = make();
+  ++node->references;
+  return node;
+}
+
+bool NodeTable::release(InodeId ino, std::uint64_t references) {
+  Shard& shard = shard_of(ino);
+  const std::lock_guard guard(shard.mutex);
+  const auto it = shard.nodes.find(ino);
+  if (it == shard.nodes.end()) return false;
+  CFFS_INVARIANT(it->second->references >= references);
+  it->second->references -= references;
+  return it->second->references == 0;
+}
+
+bool NodeTable::erase_unreferenced(InodeId ino) {
+  NodePtr erased;  // destroyed after the lock: it may be the last to hold its parent
+  Shard& shard = shard_of(ino);
+  const std::lock_guard guard(shard.mutex);
+  const auto it = shard.nodes.find(ino);
+  if (it == shard.nodes.end()) return true;
+  // A use count above one is an operation under way, or a child that names this directory as its parent.
+  if (it->second->references > 0 || it->second.use_count() > 1) return false;
+  erased = std::move(it->second);
+  shard.nodes.erase(it);
+  return true;
+}
+
+std::size_t NodeTable::size() const {
+  std::size_t n = 0;
+  for (const Shard& shard : shards_) {
+    const std::lock_guard guard(shard.mutex);
+    n += shard.nodes.size();
+  }
+  return n;
+}
+
+void NodeTable::clear() {
+  for (Shard& shard : shards_) {
+    std::unordered_map<InodeId, NodePtr> nodes;
+    const std::lock_guard guard(shard.mutex);
+    nodes.swap(shard.nodes);
+  }
+}
+
+}  // namespace cffs

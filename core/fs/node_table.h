@@ -1,0 +1,35 @@
+// All nodes by inode number, sharded. Leaf locks: nothing else is acquired under a shard's mutex.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <unordered_map>
+
+#include "core/fs/node.h"
+
+namespace cffs {
+
+class NodeTable {
+ public:
+  NodePtr find(InodeId ino) const;
+  // The node with one more reference; make() builds it where there is none. Called under the stripe of the inode row.
+  NodePtr acquire(InodeId ino, const std::function<NodePtr()>& make);
+  // Takes references back. True where none is left: the caller then cleans up and calls erase_unreferenced().
+  bool release(InodeId ino, std::uint64_t references);
+  // Forgets the node unless somebody has come to refer to it. False where it stays.
+  bool erase_unreferenced(InodeId ino);
+  std::size_t size() const;
+  void clear();
+
+ private:
+  struct Shard {
+    mutable std::mutex mutex;
+    std::unordered_map<InodeId, NodePtr> nodes;
+  };
+  static constexpr std::size_t kShards = 64;
+  const Shard& shard_of(InodeId ino) const { return shards_[ino.value % kShards]; }
+  Shard& shard_of(InodeId ino) { return shards_[ino.value % kShards]; }
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,80 @@
+#include "core/fs/store_format.h"
+
+#include "core/base/bytes.h"
+#include "core/base/checksum.h"
+
+namespace cffs {
+namespace {
+
+constexpr const char* kName = "superblock";
+constexpr std::string_view kMagic = "cffs.store\n";
+constexpr std::uint32_t kVersion = 1;
+
+}  // namespace
+
+Status check_format(const StoreFormat& f) {
+  if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
+    return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
+  }
+  if (f.composite_file_max < f.inline_max || f.composite_file_max > (64u << 20)) {
+    return fail(Error::usage("--composite-file-max must be between --inline-max and 64M"));
+  }
+  if (f.composite_max < f.composite_file_max || f.composite_max > (1u << 30)) {
+    return fail(Error::usage("--composite-max must be between --composite-file-max and 1G"));
+  }
+  return {};
+}
+
+Status write_format(ObjectStore& store, const StoreFormat& f) {
+  CFFS_TRY_VOID(check_format(f));
+  std::string bytes(kMagic);
+  ByteWriter w(bytes);
+  w.u32(kVersion);
+  w.u32(0);  // feature flags: none yet; an unknown one makes a program refuse the store
+  w.u64(f.inline_max);
+  w.u64(f.composite_file_max);
+  w.u64(f.composite_max);
+  w.u64(static_cast<std::uint64_t>(f.created_ns));
+  w.string(f.uuid);
+  w.u64(checksum(bytes));
+  auto object = store.create(kName, ObjectStore::Create::exclusive);
+  if (!object) return fail(object.error());
+  CFFS_TRY_VOID((*object)->write_at(0, as_bytes(bytes)));
+  return (*object)->sync();
+}
+
+Result<StoreFormat> read_format(ObjectStore& store) {
+  const std::string where = store.description();
+  const auto object = store.open(kName);
+  if (!object && object.error().errno_value == ENOENT) {
+    return fail(Error::usage(where + " is not a cffs store; make one with: cffs format " + where));
+  }
+  if (!object) return fail(object.error());
+  CFFS_TRY(const ObjectInfo info, (*object)->info());
+  std::string bytes(std::min<std::uint64_t>(info.size, 4096), '\0');
+  CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  if (!bytes.starts_with(kMagic)) return fail(Error::usage(where + " is not a cffs store"));
+  ByteReader r(std::string_view(bytes).substr(kMagic.size()));
+  const std::uint32_t version = r.u32();
+  const std::uint32_t features = r.u32();
+  if (version > kVersion || features != 0) {
+    return fail(Error::usage(where + " has store format " + std::to_string(version) + ", features " +
+                             std::to_string(features) + "; this program reads format " +
+                             std::to_string(kVersion) + ", use a newer cffs"));
+  }
+  StoreFormat f;
+  f.inline_max = r.u64();
+  f.composite_file_max = r.u64();
+  f.composite_max = r.u64();
+  f.created_ns = static_cast<std::int64_t>(r.u64());
+  f.uuid = r.string();
+  const std::size_t covered = bytes.size() - r.remaining();
+  const std::uint64_t expected = r.u64();
+  if (!r.ok() || checksum(std::string_view(bytes).substr(0, covered)) != expected) {
+    return fail(Error::corruption(where + "/superblock: checksum differs"));
+  }
+  return f;
+}
+
+}  // namespace cffs

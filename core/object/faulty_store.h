@@ -1,0 +1,78 @@
+// A store for tests that fails on demand and loses what was not synced.
+//
+// Faults: fail the Nth operation from now (create, write, sync, remove, rename), once or from then on, with a given
+// errno. Power cut: power_cut(seed) returns a MemoryStore as a machine would find it: every synced state is there; of
+// the unsynced writes of each object a random prefix survives, and the last survivor may be torn; unsynced creations,
+// removals and renames survive as a random prefix of their order. After it, this store refuses everything with EIO.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <mutex>
+
+#include "core/object/memory_store.h"
+
+namespace cffs {
+
+class FaultyStore final : public ObjectStore {
+ public:
+  enum class Persistence { once, from_then_on };
+
+  FaultyStore() = default;
+  // Starts from what survived an earlier power cut; all of it counts as durable.
+  explicit FaultyStore(std::unique_ptr<MemoryStore> survivor);
+
+  // The nth (1 = next) changing operation fails with errno_value. n = 0 disarms.
+  void fail_operation(std::uint64_t n, int errno_value, Persistence persistence);
+  std::uint64_t operations() const { return operations_.load(); }
+  std::unique_ptr<MemoryStore> power_cut(std::uint64_t seed);
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
+  Result<std::shared_ptr<Object>> open(std::string_view name) override;
+  Status remove(std::string_view name) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Result<bool> exists(std::string_view name) override;
+  Result<std::vector<std::string>> list(std::string_view folder) override;
+  Status sync_names() override;
+  Result<SpaceInfo> space() override { return live_.space(); }
+  Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return live_.lock(owner); }
+  std::string description() const override { return "faulty"; }
+
+ private:
+  friend class FaultyObject;
+
+  struct Change {  // to an object's bytes: a write, or a truncation where truncate_to is set
+    std::uint64_t offset = 0;
+    std::string data;
+    std::optional<std::uint64_t> truncate_to;
+  };
+  struct Body {  // one object, whatever it is called
+    std::string durable;
+    std::vector<Change> unsynced;
+  };
+  struct NameChange {  // to.empty(): removal; from.empty(): creation of `to`
+    std::string from, to;
+    std::shared_ptr<Body> body;
+  };
+  using Names = std::map<std::string, std::shared_ptr<Body>, std::less<>>;
+
+  // Counts one changing operation and decides whether it fails.
+  Status charge(std::string_view what);
+  void name_became_durable(const std::shared_ptr<Body>& body);
+  static void apply(Names& names, const NameChange& change);
+  static void apply(std::string& bytes, const Change& change, std::size_t limit);
+
+  MemoryStore live_;
+  std::mutex mutex_;
+  Names live_bodies_;     // names as the running program sees them
+  Names durable_names_;   // names as the medium has them
+  std::vector<NameChange> unsynced_names_;
+  std::atomic<std::uint64_t> operations_{0};
+  std::uint64_t fail_at_ = 0;
+  int fail_errno_ = 0;
+  Persistence persistence_ = Persistence::once;
+  bool cut_ = false;
+};
+
+}  // namespace cffs

@@ -1,0 +1,248 @@
+#include "core/object/leveldb_env.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+namespace {
+
+leveldb::Status to_leveldb(const Error& error) {
+  if (error.errno_value == ENOENT) return leveldb::Status::NotFound(error.message());
+  return leveldb::Status::IOError(error.message());
+}
+
+bool is_log(const std::string& name) { return name.ends_with(".log"); }
+
+class Sequential final : public leveldb::SequentialFile {
+ public:
+  explicit Sequential(std::shared_ptr<Object> object) : object_(std::move(object)) {}
+  leveldb::Status Read(std::size_t n, leveldb::Slice* result, char* scratch) override {
+    const auto done = object_->read_at(offset_, {reinterpret_cast<std::byte*>(scratch), n});
+    if (!done) return to_leveldb(done.error());
+    offset_ += *done;
+    *result = leveldb::Slice(scratch, *done);
+    return leveldb::Status::OK();
+  }
+  leveldb::Status Skip(std::uint64_t n) override {
+    offset_ += n;
+    return leveldb::Status::OK();
+  }
+
+ private:
+  std::shared_ptr<Object> object_;
+  std::uint64_t offset_ = 0;
+};
+
+class RandomAccess final : public leveldb::RandomAccessFile {
+ public:
+  explicit RandomAccess(std::shared_ptr<Object> object) : object_(std::move(object)) {}
+  leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
+                       char* scratch) const override {
+    const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
+    const auto cached = object_->try_read_at(offset, out);
+    if (!cached) return to_leveldb(cached.error());
+    std::size_t got = cached->value_or(0);
+    if (!cached->has_value()) {
+      announce_blocking();
+      const auto read = object_->read_at(offset, out);
+      if (!read) return to_leveldb(read.error());
+      got = *read;
+    }
+    *result = leveldb::Slice(scratch, got);
+    return leveldb::Status::OK();
+  }
+
+ private:
+  std::shared_ptr<Object> object_;
+};
+
+class SilentLogger final : public leveldb::Logger {
+ public:
+  void Logv(const char*, std::va_list) override {}
+};
+
+class NoLock final : public leveldb::FileLock {};
+
+}  // namespace
+
+// Collects small appends, as LevelDB's own writer does: a log record arrives in two pieces.
+class LevelDbEnv::Writable final : public leveldb::WritableFile {
+ public:
+  Writable(LevelDbEnv& env, std::string name, std::shared_ptr<Object> object, std::uint64_t at)
+      : env_(env), name_(std::move(name)), object_(std::move(object)), at_(at) {
+    buffer_.reserve(kBuffer);
+  }
+  ~Writable() override { (void)flush_buffer(); }
+
+  leveldb::Status Append(const leveldb::Slice& data) override {
+    if (buffer_.size() + data.size() > kBuffer) {
+      if (auto s = flush_buffer(); !s.ok()) return s;
+    }
+    if (data.size() >= kBuffer) return write({data.data(), data.size()});
+    buffer_.append(data.data(), data.size());
+    return leveldb::Status::OK();
+  }
+  leveldb::Status Flush() override { return flush_buffer(); }
+  leveldb::Status Sync() override {
+    if (auto s = flush_buffer(); !s.ok()) return s;
+    if (env_.before_table_sync_ && name_.ends_with(".ldb")) {
+      if (const auto done = env_.before_table_sync_(); !done) return to_leveldb(done.error());
+    }
+    if (const auto done = object_->sync(); !done) return to_leveldb(done.error());
+    return leveldb::Status::OK();
+  }
+  leveldb::Status Close() override { return flush_buffer(); }
+
+ private:
+  static constexpr std::size_t kBuffer = 64 * 1024;
+
+  leveldb::Status flush_buffer() {
+    if (buffer_.empty()) return leveldb::Status::OK();
+    auto s = write(buffer_);
+    buffer_.clear();
+    return s;
+  }
+  leveldb::Status write(std::string_view data) {
+    if (const auto done = object_->write_at(at_, as_bytes(data)); !done) return to_leveldb(done.error());
+    at_ += data.size();
+    if (is_log(name_)) env_.note_log_bytes(name_, at_);
+    return leveldb::Status::OK();
+  }
+
+  LevelDbEnv& env_;
+  const std::string name_;
+  std::shared_ptr<Object> object_;
+  std::uint64_t at_;
+  std::string buffer_;
+};
+
+LevelDbEnv::LevelDbEnv(ObjectStore& store) : EnvWrapper(leveldb::Env::Default()), store_(store) {}
+LevelDbEnv::~LevelDbEnv() = default;
+
+void LevelDbEnv::note_log_bytes(const std::string& name, std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  const auto it = logs_.find(name);
+  if (it != logs_.end()) it->second.written = bytes;
+}
+
+Status LevelDbEnv::sync_logs() {
+  struct Due {
+    std::string name;
+    std::shared_ptr<Object> object;
+    std::uint64_t written;
+  };
+  std::vector<Due> due;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const auto& [name, log] : logs_) {
+      if (log.written > log.synced) due.push_back({name, log.object, log.written});
+    }
+  }
+  for (const Due& log : due) {
+    CFFS_TRY_VOID(log.object->sync());
+    const std::lock_guard guard(mutex_);
+    const auto it = logs_.find(log.name);
+    if (it != logs_.end()) it->second.synced = std::max(it->second.synced, log.written);
+  }
+  return {};
+}
+
+leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) {
+  auto object = store_.open(name);
+  if (!object) return to_leveldb(object.error());
+  *result = new Sequential(std::move(*object));  // LevelDB deletes it
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) {
+  auto object = store_.open(name);
+  if (!object) return to_leveldb(object.error());
+  *result = new RandomAccess(std::move(*object));
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** result) {
+  auto object = store_.create(name, ObjectStore::Create::truncate);
+  if (!object) return to_leveldb(object.error());
+  if (is_log(name)) {
+    const std::lock_guard guard(mutex_);
+    logs_[name] = LogState{*object, 0, 0};
+  }
+  *result = new Writable(*this, name, std::move(*object), 0);
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::NewAppendableFile(const std::string& name, leveldb::WritableFile** result) {
+  auto object = store_.create(name, ObjectStore::Create::keep);
+  if (!object) return to_leveldb(object.error());
+  const auto info = (*object)->info();
+  if (!info) return to_leveldb(info.error());
+  if (is_log(name)) {
+    const std::lock_guard guard(mutex_);
+    logs_[name] = LogState{*object, info->size, 0};
+  }
+  *result = new Writable(*this, name, std::move(*object), info->size);
+  return leveldb::Status::OK();
+}
+
+bool LevelDbEnv::FileExists(const std::string& name) {
+  const auto there = store_.exists(name);
+  return there && *there;
+}
+
+leveldb::Status LevelDbEnv::GetChildren(const std::string& folder, std::vector<std::string>* result) {
+  const auto names = store_.list(folder);
+  if (!names) return to_leveldb(names.error());
+  result->clear();
+  for (const std::string& name : *names) result->push_back(name.substr(folder.size() + 1));
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
+  {
+    const std::lock_guard guard(mutex_);
+    logs_.erase(name);
+  }
+  if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* size) {
+  const auto object = store_.open(name);
+  if (!object) return to_leveldb(object.error());
+  const auto info = (*object)->info();
+  if (!info) return to_leveldb(info.error());
+  *size = info->size;
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::RenameFile(const std::string& from, const std::string& to) {
+  if (const auto done = store_.rename(from, to); !done) return to_leveldb(done.error());
+  // CURRENT is switched by a rename that must be durable before the old manifest goes.
+  if (const auto done = store_.sync_names(); !done) return to_leveldb(done.error());
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::LockFile(const std::string&, leveldb::FileLock** lock) {
+  *lock = new NoLock;  // the store's own lock already guards the table
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::UnlockFile(leveldb::FileLock* lock) {
+  delete lock;
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::NewLogger(const std::string&, leveldb::Logger** result) {
+  *result = new SilentLogger;
+  return leveldb::Status::OK();
+}
+
+leveldb::Status LevelDbEnv::GetTestDirectory(std::string* path) {
+  *path = "test";
+  return leveldb::Status::OK();
+}
+
+}  // namespace cffs

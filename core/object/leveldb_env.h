@@ -1,0 +1,61 @@
+// leveldb::Env on an ObjectStore: LevelDB's own files are objects too.
+//
+// Beyond the mapping it answers one question that LevelDB's API cannot: make the write-ahead log durable without
+// entering LevelDB's writer queue. sync_logs() syncs every log object that holds unsynced records, also the one that
+// was rotated out while its table is still being written; writers go on meanwhile (TableFS §3.6).
+#pragma once
+
+#include <leveldb/env.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+class LevelDbEnv final : public leveldb::EnvWrapper {
+ public:
+  explicit LevelDbEnv(ObjectStore& store);
+  ~LevelDbEnv() override;
+
+  Status sync_logs();
+  // Called before a table file is made durable: rows in it may name data that must be durable first.
+  void set_before_table_sync(std::function<Status()> barrier) { before_table_sync_ = std::move(barrier); }
+
+  leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override;
+  leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override;
+  leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** result) override;
+  leveldb::Status NewAppendableFile(const std::string& name, leveldb::WritableFile** result) override;
+  bool FileExists(const std::string& name) override;
+  leveldb::Status GetChildren(const std::string& folder, std::vector<std::string>* result) override;
+  leveldb::Status RemoveFile(const std::string& name) override;
+  leveldb::Status DeleteFile(const std::string& name) override { return RemoveFile(name); }
+  leveldb::Status CreateDir(const std::string&) override { return leveldb::Status::OK(); }
+  leveldb::Status RemoveDir(const std::string&) override { return leveldb::Status::OK(); }
+  leveldb::Status DeleteDir(const std::string&) override { return leveldb::Status::OK(); }
+  leveldb::Status GetFileSize(const std::string& name, std::uint64_t* size) override;
+  leveldb::Status RenameFile(const std::string& from, const std::string& to) override;
+  leveldb::Status LockFile(const std::string& name, leveldb::FileLock** lock) override;
+  leveldb::Status UnlockFile(leveldb::FileLock* lock) override;
+  leveldb::Status NewLogger(const std::string& name, leveldb::Logger** result) override;
+  leveldb::Status GetTestDirectory(std::string* path) override;
+
+ private:
+  class Writable;
+  struct LogState {
+    std::shared_ptr<Object> object;
+    std::uint64_t written = 0;  // bytes handed to the object
+    std::uint64_t synced = 0;   // bytes known durable
+  };
+  void note_log_bytes(const std::string& name, std::uint64_t bytes);
+
+  ObjectStore& store_;
+  std::function<Status()> before_table_sync_;
+  std::mutex mutex_;
+  std::map<std::string, LogState> logs_;
+};
+
+}  // namespace cffs

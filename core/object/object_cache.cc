@@ -1,0 +1,55 @@
+#include "core/object/object_cache.h"
+
+#include <algorithm>
+
+namespace cffs {
+
+ObjectCache::ObjectCache(ObjectStore& store, std::size_t capacity)
+    : store_(store), capacity_per_shard_(std::max<std::size_t>(1, capacity / kShards)) {}
+
+Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
+  Shard& shard = shard_of(name);
+  {
+    const std::lock_guard guard(shard.mutex);
+    const auto it = shard.by_name.find(name);
+    if (it != shard.by_name.end()) {
+      shard.recent.splice(shard.recent.begin(), shard.recent, it->second);
+      return it->second->second;
+    }
+  }
+  // Opened outside the lock; two threads may both open, the second insert wins and both handles are good.
+  CFFS_TRY(auto object, store_.open(name));
+  insert(name, object);
+  return object;
+}
+
+void ObjectCache::insert(const std::string& name, std::shared_ptr<Object> object) {
+  std::shared_ptr<Object> evicted;  // closed after the lock is released
+  Shard& shard = shard_of(name);
+  const std::lock_guard guard(shard.mutex);
+  if (const auto it = shard.by_name.find(name); it != shard.by_name.end()) {
+    it->second->second.swap(object);
+    evicted = std::move(object);
+    return;
+  }
+  shard.recent.emplace_front(name, std::move(object));
+  shard.by_name[name] = shard.recent.begin();
+  if (shard.recent.size() > capacity_per_shard_) {
+    evicted = std::move(shard.recent.back().second);
+    shard.by_name.erase(shard.recent.back().first);
+    shard.recent.pop_back();
+  }
+}
+
+void ObjectCache::drop(const std::string& name) {
+  std::shared_ptr<Object> dropped;
+  Shard& shard = shard_of(name);
+  const std::lock_guard guard(shard.mutex);
+  const auto it = shard.by_name.find(name);
+  if (it == shard.by_name.end()) return;
+  dropped = std::move(it->second->second);
+  shard.recent.erase(it->second);
+  shard.by_name.erase(it);
+}
+
+}  // namespace cffs

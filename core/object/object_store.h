@@ -1,0 +1,96 @@
+// ObjectStore: the one seam for I/O. Everything a store owns, LevelDB's own files included, is a named object here,
+// so a backend is one class and fault injection is another.
+//
+// Names are relative paths of one or more components ("blobs/0/17"); a backend makes the folders it needs.
+// Contract (tests/unit/object_store_contract_test.cc runs against every backend):
+//  - An Object stays readable and writable after remove() of its name, until the last handle goes (as POSIX unlink).
+//  - What is visible: a completed write is seen by every later read through any handle.
+//  - What is durable: an object's bytes and its name after Object::sync(); removals and renames of names after
+//    sync_names(). Nothing else is promised to survive a power cut.
+//  - Thread safety: all calls, on stores and on objects, from any thread. Overlapping concurrent writes to one object
+//    are the caller's to order.
+//  - Errors carry the errno and the object's name. Reads past the end are short, never an error.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/bytes.h"
+#include "core/base/error.h"
+
+namespace cffs {
+
+struct ObjectInfo {
+  std::uint64_t size = 0;       // bytes
+  std::uint64_t allocated = 0;  // bytes that the backend holds for it; less than size where it is sparse
+};
+
+class Object {
+ public:
+  virtual ~Object() = default;
+
+  // Fills `out` from `offset`; returns the bytes read, short only at the end of the object.
+  virtual Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const = 0;
+  // The same, but only if no device has to be waited for: nullopt where it would have to.
+  virtual Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const {
+    CFFS_TRY(const std::size_t n, read_at(offset, out));
+    return std::optional<std::size_t>(n);
+  }
+  // Writes all of `data`; a gap between the old end and `offset` reads as zeros.
+  virtual Status write_at(std::uint64_t offset, ConstBytes data) = 0;
+  // Writes all of `data` at the end, returns where it begins. Not to be mixed with concurrent appends.
+  virtual Result<std::uint64_t> append(ConstBytes data) = 0;
+  virtual Status truncate(std::uint64_t size) = 0;
+  // Turns the range into a hole inside the object, where the backend can; zeros are written where it cannot.
+  virtual Status punch_hole(std::uint64_t offset, std::uint64_t length) = 0;
+  virtual Result<ObjectInfo> info() const = 0;
+  // The first byte at or after `offset` that may hold data; the object's size if none does.
+  virtual Result<std::uint64_t> next_data(std::uint64_t offset) const = 0;
+  // Bytes, size and name become durable.
+  virtual Status sync() = 0;
+  // A hint that [offset, offset+length) will be read soon; returns at once.
+  virtual void prefetch(std::uint64_t offset, std::uint64_t length) const = 0;
+};
+
+struct SpaceInfo {
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t available_bytes = 0;  // to an unprivileged user
+  std::uint64_t total_inodes = 0;     // 0 where the backend has no such limit
+  std::uint64_t free_inodes = 0;
+};
+
+// Held as long as the store is in use; releasing is destroying.
+class StoreLock {
+ public:
+  virtual ~StoreLock() = default;
+};
+
+class ObjectStore {
+ public:
+  enum class Create { exclusive, truncate, keep };
+
+  virtual ~ObjectStore() = default;
+
+  // exclusive: EEXIST where the name is taken. truncate: empties it. keep: opens what is there.
+  virtual Result<std::shared_ptr<Object>> create(std::string_view name, Create how) = 0;
+  virtual Result<std::shared_ptr<Object>> open(std::string_view name) = 0;  // ENOENT
+  virtual Status remove(std::string_view name) = 0;                         // ENOENT
+  virtual Status rename(std::string_view from, std::string_view to) = 0;    // replaces `to`
+  virtual Result<bool> exists(std::string_view name) = 0;
+  // Names of all objects below `folder` ("" is everything), sorted, relative to the store.
+  virtual Result<std::vector<std::string>> list(std::string_view folder) = 0;
+  // Makes removals and renames so far durable.
+  virtual Status sync_names() = 0;
+  virtual Result<SpaceInfo> space() = 0;
+  // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
+  virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
+  // For messages: where this store is.
+  virtual std::string description() const = 0;
+};
+
+}  // namespace cffs

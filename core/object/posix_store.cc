@@ -1,0 +1,283 @@
+#include "core/object/posix_store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+namespace {
+
+std::string folder_of(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string::npos ? std::string(".") : name.substr(0, slash);
+}
+
+class PosixLock final : public StoreLock {
+ public:
+  explicit PosixLock(FileDescriptor fd) : fd_(std::move(fd)) {}
+
+ private:
+  FileDescriptor fd_;  // closing releases the flock, also when the process is killed
+};
+
+}  // namespace
+
+class PosixObject final : public Object {
+ public:
+  PosixObject(PosixStore& store, std::string name, FileDescriptor fd, bool fresh)
+      : store_(store), name_(std::move(name)), fd_(std::move(fd)), name_unsynced_(fresh) {}
+
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    std::size_t done = 0;
+    while (done < out.size()) {
+      const ssize_t n =
+          ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return error();
+      if (n == 0) break;
+      done += static_cast<std::size_t>(n);
+    }
+    return done;
+  }
+
+  Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
+    iovec piece{out.data(), out.size()};
+    const ssize_t n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == EOPNOTSUPP)) {
+      return std::optional<std::size_t>();
+    }
+    if (n < 0) return error();
+    // A short answer may be the end of the object or the end of what is cached; only a full one is certain.
+    if (static_cast<std::size_t>(n) < out.size()) return std::optional<std::size_t>();
+    return std::optional<std::size_t>(static_cast<std::size_t>(n));
+  }
+
+  Status write_at(std::uint64_t offset, ConstBytes data) override {
+    std::size_t done = 0;
+    while (done < data.size()) {
+      const ssize_t n =
+          ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return error();
+      done += static_cast<std::size_t>(n);
+    }
+    return {};
+  }
+
+  Result<std::uint64_t> append(ConstBytes data) override {
+    const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
+    if (end < 0) return error();
+    CFFS_TRY_VOID(write_at(static_cast<std::uint64_t>(end), data));
+    return static_cast<std::uint64_t>(end);
+  }
+
+  Status truncate(std::uint64_t size) override {
+    if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return error();
+    return {};
+  }
+
+  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
+    if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                    static_cast<off_t>(length)) == 0) {
+      return {};
+    }
+    if (errno != EOPNOTSUPP) return error();
+    CFFS_TRY(const ObjectInfo now, info());
+    const std::string zeros(64 * 1024, '\0');
+    const std::uint64_t end = std::min(now.size, offset + length);
+    for (std::uint64_t at = offset; at < end; at += zeros.size()) {
+      CFFS_TRY_VOID(write_at(at, as_bytes(zeros).first(std::min<std::uint64_t>(zeros.size(), end - at))));
+    }
+    return {};
+  }
+
+  Result<ObjectInfo> info() const override {
+    struct stat st;
+    if (::fstat(fd_.get(), &st) != 0) return error();
+    return ObjectInfo{static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512};
+  }
+
+  Result<std::uint64_t> next_data(std::uint64_t offset) const override {
+    const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+    if (at >= 0) return static_cast<std::uint64_t>(at);
+    if (errno == ENXIO) {
+      CFFS_TRY(const ObjectInfo now, info());
+      return now.size;
+    }
+    if (errno == EINVAL) return offset;  // the backing file system cannot tell: all may be data
+    return error();
+  }
+
+  Status sync() override {
+    announce_blocking();
+    if (::fdatasync(fd_.get()) != 0) return error();
+    if (name_unsynced_.load(std::memory_order_acquire)) {
+      CFFS_TRY_VOID(store_.sync_folders_of(name_));
+      name_unsynced_.store(false, std::memory_order_release);
+    }
+    return {};
+  }
+
+  void prefetch(std::uint64_t offset, std::uint64_t length) const override {
+    // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block layer.
+    constexpr std::uint64_t kPiece = 512 * 1024;
+    for (std::uint64_t at = offset; at < offset + length; at += kPiece) {
+      const std::uint64_t n = std::min(kPiece, offset + length - at);
+      (void)::posix_fadvise(fd_.get(), static_cast<off_t>(at), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
+    }
+  }
+
+ private:
+  tl::unexpected<Error> error() const { return fail(errno, store_.full_name(name_)); }
+
+  PosixStore& store_;
+  const std::string name_;
+  const FileDescriptor fd_;
+  std::atomic<bool> name_unsynced_;
+};
+
+Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory) {
+  FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return fail(errno, directory);
+  return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd)));
+}
+
+Status PosixStore::make_folders(const std::string& name) {
+  for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    const std::string folder = name.substr(0, slash);
+    if (::mkdirat(root_.get(), folder.c_str(), 0700) != 0 && errno != EEXIST) {
+      return fail(errno, full_name(folder));
+    }
+  }
+  return {};
+}
+
+Status PosixStore::sync_folders_of(const std::string& name) {
+  // The whole chain: a folder made on the way is as new as the object.
+  std::string folder = name;
+  while (folder != ".") {
+    folder = folder_of(folder);
+    const FileDescriptor fd(::openat(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, Create how) {
+  const std::string name(name_view);
+  int flags = O_RDWR | O_CREAT | O_CLOEXEC;
+  if (how == Create::exclusive) flags |= O_EXCL;
+  if (how == Create::truncate) flags |= O_TRUNC;
+  FileDescriptor fd(::openat(root_.get(), name.c_str(), flags, 0600));
+  if (!fd && errno == ENOENT) {
+    CFFS_TRY_VOID(make_folders(name));
+    fd = FileDescriptor(::openat(root_.get(), name.c_str(), flags, 0600));
+  }
+  if (!fd) return fail(errno, full_name(name));
+  return std::make_shared<PosixObject>(*this, name, std::move(fd), true);
+}
+
+Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
+  const std::string name(name_view);
+  announce_blocking();
+  FileDescriptor fd(::openat(root_.get(), name.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return fail(errno, full_name(name));
+  return std::make_shared<PosixObject>(*this, name, std::move(fd), false);
+}
+
+Status PosixStore::remove(std::string_view name_view) {
+  const std::string name(name_view);
+  if (::unlinkat(root_.get(), name.c_str(), 0) != 0) return fail(errno, full_name(name));
+  const std::lock_guard guard(changed_mutex_);
+  changed_folders_.insert(folder_of(name));
+  return {};
+}
+
+Status PosixStore::rename(std::string_view from_view, std::string_view to_view) {
+  const std::string from(from_view);
+  const std::string to(to_view);
+  if (::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) != 0) return fail(errno, full_name(from));
+  const std::lock_guard guard(changed_mutex_);
+  changed_folders_.insert(folder_of(from));
+  changed_folders_.insert(folder_of(to));
+  return {};
+}
+
+Result<bool> PosixStore::exists(std::string_view name) {
+  if (::faccessat(root_.get(), std::string(name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return fail(errno, full_name(name));
+}
+
+Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
+  std::vector<std::string> found;
+  std::vector<std::string> pending{std::string(folder)};
+  while (!pending.empty()) {
+    const std::string current = std::move(pending.back());
+    pending.pop_back();
+    const int fd = ::openat(root_.get(), current.empty() ? "." : current.c_str(),
+                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) continue;
+    if (fd < 0) return fail(errno, full_name(current));
+    const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), ::closedir);
+    if (!dir) return fail(errno, full_name(current));
+    while (const dirent* entry = ::readdir(dir.get())) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      std::string path = current.empty() ? std::string(name) : current + "/" + std::string(name);
+      bool is_folder = entry->d_type == DT_DIR;
+      if (entry->d_type == DT_UNKNOWN) {
+        struct stat st;
+        is_folder = ::fstatat(root_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+      }
+      (is_folder ? pending : found).push_back(std::move(path));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Status PosixStore::sync_names() {
+  std::set<std::string> folders;
+  {
+    const std::lock_guard guard(changed_mutex_);
+    folders.swap(changed_folders_);
+  }
+  for (const std::string& folder : folders) {
+    const FileDescriptor fd(::openat(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
+  }
+  return {};
+}
+
+Result<SpaceInfo> PosixStore::space() {
+  struct statvfs v;
+  if (::fstatvfs(root_.get(), &v) != 0) return fail(errno, path_);
+  return SpaceInfo{v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files, v.f_ffree};
+}
+
+Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
+  FileDescriptor fd(::openat(root_.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return fail(errno, full_name("lock"));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return fail(errno, full_name("lock"));
+    std::string holder(200, '\0');
+    const ssize_t n = ::pread(fd.get(), holder.data(), holder.size(), 0);
+    holder.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return fail(EBUSY, holder);
+  }
+  if (::ftruncate(fd.get(), 0) != 0 ||
+      ::pwrite(fd.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+    return fail(errno, full_name("lock"));
+  }
+  return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+}
+
+}  // namespace cffs

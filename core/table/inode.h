@@ -1,0 +1,60 @@
+// What a row knows about one file: attributes, and where its data is (DESIGN: the three homes).
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/ids.h"
+
+namespace cffs {
+
+// Never renumber: on disk.
+enum class Home : std::uint8_t {
+  none = 0,       // no data: empty files, directories, devices
+  inline_ = 1,    // chunks in the table, under the file's own key; a symlink's target in the row
+  composite = 2,  // a subfile
+  blob = 3,       // an object of its own
+};
+
+// Where a subfile lies. The subfile id of the papers is (composite ‖ slot).
+struct Extent {
+  CompositeId composite;
+  std::uint32_t slot = 0;          // n-th record of the composite
+  std::uint64_t offset = 0;        // of the data, bytes from the start of the object
+  std::uint64_t length = 0;        // bytes of data
+  std::uint64_t capacity = 0;      // bytes up to the next record
+  std::uint64_t checksum = 0;      // XXH3-64 of the data
+  std::uint64_t group_offset = 0;  // the run of bytes worth reading together with this one
+  std::uint64_t group_length = 0;
+  bool moved = false;              // renamed since: a moved_member row says where to
+  friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+using Xattrs = std::vector<std::pair<std::string, std::string>>;  // sorted by name
+
+struct Inode {
+  InodeId ino;
+  mode_t mode = 0;  // type and permission bits
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::uint64_t nlink = 1;
+  std::uint64_t size = 0;  // bytes
+  std::int64_t atime_ns = 0, mtime_ns = 0, ctime_ns = 0, btime_ns = 0;
+  std::uint64_t rdev = 0;
+  std::uint64_t version = 0;  // grows with every change of the content; tells a mover that it lost a race
+  Home home = Home::none;
+  Extent extent;                // home == composite
+  std::uint64_t allocated = 0;  // home == blob: bytes held by the backing store when the row was written
+  std::string target;           // symlinks
+  Xattrs xattrs;
+
+  bool is_directory() const { return S_ISDIR(mode); }
+  bool is_regular() const { return S_ISREG(mode); }
+  bool is_symlink() const { return S_ISLNK(mode); }
+};
+
+}  // namespace cffs

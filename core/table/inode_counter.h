@@ -1,0 +1,35 @@
+// The store's number counter (TableFS §3.4): inode and composite numbers, each given out once, ever.
+//
+// A durable row holds the first number not yet reserved. Numbers are reserved in runs: the row is moved and synced
+// before the first number of a run is used, so no crash and no power cut can turn the counter back. A clean close
+// gives the unused rest of the run back.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+
+#include "core/table/table.h"
+
+namespace cffs {
+
+class InodeCounter {
+ public:
+  static constexpr std::uint64_t kRun = 65536;
+
+  explicit InodeCounter(Table& table) : table_(table) {}
+  // Reads the row; a new table starts at kFirstInode.
+  Status load();
+  Result<std::uint64_t> next();
+  // No next() may follow.
+  Status close();
+
+ private:
+  Status reserve(std::uint64_t first_unreserved);
+
+  Table& table_;
+  std::atomic<std::uint64_t> next_{0};
+  std::atomic<std::uint64_t> limit_{0};
+  std::mutex mutex_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,84 @@
+// Keys of the table: 128 bits, big-endian, so that byte order is numeric order (TableFS §3.2).
+//
+//   upper 64 bits                 lower 64 bits      row
+//   directory's inode             hash of the name   directory entry (readdir is one range scan)
+//   file's or composite's inode   0                  null-name row: attributes of a hard-linked file (§3.3), of the
+//                                                    root, or of a composite
+//   composite's inode             slot + 1           where a renamed member went (core/composite/composite_store.h)
+//   tag | number                  see below          everything else
+//
+// The top byte is 0 for the namespace. File data and bookkeeping live under other tags, so that a readdir, or a cold
+// `ls -lR`, never drags file bytes along (the weak spot of TableFS, report Fig. 16).
+#pragma once
+
+#include <array>
+#include <boost/endian/conversion.hpp>
+#include <compare>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "core/base/ids.h"
+
+namespace cffs {
+
+// Never renumber: these bytes are on disk.
+enum class KeyTag : std::uint8_t {
+  namespace_ = 0x00,
+  staged_directory = 0x40,  // | directory's inode, 0: holds small files that wait for consolidation
+  pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs
+  file_data = 0x80,         // | file's inode, chunk number: inline bytes
+  system = 0xff,            // | 0, field: counters
+};
+
+struct Key {
+  std::uint64_t upper = 0;
+  std::uint64_t lower = 0;
+  friend auto operator<=>(const Key&, const Key&) = default;
+
+  static Key tagged(KeyTag tag, std::uint64_t number, std::uint64_t lower) {
+    return {(std::uint64_t{static_cast<std::uint8_t>(tag)} << 56) | number, lower};
+  }
+  static Key entry(InodeId directory, std::uint64_t name_hash) { return {directory.value, name_hash}; }
+  static Key null_name(InodeId inode) { return {inode.value, 0}; }
+  static Key null_name(CompositeId composite) { return {composite.value, 0}; }
+  static Key moved_member(CompositeId composite, std::uint32_t slot) {
+    return {composite.value, std::uint64_t{slot} + 1};
+  }
+  static Key data(InodeId inode, std::uint64_t chunk) { return tagged(KeyTag::file_data, inode.value, chunk); }
+
+  KeyTag tag() const { return static_cast<KeyTag>(upper >> 56); }
+  std::uint64_t number() const { return upper & (kInodeLimit - 1); }
+};
+
+inline constexpr std::size_t kKeyBytes = 16;
+
+// A key as LevelDB stores it.
+class EncodedKey {
+ public:
+  explicit EncodedKey(Key key) {
+    boost::endian::native_to_big_inplace(key.upper);
+    boost::endian::native_to_big_inplace(key.lower);
+    std::memcpy(bytes_.data(), &key.upper, 8);
+    std::memcpy(bytes_.data() + 8, &key.lower, 8);
+  }
+  std::string_view view() const { return {bytes_.data(), bytes_.size()}; }
+
+ private:
+  std::array<char, kKeyBytes> bytes_;
+};
+
+// `bytes` must be kKeyBytes long.
+inline Key decode_key(std::string_view bytes) {
+  Key key;
+  std::memcpy(&key.upper, bytes.data(), 8);
+  std::memcpy(&key.lower, bytes.data() + 8, 8);
+  boost::endian::big_to_native_inplace(key.upper);
+  boost::endian::big_to_native_inplace(key.lower);
+  return key;
+}
+
+// The hash of a name; pluggable so that a test can force collisions. Stores remember which one they were made with.
+using NameHash = std::uint64_t (*)(std::string_view name);
+
+}  // namespace cffs

@@ -1,0 +1,219 @@
+#include "core/table/row.h"
+
+#include <algorithm>
+
+#include "core/base/bytes.h"
+
+namespace cffs {
+namespace {
+
+// First byte of a row. Never renumber.
+constexpr std::uint8_t kEntriesV1 = 1;
+constexpr std::uint8_t kCompositeV1 = 0x81;
+
+// Kinds of entry. Never renumber.
+constexpr std::uint8_t kEmbedded = 0;
+constexpr std::uint8_t kHardLink = 1;
+
+void encode_extent(ByteWriter& w, const Extent& e) {
+  w.varint(e.composite.value);
+  w.varint(std::uint64_t{e.slot} << 1 | (e.moved ? 1 : 0));
+  w.varint(e.offset);
+  w.varint(e.length);
+  w.varint(e.capacity - e.length);
+  w.u64(e.checksum);
+  w.varint(e.offset - e.group_offset);
+  w.varint(e.group_length);
+}
+
+Extent decode_extent(ByteReader& r) {
+  Extent e;
+  e.composite.value = r.varint();
+  const std::uint64_t slot_and_moved = r.varint();
+  e.slot = static_cast<std::uint32_t>(slot_and_moved >> 1);
+  e.moved = (slot_and_moved & 1) != 0;
+  e.offset = r.varint();
+  e.length = r.varint();
+  e.capacity = e.length + r.varint();
+  e.checksum = r.u64();
+  e.group_offset = e.offset - r.varint();
+  e.group_length = r.varint();
+  return e;
+}
+
+Result<Inode> decode_inode(ByteReader& r) {
+  Inode n;
+  n.ino.value = r.varint();
+  n.mode = static_cast<mode_t>(r.varint());
+  n.uid = static_cast<uid_t>(r.varint());
+  n.gid = static_cast<gid_t>(r.varint());
+  n.nlink = r.varint();
+  n.size = r.varint();
+  n.mtime_ns = r.svarint();
+  n.ctime_ns = n.mtime_ns + r.svarint();
+  n.atime_ns = n.mtime_ns + r.svarint();
+  n.btime_ns = n.mtime_ns + r.svarint();
+  n.rdev = r.varint();
+  n.version = r.varint();
+  const std::uint8_t home = r.u8();
+  if (home > static_cast<std::uint8_t>(Home::blob)) return fail(Error::corruption("row names an unknown home"));
+  n.home = static_cast<Home>(home);
+  if (n.home == Home::composite) n.extent = decode_extent(r);
+  if (n.home == Home::blob) n.allocated = r.varint();
+  n.target = r.string();
+  const std::uint64_t xattrs = r.varint();
+  for (std::uint64_t i = 0; i < xattrs && r.ok(); ++i) {
+    std::string name(r.string());
+    n.xattrs.emplace_back(std::move(name), std::string(r.string()));
+  }
+  if (!r.ok()) return fail(Error::corruption("row ends inside an inode"));
+  return n;
+}
+
+}  // namespace
+
+void encode_inode(std::string& out, const Inode& n) {
+  ByteWriter w(out);
+  w.varint(n.ino.value);
+  w.varint(n.mode);
+  w.varint(n.uid);
+  w.varint(n.gid);
+  w.varint(n.nlink);
+  w.varint(n.size);
+  w.svarint(n.mtime_ns);
+  w.svarint(n.ctime_ns - n.mtime_ns);
+  w.svarint(n.atime_ns - n.mtime_ns);
+  w.svarint(n.btime_ns - n.mtime_ns);
+  w.varint(n.rdev);
+  w.varint(n.version);
+  w.u8(static_cast<std::uint8_t>(n.home));
+  if (n.home == Home::composite) encode_extent(w, n.extent);
+  if (n.home == Home::blob) w.varint(n.allocated);
+  w.string(n.target);
+  w.varint(n.xattrs.size());
+  for (const auto& [name, value] : n.xattrs) {
+    w.string(name);
+    w.string(value);
+  }
+}
+
+const Entry* Row::find(std::string_view name) const {
+  for (const Entry& entry : entries) {
+    if (entry.name == name) return &entry;
+  }
+  return nullptr;
+}
+
+Entry* Row::find(std::string_view name) { return const_cast<Entry*>(std::as_const(*this).find(name)); }
+
+void Row::insert(Entry entry) {
+  CFFS_INVARIANT(find(entry.name) == nullptr);
+  const auto at = std::find_if(entries.begin(), entries.end(),
+                               [&](const Entry& other) { return other.name > entry.name; });
+  entries.insert(at, std::move(entry));
+}
+
+void Row::erase(std::string_view name) {
+  const auto erased = std::erase_if(entries, [&](const Entry& entry) { return entry.name == name; });
+  CFFS_INVARIANT(erased == 1);
+}
+
+std::string encode_row(const Row& row) {
+  std::string out;
+  out.reserve(128);
+  ByteWriter w(out);
+  w.u8(kEntriesV1);
+  w.varint(row.entries.size());
+  for (const Entry& entry : row.entries) {
+    w.string(entry.name);
+    w.u8(entry.inode ? kEmbedded : kHardLink);
+    if (entry.inode) {
+      encode_inode(out, *entry.inode);
+    } else {
+      w.varint(entry.ino.value);
+      w.varint(entry.type);
+    }
+  }
+  return out;
+}
+
+std::string encode_single_row(std::string_view name, const Inode& inode) {
+  std::string out;
+  out.reserve(96 + name.size());
+  ByteWriter w(out);
+  w.u8(kEntriesV1);
+  w.varint(1);
+  w.string(name);
+  w.u8(kEmbedded);
+  encode_inode(out, inode);
+  return out;
+}
+
+Result<Row> decode_row(std::string_view bytes) {
+  ByteReader r(bytes);
+  const std::uint8_t version = r.u8();
+  if (!r.ok() || version != kEntriesV1) return fail(Error::corruption("row of an unknown version"));
+  const std::uint64_t count = r.varint();
+  if (!r.ok() || count > r.remaining()) return fail(Error::corruption("row claims more entries than it holds"));
+  Row row;
+  row.entries.reserve(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Entry entry;
+    entry.name = r.string();
+    const std::uint8_t kind = r.u8();
+    if (kind == kEmbedded) {
+      CFFS_TRY(Inode inode, decode_inode(r));
+      entry.ino = inode.ino;
+      entry.type = inode.mode & S_IFMT;
+      entry.inode = std::move(inode);
+    } else if (kind == kHardLink) {
+      entry.ino.value = r.varint();
+      entry.type = static_cast<mode_t>(r.varint());
+    } else {
+      return fail(Error::corruption("row entry of an unknown kind"));
+    }
+    if (!r.ok()) return fail(Error::corruption("row ends inside an entry"));
+    row.entries.push_back(std::move(entry));
+  }
+  if (!r.at_end()) return fail(Error::corruption("row is longer than its entries"));
+  return row;
+}
+
+bool is_composite_row(std::string_view bytes) {
+  return !bytes.empty() && static_cast<std::uint8_t>(bytes[0]) == kCompositeV1;
+}
+
+std::string encode_composite_row(const CompositeRow& row) {
+  std::string out;
+  ByteWriter w(out);
+  w.u8(kCompositeV1);
+  w.varint(row.mode);
+  w.varint(row.uid);
+  w.varint(row.gid);
+  w.varint(row.size);
+  w.varint(row.live_bytes);
+  w.varint(row.freed_bytes);
+  w.varint(row.members);
+  w.varint(row.slots);
+  w.u8(row.policy);
+  return out;
+}
+
+Result<CompositeRow> decode_composite_row(std::string_view bytes) {
+  ByteReader r(bytes);
+  if (r.u8() != kCompositeV1) return fail(Error::corruption("not a composite's row"));
+  CompositeRow row;
+  row.mode = static_cast<mode_t>(r.varint());
+  row.uid = static_cast<uid_t>(r.varint());
+  row.gid = static_cast<gid_t>(r.varint());
+  row.size = r.varint();
+  row.live_bytes = r.varint();
+  row.freed_bytes = r.varint();
+  row.members = r.varint();
+  row.slots = r.varint();
+  row.policy = r.u8();
+  if (!r.ok() || !r.at_end()) return fail(Error::corruption("a composite's row is malformed"));
+  return row;
+}
+
+}  // namespace cffs

@@ -1,0 +1,150 @@
+#include "core/table/table.h"
+
+#include <leveldb/cache.h>
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+#include <leveldb/write_batch.h>
+
+#include "core/object/leveldb_env.h"
+
+namespace cffs {
+namespace {
+
+constexpr const char* kFolder = "table";
+
+leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
+std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
+
+Error to_error(const leveldb::Status& status) {
+  if (status.IsCorruption()) return Error::corruption("table: " + status.ToString());
+  // LevelDB keeps the text of an error, not its number; the one that callers act on is recognised by it.
+  const std::string text = status.ToString();
+  const bool full = text.find("No space left") != std::string::npos;
+  return Error::os(full ? ENOSPC : EIO, "table: " + text);
+}
+
+leveldb::ReadOptions checked_reads() {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  return options;
+}
+
+}  // namespace
+
+Batch::Batch() : batch_(std::make_unique<leveldb::WriteBatch>()) {}
+Batch::~Batch() = default;
+Batch::Batch(Batch&&) noexcept = default;
+Batch& Batch::operator=(Batch&&) noexcept = default;
+
+void Batch::put(Key key, std::string_view value) {
+  batch_->Put(slice(EncodedKey(key).view()), slice(value));
+  ++changes_;
+}
+void Batch::erase(Key key) {
+  batch_->Delete(slice(EncodedKey(key).view()));
+  ++changes_;
+}
+void Batch::put_row(Key key, const Row& row) {
+  if (row.entries.empty()) return erase(key);
+  put(key, encode_row(row));
+}
+
+Table::Table() = default;
+Table::~Table() = default;
+
+Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
+  std::unique_ptr<Table> table(new Table);
+  table->env_ = std::make_unique<LevelDbEnv>(store);
+  table->env_->set_before_table_sync(options.before_rows_become_durable);
+  table->cache_.reset(leveldb::NewLRUCache(options.block_cache_bytes));
+  table->filter_.reset(leveldb::NewBloomFilterPolicy(10));
+
+  leveldb::Options o;
+  o.create_if_missing = options.create;
+  o.error_if_exists = options.create;
+  o.env = table->env_.get();
+  o.block_cache = table->cache_.get();
+  o.filter_policy = table->filter_.get();
+  o.write_buffer_size = options.write_buffer_bytes;
+  o.max_file_size = 4u << 20;
+  o.block_size = 8u << 10;
+  leveldb::DB* db = nullptr;
+  const leveldb::Status status = leveldb::DB::Open(o, kFolder, &db);
+  if (!status.ok()) return fail(to_error(status));
+  table->db_.reset(db);
+  return table;
+}
+
+Result<std::optional<std::string>> Table::get(Key key) const {
+  std::string value;
+  const leveldb::Status status = db_->Get(checked_reads(), slice(EncodedKey(key).view()), &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return fail(to_error(status));
+  return std::optional<std::string>(std::move(value));
+}
+
+Result<Row> Table::get_row(Key key) const {
+  CFFS_TRY(const auto value, get(key));
+  if (!value) return Row{};
+  return decode_row(*value);
+}
+
+Status Table::write(Batch& batch) {
+  if (batch.empty()) return {};
+  if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
+  const leveldb::Status status = db_->Write(leveldb::WriteOptions(), batch.batch_.get());
+  if (status.ok()) return {};
+  poison();
+  return fail(to_error(status));
+}
+
+Status Table::sync() {
+  std::unique_lock guard(sync_mutex_);
+  if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
+  // Records written before this call are covered by any sync that starts from now on.
+  const std::uint64_t mine = syncs_started_ + 1;
+  while (syncs_finished_ < mine) {
+    if (syncing_) {
+      sync_done_.wait(guard);
+      continue;
+    }
+    syncing_ = true;
+    const std::uint64_t ticket = ++syncs_started_;
+    guard.unlock();
+    const Status done = env_->sync_logs();
+    guard.lock();
+    syncing_ = false;
+    syncs_finished_ = ticket;
+    sync_done_.notify_all();
+    if (!done) {
+      poison();
+      return done;
+    }
+  }
+  if (failed()) return fail(EIO, "table: the shared sync failed");
+  return {};
+}
+
+Status Table::scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const {
+  const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked_reads()));
+  for (it->Seek(slice(EncodedKey(first).view())); it->Valid(); it->Next()) {
+    if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
+    const Key key = decode_key(view(it->key()));
+    if (key > last || !visit(key, view(it->value()))) break;
+  }
+  if (!it->status().ok()) return fail(to_error(it->status()));
+  return {};
+}
+
+std::uint64_t Table::approximate_bytes() const {
+  const std::string low(kKeyBytes, '\0');
+  const std::string high(kKeyBytes, '\xff');
+  const leveldb::Range all(low, high);
+  std::uint64_t bytes = 0;
+  db_->GetApproximateSizes(&all, 1, &bytes);
+  return bytes;
+}
+
+void Table::compact() { db_->CompactRange(nullptr, nullptr); }
+
+}  // namespace cffs

@@ -1,0 +1,16 @@
+// The small files of one directory, without its subdirectories, in readdir order (composite-file paper, directory mode).
+#pragma once
+
+#include "grouping/policy.h"
+
+namespace cffs::grouping {
+
+class DirectoryPolicy final : public Policy {
+ public:
+  PolicyId id() const override { return PolicyId::directory; }
+  std::string_view name() const override { return "directory"; }
+  bool makes_composites() const override { return true; }
+  std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes) const override;
+};
+
+}  // namespace cffs::grouping

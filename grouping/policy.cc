@@ -1,0 +1,16 @@
+#include "grouping/policy.h"
+
+#include "grouping/directory_policy.h"
+#include "grouping/none_policy.h"
+
+namespace cffs::grouping {
+
+std::unique_ptr<Policy> make_policy(std::string_view name) {
+  if (name == "none") return std::make_unique<NonePolicy>();
+  if (name == "directory") return std::make_unique<DirectoryPolicy>();
+  return nullptr;
+}
+
+std::string policy_names() { return "none, directory"; }
+
+}  // namespace cffs::grouping
