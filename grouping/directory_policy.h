@@ -1,4 +1,5 @@
-// The small files of one directory, without its subdirectories, in readdir order (composite-file paper, directory mode).
+// The small files of one directory, without its subdirectories, in readdir order (composite-file paper,
+// directory mode).
 #pragma once
 
 #include "grouping/policy.h"

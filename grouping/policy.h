@@ -1,6 +1,6 @@
-// Which small files belong together. A policy is a pure function from candidate files to ordered groups; it knows
-// neither LevelDB nor FUSE. Packing groups into composites is separate (grouping/packing.h), so that a policy cannot
-// make a composite too large.
+// Which small files belong together. A policy is a pure function from candidate files to ordered groups; it
+// knows neither LevelDB nor FUSE. Packing groups into composites is separate (grouping/packing.h), so that a
+// policy cannot make a composite too large.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ class Policy {
   virtual std::string_view name() const = 0;
   // Whether small files leave the table at all.
   virtual bool makes_composites() const = 0;
-  // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group; no group
-  // holds more than max_bytes, unless it is a single file.
-  virtual std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes) const = 0;
+  // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group; no
+  // group holds more than max_bytes, unless it is a single file.
+  virtual std::vector<Group> group(const std::vector<Candidate>& candidates,
+                                   std::uint64_t max_bytes) const = 0;
 };
 
 // Null: no such policy.

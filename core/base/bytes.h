@@ -1,5 +1,6 @@
-// Encoding of integers and strings in rows and records: LEB128 varints, little-endian fixed integers, length-prefixed
-// strings. ByteReader never reads past its input: the first malformed field makes ok() false and all later fields 0.
+// Encoding of integers and strings in rows and records: LEB128 varints, little-endian fixed integers,
+// length-prefixed strings. ByteReader never reads past its input: the first malformed field makes ok() false
+// and all later fields 0.
 #pragma once
 
 #include <boost/endian/conversion.hpp>

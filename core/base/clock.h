@@ -10,8 +10,8 @@ namespace cffs {
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual std::int64_t now_ns() const = 0;        // wall clock: file times
-  virtual std::int64_t steady_ms() const = 0;     // monotonic: quiet periods, intervals
+  virtual std::int64_t now_ns() const = 0;     // wall clock: file times
+  virtual std::int64_t steady_ms() const = 0;  // monotonic: quiet periods, intervals
 };
 
 class SystemClock final : public Clock {

@@ -1,7 +1,9 @@
-// Errors are values. Every fallible function of the engine returns Result<T>; exceptions do not cross its API.
+// Errors are values. Every fallible function of the engine returns Result<T>; exceptions do not cross its
+// API.
 //
-// An Error carries what a program needs (kind, errno) and what a person needs (a context that names the object
-// or file concerned). Hot negative answers such as ENOENT keep the context empty, so they do not allocate.
+// An Error carries what a program needs (kind, errno) and what a person needs (a context that names the
+// object or file concerned). Hot negative answers such as ENOENT keep the context empty, so they do not
+// allocate.
 #pragma once
 
 #include <cerrno>
@@ -53,13 +55,13 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected(std::move
 #define CFFS_CONCAT_INNER(a, b) a##b
 #define CFFS_CONCAT(a, b) CFFS_CONCAT_INNER(a, b)
 // CFFS_TRY(auto x, f()): x is f()'s value, or this function returns f()'s error.
-#define CFFS_TRY(declaration, expression)                                                        \
-  auto CFFS_CONCAT(try_, __LINE__) = (expression);                                               \
-  if (!CFFS_CONCAT(try_, __LINE__))                                                              \
-    return ::tl::unexpected<::cffs::Error>(std::move(CFFS_CONCAT(try_, __LINE__)).error());      \
+#define CFFS_TRY(declaration, expression)                                                   \
+  auto CFFS_CONCAT(try_, __LINE__) = (expression);                                          \
+  if (!CFFS_CONCAT(try_, __LINE__))                                                         \
+    return ::tl::unexpected<::cffs::Error>(std::move(CFFS_CONCAT(try_, __LINE__)).error()); \
   declaration = std::move(*CFFS_CONCAT(try_, __LINE__))
-#define CFFS_TRY_VOID(expression)                                                                \
-  do {                                                                                           \
-    if (auto try_status = (expression); !try_status)                                             \
-      return ::tl::unexpected<::cffs::Error>(std::move(try_status).error());                     \
+#define CFFS_TRY_VOID(expression)                                            \
+  do {                                                                       \
+    if (auto try_status = (expression); !try_status)                         \
+      return ::tl::unexpected<::cffs::Error>(std::move(try_status).error()); \
   } while (false)

@@ -1,4 +1,5 @@
-// Strong types for the numbers of a store. All are drawn from one durable counter (TableFS §3.4) and never reused.
+// Strong types for the numbers of a store. All are drawn from one durable counter (TableFS §3.4) and never
+// reused.
 #pragma once
 
 #include <compare>
@@ -7,8 +8,8 @@
 
 namespace cffs {
 
-// The inode number of a file, directory or composite: st_ino, stable for its life. 56 bits are used: the top byte of
-// a table key names the kind of row (core/table/key.h).
+// The inode number of a file, directory or composite: st_ino, stable for its life. 56 bits are used: the top
+// byte of a table key names the kind of row (core/table/key.h).
 struct InodeId {
   std::uint64_t value = 0;
   friend auto operator<=>(const InodeId&, const InodeId&) = default;

@@ -17,8 +17,7 @@ std::size_t CompositeBuilder::add(InodeId parent, std::string_view name, const I
   extent.slot = static_cast<std::uint32_t>(slots_++);
   extent.length = data.size();
   extent.checksum = checksum(data);
-  extent.offset =
-      base_ + append_record(bytes_, extent.slot, parent, name, inode, data, extent.checksum);
+  extent.offset = base_ + append_record(bytes_, extent.slot, parent, name, inode, data, extent.checksum);
   extent.capacity = object_bytes() - extent.offset;
   extents_.push_back(extent);
   return extents_.size() - 1;

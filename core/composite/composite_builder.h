@@ -11,7 +11,8 @@ namespace cffs {
 
 class CompositeBuilder {
  public:
-  // Continues a composite that is `object_bytes` long and has `slots` records. 0 bytes: a new one, gets its header.
+  // Continues a composite that is `object_bytes` long and has `slots` records. 0 bytes: a new one, gets its
+  // header.
   CompositeBuilder(CompositeId id, std::uint64_t object_bytes, std::uint64_t slots);
 
   // Adds one subfile; returns its index among this builder's extents. `inode` is recorded for salvage.
@@ -33,7 +34,7 @@ class CompositeBuilder {
   std::uint64_t slots_;
   std::string bytes_;
   std::vector<Extent> extents_;
-  std::size_t group_first_ = 0;    // index of the current group's first extent
+  std::size_t group_first_ = 0;  // index of the current group's first extent
   std::uint64_t group_offset_ = 0;
 };
 

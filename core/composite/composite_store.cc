@@ -8,8 +8,9 @@
 namespace cffs {
 namespace {
 
-// A group is read ahead whole up to here; of a longer one, a window that starts at the member. Chosen as one second
-// of nothing on a disk: 1 MiB costs a hard disk 8 ms beside a 7 ms seek, an SSD well under a millisecond.
+// A group is read ahead whole up to here; of a longer one, a window that starts at the member. Chosen as one
+// second of nothing on a disk: 1 MiB costs a hard disk 8 ms beside a 7 ms seek, an SSD well under a
+// millisecond.
 constexpr std::uint64_t kPrefetchWindow = 1u << 20;
 
 Result<std::size_t> read_extent(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
@@ -98,7 +99,8 @@ Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,
                                     record.error().message()));
     }
     if (!*record) {
-      return fail(Error::corruption(object_name(id) + " ends inside the record at byte " + std::to_string(at)));
+      return fail(
+          Error::corruption(object_name(id) + " ends inside the record at byte " + std::to_string(at)));
     }
     visit(**record, at + (*record)->meta_bytes);
     at += (*record)->record_bytes();

@@ -1,4 +1,5 @@
-// Composites as objects: names, creation, appending, reading a subfile. Their rows are kept by CompositeAccounts.
+// Composites as objects: names, creation, appending, reading a subfile. Their rows are kept by
+// CompositeAccounts.
 #pragma once
 
 #include <functional>
@@ -20,8 +21,9 @@ class CompositeStore {
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
 
-  // Reads the subfile's bytes [offset, offset + out.size()) that exist; checks the checksum where `verify` is set.
-  // The first read of a cold member reads its whole group ahead: one large device read, none for the others.
+  // Reads the subfile's bytes [offset, offset + out.size()) that exist; checks the checksum where `verify` is
+  // set. The first read of a cold member reads its whole group ahead: one large device read, none for the
+  // others.
   static Result<std::size_t> read(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out,
                                   bool verify);
 

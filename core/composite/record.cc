@@ -39,7 +39,8 @@ Status check_composite_header(std::string_view bytes, CompositeId id) {
     return fail(Error::corruption(what + ": header checksum differs"));
   }
   if (format != kCompositeFormat || flags != 0) {
-    return fail(Error::corruption(what + ": format " + std::to_string(format) + " is newer than this program"));
+    return fail(
+        Error::corruption(what + ": format " + std::to_string(format) + " is newer than this program"));
   }
   if (number != id.value) return fail(Error::corruption(what + ": header names another composite"));
   return {};

@@ -75,8 +75,8 @@ Status Consolidator::run_once(bool all) {
   for (const InodeId ino : directories) {
     if (const NodePtr node = fs_.nodes_.find(ino)) node->staged.store(false);
   }
-  const std::int64_t quiet_before = all ? std::numeric_limits<std::int64_t>::max()
-                                        : fs_.now() - fs_.options_.quiet_ms * 1'000'000;
+  const std::int64_t quiet_before =
+      all ? std::numeric_limits<std::int64_t>::max() : fs_.now() - fs_.options_.quiet_ms * 1'000'000;
   std::vector<InodeId> waiting;
   auto report = relocation_.consolidate(directories, quiet_before, waiting);
   {

@@ -1,9 +1,9 @@
-// Remembers which directories hold staged files and which composites are half empty, and has Relocation deal with them
-// in the background.
+// Remembers which directories hold staged files and which composites are half empty, and has Relocation deal
+// with them in the background.
 //
-// A directory is remembered in memory and by a staged_directory row, so a crash forgets none. It is looked at once it
-// has been quiet for quiet_ms, or has been waiting ten times as long. Threads: note*() from anywhere, on hot paths: the
-// first note of a directory takes a leaf mutex, later ones store one time stamp.
+// A directory is remembered in memory and by a staged_directory row, so a crash forgets none. It is looked at
+// once it has been quiet for quiet_ms, or has been waiting ten times as long. Threads: note*() from anywhere,
+// on hot paths: the first note of a directory takes a leaf mutex, later ones store one time stamp.
 #pragma once
 
 #include <condition_variable>
@@ -38,8 +38,8 @@ class Consolidator {
 
   FileSystem& fs_;
   Relocation relocation_;
-  std::mutex work_mutex_;  // one pass at a time; outermost of all locks
-  std::mutex mutex_;       // leaf: the sets below
+  std::mutex work_mutex_;                        // one pass at a time; outermost of all locks
+  std::mutex mutex_;                             // leaf: the sets below
   std::map<InodeId, std::int64_t> directories_;  // since when they wait, steady ms
   std::set<CompositeId> wasteful_;
   std::condition_variable wake_;

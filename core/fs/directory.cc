@@ -1,7 +1,7 @@
 // readdir: one range scan that yields names and attributes (TableFS §3.2).
 //
-// Cookies are made from the names' hashes, so they stay valid while entries come and go: an entry that stays is
-// delivered exactly once by a listing, however many others are made or removed meanwhile.
+// Cookies are made from the names' hashes, so they stay valid while entries come and go: an entry that stays
+// is delivered exactly once by a listing, however many others are made or removed meanwhile.
 //   1 "."   2 ".."   else ((hash >> 9) + 1) << 7 | n, for the n-th entry (from 0) with the same hash >> 9
 #include <algorithm>
 
@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t kDot = 1;
 constexpr std::uint64_t kDotDot = 2;
-constexpr unsigned kDropped = 9;   // low bits of the hash that a cookie does not carry
-constexpr unsigned kOrdinal = 7;   // bits for entries that agree in the others
+constexpr unsigned kDropped = 9;  // low bits of the hash that a cookie does not carry
+constexpr unsigned kOrdinal = 7;  // bits for entries that agree in the others
 
 }  // namespace
 

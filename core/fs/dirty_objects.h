@@ -1,5 +1,5 @@
-// Objects with bytes that are not durable yet. Every sync of the table syncs them first: a row must never become
-// durable before the data it names ("ordered mode").
+// Objects with bytes that are not durable yet. Every sync of the table syncs them first: a row must never
+// become durable before the data it names ("ordered mode").
 #pragma once
 
 #include <atomic>

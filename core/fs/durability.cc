@@ -1,8 +1,9 @@
 // fsync, the periodic commit, the removal of objects that no row needs, and recovery at open.
 //
-// Removal of an object waits until the batch that made it unneeded is durable; else a power cut could bring back a row
-// without its data. A pending_removal row, written in that same batch, remembers it across a crash. The same row,
-// written before an object is made and erased by the batch that first names it, catches objects that never got there.
+// Removal of an object waits until the batch that made it unneeded is durable; else a power cut could bring
+// back a row without its data. A pending_removal row, written in that same batch, remembers it across a
+// crash. The same row, written before an object is made and erased by the batch that first names it, catches
+// objects that never got there.
 #include "core/fs/committer.h"
 #include "core/fs/consolidator.h"
 #include "core/fs/file_system.h"
@@ -73,7 +74,8 @@ Status FileSystem::settle_removals() {
   CFFS_TRY_VOID(table_->sync());
   Batch batch;
   for (const auto& [kind, number] : due) {
-    CFFS_TRY_VOID(kind == kPendingBlob ? blobs_.remove(InodeId{number}) : composites_.remove(CompositeId{number}));
+    CFFS_TRY_VOID(kind == kPendingBlob ? blobs_.remove(InodeId{number})
+                                       : composites_.remove(CompositeId{number}));
     batch.erase(Key::tagged(KeyTag::pending_removal, number, kind));
   }
   CFFS_TRY_VOID(table_->write(batch));
@@ -129,12 +131,14 @@ Committer::~Committer() {
 void Committer::run() {
   std::unique_lock guard(mutex_);
   while (!stopping_) {
-    wake_.wait_for(guard, std::chrono::milliseconds(fs_.options_.commit_interval_ms), [this] { return stopping_; });
+    wake_.wait_for(guard, std::chrono::milliseconds(fs_.options_.commit_interval_ms),
+                   [this] { return stopping_; });
     if (stopping_) break;
     guard.unlock();
     if (const Status done = fs_.commit(); !done && !reported_) {
       reported_ = true;  // once: from then on everything fails the same way
-      fs_.log("commit failed, the file system is read-only until it is mounted again: " + done.error().message());
+      fs_.log("commit failed, the file system is read-only until it is mounted again: " +
+              done.error().message());
     }
     guard.lock();
   }

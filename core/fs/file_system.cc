@@ -43,7 +43,8 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
 
   CFFS_TRY_VOID(check_format(format));
   CFFS_TRY(const auto lock, store.lock(lock_owner()));
-  // The table first: a store without a superblock is no store, so a crash in between leaves nothing half-made.
+  // The table first: a store without a superblock is no store, so a crash in between leaves nothing
+  // half-made.
   TableOptions options;
   options.create = true;
   CFFS_TRY(const auto table, Table::open(store, options));
@@ -104,7 +105,9 @@ Status FileSystem::close() {
 }
 
 Key FileSystem::entry_key(InodeId directory, std::string_view name) const {
-  return Key::entry(directory, options_.name_hash(name));
+  // 0 belongs to the null name: an entry must not share the root's own row.
+  const std::uint64_t hash = options_.name_hash(name);
+  return Key::entry(directory, hash == 0 ? 1 : hash);
 }
 
 void FileSystem::log(const std::string& line) const {
@@ -155,9 +158,8 @@ Attributes FileSystem::attributes_of(const Inode& n) const {
 
 NodePtr FileSystem::refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
                           std::string_view name) {
-  return nodes_.acquire(inode.ino, [&] {
-    return std::make_shared<Node>(inode, row_key, std::move(parent), name, row_alone);
-  });
+  return nodes_.acquire(
+      inode.ino, [&] { return std::make_shared<Node>(inode, row_key, std::move(parent), name, row_alone); });
 }
 
 Result<Attributes> FileSystem::lookup(InodeId parent_ino, std::string_view name) {

@@ -1,15 +1,16 @@
 // FileSystem: a whole cffs store as a library (TableFS's library form). FUSE is a thin adaptor over it.
 //
-// Semantics are POSIX's, minus permission checks: like a kernel file system behind the VFS, it is told who creates a
-// file (Caller) and otherwise trusts its caller to have checked (the mount uses default_permissions).
+// Semantics are POSIX's, minus permission checks: like a kernel file system behind the VFS, it is told who
+// creates a file (Caller) and otherwise trusts its caller to have checked (the mount uses
+// default_permissions).
 //
-// Inodes are named by number. lookup() and every call that makes an entry hand out a reference, to be given back with
-// forget(); an operation on a number without a reference answers ESTALE. The root is always referenced. A file whose
-// last name is gone stays usable until its last reference is given back.
+// Inodes are named by number. lookup() and every call that makes an entry hand out a reference, to be given
+// back with forget(); an operation on a number without a reference answers ESTALE. The root is always
+// referenced. A file whose last name is gone stays usable until its last reference is given back.
 //
-// What an acknowledgement promises: docs/CONSISTENCY.md. In short: a completed call survives kill -9; after fsync() a
-// power cut.
-// Thread safety: everything. Lock ranks: topology, directory entries, row stripes, node; see docs/ARCHITECTURE.md.
+// What an acknowledgement promises: docs/CONSISTENCY.md. In short: a completed call survives kill -9; after
+// fsync() a power cut. Thread safety: everything. Lock ranks: topology, directory entries, row stripes, node;
+// see docs/ARCHITECTURE.md.
 #pragma once
 
 #include <functional>
@@ -81,7 +82,6 @@ struct DirectoryEntry {
   const Attributes& attributes;
 };
 
-
 class Committer;
 class Consolidator;
 
@@ -100,7 +100,8 @@ class FileSystem {
   Result<Attributes> lookup(InodeId parent, std::string_view name);  // "." and ".." too; ENOENT
   void forget(InodeId ino, std::uint64_t references);
   // Any type but directories and symlinks.
-  Result<Attributes> mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev, Caller caller);
+  Result<Attributes> mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev,
+                           Caller caller);
   Result<Attributes> mkdir(InodeId parent, std::string_view name, mode_t mode, Caller caller);
   Result<Attributes> symlink(InodeId parent, std::string_view name, std::string_view target, Caller caller);
   Result<Attributes> link(InodeId ino, InodeId parent, std::string_view name);
@@ -109,8 +110,9 @@ class FileSystem {
   Status rename(InodeId parent, std::string_view name, InodeId new_parent, std::string_view new_name,
                 RenameMode mode);
   Result<std::string> readlink(InodeId ino);
-  // Entries after `cookie` (0: from the start, "." and ".." first) until visit returns false; an entry for which it
-  // does counts as not delivered. With `refer`, every delivered entry but "." and ".." carries a reference.
+  // Entries after `cookie` (0: from the start, "." and ".." first) until visit returns false; an entry for
+  // which it does counts as not delivered. With `refer`, every delivered entry but "." and ".." carries a
+  // reference.
   Status readdir(InodeId directory, std::uint64_t cookie, bool refer,
                  const std::function<bool(const DirectoryEntry&)>& visit);
 
@@ -154,8 +156,8 @@ class FileSystem {
   // What a name leads to: the entry, and the inode from its node or row.
   struct Target {
     Entry entry;
-    NodePtr node;  // null: nobody refers to it
-    Inode inode;   // a copy
+    NodePtr node;         // null: nobody refers to it
+    Inode inode;          // a copy
     bool linked = false;  // attributes are in the null-name row
     bool row_alone = false;
     bool same_place(const Target& other) const;
@@ -185,14 +187,15 @@ class FileSystem {
   void touch_directory(Node& directory, std::int64_t now);
   Status insert_entry(Batch& batch, Key key, Row row, Entry entry);
 
-  // What goes with the last link, or one of several. Called with the target's stripes and node locked; the node is
-  // changed by finish() once the batch is written.
+  // What goes with the last link, or one of several. Called with the target's stripes and node locked; the
+  // node is changed by finish() once the batch is written.
   struct LinkDrop {
     bool last = false;
     std::optional<std::string> orphan_bytes;
     std::shared_ptr<Object> pinned;
   };
-  Result<LinkDrop> drop_link(Batch& batch, CompositeAccounts& accounts, const Target& target, std::int64_t now);
+  Result<LinkDrop> drop_link(Batch& batch, CompositeAccounts& accounts, const Target& target,
+                             std::int64_t now);
   void finish_drop(const Target& target, LinkDrop drop, std::int64_t now);
 
   // attributes.cc
@@ -211,7 +214,8 @@ class FileSystem {
   void leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode);
 
   // write.cc
-  Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root, bool& done);
+  Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,
+                     bool& done);
   Status write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,
                     bool& done);
   Status truncate(Node& node, std::uint64_t size, const AttributeChange& change);
@@ -244,7 +248,7 @@ class FileSystem {
   std::vector<InodeId> stale_;      // nodes whose rows are behind
   std::vector<InodeId> leftovers_;  // unreferenced nodes that were in use when forgotten
 
-  std::mutex removal_work_;    // held while objects are removed; before removals_mutex_
+  std::mutex removal_work_;  // held while objects are removed; before removals_mutex_
   std::mutex removals_mutex_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> removals_;  // (kind, number): after the next sync
 

@@ -1,8 +1,8 @@
-// The three homes of a file's data, and the moves that a write forces: into the table, or out to a blob. Moves into
-// composites are made in the background (relocation.cc).
+// The three homes of a file's data, and the moves that a write forces: into the table, or out to a blob.
+// Moves into composites are made in the background (relocation.cc).
 //
-// Inline data is kept in chunks of kChunkBytes under the file's own number, so that a small write to a staged file
-// rewrites one chunk. A chunk row is as long as the data it holds; what is missing reads as zeros.
+// Inline data is kept in chunks of kChunkBytes under the file's own number, so that a small write to a staged
+// file rewrites one chunk. A chunk row is as long as the data it holds; what is missing reads as zeros.
 #include <algorithm>
 
 #include "core/fs/file_system.h"
@@ -19,15 +19,17 @@ Result<std::string> FileSystem::read_chunks(const Inode& inode) const {
   std::string bytes(inode.size, '\0');
   if (bytes.empty()) return bytes;
   const std::uint64_t last = (inode.size - 1) / kChunkBytes;
-  CFFS_TRY_VOID(table_->scan(Key::data(inode.ino, 0), Key::data(inode.ino, last), [&](Key key, std::string_view v) {
-    const std::uint64_t at = key.lower * kChunkBytes;
-    v.copy(bytes.data() + at, std::min<std::uint64_t>(v.size(), inode.size - at));
-    return true;
-  }));
+  CFFS_TRY_VOID(
+      table_->scan(Key::data(inode.ino, 0), Key::data(inode.ino, last), [&](Key key, std::string_view v) {
+        const std::uint64_t at = key.lower * kChunkBytes;
+        v.copy(bytes.data() + at, std::min<std::uint64_t>(v.size(), inode.size - at));
+        return true;
+      }));
   return bytes;
 }
 
-Status FileSystem::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset, std::string_view data) const {
+Status FileSystem::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
+                              std::string_view data) const {
   const std::uint64_t end = offset + data.size();
   const std::uint64_t old_size = inode.home == Home::inline_ ? inode.size : 0;
   for (std::uint64_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
@@ -75,7 +77,8 @@ Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node)
     if (!object) {
       CFFS_TRY(object, const_cast<CompositeStore&>(composites_).open(inode.extent.composite));
     }
-    CFFS_TRY(const std::size_t n, CompositeStore::read(*object, inode.extent, 0, as_writable_bytes(bytes), true));
+    CFFS_TRY(const std::size_t n,
+             CompositeStore::read(*object, inode.extent, 0, as_writable_bytes(bytes), true));
     CFFS_INVARIANT(n == bytes.size());
   }
   return bytes;
@@ -87,7 +90,8 @@ Result<std::shared_ptr<Object>> FileSystem::blob_of(Node& node) {
 }
 
 // Gives the file a blob that holds `content`. The node is locked with its stripes.
-Status FileSystem::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content) {
+Status FileSystem::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts,
+                                std::string_view content) {
   // A blob of this file may still wait for its removal: it must go before its name is used again.
   bool waiting = false;
   {

@@ -8,8 +8,8 @@
 
 namespace cffs {
 
-// Locks a node for a change of its attributes or data: the stripe of its inode row, that of its composite's row (the
-// extent may be freed), then the node. Where the node moved meanwhile, tries again.
+// Locks a node for a change of its attributes or data: the stripe of its inode row, that of its composite's
+// row (the extent may be freed), then the node. Where the node moved meanwhile, tries again.
 class FileSystem::NodeUpdate {
  public:
   NodeUpdate(FileSystem& fs, Node& node) {
@@ -26,9 +26,9 @@ class FileSystem::NodeUpdate {
       }
       rows_.emplace(fs.locks_, keys);
       node_ = std::unique_lock(node.mutex);
-      const bool still = node.row_key == keys[0] &&
-                         (node.unlinked || node.inode.home != Home::composite ||
-                          (in_composite && node.inode.extent.composite == composite));
+      const bool still =
+          node.row_key == keys[0] && (node.unlinked || node.inode.home != Home::composite ||
+                                      (in_composite && node.inode.extent.composite == composite));
       if (still) return;
       node_.unlock();
       rows_.reset();
@@ -89,7 +89,8 @@ class NodeLocks {
  public:
   explicit NodeLocks(std::vector<NodePtr> nodes) : nodes_(std::move(nodes)) {
     std::erase(nodes_, nullptr);
-    std::sort(nodes_.begin(), nodes_.end(), [](const NodePtr& a, const NodePtr& b) { return a->ino < b->ino; });
+    std::sort(nodes_.begin(), nodes_.end(),
+              [](const NodePtr& a, const NodePtr& b) { return a->ino < b->ino; });
     nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
     for (const NodePtr& node : nodes_) node->mutex.lock();
   }

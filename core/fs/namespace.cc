@@ -1,7 +1,7 @@
 // Entries come and go: mknod, mkdir, symlink, link, unlink, rmdir. Rename has a file of its own.
 //
-// All follow one pattern, because locks must be taken in rank order but only the rows say which are needed: look
-// without locks (peek), lock what that names, look again; where the second look differs, start over.
+// All follow one pattern, because locks must be taken in rank order but only the rows say which are needed:
+// look without locks (peek), lock what that names, look again; where the second look differs, start over.
 #include <array>
 
 #include "core/fs/consolidator.h"
@@ -14,7 +14,8 @@ namespace {
 Status check_new_name(std::string_view name) {
   if (name.empty() || name == "." || name == "..") return fail(name.empty() ? ENOENT : EEXIST);
   if (name.size() > 255) return fail(ENAMETOOLONG);
-  if (name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos) return fail(EINVAL);
+  if (name.find('/') != std::string_view::npos || name.find('\0') != std::string_view::npos)
+    return fail(EINVAL);
   return {};
 }
 
@@ -75,7 +76,8 @@ void FileSystem::touch_directory(Node& directory, std::int64_t now_ns) {
   mark_stale(directory);
 }
 
-Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view name, Inode inode, Caller caller) {
+Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view name, Inode inode,
+                                          Caller caller) {
   CFFS_TRY_VOID(check_new_name(name));
   CFFS_TRY(const NodePtr parent, directory(parent_ino));
   CFFS_TRY_VOID(space_.charge(name.size() + inode.target.size()));
@@ -206,7 +208,8 @@ Result<Attributes> FileSystem::link(InodeId ino, InodeId parent_ino, std::string
       }
     }
     batch.put(null_key, encode_single_row("", inode));
-    CFFS_TRY_VOID(insert_entry(batch, key, std::move(row), Entry{std::string(name), ino, type, std::nullopt}));
+    CFFS_TRY_VOID(
+        insert_entry(batch, key, std::move(row), Entry{std::string(name), ino, type, std::nullopt}));
     if (inode.home == Home::inline_ || inode.home == Home::blob) consolidator_->note(batch, *parent);
     CFFS_TRY_VOID(table_->write(batch));
     file->row_key = null_key;
@@ -224,21 +227,22 @@ Result<Attributes> FileSystem::link(InodeId ino, InodeId parent_ino, std::string
 Result<bool> FileSystem::directory_is_empty(InodeId ino) const {
   bool empty = true;
   Status decoded;
-  CFFS_TRY_VOID(table_->scan(Key::entry(ino, 0), Key::entry(ino, ~std::uint64_t{0}), [&](Key, std::string_view v) {
-    const auto row = decode_row(v);
-    if (!row) {
-      decoded = fail(row.error());
-      return false;
-    }
-    for (const Entry& entry : row->entries) empty = empty && entry.name.empty();
-    return empty;
-  }));
+  CFFS_TRY_VOID(
+      table_->scan(Key::entry(ino, 0), Key::entry(ino, ~std::uint64_t{0}), [&](Key, std::string_view v) {
+        const auto row = decode_row(v);
+        if (!row) {
+          decoded = fail(row.error());
+          return false;
+        }
+        for (const Entry& entry : row->entries) empty = empty && entry.name.empty();
+        return empty;
+      }));
   CFFS_TRY_VOID(decoded);
   return empty;
 }
 
-Result<FileSystem::LinkDrop> FileSystem::drop_link(Batch& batch, CompositeAccounts& accounts, const Target& target,
-                                                   std::int64_t at) {
+Result<FileSystem::LinkDrop> FileSystem::drop_link(Batch& batch, CompositeAccounts& accounts,
+                                                   const Target& target, std::int64_t at) {
   LinkDrop drop;
   const Inode& inode = target.inode;
   if (target.linked && inode.nlink > 1) {

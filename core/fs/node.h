@@ -1,8 +1,9 @@
-// A node: the in-memory side of an inode that somebody refers to (the kernel's lookup count, or a library caller).
+// A node: the in-memory side of an inode that somebody refers to (the kernel's lookup count, or a library
+// caller).
 //
-// While a node exists it is the truth about its inode; its row is at most `row_stale` behind. A node is made only
-// under a (shared) lock of its inode row's stripe, and an inode row is written only under an exclusive one, so a node
-// never starts from an old row.
+// While a node exists it is the truth about its inode; its row is at most `row_stale` behind. A node is made
+// only under a (shared) lock of its inode row's stripe, and an inode row is written only under an exclusive
+// one, so a node never starts from an old row.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,11 @@ namespace cffs {
 
 struct Node {
   Node(Inode attributes, Key key, std::shared_ptr<Node> in, std::string_view called, bool alone)
-      : ino(attributes.ino), row_key(key), row_alone(alone), parent(std::move(in)), name(called),
+      : ino(attributes.ino),
+        row_key(key),
+        row_alone(alone),
+        parent(std::move(in)),
+        name(called),
         inode(std::move(attributes)) {}
 
   const InodeId ino;
@@ -35,8 +40,8 @@ struct Node {
   std::shared_ptr<Node> parent;  // the directory last seen holding it; null for the root
   std::string name;              // in `parent`
   Inode inode;
-  bool row_stale = false;        // attributes changed since the row was written
-  bool unlinked = false;         // no name and no row left; lives until the last reference goes
+  bool row_stale = false;                   // attributes changed since the row was written
+  bool unlinked = false;                    // no name and no row left; lives until the last reference goes
   std::optional<std::string> orphan_bytes;  // the data of an unlinked file, where it is not an object
   std::shared_ptr<Object> pinned;           // keeps an unlinked file's object readable
   std::atomic<std::uint64_t> verified{0};   // checksum of the extent that was checked; atomic: set by readers

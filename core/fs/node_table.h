@@ -12,7 +12,8 @@ namespace cffs {
 class NodeTable {
  public:
   NodePtr find(InodeId ino) const;
-  // The node with one more reference; make() builds it where there is none. Called under the stripe of the inode row.
+  // The node with one more reference; make() builds it where there is none. Called under the stripe of the
+  // inode row.
   NodePtr acquire(InodeId ino, const std::function<NodePtr()>& make);
   // Takes references back. True where none is left: the caller then cleans up and calls erase_unreferenced().
   bool release(InodeId ino, std::uint64_t references);

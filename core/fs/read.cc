@@ -1,5 +1,5 @@
-// Reading a file, wherever its data is. The node is held shared, so a move between homes waits for readers and
-// readers never see one.
+// Reading a file, wherever its data is. The node is held shared, so a move between homes waits for readers
+// and readers never see one.
 #include <algorithm>
 #include <cstring>
 
@@ -13,7 +13,8 @@ Result<std::size_t> read_blob(const Object& object, std::uint64_t offset, Bytes 
   CFFS_TRY(const auto cached, object.try_read_at(offset, out));
   if (cached) return *cached;
   announce_blocking();
-  // Short where the object is shorter than the row says: after a power cut, the content it had before it grew.
+  // Short where the object is shorter than the row says: after a power cut, the content it had before it
+  // grew.
   return object.read_at(offset, out);
 }
 

@@ -9,7 +9,8 @@
 
 namespace cffs {
 
-Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory, std::int64_t quiet_before_ns,
+Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory,
+                                                               std::int64_t quiet_before_ns,
                                                                bool& waiting) const {
   const bool composites = fs_.options_.policy->makes_composites();
   const auto wanted = [&](const Inode& inode) {
@@ -21,43 +22,44 @@ Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory
   };
   std::vector<Member> found;
   Status problem;
-  CFFS_TRY_VOID(fs_.table_->scan(
-      Key::entry(directory, 0), Key::entry(directory, ~std::uint64_t{0}), [&](Key key, std::string_view value) {
-        const auto row = decode_row(value);
-        if (!row) {
-          problem = fail(row.error());
-          return false;
-        }
-        for (const Entry& entry : row->entries) {
-          if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) continue;
-          Member member{key, directory, entry.name, {}, {}, 0};
-          if (!entry.inode) member.row_key = Key::null_name(entry.ino);
-          if (const NodePtr live = fs_.nodes_.find(entry.ino)) {
-            const std::shared_lock guard(live->mutex);
-            if (live->unlinked) continue;
-            member.inode = live->inode;
-          } else if (entry.inode) {
-            member.inode = *entry.inode;
-          } else if (auto inode = fs_.linked_inode(entry.ino)) {
-            member.inode = std::move(*inode);
-          } else {
-            continue;
-          }
-          if (!wanted(member.inode)) continue;
-          if (member.inode.ctime_ns > quiet_before_ns) {
-            waiting = true;
-            continue;
-          }
-          found.push_back(std::move(member));
-        }
-        return true;
-      }));
+  CFFS_TRY_VOID(fs_.table_->scan(Key::entry(directory, 0), Key::entry(directory, ~std::uint64_t{0}),
+                                 [&](Key key, std::string_view value) {
+                                   const auto row = decode_row(value);
+                                   if (!row) {
+                                     problem = fail(row.error());
+                                     return false;
+                                   }
+                                   for (const Entry& entry : row->entries) {
+                                     if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) continue;
+                                     Member member{key, directory, entry.name, {}, {}, 0};
+                                     if (!entry.inode) member.row_key = Key::null_name(entry.ino);
+                                     if (const NodePtr live = fs_.nodes_.find(entry.ino)) {
+                                       const std::shared_lock guard(live->mutex);
+                                       if (live->unlinked) continue;
+                                       member.inode = live->inode;
+                                     } else if (entry.inode) {
+                                       member.inode = *entry.inode;
+                                     } else if (auto inode = fs_.linked_inode(entry.ino)) {
+                                       member.inode = std::move(*inode);
+                                     } else {
+                                       continue;
+                                     }
+                                     if (!wanted(member.inode)) continue;
+                                     if (member.inode.ctime_ns > quiet_before_ns) {
+                                       waiting = true;
+                                       continue;
+                                     }
+                                     found.push_back(std::move(member));
+                                   }
+                                   return true;
+                                 }));
   CFFS_TRY_VOID(problem);
   return found;
 }
 
 Result<Relocation::Report> Relocation::consolidate(const std::vector<InodeId>& directories,
-                                                   std::int64_t quiet_before_ns, std::vector<InodeId>& waiting) {
+                                                   std::int64_t quiet_before_ns,
+                                                   std::vector<InodeId>& waiting) {
   Report report;
   std::vector<Member> members;
   std::uint64_t bytes = 0;
@@ -119,8 +121,8 @@ Status Relocation::move_all(std::vector<Member> members) {
   std::size_t moved = 0;
   std::vector<Member> homeless;
   if (fs_.options_.policy->makes_composites()) {
-    const auto first_empty = std::stable_partition(ready.begin(), ready.end(),
-                                                   [](const Member& m) { return m.inode.size > 0; });
+    const auto first_empty =
+        std::stable_partition(ready.begin(), ready.end(), [](const Member& m) { return m.inode.size > 0; });
     std::move(first_empty, ready.end(), std::back_inserter(homeless));
     ready.erase(first_empty, ready.end());
   } else {
@@ -153,6 +155,10 @@ Status Relocation::move_all(std::vector<Member> members) {
 
 Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved) {
   if (tail_ && tail_->bytes >= fs_.format_.composite_max) tail_.reset();
+  if (tail_) {
+    CFFS_TRY(const auto row, fs_.table_->get(Key::null_name(tail_->id)));
+    if (!row) tail_.reset();  // its members all went, and it with them
+  }
   const bool fresh = !tail_;
   if (fresh) {
     CFFS_TRY(const std::uint64_t number, fs_.counter_->next());
@@ -277,12 +283,14 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
   return fs_.settle_outcome(outcome);
 }
 
-// Where the subfile of this record is now, if it still is in this composite. A record names the place where the file
-// was when it was written; since then it may have been renamed (a moved_member row) or hard-linked (a null-name row).
+// Where the subfile of this record is now, if it still is in this composite. A record names the place where
+// the file was when it was written; since then it may have been renamed (a moved_member row) or hard-linked
+// (a null-name row).
 Result<std::optional<Relocation::Member>> Relocation::living(const RecordMeta& record, CompositeId id) const {
   const auto matches = [&](const Entry* entry) {
-    return entry != nullptr && entry->inode && entry->ino == record.ino && entry->inode->home == Home::composite &&
-           entry->inode->extent.composite == id && entry->inode->extent.slot == record.slot;
+    return entry != nullptr && entry->inode && entry->ino == record.ino &&
+           entry->inode->home == Home::composite && entry->inode->extent.composite == id &&
+           entry->inode->extent.slot == record.slot;
   };
   const auto at = [&](InodeId parent, const std::string& name) -> Result<std::optional<Member>> {
     const Key key = fs_.entry_key(parent, name);

@@ -1,8 +1,9 @@
 // Moves files into composites: staged ones that became quiet, and the living members of a wasteful composite.
 //
-// One relocation: read the files' contents as they are now, append them as records to a composite, sync it, then switch
-// the rows in atomic batches. A file that changed between the reading and the switch keeps its old home; its record is
-// dead weight, accounted as freed. Nobody waits but for the switch of at most kSwitchRows rows.
+// One relocation: read the files' contents as they are now, append them as records to a composite, sync it,
+// then switch the rows in atomic batches. A file that changed between the reading and the switch keeps its
+// old home; its record is dead weight, accounted as freed. Nobody waits but for the switch of at most
+// kSwitchRows rows.
 #pragma once
 
 #include "core/fs/file_system.h"
@@ -19,8 +20,8 @@ class Relocation {
     std::size_t moved = 0;
     std::size_t waiting = 0;  // not yet quiet
   };
-  // The small files of these directories that changed last before `quiet_before_ns`; with a policy without composites,
-  // small blobs go into the table instead. In `waiting`: directories to look at again.
+  // The small files of these directories that changed last before `quiet_before_ns`; with a policy without
+  // composites, small blobs go into the table instead. In `waiting`: directories to look at again.
   Result<Report> consolidate(const std::vector<InodeId>& directories, std::int64_t quiet_before_ns,
                              std::vector<InodeId>& waiting);
   // Rewrites the living members elsewhere; the emptied composite goes away.
@@ -42,10 +43,12 @@ class Relocation {
     std::uint64_t slots = 0;
   };
 
-  Result<std::vector<Member>> candidates(InodeId directory, std::int64_t quiet_before_ns, bool& waiting) const;
+  Result<std::vector<Member>> candidates(InodeId directory, std::int64_t quiet_before_ns,
+                                         bool& waiting) const;
   Status move_all(std::vector<Member> members);
   Status write_composite(std::vector<Group> groups, std::size_t& moved);
-  Status switch_rows(const CompositeBuilder* builder, std::span<Member> members, bool must_exist, std::size_t& moved);
+  Status switch_rows(const CompositeBuilder* builder, std::span<Member> members, bool must_exist,
+                     std::size_t& moved);
   Result<bool> read_content(Member& member) const;
   Result<std::optional<Member>> living(const RecordMeta& record, CompositeId id) const;
 

@@ -52,8 +52,8 @@ bool is_below(NodePtr node, InodeId ancestor) {
 
 }  // namespace
 
-Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId to_ino, std::string_view to_name,
-                          RenameMode mode) {
+Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId to_ino,
+                          std::string_view to_name, RenameMode mode) {
   CFFS_TRY(const NodePtr from, directory(from_ino));
   CFFS_TRY(const NodePtr to, directory(to_ino));
   for (const std::string_view name : {from_name, to_name}) {
@@ -75,8 +75,6 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     const bool source_is_directory = source_seen->inode.is_directory();
     const bool target_is_directory = target_seen && target_seen->inode.is_directory();
     const bool replaces = target_seen && mode == RenameMode::replace;
-    if (replaces && source_is_directory && !target_is_directory) return fail(ENOTDIR);
-    if (replaces && !source_is_directory && target_is_directory) return fail(EISDIR);
 
     std::unique_lock topology(topology_, std::defer_lock);
     if (from != to && (source_is_directory || target_is_directory)) topology.lock();
@@ -84,6 +82,10 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     if (target_is_directory && mode == RenameMode::exchange && is_below(from, target_seen->entry.ino)) {
       return fail(EINVAL);
     }
+    // The order of these answers is the kernel's: ancestors before types.
+    if (replaces && target_is_directory && is_below(from, target_seen->entry.ino)) return fail(ENOTEMPTY);
+    if (replaces && source_is_directory && !target_is_directory) return fail(ENOTDIR);
+    if (replaces && !source_is_directory && target_is_directory) return fail(EISDIR);
     // Data before name: after a power cut the new name must not show zeros where the old content was.
     if (replaces && source_seen->inode.home == Home::blob) {
       CFFS_TRY(const auto object, blobs_.open(source_seen->entry.ino));

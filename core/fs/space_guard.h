@@ -1,7 +1,8 @@
-// Refuses new data while the backing store is nearly full, so that ENOSPC reaches the caller and not LevelDB's log.
+// Refuses new data while the backing store is nearly full, so that ENOSPC reaches the caller and not
+// LevelDB's log.
 //
-// LevelDB that meets ENOSPC stops for good. A reserve is therefore kept free for what must always work: deleting,
-// truncating, committing. Free space is asked for once per tranche of written bytes, not per write.
+// LevelDB that meets ENOSPC stops for good. A reserve is therefore kept free for what must always work:
+// deleting, truncating, committing. Free space is asked for once per tranche of written bytes, not per write.
 #pragma once
 
 #include <algorithm>

@@ -8,11 +8,11 @@
 namespace cffs {
 
 struct StoreFormat {
-  std::uint64_t inline_max = 4096;                // T of TableFS, bytes
-  std::uint64_t composite_file_max = 1u << 20;    // largest member, bytes
-  std::uint64_t composite_max = 4u << 20;         // bytes of a composite before it is full
+  std::uint64_t inline_max = 4096;              // T of TableFS, bytes
+  std::uint64_t composite_file_max = 1u << 20;  // largest member, bytes
+  std::uint64_t composite_max = 4u << 20;       // bytes of a composite before it is full
   std::int64_t created_ns = 0;
-  std::string uuid;                               // 32 hexadecimal digits
+  std::string uuid;  // 32 hexadecimal digits
 };
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").

@@ -1,10 +1,10 @@
 // Writing and truncating.
 //
-// A write is settled when it is acknowledged: small files in the table's log, blobs in the backing store. That is what
-// lets the mount do without FLUSH, and so without a request at close (docs/CONSISTENCY.md).
-// A subfile is never changed in place: a write takes the file out of its composite, into the table or to a blob, and
-// frees the extent. Rewriting a few KB costs what staging costs anyway, and a torn in-place write could not be told
-// from rot.
+// A write is settled when it is acknowledged: small files in the table's log, blobs in the backing store.
+// That is what lets the mount do without FLUSH, and so without a request at close (docs/CONSISTENCY.md). A
+// subfile is never changed in place: a write takes the file out of its composite, into the table or to a
+// blob, and frees the extent. Rewriting a few KB costs what staging costs anyway, and a torn in-place write
+// could not be told from rot.
 #include <algorithm>
 #include <limits>
 
@@ -16,8 +16,8 @@ namespace cffs {
 namespace {
 
 constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();
-// A blob overwritten in place gets its new times written at once where the old ones are older than this, and with the
-// next commit where they are not: after a crash a changed file shows a changed time.
+// A blob overwritten in place gets its new times written at once where the old ones are older than this, and
+// with the next commit where they are not: after a crash a changed file shows a changed time.
 constexpr std::int64_t kTimesSettledNs = 1'000'000'000;
 
 std::string_view text(ConstBytes data) { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
@@ -56,8 +56,8 @@ Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, boo
   return {};
 }
 
-Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at, bool by_root,
-                              bool& done) {
+Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
+                              bool by_root, bool& done) {
   bool settle_now = false;
   {
     const std::unique_lock guard(node.mutex);
@@ -83,8 +83,8 @@ Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data,
 }
 
 // Leaves `done` false where the file is, or has just become, a blob.
-Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at, bool by_root,
-                               bool& done) {
+Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
+                               bool by_root, bool& done) {
   const NodeUpdate update(*this, node);
   if (node.inode.home == Home::blob) return {};
   const Inode before = node.inode;
@@ -160,7 +160,8 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
   CompositeAccounts accounts(*table_);
   const auto build = [&]() -> Status {
     if (inode.home == Home::blob) {
-      // Stays a blob, however small: most truncated files are about to be rewritten. Consolidation moves it later.
+      // Stays a blob, however small: most truncated files are about to be rewritten. Consolidation moves it
+      // later.
       CFFS_TRY(const auto object, blob_of(node));
       CFFS_TRY_VOID(object->truncate(size));
       dirty_objects_.note(object);

@@ -2,8 +2,8 @@
 
 namespace cffs {
 namespace {
-// Thread-local, not global: the layers between the request loop and the system call stay free of a parameter that
-// none of them uses.
+// Thread-local, not global: the layers between the request loop and the system call stay free of a parameter
+// that none of them uses.
 thread_local BlockingObserver* observer_of_thread = nullptr;
 }  // namespace
 

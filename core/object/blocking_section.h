@@ -1,8 +1,9 @@
 // Tells whoever runs this thread that it is about to wait for a device.
 //
-// A request loop that lets one thread receive and serve (fusefs/request_loop.h) needs to know when that thread will
-// be gone for a while, so that another can take over receiving; asking for every request would cost a wake-up each,
-// which is half the price of a FUSE request. Threads that set no observer pay one thread-local read.
+// A request loop that lets one thread receive and serve (fusefs/request_loop.h) needs to know when that
+// thread will be gone for a while, so that another can take over receiving; asking for every request would
+// cost a wake-up each, which is half the price of a FUSE request. Threads that set no observer pay one
+// thread-local read.
 #pragma once
 
 namespace cffs {

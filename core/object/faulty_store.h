@@ -1,9 +1,10 @@
 // A store for tests that fails on demand and loses what was not synced.
 //
-// Faults: fail the Nth operation from now (create, write, sync, remove, rename), once or from then on, with a given
-// errno. Power cut: power_cut(seed) returns a MemoryStore as a machine would find it: every synced state is there; of
-// the unsynced writes of each object a random prefix survives, and the last survivor may be torn; unsynced creations,
-// removals and renames survive as a random prefix of their order. After it, this store refuses everything with EIO.
+// Faults: fail the Nth operation from now (create, write, sync, remove, rename), once or from then on, with a
+// given errno. Power cut: power_cut(seed) returns a MemoryStore as a machine would find it: every synced
+// state is there; of the unsynced writes of each object a random prefix survives, and the last survivor may
+// be torn; unsynced creations, removals and renames survive as a random prefix of their order. After it, this
+// store refuses everything with EIO.
 #pragma once
 
 #include <atomic>
@@ -65,8 +66,8 @@ class FaultyStore final : public ObjectStore {
 
   MemoryStore live_;
   std::mutex mutex_;
-  Names live_bodies_;     // names as the running program sees them
-  Names durable_names_;   // names as the medium has them
+  Names live_bodies_;    // names as the running program sees them
+  Names durable_names_;  // names as the medium has them
   std::vector<NameChange> unsynced_names_;
   std::atomic<std::uint64_t> operations_{0};
   std::uint64_t fail_at_ = 0;

@@ -1,8 +1,9 @@
 // leveldb::Env on an ObjectStore: LevelDB's own files are objects too.
 //
-// Beyond the mapping it answers one question that LevelDB's API cannot: make the write-ahead log durable without
-// entering LevelDB's writer queue. sync_logs() syncs every log object that holds unsynced records, also the one that
-// was rotated out while its table is still being written; writers go on meanwhile (TableFS §3.6).
+// Beyond the mapping it answers one question that LevelDB's API cannot: make the write-ahead log durable
+// without entering LevelDB's writer queue. sync_logs() syncs every log object that holds unsynced records,
+// also the one that was rotated out while its table is still being written; writers go on meanwhile (TableFS
+// §3.6).
 #pragma once
 
 #include <leveldb/env.h>

@@ -1,13 +1,16 @@
-// ObjectStore: the one seam for I/O. Everything a store owns, LevelDB's own files included, is a named object here,
-// so a backend is one class and fault injection is another.
+// ObjectStore: the one seam for I/O. Everything a store owns, LevelDB's own files included, is a named object
+// here, so a backend is one class and fault injection is another.
 //
 // Names are relative paths of one or more components ("blobs/0/17"); a backend makes the folders it needs.
 // Contract (tests/unit/object_store_contract_test.cc runs against every backend):
-//  - An Object stays readable and writable after remove() of its name, until the last handle goes (as POSIX unlink).
+//  - An Object stays readable and writable after remove() of its name, until the last handle goes (as POSIX
+//  unlink).
 //  - What is visible: a completed write is seen by every later read through any handle.
-//  - What is durable: an object's bytes and its name after Object::sync(); removals and renames of names after
+//  - What is durable: an object's bytes and its name after Object::sync(); removals and renames of names
+//  after
 //    sync_names(). Nothing else is promised to survive a power cut.
-//  - Thread safety: all calls, on stores and on objects, from any thread. Overlapping concurrent writes to one object
+//  - Thread safety: all calls, on stores and on objects, from any thread. Overlapping concurrent writes to
+//  one object
 //    are the caller's to order.
 //  - Errors carry the errno and the object's name. Reads past the end are short, never an error.
 #pragma once

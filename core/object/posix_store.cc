@@ -126,7 +126,8 @@ class PosixObject final : public Object {
   }
 
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
-    // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block layer.
+    // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block
+    // layer.
     constexpr std::uint64_t kPiece = 512 * 1024;
     for (std::uint64_t at = offset; at < offset + length; at += kPiece) {
       const std::uint64_t n = std::min(kPiece, offset + length - at);
@@ -203,7 +204,8 @@ Status PosixStore::remove(std::string_view name_view) {
 Status PosixStore::rename(std::string_view from_view, std::string_view to_view) {
   const std::string from(from_view);
   const std::string to(to_view);
-  if (::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) != 0) return fail(errno, full_name(from));
+  if (::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) != 0)
+    return fail(errno, full_name(from));
   const std::lock_guard guard(changed_mutex_);
   changed_folders_.insert(folder_of(from));
   changed_folders_.insert(folder_of(to));
@@ -222,8 +224,8 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
   while (!pending.empty()) {
     const std::string current = std::move(pending.back());
     pending.pop_back();
-    const int fd = ::openat(root_.get(), current.empty() ? "." : current.c_str(),
-                            O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd =
+        ::openat(root_.get(), current.empty() ? "." : current.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT) continue;
     if (fd < 0) return fail(errno, full_name(current));
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), ::closedir);
@@ -235,7 +237,8 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
       bool is_folder = entry->d_type == DT_DIR;
       if (entry->d_type == DT_UNKNOWN) {
         struct stat st;
-        is_folder = ::fstatat(root_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+        is_folder =
+            ::fstatat(root_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
       }
       (is_folder ? pending : found).push_back(std::move(path));
     }
@@ -260,7 +263,8 @@ Status PosixStore::sync_names() {
 Result<SpaceInfo> PosixStore::space() {
   struct statvfs v;
   if (::fstatvfs(root_.get(), &v) != 0) return fail(errno, path_);
-  return SpaceInfo{v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files, v.f_ffree};
+  return SpaceInfo{v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files,
+                   v.f_ffree};
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {

@@ -1,12 +1,12 @@
 // The default backend: objects are files below one directory of a local file system.
 #pragma once
 
-#include "core/object/file_descriptor.h"
-#include "core/object/object_store.h"
-
 #include <atomic>
 #include <mutex>
 #include <set>
+
+#include "core/object/file_descriptor.h"
+#include "core/object/object_store.h"
 
 namespace cffs {
 

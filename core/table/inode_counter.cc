@@ -13,7 +13,8 @@ Status InodeCounter::load() {
   if (value) {
     ByteReader r(*value);
     first = r.u64();
-    if (!r.ok() || first < kFirstInode) return fail(Error::corruption("table: the inode counter is malformed"));
+    if (!r.ok() || first < kFirstInode)
+      return fail(Error::corruption("table: the inode counter is malformed"));
   }
   next_.store(first);
   limit_.store(first);

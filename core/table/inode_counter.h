@@ -1,8 +1,8 @@
 // The store's number counter (TableFS §3.4): inode and composite numbers, each given out once, ever.
 //
-// A durable row holds the first number not yet reserved. Numbers are reserved in runs: the row is moved and synced
-// before the first number of a run is used, so no crash and no power cut can turn the counter back. A clean close
-// gives the unused rest of the run back.
+// A durable row holds the first number not yet reserved. Numbers are reserved in runs: the row is moved and
+// synced before the first number of a run is used, so no crash and no power cut can turn the counter back. A
+// clean close gives the unused rest of the run back.
 #pragma once
 
 #include <atomic>

@@ -2,13 +2,14 @@
 //
 //   upper 64 bits                 lower 64 bits      row
 //   directory's inode             hash of the name   directory entry (readdir is one range scan)
-//   file's or composite's inode   0                  null-name row: attributes of a hard-linked file (§3.3), of the
+//   file's or composite's inode   0                  null-name row: attributes of a hard-linked file (§3.3),
+//   of the
 //                                                    root, or of a composite
-//   composite's inode             slot + 1           where a renamed member went (core/composite/composite_store.h)
-//   tag | number                  see below          everything else
+//   composite's inode             slot + 1           where a renamed member went
+//   (core/composite/composite_store.h) tag | number                  see below          everything else
 //
-// The top byte is 0 for the namespace. File data and bookkeeping live under other tags, so that a readdir, or a cold
-// `ls -lR`, never drags file bytes along (the weak spot of TableFS, report Fig. 16).
+// The top byte is 0 for the namespace. File data and bookkeeping live under other tags, so that a readdir, or
+// a cold `ls -lR`, never drags file bytes along (the weak spot of TableFS, report Fig. 16).
 #pragma once
 
 #include <array>
@@ -45,7 +46,9 @@ struct Key {
   static Key moved_member(CompositeId composite, std::uint32_t slot) {
     return {composite.value, std::uint64_t{slot} + 1};
   }
-  static Key data(InodeId inode, std::uint64_t chunk) { return tagged(KeyTag::file_data, inode.value, chunk); }
+  static Key data(InodeId inode, std::uint64_t chunk) {
+    return tagged(KeyTag::file_data, inode.value, chunk);
+  }
 
   KeyTag tag() const { return static_cast<KeyTag>(upper >> 56); }
   std::uint64_t number() const { return upper & (kInodeLimit - 1); }
@@ -78,7 +81,8 @@ inline Key decode_key(std::string_view bytes) {
   return key;
 }
 
-// The hash of a name; pluggable so that a test can force collisions. Stores remember which one they were made with.
+// The hash of a name; pluggable so that a test can force collisions. Stores remember which one they were made
+// with.
 using NameHash = std::uint64_t (*)(std::string_view name);
 
 }  // namespace cffs

@@ -56,7 +56,8 @@ Result<Inode> decode_inode(ByteReader& r) {
   n.rdev = r.varint();
   n.version = r.varint();
   const std::uint8_t home = r.u8();
-  if (home > static_cast<std::uint8_t>(Home::blob)) return fail(Error::corruption("row names an unknown home"));
+  if (home > static_cast<std::uint8_t>(Home::blob))
+    return fail(Error::corruption("row names an unknown home"));
   n.home = static_cast<Home>(home);
   if (n.home == Home::composite) n.extent = decode_extent(r);
   if (n.home == Home::blob) n.allocated = r.varint();
@@ -154,7 +155,8 @@ Result<Row> decode_row(std::string_view bytes) {
   const std::uint8_t version = r.u8();
   if (!r.ok() || version != kEntriesV1) return fail(Error::corruption("row of an unknown version"));
   const std::uint64_t count = r.varint();
-  if (!r.ok() || count > r.remaining()) return fail(Error::corruption("row claims more entries than it holds"));
+  if (!r.ok() || count > r.remaining())
+    return fail(Error::corruption("row claims more entries than it holds"));
   Row row;
   row.entries.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {

@@ -1,8 +1,8 @@
 // Rows of the namespace and of composites, and their byte form (docs/ON_DISK_FORMAT.md, "Rows").
 //
-// All names of a directory with the same hash share one key, so a row holds a list of entries; the full name decides.
-// An entry either carries the inode, or says "hard link to inode" (TableFS §3.3). LevelDB checksums the bytes; the
-// decoder checks every length and enum and answers `corruption`, never garbage.
+// All names of a directory with the same hash share one key, so a row holds a list of entries; the full name
+// decides. An entry either carries the inode, or says "hard link to inode" (TableFS §3.3). LevelDB checksums
+// the bytes; the decoder checks every length and enum and answers `corruption`, never garbage.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 namespace cffs {
 
 struct Entry {
-  std::string name;            // empty in a null-name row
+  std::string name;  // empty in a null-name row
   InodeId ino;
   mode_t type = 0;             // S_IFMT bits, also known for hard links
   std::optional<Inode> inode;  // nullopt: hard link, attributes are in the null-name row of `ino`
@@ -40,8 +40,8 @@ struct CompositeRow {
   std::uint64_t live_bytes = 0;   // data of members
   std::uint64_t freed_bytes = 0;  // data nobody names any more
   std::uint64_t members = 0;
-  std::uint64_t slots = 0;        // records ever written
-  std::uint8_t policy = 0;        // grouping::PolicyId of the policy that made it
+  std::uint64_t slots = 0;  // records ever written
+  std::uint8_t policy = 0;  // grouping::PolicyId of the policy that made it
 };
 
 std::string encode_row(const Row& row);

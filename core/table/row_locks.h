@@ -1,11 +1,12 @@
 // Light-weight locks that make read-modify-write of rows atomic (TableFS §3.5).
 //
-// Striped by key: two keys may share a stripe, so a guard over several keys locks each stripe once, in ascending
-// order; that order is what keeps guards from deadlocking. Rank (docs/ARCHITECTURE.md): after directory locks,
-// before node locks. A thread holds at most one guard.
+// Striped by key: two keys may share a stripe, so a guard over several keys locks each stripe once, in
+// ascending order; that order is what keeps guards from deadlocking. Rank (docs/ARCHITECTURE.md): after
+// directory locks, before node locks. A thread holds at most one guard.
 //
-// Each exclusive guard leaves a time stamp from one store-wide counter on its stripes. A readdir that scanned a
-// snapshot taken at epoch() can then tell, row by row, that a row has not changed since, without reading it again.
+// Each exclusive guard leaves a time stamp from one store-wide counter on its stripes. A readdir that scanned
+// a snapshot taken at epoch() can then tell, row by row, that a row has not changed since, without reading it
+// again.
 #pragma once
 
 #include <algorithm>

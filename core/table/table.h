@@ -1,10 +1,10 @@
 // The table: one LevelDB holding every row of a store (TableFS §3).
 //
-// Atomicity: a Batch is applied whole or not at all, in order. Durability: a batch survives the end of the process at
-// once, a power cut after sync(). sync() never blocks writers: it syncs the log objects beneath LevelDB, and all
-// callers that arrive while one sync runs share the next. After a failed write or sync the table refuses writes with
-// EROFS until it is reopened: what the medium holds is no longer known.
-// Thread safety: everything. Read-modify-write needs a RowLocks guard.
+// Atomicity: a Batch is applied whole or not at all, in order. Durability: a batch survives the end of the
+// process at once, a power cut after sync(). sync() never blocks writers: it syncs the log objects beneath
+// LevelDB, and all callers that arrive while one sync runs share the next. After a failed write or sync the
+// table refuses writes with EROFS until it is reopened: what the medium holds is no longer known. Thread
+// safety: everything. Read-modify-write needs a RowLocks guard.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ namespace cffs {
 class LevelDbEnv;
 
 struct TableOptions {
-  bool create = false;                         // fails where a table is already there
+  bool create = false;  // fails where a table is already there
   std::size_t block_cache_bytes = 32u << 20;
   std::size_t write_buffer_bytes = 16u << 20;
   // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself.

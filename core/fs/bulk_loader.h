@@ -1,0 +1,35 @@
+// Puts many files into a store at once, for import: straight into composites in policy order, without
+// staging.
+//
+// One load() makes one composite (or, under a policy without composites, table rows) and a few batches.
+// Loaders may run in parallel. The parents must stay referenced and must not be removed meanwhile.
+#pragma once
+
+#include "core/fs/file_system.h"
+
+namespace cffs {
+
+struct NewFile {
+  InodeId parent;
+  std::string name;
+  Inode inode;  // mode, owner, times, xattrs; number, size and home are set by load()
+  std::string content;
+};
+
+class BulkLoader {
+ public:
+  explicit BulkLoader(FileSystem& fs) : fs_(fs) {}
+
+  // Largest file that load() takes; larger ones go through mknod and write.
+  std::uint64_t largest() const;
+  // EEXIST, with the name in the context, where a name is taken; what was loaded before it stays. The object
+  // is not synced: FileSystem::sync() afterwards makes all durable, in the right order.
+  Status load(std::vector<std::vector<NewFile>> groups);
+
+ private:
+  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder);
+
+  FileSystem& fs_;
+};
+
+}  // namespace cffs

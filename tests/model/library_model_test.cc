@@ -1,0 +1,71 @@
+// Random operation sequences on the library, against the in-memory reference.
+#include <catch2/catch.hpp>
+
+#include "core/fs/statistics.h"
+#include "core/object/memory_store.h"
+#include "tests/model/library_surface.h"
+#include "tests/model/random_operations.h"
+#include "tests/test_seeds.h"
+
+namespace cffs::test {
+namespace {
+
+// Tiny thresholds: every few writes cross a home.
+StoreFormat tiny() {
+  StoreFormat format;
+  format.inline_max = 64;
+  format.composite_file_max = 4096;
+  format.composite_max = 16384;
+  return format;
+}
+
+FileSystemOptions quiet_options(const char* policy) {
+  FileSystemOptions options;
+  options.policy = grouping::make_policy(policy);
+  options.background = false;
+  return options;
+}
+
+void run(const char* policy, const StoreFormat& format, NameHash hash, std::uint64_t seed, int operations) {
+  MemoryStore store;
+  FileSystemOptions options = quiet_options(policy);
+  options.name_hash = hash;
+  LibrarySurface surface(store, options, &format);
+  SequenceOptions sequence;
+  sequence.seed = seed;
+  sequence.operations = operations;
+  sequence.reopen_every = 500;
+  REQUIRE(run_random_operations(surface, sequence) == "");
+  const auto problems = find_inconsistencies(surface.fs());
+  REQUIRE(problems);
+  INFO("seed " << seed);
+  REQUIRE(*problems == std::vector<std::string>{});
+}
+
+}  // namespace
+
+TEST_CASE("library: random operations, directory policy, tiny homes") {
+  for (const std::uint64_t seed : seeds(12)) run("directory", tiny(), nullptr, seed, 2500);
+}
+
+TEST_CASE("library: random operations, no policy, tiny homes") {
+  for (const std::uint64_t seed : seeds(6)) run("none", tiny(), nullptr, seed, 2500);
+}
+
+TEST_CASE("library: random operations, default homes") {
+  for (const std::uint64_t seed : seeds(4)) run("directory", StoreFormat{}, nullptr, seed, 2500);
+}
+
+TEST_CASE("library: random operations while all names collide") {
+  // Every name of a directory in one row: the names decide, not the hashes.
+  for (const std::uint64_t seed : seeds(6)) {
+    run(
+        "directory", tiny(), [](std::string_view) { return std::uint64_t{42}; }, seed, 2500);
+  }
+  for (const std::uint64_t seed : seeds(3)) {
+    run(
+        "none", tiny(), [](std::string_view name) { return static_cast<std::uint64_t>(name[0]) % 3; }, seed, 2500);
+  }
+}
+
+}  // namespace cffs::test

@@ -1,0 +1,50 @@
+// The library as a Surface, on any ObjectStore.
+#pragma once
+
+#include "core/fs/file_system.h"
+#include "tests/model/surface.h"
+
+namespace cffs::test {
+
+class LibrarySurface final : public Surface {
+ public:
+  // Formats the store first where `format` is given.
+  LibrarySurface(ObjectStore& store, FileSystemOptions options, const StoreFormat* format);
+  FileSystem& fs() { return *fs_; }
+
+  int create(const std::string& path, mode_t mode) override;
+  int mkdir(const std::string& path, mode_t mode) override;
+  int unlink(const std::string& path) override;
+  int rmdir(const std::string& path) override;
+  int symlink(const std::string& target, const std::string& path) override;
+  int link(const std::string& from, const std::string& to) override;
+  int rename(const std::string& from, const std::string& to, unsigned flags) override;
+  int write(const std::string& path, std::uint64_t offset, const std::string& data) override;
+  int truncate(const std::string& path, std::uint64_t size) override;
+  int chmod(const std::string& path, mode_t mode) override;
+  int set_mtime(const std::string& path, std::int64_t mtime_ns) override;
+  int setxattr(const std::string& path, const std::string& name, const std::string& value) override;
+  int removexattr(const std::string& path, const std::string& name) override;
+  int read(const std::string& path, std::uint64_t offset, std::size_t n, std::string& out) override;
+  int hold(const std::string& path, int& handle) override;
+  int write_held(int handle, std::uint64_t offset, const std::string& data) override;
+  int truncate_held(int handle, std::uint64_t size) override;
+  int read_held(int handle, std::string& all) override;
+  void drop(int handle) override;
+  Tree tree() override;
+  void reopen() override;
+  void reorganise() override;
+
+ private:
+  class Reference;  // one reference to an inode, given back at the end of its life
+  int parent_of(const std::string& path, std::optional<Reference>& parent, std::string& name);
+  int find(const std::string& path, std::optional<Reference>& found);
+  int regular(const std::string& path, std::optional<Reference>& found);
+  void walk(const std::string& path, const Attributes& attributes, Tree& tree);
+
+  ObjectStore& store_;
+  FileSystemOptions options_;
+  std::unique_ptr<FileSystem> fs_;
+};
+
+}  // namespace cffs::test
