@@ -10,13 +10,14 @@ std::uint64_t BulkLoader::largest() const {
   return fs_.policy().makes_composites() ? fs_.format_.composite_file_max : fs_.format_.inline_max;
 }
 
-Status BulkLoader::load(std::vector<std::vector<NewFile>> groups) {
+Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups) {
   constexpr std::size_t kBatchRows = 256;
   std::unique_ptr<CompositeBuilder> builder;
   if (fs_.policy().makes_composites()) {
     CFFS_TRY(const std::uint64_t number, fs_.counter_->next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
   }
+  std::vector<std::string> taken;
   std::vector<NewFile*> files;
   for (auto& group : groups) {
     for (NewFile& file : group) {
@@ -47,12 +48,13 @@ Status BulkLoader::load(std::vector<std::vector<NewFile>> groups) {
   }
   for (std::size_t i = 0; i < files.size(); i += kBatchRows) {
     const std::size_t n = std::min(kBatchRows, files.size() - i);
-    CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), has_composite ? builder.get() : nullptr));
+    CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), has_composite ? builder.get() : nullptr, taken));
   }
-  return {};
+  return taken;
 }
 
-Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* builder) {
+Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* builder,
+                          std::vector<std::string>& taken) {
   std::vector<Key> keys;
   if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
   for (const NewFile* file : files) keys.push_back(fs_.entry_key(file->parent, file->name));
@@ -60,7 +62,6 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
   Batch batch;
   CompositeAccounts accounts(*fs_.table_);
   std::map<Key, Row> rows;
-  std::string taken;
   for (NewFile* file : files) {
     const Key key = fs_.entry_key(file->parent, file->name);
     if (!rows.contains(key)) {
@@ -74,7 +75,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
     Row& row = rows[key];
     Inode& inode = file->inode;
     if (row.find(file->name) != nullptr) {
-      taken = file->name;
+      taken.push_back(file->name);
       if (inode.home == Home::composite) accounts.waste(inode.extent);
       continue;
     }
@@ -94,7 +95,6 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
   CFFS_TRY(const auto outcome, accounts.write(batch));
   CFFS_TRY_VOID(fs_.table_->write(batch));
   CFFS_TRY_VOID(fs_.settle_outcome(outcome));
-  if (!taken.empty()) return fail(EEXIST, taken);
   return {};
 }
 

@@ -22,12 +22,14 @@ class BulkLoader {
 
   // Largest file that load() takes; larger ones go through mknod and write.
   std::uint64_t largest() const;
-  // EEXIST, with the name in the context, where a name is taken; what was loaded before it stays. The object
-  // is not synced: FileSystem::sync() afterwards makes all durable, in the right order.
-  Status load(std::vector<std::vector<NewFile>> groups);
+  // Returns the names that were taken already; those files were left out. The object is not synced:
+  // FileSystem::sync() afterwards makes all durable, in the right order.
+  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups);
+  // Every inode made from now on has at least this number.
+  std::uint64_t next_inode_hint() const { return fs_.counter_->peek(); }
 
  private:
-  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder);
+  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, std::vector<std::string>& taken);
 
   FileSystem& fs_;
 };

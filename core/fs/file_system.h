@@ -131,6 +131,8 @@ class FileSystem {
   Status write(InodeId ino, std::uint64_t offset, ConstBytes data, bool by_root = true);
   // First offset >= `offset` that may hold data, for sparse copies; ENXIO past the end.
   Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset);
+  // First offset >= `offset` in a hole, the end of the file at the latest; ENXIO past the end.
+  Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset);
 
   // --- durability (durability.cc) ---
   Status fsync(InodeId ino);  // also directories
@@ -212,6 +214,9 @@ class FileSystem {
   Result<std::shared_ptr<Object>> blob_of(Node& node);
   Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content);
   void leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode);
+
+  // read.cc
+  Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
 
   // write.cc
   Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,

@@ -78,17 +78,24 @@ Result<std::size_t> FileSystem::read(InodeId ino, std::uint64_t offset, Bytes ou
 }
 
 Result<std::uint64_t> FileSystem::next_data(InodeId ino, std::uint64_t offset) {
+  return seek_data_or_hole(ino, offset, true);
+}
+
+Result<std::uint64_t> FileSystem::next_hole(InodeId ino, std::uint64_t offset) {
+  return seek_data_or_hole(ino, offset, false);
+}
+
+// Small files are all data, or, where they have no home, all hole; blobs ask their object.
+Result<std::uint64_t> FileSystem::seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data) {
   CFFS_TRY(const NodePtr found, node(ino));
   const std::shared_lock guard(found->mutex);
-  if (offset >= found->inode.size) return fail(ENXIO);
-  if (found->inode.home == Home::none) return found->inode.size;
-  if (found->inode.home != Home::blob) return offset;
-  std::shared_ptr<Object> object = found->pinned;
-  if (!object) {
-    CFFS_TRY(object, blobs_.open(ino));
-  }
-  CFFS_TRY(const std::uint64_t at, object->next_data(offset));
-  return std::min(at, found->inode.size);
+  const std::uint64_t size = found->inode.size;
+  if (offset >= size) return fail(ENXIO);
+  if (found->inode.home == Home::none) return data ? size : offset;
+  if (found->inode.home != Home::blob) return data ? offset : size;
+  CFFS_TRY(const auto object, blob_of(*found));
+  CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
+  return std::min(at, size);
 }
 
 }  // namespace cffs

@@ -39,6 +39,7 @@ class FaultyObject final : public Object {
   }
   Result<ObjectInfo> info() const override { return live_->info(); }
   Result<std::uint64_t> next_data(std::uint64_t offset) const override { return live_->next_data(offset); }
+  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return live_->next_hole(offset); }
   Status sync() override {
     CFFS_TRY_VOID(store_.charge("sync " + name_));
     const std::lock_guard guard(store_.mutex_);

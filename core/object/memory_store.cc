@@ -46,6 +46,10 @@ class MemoryObject final : public Object {
     const std::shared_lock guard(mutex_);
     return std::min<std::uint64_t>(offset, bytes_.size());
   }
+  Result<std::uint64_t> next_hole(std::uint64_t) const override {
+    const std::shared_lock guard(mutex_);
+    return bytes_.size();
+  }
   Status sync() override { return {}; }
   void prefetch(std::uint64_t, std::uint64_t) const override {}
 

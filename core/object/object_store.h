@@ -53,6 +53,8 @@ class Object {
   virtual Result<ObjectInfo> info() const = 0;
   // The first byte at or after `offset` that may hold data; the object's size if none does.
   virtual Result<std::uint64_t> next_data(std::uint64_t offset) const = 0;
+  // The first byte at or after `offset` that is in a hole; the object's size if none is.
+  virtual Result<std::uint64_t> next_hole(std::uint64_t offset) const = 0;
   // Bytes, size and name become durable.
   virtual Status sync() = 0;
   // A hint that [offset, offset+length) will be read soon; returns at once.

@@ -104,16 +104,8 @@ class PosixObject final : public Object {
     return ObjectInfo{static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512};
   }
 
-  Result<std::uint64_t> next_data(std::uint64_t offset) const override {
-    const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
-    if (at >= 0) return static_cast<std::uint64_t>(at);
-    if (errno == ENXIO) {
-      CFFS_TRY(const ObjectInfo now, info());
-      return now.size;
-    }
-    if (errno == EINVAL) return offset;  // the backing file system cannot tell: all may be data
-    return error();
-  }
+  Result<std::uint64_t> next_data(std::uint64_t offset) const override { return seek(offset, SEEK_DATA); }
+  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return seek(offset, SEEK_HOLE); }
 
   Status sync() override {
     announce_blocking();
@@ -136,6 +128,15 @@ class PosixObject final : public Object {
   }
 
  private:
+  Result<std::uint64_t> seek(std::uint64_t offset, int whence) const {
+    const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), whence);
+    if (at >= 0) return static_cast<std::uint64_t>(at);
+    const bool cannot_tell = errno == EINVAL;  // the backing file system: all may be data
+    if (errno != ENXIO && !cannot_tell) return error();
+    if (cannot_tell && whence == SEEK_DATA) return offset;
+    CFFS_TRY(const ObjectInfo now, info());
+    return now.size;
+  }
   tl::unexpected<Error> error() const { return fail(errno, store_.full_name(name_)); }
 
   PosixStore& store_;

@@ -20,6 +20,7 @@ class InodeCounter {
   // Reads the row; a new table starts at kFirstInode.
   Status load();
   Result<std::uint64_t> next();
+  std::uint64_t peek() const { return next_.load(); }  // the next number, unless somebody takes it
   // No next() may follow.
   Status close();
 

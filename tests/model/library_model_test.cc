@@ -64,7 +64,8 @@ TEST_CASE("library: random operations while all names collide") {
   }
   for (const std::uint64_t seed : seeds(3)) {
     run(
-        "none", tiny(), [](std::string_view name) { return static_cast<std::uint64_t>(name[0]) % 3; }, seed, 2500);
+        "none", tiny(), [](std::string_view name) { return static_cast<std::uint64_t>(name[0]) % 3; }, seed,
+        2500);
   }
 }
 

@@ -1,0 +1,270 @@
+#include "core/transfer/import_target.h"
+
+#include "grouping/packing.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kMostPending = 8192;  // files of one job
+constexpr std::size_t kMostProblems = 20;   // shown in full
+
+}  // namespace
+
+ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
+                           std::function<void(const ImportReport&)> on_progress)
+    : fs_(fs),
+      loader_(fs),
+      on_progress_(std::move(on_progress)),
+      first_new_inode_(loader_.next_inode_hint()) {
+  for (unsigned i = 0; i < std::max(1u, jobs); ++i) workers_.emplace_back([this] { work(); });
+}
+
+ImportTarget::~ImportTarget() {
+  {
+    const std::lock_guard guard(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+  for (const auto& [ino, attributes] : directories_) fs_.forget(ino, 1);
+}
+
+template <typename Change>
+void ImportTarget::count(Change change) {
+  const std::lock_guard guard(mutex_);
+  change(report_);
+  if (on_progress_) on_progress_(report_);
+}
+
+void ImportTarget::failed(const std::string& problem) {
+  count([&](ImportReport& r) {
+    ++r.failed;
+    if (r.problems.size() < kMostProblems) r.problems.push_back(problem);
+  });
+}
+
+void ImportTarget::work() {
+  std::unique_lock guard(mutex_);
+  for (;;) {
+    changed_.wait(guard, [this] { return ending_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Job job = std::move(queue_.front());
+    queue_.pop_front();
+    ++busy_;
+    guard.unlock();
+    changed_.notify_all();
+    job();
+    guard.lock();
+    --busy_;
+    changed_.notify_all();
+  }
+}
+
+void ImportTarget::enqueue(Job job) {
+  std::unique_lock guard(mutex_);
+  changed_.wait(guard, [this] { return queue_.size() < workers_.size() + 1; });
+  queue_.push_back(std::move(job));
+  changed_.notify_all();
+}
+
+Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name, const Inode& attributes) {
+  // Open to its owner while it is filled; the real mode comes with finish().
+  auto made = fs_.mkdir(parent, name, 0700, {attributes.uid, attributes.gid});
+  if (!made && made.error().errno_value == EEXIST) {
+    made = fs_.lookup(parent, name);
+    if (made && !S_ISDIR(made->mode)) {
+      fs_.forget(made->ino, 1);
+      return fail(EEXIST, name);
+    }
+  } else if (made) {
+    count([](ImportReport& r) { ++r.directories; });
+  }
+  if (!made) return fail(made.error());
+  directories_.emplace_back(made->ino, attributes);
+  return made->ino;
+}
+
+void ImportTarget::directory_attributes(InodeId directory, const Inode& attributes) {
+  for (auto& [ino, known] : directories_) {
+    if (ino == directory) {
+      known = attributes;
+      return;
+    }
+  }
+  // Not made here: the root. It needs no reference, but one is given back at the end.
+  if (fs_.lookup(directory, ".")) directories_.emplace_back(directory, attributes);
+}
+
+void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read) {
+  const std::uint64_t size = attributes.size;
+  const std::uint64_t most = fs_.store_format().composite_max;
+  if (pending_bytes_ + size > most || pending_.size() >= kMostPending) flush_pending();
+  pending_bytes_ += size;
+  pending_.push_back({parent, std::move(name), std::move(attributes), size, std::move(read)});
+}
+
+void ImportTarget::flush_pending() {
+  if (pending_.empty()) return;
+  pending_bytes_ = 0;
+  auto files = std::make_shared<std::vector<Pending>>(std::exchange(pending_, {}));
+  enqueue([this, files] { load(std::move(*files)); });
+}
+
+void ImportTarget::load(std::vector<Pending> files) {
+  std::vector<NewFile> ready;
+  std::vector<grouping::Candidate> candidates;
+  for (Pending& file : files) {
+    auto content = file.read(file.attributes);
+    if (!content) {
+      failed(content.error().message());
+      continue;
+    }
+    candidates.push_back({file.parent.value, content->size()});
+    ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
+  }
+  std::vector<grouping::Group> groups;
+  if (fs_.policy().makes_composites()) {
+    groups = fs_.policy().group(candidates, fs_.store_format().composite_max);
+  } else {
+    groups.emplace_back();
+    for (std::size_t i = 0; i < candidates.size(); ++i) groups.back().push_back(i);
+  }
+  std::vector<std::vector<NewFile>> grouped;
+  std::uint64_t bytes = 0;
+  for (const grouping::Group& group : groups) {
+    grouped.emplace_back();
+    for (const std::size_t i : group) {
+      bytes += ready[i].content.size();
+      grouped.back().push_back(std::move(ready[i]));
+    }
+  }
+  const std::size_t n = ready.size();
+  const auto loaded = loader_.load(std::move(grouped));
+  if (!loaded) {
+    failed(loaded.error().message());
+    return;
+  }
+  for (const std::string& name : *loaded)
+    failed("'" + name + "' is already in the store; remove it there first");
+  count([&](ImportReport& r) {
+    r.files += n - loaded->size();
+    r.bytes += bytes;
+  });
+}
+
+// Attributes that creation does not set.
+void ImportTarget::settle(InodeId ino, const Inode& wanted) {
+  AttributeChange change;
+  change.uid = wanted.uid;
+  change.gid = wanted.gid;
+  if (!wanted.is_symlink()) change.mode = wanted.mode & 07777;
+  change.atime_ns = wanted.atime_ns;
+  change.mtime_ns = wanted.mtime_ns;
+  for (const auto& [name, value] : wanted.xattrs) {
+    if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any); !done) {
+      failed("extended attribute " + name + ": " + done.error().message());
+    }
+  }
+  if (const auto done = fs_.setattr(ino, change); !done) failed(done.error().message());
+}
+
+void ImportTarget::large_file_now(InodeId parent, const std::string& name, const Inode& attributes,
+                                  const CopyFile& copy) {
+  const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, {attributes.uid, attributes.gid});
+  if (!made) {
+    failed(made.error().errno_value == EEXIST
+               ? "'" + name + "' is already in the store; remove it there first"
+               : name + ": " + made.error().message());
+    return;
+  }
+  AttributeChange size;
+  size.size = attributes.size;
+  Status done;
+  if (auto sized = fs_.setattr(made->ino, size); !sized) done = fail(sized.error());
+  if (done) {
+    done = copy([&](std::uint64_t offset, std::string_view bytes) {
+      return fs_.write(made->ino, offset, as_bytes(bytes));
+    });
+  }
+  if (done) {
+    settle(made->ino, attributes);
+    count([&](ImportReport& r) {
+      ++r.files;
+      r.bytes += attributes.size;
+    });
+  } else {
+    (void)fs_.unlink(parent, name);
+    failed(name + ": " + done.error().message());
+  }
+  fs_.forget(made->ino, 1);
+}
+
+void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy) {
+  enqueue([this, parent, name = std::move(name), attributes = std::move(attributes), copy = std::move(copy)] {
+    large_file_now(parent, name, attributes, copy);
+  });
+}
+
+void ImportTarget::symlink(InodeId parent, const std::string& name, const Inode& attributes) {
+  const auto made = fs_.symlink(parent, name, attributes.target, {attributes.uid, attributes.gid});
+  if (!made) return failed(name + ": " + made.error().message());
+  settle(made->ino, attributes);
+  fs_.forget(made->ino, 1);
+  count([](ImportReport& r) { ++r.symlinks; });
+}
+
+void ImportTarget::special(InodeId parent, const std::string& name, const Inode& attributes) {
+  const auto made =
+      fs_.mknod(parent, name, attributes.mode, attributes.rdev, {attributes.uid, attributes.gid});
+  if (!made) return failed(name + ": " + made.error().message());
+  settle(made->ino, attributes);
+  fs_.forget(made->ino, 1);
+  count([](ImportReport& r) { ++r.specials; });
+}
+
+void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
+  links_.push_back({parent, std::move(name), first_parent, std::move(first_name)});
+}
+
+void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
+  std::erase_if(pending_, [&](const Pending& p) { return p.parent == parent && p.name == name; });
+  {
+    // Whatever is on its way must have arrived before it can be replaced.
+    const auto there = fs_.lookup(parent, name);
+    if (!there) return;
+    const bool ours = there->ino.value >= first_new_inode_ && !S_ISDIR(there->mode);
+    fs_.forget(there->ino, 1);
+    if (!ours) return;
+  }
+  if (fs_.unlink(parent, name)) count([](ImportReport& r) { --r.files; });
+}
+
+Result<ImportReport> ImportTarget::finish() {
+  flush_pending();
+  {
+    std::unique_lock guard(mutex_);
+    changed_.wait(guard, [this] { return queue_.empty() && busy_ == 0; });
+  }
+  for (const Link& link : links_) {
+    const auto first = fs_.lookup(link.first_parent, link.first_name);
+    if (!first) {
+      failed("hard link '" + link.name + "': its first name is missing");
+      continue;
+    }
+    const auto made = fs_.link(first->ino, link.parent, link.name);
+    if (made) {
+      fs_.forget(made->ino, 1);
+      count([](ImportReport& r) { ++r.links; });
+    } else {
+      failed("hard link '" + link.name + "': " + made.error().message());
+    }
+    fs_.forget(first->ino, 1);
+  }
+  // Deepest first would not matter: setting a directory's times touches no other.
+  for (const auto& [ino, attributes] : directories_) settle(ino, attributes);
+  CFFS_TRY_VOID(fs_.sync());
+  const std::lock_guard guard(mutex_);
+  return report_;
+}
+
+}  // namespace cffs

@@ -1,0 +1,100 @@
+#include <archive.h>
+#include <archive_entry.h>
+
+#include <memory>
+#include <unordered_map>
+
+#include "core/transfer/export.h"
+#include "core/transfer/tree_visit.h"
+
+namespace cffs {
+namespace {
+
+bool ends(const std::string& name, std::initializer_list<const char*> suffixes) {
+  for (const char* suffix : suffixes) {
+    if (name.ends_with(suffix)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const std::string& destination) {
+  CFFS_TRY(const Attributes start, resolve(fs, path));
+  const std::unique_ptr<archive, int (*)(archive*)> a(archive_write_new(), archive_write_free);
+  archive_write_set_format_pax_restricted(a.get());
+  if (ends(destination, {".gz", ".tgz"})) archive_write_add_filter_gzip(a.get());
+  if (ends(destination, {".xz", ".txz"})) archive_write_add_filter_xz(a.get());
+  if (ends(destination, {".zst", ".tzst"})) archive_write_add_filter_zstd(a.get());
+  const auto problem = [&] { return fail(Error::usage(destination + ": " + archive_error_string(a.get()))); };
+  if (archive_write_open_filename(a.get(), destination == "-" ? nullptr : destination.c_str()) !=
+      ARCHIVE_OK) {
+    return problem();
+  }
+  ExportReport report;
+  std::unordered_map<InodeId, std::string> first_names;
+  const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
+                                                                       archive_entry_free);
+  const auto enter = [&](const VisitedFile& file) -> Status {
+    const Attributes& f = file.attributes;
+    const std::string name = file.path.empty() ? "./" : "./" + file.path;
+    archive_entry* e = archive_entry_clear(entry.get());
+    archive_entry_copy_pathname(e, name.c_str());
+    archive_entry_set_mode(e, f.mode);
+    archive_entry_set_uid(e, f.uid);
+    archive_entry_set_gid(e, f.gid);
+    archive_entry_set_mtime(e, f.mtime_ns / 1'000'000'000, static_cast<long>(f.mtime_ns % 1'000'000'000));
+    archive_entry_set_rdev(e, f.rdev);
+    archive_entry_set_size(e, 0);
+    CFFS_TRY(const auto names, fs.listxattr(f.ino));
+    for (const std::string& x : names) {
+      CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
+      archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
+    }
+    bool has_data = S_ISREG(f.mode);
+    if (S_ISDIR(f.mode)) {
+      ++report.directories;
+    } else {
+      ++report.files;
+    }
+    if (f.nlink > 1 && !S_ISDIR(f.mode)) {
+      const auto [it, first] = first_names.try_emplace(f.ino, name);
+      if (!first) {
+        archive_entry_copy_hardlink(e, it->second.c_str());
+        has_data = false;
+      }
+    }
+    if (S_ISLNK(f.mode)) {
+      CFFS_TRY(const std::string target, fs.readlink(f.ino));
+      archive_entry_copy_symlink(e, target.c_str());
+    }
+    if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
+    if (archive_write_header(a.get(), e) < ARCHIVE_WARN) return problem();
+    if (!has_data) return {};
+    report.bytes += f.size;
+    std::uint64_t written = 0;
+    const std::string zeros(64 * 1024, '\0');
+    const auto fill = [&](std::uint64_t to) -> Status {
+      while (written < to) {
+        const std::size_t n = std::min<std::uint64_t>(zeros.size(), to - written);
+        if (archive_write_data(a.get(), zeros.data(), n) < 0) return problem();
+        written += n;
+      }
+      return {};
+    };
+    CFFS_TRY_VOID(visit_data(fs, f, [&](std::uint64_t offset, std::string_view bytes) -> Status {
+      CFFS_TRY_VOID(fill(offset));
+      if (archive_write_data(a.get(), bytes.data(), bytes.size()) < 0) return problem();
+      written += bytes.size();
+      return {};
+    }));
+    return fill(f.size);
+  };
+  const Status done = visit_tree(fs, start, enter, [](const VisitedFile&) -> Status { return {}; });
+  fs.forget(start.ino, 1);
+  if (!done) return fail(done.error());
+  if (archive_write_close(a.get()) != ARCHIVE_OK) return problem();
+  return report;
+}
+
+}  // namespace cffs

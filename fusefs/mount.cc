@@ -1,0 +1,285 @@
+#include "fusefs/mount.h"
+
+#include <fcntl.h>
+#include <mntent.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "core/object/posix_store.h"
+#include "fusefs/operations.h"
+#include "fusefs/request_loop.h"
+
+namespace cffs {
+namespace {
+
+Result<std::string> absolute(const std::string& path) {
+  std::array<char, PATH_MAX> buffer{};
+  if (::realpath(path.c_str(), buffer.data()) == nullptr) return fail(errno, path);
+  return std::string(buffer.data());
+}
+
+struct Mounted {
+  std::string source;
+  std::string type;
+};
+
+// What is mounted exactly here, last one on top; nothing where it is an ordinary directory.
+std::optional<Mounted> mounted_at(const std::string& path) {
+  std::optional<Mounted> found;
+  const std::unique_ptr<FILE, int (*)(FILE*)> table(::setmntent("/proc/self/mounts", "r"), ::endmntent);
+  if (!table) return found;
+  while (const mntent* entry = ::getmntent(table.get())) {
+    if (path == entry->mnt_dir) found = Mounted{entry->mnt_fsname, entry->mnt_type};
+  }
+  return found;
+}
+
+Status check_mount_point(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return fail(errno, "mount point " + path);
+  if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "mount point " + path);
+  if (const auto there = mounted_at(path); there && path != "/") {
+    return fail(Error::usage("mount point " + path + " is busy: " + there->source +
+                             " is mounted there; unmount it first"));
+  }
+  return {};
+}
+
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+// Tells the waiting parent how it went: an empty message is success.
+class Readiness {
+ public:
+  explicit Readiness(FileDescriptor fd) : fd_(std::move(fd)) {}
+  void report(const std::string& problem) {
+    if (!fd_) return;
+    const FileDescriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    (void)::dup2(null.get(), STDERR_FILENO);
+    const std::string message = problem.empty() ? "ok" : "!" + problem;
+    (void)!::write(fd_.get(), message.data(), message.size());
+    fd_.reset();
+  }
+
+ private:
+  FileDescriptor fd_;
+};
+
+// Ends the loop on SIGINT, SIGTERM and SIGHUP. The signals are blocked in all threads and taken here.
+class SignalWatch {
+ public:
+  explicit SignalWatch(RequestLoop& loop) : loop_(loop) {
+    sigemptyset(&signals_);
+    for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, s);
+    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+    thread_ = std::thread([this] {
+      while (!done_.load()) {
+        const timespec wait{0, 200'000'000};
+        if (::sigtimedwait(&signals_, nullptr, &wait) > 0) loop_.stop();
+      }
+    });
+  }
+  ~SignalWatch() {
+    done_.store(true);
+    thread_.join();
+  }
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  RequestLoop& loop_;
+  sigset_t signals_{};
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store) {
+  std::vector<std::string> list{"default_permissions"};
+  bool names_source = false;
+  for (const std::string& option : options.fuse_options) {
+    names_source = names_source || option.starts_with("fsname=");
+    list.push_back(option);
+  }
+  // libfuse splits at commas; a backslash keeps one that belongs to the path.
+  if (!names_source) {
+    std::string escaped;
+    for (const char c : store) {
+      if (c == ',' || c == '\\') escaped += '\\';
+      escaped += c;
+    }
+    list.push_back("fsname=" + escaped);
+  }
+  list.emplace_back("subtype=cffs");
+  if (options.read_only) list.emplace_back("ro");
+  std::vector<std::string> arguments{"cffs"};
+  for (const std::string& option : list) {
+    arguments.emplace_back("-o");
+    arguments.push_back(option);
+  }
+  return arguments;
+}
+
+Status serve(const MountOptions& options, const std::string& store_path, const std::string& mount_point,
+             Readiness& readiness) {
+  raise_descriptor_limit();
+  const auto log = [foreground = options.foreground](const std::string& line) {
+    if (foreground) {
+      std::fprintf(stderr, "cffs: %s\n", line.c_str());
+    } else {
+      ::syslog(LOG_WARNING, "%s", line.c_str());
+    }
+  };
+  FileSystemOptions fs_options;
+  fs_options.policy = grouping::make_policy(options.policy);
+  fs_options.commit_interval_ms = static_cast<std::int64_t>(options.commit_interval_s * 1000);
+  fs_options.quiet_ms = static_cast<std::int64_t>(options.quiet_s * 1000);
+  CFFS_TRY(fs_options.cache_bytes, parse_size(options.cache_size, "--cache-size"));
+  fs_options.log = log;
+  CFFS_TRY(const auto store, PosixStore::open_directory(store_path));
+  CFFS_TRY(const auto fs, FileSystem::open(*store, fs_options));
+
+  MountContext context{*fs, {}, [&] { readiness.report({}); }, log};
+  const fuse_lowlevel_ops ops = fuse_operations();
+  std::vector<std::string> arguments = fuse_arguments(options, store_path);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
+  fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, &context);
+  fuse_opt_free_args(&args);
+  if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
+  Status result;
+  if (fuse_session_mount(session, mount_point.c_str()) != 0) {
+    result =
+        fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
+  } else {
+    {
+      RequestLoop loop(session, options.threads);
+      const SignalWatch watch(loop);
+      if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
+    }
+    fuse_session_unmount(session);
+  }
+  fuse_session_destroy(session);
+  if (Status closed = fs->close(); !closed && result) result = std::move(closed);
+  return result;
+}
+
+Status wait_until_ready(int from_child, const std::string& mount_point) {
+  std::string message;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t n = ::read(from_child, buffer.data(), buffer.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    message.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  if (message.starts_with("!")) return fail(Error::usage(message.substr(1)));
+  if (message != "ok") return fail(Error::usage("the daemon ended before the mount was ready"));
+  struct stat st;
+  if (::stat(mount_point.c_str(), &st) != 0) return fail(errno, mount_point);
+  return {};
+}
+
+}  // namespace
+
+Status mount_store(const MountOptions& options) {
+  if (!grouping::make_policy(options.policy)) {
+    return fail(
+        Error::usage("unknown policy '" + options.policy + "'; there is: " + grouping::policy_names()));
+  }
+  struct stat st;
+  if (::stat(options.store.c_str(), &st) != 0) return fail(errno, "store " + options.store);
+  if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "store " + options.store);
+  CFFS_TRY(const std::string store, absolute(options.store));
+  CFFS_TRY(const std::string mount_point, absolute(options.mount_point));
+  CFFS_TRY_VOID(check_mount_point(mount_point));
+  if (store.starts_with(mount_point + "/") || store == mount_point) {
+    return fail(Error::usage("the store " + store + " lies below the mount point " + mount_point +
+                             "; choose another"));
+  }
+
+  if (options.foreground) {
+    Readiness nobody{FileDescriptor()};
+    return serve(options, store, mount_point, nobody);
+  }
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(errno, "pipe");
+  FileDescriptor from_child(ends[0]);
+  FileDescriptor to_parent(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail(errno, "fork");
+  if (pid > 0) {
+    to_parent.reset();
+    return wait_until_ready(from_child.get(), mount_point);
+  }
+  from_child.reset();
+  (void)::setsid();
+  (void)::chdir("/");
+  const FileDescriptor null(::open("/dev/null", O_RDWR));
+  // stderr stays until the mount is ready: libfuse explains there why it refuses an option.
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) (void)::dup2(null.get(), fd);
+  ::openlog("cffs", LOG_PID, LOG_DAEMON);
+  Readiness readiness(std::move(to_parent));
+  const Status done = serve(options, store, mount_point, readiness);
+  if (!done) {
+    readiness.report(done.error().message());
+    ::syslog(LOG_ERR, "%s: %s", mount_point.c_str(), done.error().message().c_str());
+  }
+  ::_exit(done ? 0 : 1);
+}
+
+Status unmount(const std::string& mount_point_given) {
+  // The mount may be wedged, so the path is not resolved through it.
+  auto resolved = absolute(mount_point_given);
+  const std::string mount_point = resolved ? *resolved : mount_point_given;
+  const auto there = mounted_at(mount_point);
+  if (!there || there->type != "fuse.cffs") {
+    return fail(Error::usage(mount_point + " is not a cffs mount; see /proc/self/mounts"));
+  }
+  if (::geteuid() == 0) {
+    if (::umount2(mount_point.c_str(), 0) != 0) {
+      const int problem = errno;
+      if (problem == EBUSY) {
+        return fail(EBUSY, mount_point + " is in use; `fuser -vm " + mount_point + "` shows by whom");
+      }
+      return fail(problem, mount_point);
+    }
+  } else {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      ::execlp("fusermount3", "fusermount3", "-u", mount_point.c_str(), static_cast<char*>(nullptr));
+      ::_exit(127);
+    }
+    int status = 0;
+    if (pid < 0 || ::waitpid(pid, &status, 0) != pid) return fail(errno, "fusermount3");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      return fail(Error::usage("fusermount3 could not unmount " + mount_point));
+    }
+  }
+  // The kernel lets go at once; the daemon still commits. Its store's lock is free when it is done.
+  const FileDescriptor lock(::open((there->source + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  while (lock && ::flock(lock.get(), LOCK_SH) != 0 && errno == EINTR) {
+  }
+  return {};
+}
+
+}  // namespace cffs

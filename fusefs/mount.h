@@ -1,0 +1,15 @@
+// Mounting and unmounting, from the store's directory to the served request.
+#pragma once
+
+#include "fusefs/mount_options.h"
+
+namespace cffs {
+
+// Mounts and serves. In the foreground it returns when the mount ends; else it returns as soon as the mount
+// answers, and a daemon serves on. Errors say what was wrong with the store, the mount point or an option.
+Status mount_store(const MountOptions& options);
+
+// Unmounts and waits until the store is closed: everything durable, the store free for the next user.
+Status unmount(const std::string& mount_point);
+
+}  // namespace cffs

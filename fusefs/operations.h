@@ -1,0 +1,36 @@
+// The low-level FUSE operations: decode, one call of the engine, reply. Implemented in operations_*.cc.
+//
+// Node ids are inode numbers, but for the root, which FUSE calls 1. The daemon owns the store alone, so the
+// kernel may keep entries, negative entries and attributes for ever. OPEN, OPENDIR, FLUSH and CREATE answer
+// ENOSYS on purpose: the kernel then stops asking, and a create is LOOKUP, MKNOD, WRITE (docs/PERFORMANCE.md
+// has the account).
+#pragma once
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "core/fs/file_system.h"
+
+namespace cffs {
+
+// What the operations need; the session's user data.
+struct MountContext {
+  FileSystem& fs;
+  std::atomic<bool> initialised{false};
+  std::function<void()> on_initialised;
+  std::function<void(const std::string&)> log;
+};
+
+// The table to give to fuse_session_new.
+fuse_lowlevel_ops fuse_operations();
+
+// A virtual attribute of the root: the statistics of the store as JSON.
+inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
+// Setting this one on the root consolidates and compacts now.
+inline constexpr const char* kCompactXattr = "user.cffs.compact";
+
+}  // namespace cffs

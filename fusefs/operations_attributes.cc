@@ -1,0 +1,139 @@
+// GETATTR, SETATTR, the extended attributes, STATFS.
+#include <sys/xattr.h>
+
+#include "core/fs/statistics_json.h"
+#include "fusefs/reply.h"
+
+namespace cffs::fuse {
+namespace {
+
+void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
+  if (!attributes) {
+    fuse_reply_err(req, errno_of(attributes.error()));
+    return;
+  }
+  const struct stat st = stat_of(*attributes);
+  fuse_reply_attr(req, &st, kForEver);
+}
+
+void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
+  guarded(req, "getattr", [&] { reply_attributes(req, fs(req).getattr(inode_of(node))); });
+}
+
+void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fuse_file_info*) {
+  guarded(req, "setattr", [&] {
+    AttributeChange change;
+    change.by_root = by_root(req);
+    if ((to_set & FUSE_SET_ATTR_MODE) != 0) change.mode = attr->st_mode & 07777;
+    if ((to_set & FUSE_SET_ATTR_UID) != 0) change.uid = attr->st_uid;
+    if ((to_set & FUSE_SET_ATTR_GID) != 0) change.gid = attr->st_gid;
+    if ((to_set & FUSE_SET_ATTR_SIZE) != 0) change.size = static_cast<std::uint64_t>(attr->st_size);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    if ((to_set & FUSE_SET_ATTR_ATIME) != 0) change.atime_ns = ns_of(attr->st_atim);
+    if ((to_set & FUSE_SET_ATTR_ATIME_NOW) != 0) change.atime_ns = ns_of(now);
+    if ((to_set & FUSE_SET_ATTR_MTIME) != 0) change.mtime_ns = ns_of(attr->st_mtim);
+    if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0) change.mtime_ns = ns_of(now);
+    if ((to_set & FUSE_SET_ATTR_CTIME) != 0) change.ctime_ns = ns_of(attr->st_ctim);
+    reply_attributes(req, fs(req).setattr(inode_of(node), change));
+  });
+}
+
+void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
+  if (size == 0) {
+    fuse_reply_xattr(req, bytes.size());
+  } else if (bytes.size() > size) {
+    fuse_reply_err(req, ERANGE);
+  } else {
+    fuse_reply_buf(req, bytes.data(), bytes.size());
+  }
+}
+
+void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
+  guarded(req, "getxattr", [&] {
+    if (node == FUSE_ROOT_ID && std::string_view(name) == kStatisticsXattr) {
+      const auto statistics = collect_statistics(fs(req));
+      if (!statistics) {
+        fuse_reply_err(req, errno_of(statistics.error()));
+      } else {
+        reply_bytes(req, statistics_json(*statistics), size);
+      }
+      return;
+    }
+    const auto value = fs(req).getxattr(inode_of(node), name);
+    if (!value) {
+      fuse_reply_err(req, errno_of(value.error()));
+    } else {
+      reply_bytes(req, *value, size);
+    }
+  });
+}
+
+void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
+  guarded(req, "listxattr", [&] {
+    const auto names = fs(req).listxattr(inode_of(node));
+    if (!names) {
+      fuse_reply_err(req, errno_of(names.error()));
+      return;
+    }
+    std::string all;
+    for (const std::string& name : *names) all.append(name).push_back('\0');
+    reply_bytes(req, all, size);
+  });
+}
+
+void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size,
+              int flags) {
+  guarded(req, "setxattr", [&] {
+    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr) {
+      reply_status(req, fs(req).consolidate_now());
+      return;
+    }
+    const XattrMode mode = flags == XATTR_CREATE    ? XattrMode::create
+                           : flags == XATTR_REPLACE ? XattrMode::replace
+                                                    : XattrMode::any;
+    reply_status(req, fs(req).setxattr(inode_of(node), name, {value, size}, mode));
+  });
+}
+
+void removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
+  guarded(req, "removexattr", [&] { reply_status(req, fs(req).removexattr(inode_of(node), name)); });
+}
+
+void statfs(fuse_req_t req, fuse_ino_t) {
+  guarded(req, "statfs", [&] {
+    const auto space = fs(req).statfs();
+    if (!space) {
+      fuse_reply_err(req, errno_of(space.error()));
+      return;
+    }
+    constexpr std::uint64_t kBlock = 4096;
+    // A file costs about a quarter of a block of table; the table has no other limit.
+    constexpr std::uint64_t kFileCost = 1024;
+    struct statvfs v {};
+    v.f_bsize = kBlock;
+    v.f_frsize = kBlock;
+    v.f_blocks = space->total_bytes / kBlock;
+    v.f_bfree = space->free_bytes / kBlock;
+    v.f_bavail = space->available_bytes / kBlock;
+    v.f_files = space->total_bytes / kFileCost;
+    v.f_ffree = space->free_bytes / kFileCost;
+    v.f_favail = space->available_bytes / kFileCost;
+    v.f_namemax = 255;
+    fuse_reply_statfs(req, &v);
+  });
+}
+
+}  // namespace
+
+void add_attribute_operations(fuse_lowlevel_ops& ops) {
+  ops.getattr = getattr;
+  ops.setattr = setattr;
+  ops.getxattr = getxattr;
+  ops.listxattr = listxattr;
+  ops.setxattr = setxattr;
+  ops.removexattr = removexattr;
+  ops.statfs = statfs;
+}
+
+}  // namespace cffs::fuse

@@ -1,0 +1,145 @@
+// LOOKUP, FORGET, MKNOD, MKDIR, SYMLINK, LINK, UNLINK, RMDIR, RENAME, READLINK, READDIR, READDIRPLUS.
+#include <fcntl.h>
+#include <linux/fs.h>
+
+#include <vector>
+
+#include "fusefs/reply.h"
+
+namespace cffs::fuse {
+namespace {
+
+void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  guarded(req, "lookup", [&] {
+    auto found = fs(req).lookup(inode_of(parent), name);
+    if (!found && found.error().errno_value == ENOENT) {
+      fuse_entry_param negative{};
+      negative.entry_timeout = kForEver;
+      fuse_reply_entry(req, &negative);
+      return;
+    }
+    reply_entry(req, found);
+  });
+}
+
+void forget(fuse_req_t req, fuse_ino_t node, std::uint64_t n) {
+  fs(req).forget(inode_of(node), n);
+  fuse_reply_none(req);
+}
+
+void forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
+  for (std::size_t i = 0; i < count; ++i) fs(req).forget(inode_of(forgets[i].ino), forgets[i].nlookup);
+  fuse_reply_none(req);
+}
+
+void mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev_t rdev) {
+  guarded(req, "mknod",
+          [&] { reply_entry(req, fs(req).mknod(inode_of(parent), name, mode, rdev, caller(req))); });
+}
+
+void mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
+  guarded(req, "mkdir", [&] { reply_entry(req, fs(req).mkdir(inode_of(parent), name, mode, caller(req))); });
+}
+
+void symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* name) {
+  guarded(req, "symlink",
+          [&] { reply_entry(req, fs(req).symlink(inode_of(parent), name, target, caller(req))); });
+}
+
+void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) {
+  guarded(req, "link", [&] { reply_entry(req, fs(req).link(inode_of(node), inode_of(parent), name)); });
+}
+
+void unlink(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  guarded(req, "unlink", [&] { reply_status(req, fs(req).unlink(inode_of(parent), name)); });
+}
+
+void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  guarded(req, "rmdir", [&] { reply_status(req, fs(req).rmdir(inode_of(parent), name)); });
+}
+
+void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_parent, const char* new_name,
+            unsigned flags) {
+  guarded(req, "rename", [&] {
+    RenameMode mode = RenameMode::replace;
+    if (flags == RENAME_NOREPLACE) {
+      mode = RenameMode::no_replace;
+    } else if (flags == RENAME_EXCHANGE) {
+      mode = RenameMode::exchange;
+    } else if (flags != 0) {
+      fuse_reply_err(req, EINVAL);
+      return;
+    }
+    reply_status(req, fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode));
+  });
+}
+
+void readlink(fuse_req_t req, fuse_ino_t node) {
+  guarded(req, "readlink", [&] {
+    const auto target = fs(req).readlink(inode_of(node));
+    if (!target) {
+      fuse_reply_err(req, errno_of(target.error()));
+    } else {
+      fuse_reply_readlink(req, target->c_str());
+    }
+  });
+}
+
+void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool plus) {
+  std::vector<char> buffer(size);
+  std::size_t used = 0;
+  const Status done =
+      fs(req).readdir(inode_of(node), static_cast<std::uint64_t>(offset), plus, [&](const DirectoryEntry& e) {
+        const std::string name(e.name);
+        const auto cookie = static_cast<off_t>(e.cookie);
+        std::size_t needed = 0;
+        if (plus) {
+          fuse_entry_param entry = entry_of(e.attributes);
+          if (name == "." || name == "..") entry.ino = 0;  // counts no reference
+          needed =
+              fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
+        } else {
+          const struct stat st = stat_of(e.attributes);
+          needed = fuse_add_direntry(req, buffer.data() + used, size - used, name.c_str(), &st, cookie);
+        }
+        if (needed > size - used) return false;
+        used += needed;
+        return true;
+      });
+  if (!done && used == 0) {
+    fuse_reply_err(req, errno_of(done));
+  } else {
+    fuse_reply_buf(req, buffer.data(), used);
+  }
+}
+
+void readdir(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
+  guarded(req, "readdir", [&] { list(req, node, size, offset, false); });
+}
+
+void readdirplus(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
+  guarded(req, "readdirplus", [&] { list(req, node, size, offset, true); });
+}
+
+void opendir(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENOSYS); }
+
+}  // namespace
+
+void add_namespace_operations(fuse_lowlevel_ops& ops) {
+  ops.lookup = lookup;
+  ops.forget = forget;
+  ops.forget_multi = forget_multi;
+  ops.mknod = mknod;
+  ops.mkdir = mkdir;
+  ops.symlink = symlink;
+  ops.link = link;
+  ops.unlink = unlink;
+  ops.rmdir = rmdir;
+  ops.rename = rename;
+  ops.readlink = readlink;
+  ops.opendir = opendir;
+  ops.readdir = readdir;
+  ops.readdirplus = readdirplus;
+}
+
+}  // namespace cffs::fuse

@@ -1,0 +1,98 @@
+// Conversions between FUSE's terms and the engine's: private to fusefs.
+#pragma once
+
+#include <exception>
+#include <limits>
+
+#include "fusefs/errno_map.h"
+#include "fusefs/operations.h"
+
+namespace cffs::fuse {
+
+// Longest that libfuse can express: nobody but this daemon changes the store.
+inline constexpr double kForEver = 1e9;
+
+inline InodeId inode_of(fuse_ino_t node) { return node == FUSE_ROOT_ID ? kRootInode : InodeId{node}; }
+inline fuse_ino_t node_of(InodeId ino) { return ino == kRootInode ? FUSE_ROOT_ID : ino.value; }
+
+inline MountContext& context(fuse_req_t req) { return *static_cast<MountContext*>(fuse_req_userdata(req)); }
+inline FileSystem& fs(fuse_req_t req) { return context(req).fs; }
+inline Caller caller(fuse_req_t req) {
+  const fuse_ctx* ctx = fuse_req_ctx(req);
+  return {ctx->uid, ctx->gid};
+}
+inline bool by_root(fuse_req_t req) { return fuse_req_ctx(req)->uid == 0; }
+
+inline timespec timespec_of(std::int64_t ns) {
+  std::int64_t seconds = ns / 1'000'000'000;
+  std::int64_t rest = ns % 1'000'000'000;
+  if (rest < 0) {
+    rest += 1'000'000'000;
+    --seconds;
+  }
+  return {seconds, rest};
+}
+inline std::int64_t ns_of(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+
+inline struct stat stat_of(const Attributes& a) {
+  struct stat st {};
+  st.st_ino = node_of(a.ino);
+  st.st_mode = a.mode;
+  st.st_nlink = a.nlink;
+  st.st_uid = a.uid;
+  st.st_gid = a.gid;
+  st.st_rdev = a.rdev;
+  st.st_size = static_cast<off_t>(a.size);
+  st.st_blksize = 4096;
+  st.st_blocks = static_cast<blkcnt_t>((a.allocated + 511) / 512);
+  st.st_atim = timespec_of(a.atime_ns);
+  st.st_mtim = timespec_of(a.mtime_ns);
+  st.st_ctim = timespec_of(a.ctime_ns);
+  return st;
+}
+
+inline fuse_entry_param entry_of(const Attributes& a) {
+  fuse_entry_param entry{};
+  entry.ino = node_of(a.ino);
+  entry.generation = 1;  // inode numbers are never reused
+  entry.attr = stat_of(a);
+  entry.attr_timeout = kForEver;
+  entry.entry_timeout = kForEver;
+  return entry;
+}
+
+inline void reply_status(fuse_req_t req, const Status& status) { fuse_reply_err(req, errno_of(status)); }
+
+// A new entry carries a reference; if the reply does not reach the kernel, nobody will give it back.
+inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
+  if (!made) {
+    fuse_reply_err(req, errno_of(made.error()));
+    return;
+  }
+  FileSystem& engine = fs(req);
+  const fuse_entry_param entry = entry_of(*made);
+  if (fuse_reply_entry(req, &entry) == -ENOENT) engine.forget(made->ino, 1);
+}
+
+// Runs one operation; an exception that escapes becomes EIO and a log line.
+template <typename Operation>
+void guarded(fuse_req_t req, const char* name, Operation operation) {
+  MountContext& mount = context(req);
+  try {
+    operation();
+  } catch (const std::exception& e) {
+    if (mount.log) mount.log(std::string("operation ") + name + " failed: " + e.what());
+    fuse_reply_err(req, EIO);
+  }
+}
+
+}  // namespace cffs::fuse
+
+namespace cffs::fuse {
+
+// The three parts of the table, one per file.
+void add_namespace_operations(fuse_lowlevel_ops& ops);
+void add_attribute_operations(fuse_lowlevel_ops& ops);
+void add_data_operations(fuse_lowlevel_ops& ops);
+
+}  // namespace cffs::fuse

@@ -1,0 +1,142 @@
+#include "fusefs/request_loop.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace cffs {
+namespace {
+
+constexpr std::chrono::microseconds kSpin{50};
+constexpr int kMostCredit = 16;    // fruitless spins in a row before the leader sleeps at once
+constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
+
+}  // namespace
+
+// One serving thread's view of its role.
+class RequestLoop::Worker final : public BlockingObserver {
+ public:
+  explicit Worker(RequestLoop& loop) : loop_(loop) { BlockingObserver::set_for_this_thread(this); }
+  ~Worker() override { BlockingObserver::set_for_this_thread(nullptr); }
+  void about_to_block() override {
+    if (!leads) return;
+    leads = false;
+    loop_.hand_over();
+  }
+  bool leads = false;
+
+ private:
+  RequestLoop& loop_;
+};
+
+RequestLoop::~RequestLoop() {
+  stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void RequestLoop::stop() {
+  fuse_session_exit(session_);
+  const std::lock_guard guard(mutex_);
+  over_ = true;
+  role_free_.notify_all();
+}
+
+void RequestLoop::hand_over() {
+  const std::lock_guard guard(mutex_);
+  has_leader_ = false;
+  if (waiting_ > 0) {
+    role_free_.notify_one();
+  } else if (threads_.size() < most_threads_ && !over_) {
+    threads_.emplace_back([this] { work(); });
+  }
+}
+
+RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
+  using Clock = std::chrono::steady_clock;
+  const int fd = fuse_session_fd(session_);
+  const bool spins = spin_credit > 0;
+  const auto until = spins ? Clock::now() + kSpin : Clock::time_point();
+  bool slept = false;
+  for (;;) {
+    if (fuse_session_exited(session_) != 0) return Received::end;
+    const int n = fuse_session_receive_buf(session_, &buffer);
+    if (n > 0) {
+      // A request that came without sleep earns the next spin, one that had to be waited for costs a little.
+      if (!slept) {
+        spin_credit = kMostCredit;
+      } else if (spin_credit < kMostCredit) {
+        ++spin_credit;
+      }
+      return Received::request;
+    }
+    if (n == 0) return Received::end;  // unmounted
+    if (n == -EINTR) continue;
+    if (n != -EAGAIN) {
+      const std::lock_guard guard(mutex_);
+      problem_ = -n;
+      return Received::end;
+    }
+    if (spins && !slept && Clock::now() < until) {
+      sched_yield();  // a client that needs this core gets it
+      continue;
+    }
+    if (spins && !slept) spin_credit -= 2;
+    slept = true;
+    pollfd waiting{fd, POLLIN, 0};
+    (void)::poll(&waiting, 1, kSleepPollMs);
+  }
+}
+
+void RequestLoop::work() {
+  Worker self(*this);
+  fuse_buf buffer{};
+  int spin_credit = kMostCredit;
+  std::unique_lock guard(mutex_);
+  while (!over_) {
+    if (has_leader_) {
+      ++waiting_;
+      role_free_.wait(guard, [this] { return over_ || !has_leader_; });
+      --waiting_;
+      continue;
+    }
+    has_leader_ = true;
+    self.leads = true;
+    guard.unlock();
+    while (self.leads) {
+      if (receive(buffer, spin_credit) == Received::end) {
+        guard.lock();
+        over_ = true;
+        has_leader_ = false;
+        self.leads = false;
+        role_free_.notify_all();
+        guard.unlock();
+        break;
+      }
+      fuse_session_process_buf(session_, &buffer);
+    }
+    guard.lock();
+  }
+  guard.unlock();
+  std::free(buffer.mem);  // NOLINT: libfuse allocates it with malloc
+}
+
+int RequestLoop::run() {
+  const int fd = fuse_session_fd(session_);
+  if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) return errno;
+  work();
+  for (;;) {
+    std::vector<std::thread> ended;
+    {
+      const std::lock_guard guard(mutex_);
+      ended.swap(threads_);
+    }
+    if (ended.empty()) break;
+    for (std::thread& thread : ended) thread.join();
+  }
+  return problem_;
+}
+
+}  // namespace cffs

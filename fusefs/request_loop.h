@@ -1,0 +1,54 @@
+// Receives FUSE requests and serves them, with as few wake-ups as possible.
+//
+// Waking a sleeping thread is half the price of a request (docs/PERFORMANCE.md). So one thread, the leader,
+// receives and serves in turn; between requests it spins for a moment on the non-blocking device before it
+// sleeps in poll(). When an operation is about to wait for a device (BlockingObserver), the leader first
+// hands its role to another thread, so that a slow request never holds up a fast one. Nobody is woken
+// otherwise.
+//
+// Spinning pays only where the next request comes soon: the leader gives it up after a few fruitless tries
+// and takes it up again when requests come in quick succession. An idle mount sleeps.
+#pragma once
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+
+class RequestLoop {
+ public:
+  // At most `threads` requests are served at a time.
+  RequestLoop(fuse_session* session, unsigned threads) : session_(session), most_threads_(threads) {}
+  ~RequestLoop();
+  // Returns when the file system is unmounted or stop() was called. 0, or an errno.
+  int run();
+  // From any thread, also from a signal handler's companion.
+  void stop();
+
+ private:
+  class Worker;
+  enum class Received { request, end };
+
+  void work();
+  Received receive(fuse_buf& buffer, int& spin_credit);
+  void hand_over();
+
+  fuse_session* session_;
+  const unsigned most_threads_;
+  std::mutex mutex_;
+  std::condition_variable role_free_;
+  bool has_leader_ = false;
+  unsigned waiting_ = 0;
+  bool over_ = false;
+  int problem_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cffs

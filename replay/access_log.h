@@ -1,0 +1,31 @@
+// Web-server access logs: Common and Combined Log Format, with the liberties that real servers take.
+//
+//   host ident user [day/month/year:h:m:s zone] "METHOD target PROTOCOL" status size [anything more]
+//
+// Accepted: `-` for the size and for the status; quotes inside the request (the last quote before the status ends it);
+// escaped quotes; requests without a protocol (HTTP/0.9). A line that cannot be read that way is malformed: counted and
+// sampled by the caller, never fatal.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cffs::replay {
+
+struct AccessRecord {
+  std::string_view client;
+  std::string_view method;
+  std::string_view target;  // as logged: path and query, or an absolute URI
+  int status = 0;           // 0: none logged
+  std::uint64_t size = 0;   // bytes sent; 0 where none were logged
+};
+
+// Views into `line`. nullopt: malformed.
+std::optional<AccessRecord> parse_access_line(std::string_view line);
+
+// The path of a target: query and fragment cut off, scheme and host of an absolute URI too. Empty: not a path.
+std::string_view path_of_target(std::string_view target);
+
+}  // namespace cffs::replay

@@ -1,0 +1,154 @@
+#include "replay/document_tree.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+
+#include "core/base/checksum.h"
+#include "replay/line_reader.h"
+
+namespace cffs::replay {
+namespace {
+
+constexpr std::size_t kSamples = 5;
+
+// The file that a URL path stands for; empty where none.
+std::string file_of(std::string_view path) {
+  std::string file;
+  for (std::size_t from = 0; from < path.size();) {
+    const std::size_t slash = std::min(path.find('/', from), path.size());
+    std::string_view part = path.substr(from, slash - from);
+    from = slash + 1;
+    if (part.empty() || part == ".") continue;
+    if (!file.empty()) file += '/';
+    if (part == ".." || part.size() > 255 || part.find('\0') != std::string_view::npos) {
+      file += fmt::format("x{:016x}", checksum(part));
+    } else {
+      file += part;
+    }
+  }
+  if (path.ends_with('/') || file.empty()) file += file.empty() ? "index.html" : "/index.html";
+  return file;
+}
+
+}  // namespace
+
+Status DocumentTree::read_log(const std::string& path) {
+  CFFS_TRY(LineReader reader, LineReader::open(path));
+  for (;;) {
+    CFFS_TRY(const auto line, reader.next());
+    if (!line) return {};
+    ++lines_;
+    if (const auto record = parse_access_line(*line)) {
+      add(*record);
+      continue;
+    }
+    ++malformed_;
+    if (samples_.size() < kSamples) {
+      samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line->substr(0, 120)));
+    }
+  }
+}
+
+void DocumentTree::add(const AccessRecord& record) {
+  const std::string_view path = path_of_target(record.target);
+  const bool served = record.status == 200 || record.status == 206 || record.status == 304;
+  if (record.method != "GET" || !served || path.empty()) {
+    ++skipped_;
+    return;
+  }
+  const auto client = static_cast<std::uint32_t>(clients_.size());
+  const auto file = static_cast<std::uint32_t>(files_.size());
+  const auto [c, new_client] = clients_.try_emplace(std::string(record.client), client);
+  const auto [f, new_file] = by_path_.try_emplace(file_of(path), file);
+  if (new_file) {
+    files_.push_back({f->first, 0});
+    has_full_reply_.push_back(false);
+  }
+  Document& document = files_[f->second];
+  if (record.status == 200 && !has_full_reply_[f->second]) {
+    has_full_reply_[f->second] = true;
+    document.size = record.size;
+  } else if (record.status == 200 || (record.status == 206 && !has_full_reply_[f->second])) {
+    document.size = std::max(document.size, record.size);
+  }
+  requests_.push_back({c->second, f->second});
+}
+
+void DocumentTree::settle() {
+  std::set<std::string> directories;
+  for (const Document& file : files_) {
+    for (std::size_t slash = file.path.find('/'); slash != std::string::npos; slash = file.path.find('/', slash + 1)) {
+      directories.insert(file.path.substr(0, slash));
+    }
+  }
+  // A path that is a directory too becomes its index; where that is a file already, both are one.
+  std::vector<std::uint32_t> becomes(files_.size());
+  std::vector<Document> settled;
+  std::unordered_map<std::string, std::uint32_t> index;
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    std::string path = files_[i].path;
+    while (directories.contains(path)) path += "/index.html";
+    const auto [it, fresh] = index.try_emplace(path, static_cast<std::uint32_t>(settled.size()));
+    if (fresh) settled.push_back({path, 0});
+    settled[it->second].size = std::max(settled[it->second].size, files_[i].size);
+    becomes[i] = it->second;
+  }
+  files_ = std::move(settled);
+  for (DocumentRequest& request : requests_) request.file = becomes[request.file];
+  by_path_.clear();
+}
+
+void DocumentTree::repeat(unsigned copies) {
+  if (copies <= 1) return;
+  const std::vector<Document> site = std::exchange(files_, {});
+  for (unsigned host = 0; host < copies; ++host) {
+    for (const Document& file : site) files_.push_back({fmt::format("host{:02}/{}", host, file.path), file.size});
+  }
+  for (DocumentRequest& request : requests_) {
+    request.file += static_cast<std::uint32_t>(site.size()) * (request.client % copies);
+  }
+}
+
+std::uint64_t DocumentTree::bytes() const {
+  std::uint64_t sum = 0;
+  for (const Document& file : files_) sum += file.size;
+  return sum;
+}
+
+Status make_tree(const std::vector<Document>& files, const std::string& directory) {
+  namespace stdfs = std::filesystem;
+  std::error_code error;
+  stdfs::create_directories(directory, error);
+  if (error) return fail(error.value(), directory);
+  if (!stdfs::is_empty(directory, error) || error) {
+    for (const auto& entry : stdfs::directory_iterator(directory)) {
+      if (entry.path().filename() != "lost+found") {
+        return fail(Error::usage(directory + " is not empty; give an empty directory for the tree"));
+      }
+    }
+  }
+  std::string content;
+  for (const Document& file : files) {
+    const stdfs::path path = stdfs::path(directory) / file.path;
+    stdfs::create_directories(path.parent_path(), error);
+    if (error) return fail(error.value(), path.parent_path().string());
+    // Half random, half words: neither incompressible nor trivial.
+    std::mt19937_64 random(checksum(file.path));
+    content.resize(file.size);
+    for (std::size_t i = 0; i < content.size(); i += 16) {
+      const std::string piece = fmt::format("{:016x}", random() & 0xffffffff00ffffff);
+      piece.copy(content.data() + i, std::min<std::size_t>(16, content.size() - i));
+    }
+    std::ofstream out(path, std::ios::binary);
+    out.write(content.data(), static_cast<std::streamsize>(content.size()));
+    out.close();
+    if (!out) return fail(EIO, path.string() + " could not be written");
+  }
+  return {};
+}
+
+}  // namespace cffs::replay
