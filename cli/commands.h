@@ -1,0 +1,53 @@
+// The subcommands of cffs. Each adds itself to the program; what it returns through `exit_code` is the process's.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "core/fs/file_system.h"
+#include "core/object/posix_store.h"
+
+namespace cffs::cli {
+
+void add_format(CLI::App& app, int& exit_code);
+void add_mount(CLI::App& app, int& exit_code);
+void add_umount(CLI::App& app, int& exit_code);
+void add_import(CLI::App& app, int& exit_code);
+void add_export(CLI::App& app, int& exit_code);
+void add_stat(CLI::App& app, int& exit_code);
+void add_fsck(CLI::App& app, int& exit_code);
+void add_compact(CLI::App& app, int& exit_code);
+void add_dump(CLI::App& app, int& exit_code);
+void add_replay(CLI::App& app, int& exit_code);
+
+// Prints "cffs: MESSAGE" on stderr; returns 1.
+int complain(const Error& error);
+
+// A store opened by a command for itself: no background work unless asked for.
+struct OpenStore {
+  std::unique_ptr<PosixStore> objects;
+  std::unique_ptr<FileSystem> fs;
+};
+Result<OpenStore> open_store(const std::string& directory, const std::string& policy = "directory");
+
+// "12.3 MB"
+std::string human_bytes(std::uint64_t bytes);
+
+// A line on stderr that is rewritten in place, where stderr is a terminal.
+class ProgressLine {
+ public:
+  ProgressLine();
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+  void show(const std::string& text);
+
+ private:
+  const bool terminal_;
+  std::int64_t last_ms_ = 0;
+  bool shown_ = false;
+};
+
+}  // namespace cffs::cli

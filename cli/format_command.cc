@@ -1,0 +1,55 @@
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "fusefs/mount_options.h"
+
+namespace cffs::cli {
+namespace {
+
+struct FormatOptions {
+  std::string store;
+  std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
+  std::string backend = "posix";
+};
+
+Status format(const FormatOptions& o) {
+  if (o.backend != "posix") return fail(Error::usage("unknown backend '" + o.backend + "'; there is: posix"));
+  StoreFormat wanted;
+  CFFS_TRY(wanted.inline_max, parse_size(o.inline_max, "--inline-max"));
+  CFFS_TRY(wanted.composite_file_max, parse_size(o.composite_file_max, "--composite-file-max"));
+  CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
+  CFFS_TRY_VOID(check_format(wanted));
+  std::error_code error;
+  std::filesystem::create_directories(o.store, error);
+  if (error) return fail(error.value(), "store " + o.store);
+  for (const auto& entry : std::filesystem::directory_iterator(o.store, error)) {
+    const std::string name = entry.path().filename();
+    if (name == "superblock") return fail(Error::usage(o.store + " is a cffs store already; it was left as it is"));
+    if (name != "lost+found") {
+      return fail(Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
+    }
+  }
+  if (error) return fail(error.value(), "store " + o.store);
+  CFFS_TRY(const auto objects, PosixStore::open_directory(o.store));
+  return FileSystem::format(*objects, wanted, SystemClock());
+}
+
+}  // namespace
+
+void add_format(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");
+  auto o = std::make_shared<FormatOptions>();
+  command->add_option("STORE", o->store, "Directory; made if it is not there")->required();
+  command->add_option("--inline-max", o->inline_max, "Largest file kept in the table for good (policy none)")
+      ->capture_default_str();
+  command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
+      ->capture_default_str();
+  command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")->capture_default_str();
+  command->add_option("--backend", o->backend, "Where objects are kept: posix (files below STORE)")
+      ->capture_default_str();
+  command->callback([o, &exit_code] {
+    if (const Status done = format(*o); !done) exit_code = complain(done.error());
+  });
+}
+
+}  // namespace cffs::cli

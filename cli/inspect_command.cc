@@ -1,0 +1,118 @@
+// stat, fsck, compact: looking at a store, mounted or not.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "core/fs/statistics_json.h"
+#include "fusefs/operations.h"
+
+namespace cffs::cli {
+namespace {
+
+// Statistics of a mounted store come from its daemon, as a virtual attribute of the root.
+Result<std::string> statistics_of(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
+  std::string json(64 * 1024, '\0');
+  const ssize_t n = ::getxattr(path.c_str(), kStatisticsXattr, json.data(), json.size());
+  if (n > 0) {
+    json.resize(static_cast<std::size_t>(n));
+    return json;
+  }
+  CFFS_TRY(const OpenStore store, open_store(path));
+  CFFS_TRY(const Statistics statistics, collect_statistics(*store.fs));
+  return statistics_json(statistics);
+}
+
+int run_stat(const std::string& path, bool json) {
+  const auto text = statistics_of(path);
+  if (!text) return complain(text.error());
+  if (json) {
+    fmt::print("{}\n", *text);
+    return 0;
+  }
+  const auto s = nlohmann::json::parse(*text);
+  const auto n = [&](const char* key) { return s.at(key).get<std::uint64_t>(); };
+  fmt::print("files          {:>12}   {}\n", n("files"), human_bytes(n("file_bytes")));
+  fmt::print("directories    {:>12}\n", n("directories"));
+  fmt::print("symlinks       {:>12}\n", n("symlinks"));
+  fmt::print("special files  {:>12}\n", n("specials"));
+  fmt::print("where the data is\n");
+  fmt::print("  empty        {:>12}\n", n("empty_files"));
+  fmt::print("  inline       {:>12}   {}\n", n("inline_files"), human_bytes(n("inline_bytes")));
+  fmt::print("  members      {:>12}   {} live, {} freed\n", n("member_files"), human_bytes(n("live_bytes")),
+             human_bytes(n("freed_bytes")));
+  fmt::print("  blobs        {:>12}   {}\n", n("blobs"), human_bytes(n("blob_bytes")));
+  fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
+  fmt::print("objects        {:>12}   {} on the backing file system, {} of {} free there\n", n("objects"),
+             human_bytes(n("object_bytes")), human_bytes(n("backing_free_bytes")),
+             human_bytes(n("backing_total_bytes")));
+  if (n("staged_directories") > 0) fmt::print("waiting        {:>12}   directories with staged files\n", n("staged_directories"));
+  return 0;
+}
+
+int run_fsck(const std::string& path) {
+  constexpr int kNotRepaired = 4;
+  constexpr int kCouldNotRun = 8;
+  const auto store = open_store(path);
+  if (!store) {
+    complain(store.error());
+    return kCouldNotRun;
+  }
+  const auto found = find_inconsistencies(*store->fs);
+  if (!found) {
+    complain(found.error());
+    return found.error().kind == ErrorKind::corruption ? kNotRepaired : kCouldNotRun;
+  }
+  for (const std::string& problem : *found) fmt::print("{}\n", problem);
+  fmt::print("{}: {}\n", path, found->empty() ? "clean" : fmt::format("{} problems", found->size()));
+  return found->empty() ? 0 : kNotRepaired;
+}
+
+Status run_compact(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
+  if (::getxattr(path.c_str(), kStatisticsXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
+    if (::setxattr(path.c_str(), kCompactXattr, "1", 1, 0) != 0) return fail(errno, path);
+    return {};
+  }
+  CFFS_TRY(const OpenStore store, open_store(path));
+  CFFS_TRY_VOID(store.fs->consolidate_now());
+  CFFS_TRY_VOID(store.fs->sync());
+  store.fs->table().compact();
+  return store.fs->close();
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("stat", "Show what is in a store: files, homes, composites, objects, space");
+  auto path = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
+  command->add_flag("--json", *json, "For programs");
+  command->callback([path, json, &exit_code] { exit_code = run_stat(*path, *json); });
+}
+
+void add_fsck(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "fsck", "Check a store that is not mounted: rows, links, composites, objects, every member's checksum");
+  auto path = std::make_shared<std::string>();
+  command->add_option("STORE", *path, "Store")->required();
+  command->footer("Exit code: 0 clean, 4 problems were found (one line each), 8 the check could not run.");
+  command->callback([path, &exit_code] { exit_code = run_fsck(*path); });
+}
+
+void add_compact(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("compact", "Consolidate staged files and rewrite half-empty composites now");
+  auto path = std::make_shared<std::string>();
+  command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
+  command->callback([path, &exit_code] {
+    if (const Status done = run_compact(*path); !done) exit_code = complain(done.error());
+  });
+}
+
+}  // namespace cffs::cli

@@ -1,0 +1,54 @@
+#include "cli/commands.h"
+#include "fusefs/mount.h"
+
+namespace cffs::cli {
+
+void add_mount(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("mount", "Mount a store; returns when the mount answers");
+  struct Options {
+    MountOptions mount;
+    std::vector<std::string> lists;
+  };
+  auto o = std::make_shared<Options>();
+  command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
+  command->add_option("MNT", o->mount.mount_point, "Directory to mount on")->required();
+  command->add_option("--policy", o->mount.policy, "How small files are grouped: none, directory")
+      ->capture_default_str();
+  command
+      ->add_option("--commit-interval", o->mount.commit_interval_s, "Seconds between commits to the medium")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+  command->add_option("--quiet", o->mount.quiet_s, "Seconds without change before a file joins a composite")
+      ->check(CLI::Range(0.01, 86400.0))
+      ->capture_default_str();
+  command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")->capture_default_str();
+  command->add_option("--threads", o->mount.threads, "Most requests served at a time")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str();
+  command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
+  command->add_option("-o", o->lists,
+                      "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
+                      "policy=, commit_interval=, quiet=, cache_size=");
+  command->callback([o, &exit_code] {
+    Status done;
+    for (const std::string& list : o->lists) {
+      if (done) done = apply_option_list(list, o->mount);
+    }
+    if (done) done = mount_store(o->mount);
+    if (!done && done.error().errno_value == EBUSY) {
+      done = fail(Error::usage("store " + o->mount.store + " is in use by " + done.error().context));
+    }
+    if (!done) exit_code = complain(done.error());
+  });
+}
+
+void add_umount(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("umount", "Unmount; returns when everything is on the medium and the store free");
+  auto mount_point = std::make_shared<std::string>();
+  command->add_option("MNT", *mount_point, "Mount point")->required();
+  command->callback([mount_point, &exit_code] {
+    if (const Status done = unmount(*mount_point); !done) exit_code = complain(done.error());
+  });
+}
+
+}  // namespace cffs::cli

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+
+namespace cffs::cli {
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "cffs: %s\n", error.message().c_str());
+  return 1;
+}
+
+Result<OpenStore> open_store(const std::string& directory, const std::string& policy) {
+  OpenStore open;
+  auto objects = PosixStore::open_directory(directory);
+  if (!objects) return fail(objects.error().errno_value, "store " + directory);
+  open.objects = std::move(*objects);
+  FileSystemOptions options;
+  options.policy = grouping::make_policy(policy);
+  if (!options.policy) {
+    return fail(Error::usage("unknown policy '" + policy + "'; there is: " + grouping::policy_names()));
+  }
+  options.background = false;
+  options.log = [](const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); };
+  auto fs = FileSystem::open(*open.objects, options);
+  if (!fs && fs.error().errno_value == EBUSY) {
+    return fail(Error::usage("store " + directory + " is in use by " + fs.error().context +
+                             "; unmount it, or wait for that command"));
+  }
+  if (!fs) return fail(fs.error());
+  open.fs = std::move(*fs);
+  return open;
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} B", bytes);
+  const double b = static_cast<double>(bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", b / 1e3);
+  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", b / 1e6);
+  return fmt::format("{:.1f} GB", b / 1e9);
+}
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+ProgressLine::~ProgressLine() {
+  if (shown_) std::fprintf(stderr, "\r\033[K");
+}
+
+void ProgressLine::show(const std::string& text) {
+  if (!terminal_) return;
+  const std::int64_t now = SystemClock().steady_ms();
+  if (now - last_ms_ < 100) return;
+  last_ms_ = now;
+  shown_ = true;
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+}
+
+}  // namespace cffs::cli

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <thread>
+
+#include "cli/commands.h"
+#include "core/transfer/directory_import.h"
+#include "core/transfer/export.h"
+#include "core/transfer/tar_import.h"
+
+namespace cffs::cli {
+namespace {
+
+struct ImportOptions {
+  std::string source, store, policy = "directory";
+  unsigned jobs = std::max(2u, std::thread::hardware_concurrency());
+};
+
+template <typename Report>
+int finish(const Report& report) {
+  for (const std::string& problem : report.problems) std::fprintf(stderr, "cffs: %s\n", problem.c_str());
+  if (report.failed > report.problems.size()) {
+    std::fprintf(stderr, "cffs: ... and %zu more\n", static_cast<std::size_t>(report.failed) - report.problems.size());
+  }
+  return report.failed == 0 ? 0 : 1;
+}
+
+Result<int> run_import(const ImportOptions& o) {
+  struct stat st {};
+  if (o.source != "-" && ::stat(o.source.c_str(), &st) != 0) return fail(errno, "source " + o.source);
+  CFFS_TRY(const OpenStore store, open_store(o.store, o.policy));
+  ImportReport report;
+  {
+    ProgressLine progress;
+    ImportTarget target(*store.fs, o.jobs, [&](const ImportReport& r) {
+      progress.show(fmt::format("{} files, {}", r.files, human_bytes(r.bytes)));
+    });
+    CFFS_TRY_VOID(S_ISDIR(st.st_mode) ? import_directory(o.source, target) : import_tar(o.source, target));
+    CFFS_TRY(report, target.finish());
+  }
+  CFFS_TRY_VOID(store.fs->close());
+  fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n", report.files,
+             report.directories, report.symlinks, report.links, report.specials, human_bytes(report.bytes));
+  return finish(report);
+}
+
+bool is_archive(const std::string& name) {
+  for (const char* suffix : {".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.zst", ".tzst"}) {
+    if (name.ends_with(suffix)) return true;
+  }
+  return name == "-";
+}
+
+Result<int> run_export(const std::string& from, const std::string& destination) {
+  // STORE or STORE:PATH; a directory whose name holds a colon is taken as it is.
+  std::string store_name = from;
+  std::string path;
+  struct stat st;
+  if (::stat(from.c_str(), &st) != 0) {
+    const std::size_t colon = from.rfind(':');
+    if (colon != std::string::npos) {
+      store_name = from.substr(0, colon);
+      path = from.substr(colon + 1);
+    }
+  }
+  CFFS_TRY(const OpenStore store, open_store(store_name));
+  CFFS_TRY(const ExportReport report, is_archive(destination) ? export_tar(*store.fs, path, destination)
+                                                               : export_directory(*store.fs, path, destination));
+  CFFS_TRY_VOID(store.fs->close());
+  fmt::print(stderr, "exported {} files, {} directories, {}\n", report.files, report.directories,
+             human_bytes(report.bytes));
+  return finish(report);
+}
+
+}  // namespace
+
+void add_import(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("import", "Copy a directory or a tar archive into a store");
+  auto o = std::make_shared<ImportOptions>();
+  command->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
+      ->required();
+  command->add_option("STORE", o->store, "Store that is not mounted")->required();
+  command->add_option("--policy", o->policy, "How small files are grouped: none, directory")->capture_default_str();
+  command->add_option("--jobs", o->jobs, "Workers")->check(CLI::Range(1u, 256u))->capture_default_str();
+  command->callback([o, &exit_code] {
+    const auto done = run_import(*o);
+    exit_code = done ? *done : complain(done.error());
+  });
+}
+
+void add_export(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand("export", "Copy a store, or a directory in it, out again");
+  auto from = std::make_shared<std::string>();
+  auto destination = std::make_shared<std::string>();
+  command->add_option("STORE[:PATH]", *from, "Store that is not mounted, and a directory in it")->required();
+  command
+      ->add_option("DEST", *destination,
+                   "Directory, or archive by its name (.tar, .tar.gz, .tar.xz, .tar.zst), or - for a tar on stdout")
+      ->required();
+  command->callback([from, destination, &exit_code] {
+    const auto done = run_export(*from, *destination);
+    exit_code = done ? *done : complain(done.error());
+  });
+}
+
+}  // namespace cffs::cli
