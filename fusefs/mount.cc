@@ -128,6 +128,8 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
     }
     list.push_back("fsname=" + escaped);
   }
+  // Root mounts as it would mount ext4; libfuse's own default is nosuid,nodev. A later word wins.
+  if (::geteuid() == 0) list.insert(list.begin(), "suid,dev");
   list.emplace_back("subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
   std::vector<std::string> arguments{"cffs"};

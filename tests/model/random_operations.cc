@@ -53,6 +53,7 @@ class Sequence {
         problem = difference(reference_.tree(), subject_.tree());
       }
       if (!problem.empty()) {
+        drop_all();
         return "seed " + std::to_string(options_.seed) + ", operation " + std::to_string(i) + " (" + what_ +
                "): " + problem;
       }

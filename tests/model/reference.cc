@@ -16,6 +16,8 @@ int Reference::find(const std::string& path, Place& place) const {
   for (;;) {
     const std::size_t slash = path.find('/', from);
     const std::string name = path.substr(from, slash == std::string::npos ? slash : slash - from);
+    // Symlinks of these tests lead nowhere, so a path through one ends there.
+    if (S_ISLNK(at->mode)) return ENOENT;
     if (!at->is_directory()) return ENOTDIR;
     const auto it = at->entries.find(name);
     if (slash == std::string::npos) {
