@@ -22,9 +22,11 @@ Status format(const FormatOptions& o) {
   std::error_code error;
   std::filesystem::create_directories(o.store, error);
   if (error) return fail(error.value(), "store " + o.store);
+  if (std::filesystem::exists(o.store + "/superblock", error)) {
+    return fail(Error::usage(o.store + " is a cffs store already; it was left as it is"));
+  }
   for (const auto& entry : std::filesystem::directory_iterator(o.store, error)) {
     const std::string name = entry.path().filename();
-    if (name == "superblock") return fail(Error::usage(o.store + " is a cffs store already; it was left as it is"));
     if (name != "lost+found") {
       return fail(Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
     }

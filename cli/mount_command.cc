@@ -35,9 +35,6 @@ void add_mount(CLI::App& app, int& exit_code) {
       if (done) done = apply_option_list(list, o->mount);
     }
     if (done) done = mount_store(o->mount);
-    if (!done && done.error().errno_value == EBUSY) {
-      done = fail(Error::usage("store " + o->mount.store + " is in use by " + done.error().context));
-    }
     if (!done) exit_code = complain(done.error());
   });
 }

@@ -23,13 +23,7 @@ Result<OpenStore> open_store(const std::string& directory, const std::string& po
   }
   options.background = false;
   options.log = [](const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); };
-  auto fs = FileSystem::open(*open.objects, options);
-  if (!fs && fs.error().errno_value == EBUSY) {
-    return fail(Error::usage("store " + directory + " is in use by " + fs.error().context +
-                             "; unmount it, or wait for that command"));
-  }
-  if (!fs) return fail(fs.error());
-  open.fs = std::move(*fs);
+  CFFS_TRY(open.fs, FileSystem::open(*open.objects, options));
   return open;
 }
 

@@ -64,7 +64,13 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
 
 Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSystemOptions options) {
   CFFS_TRY(const StoreFormat format, read_format(store));
-  CFFS_TRY(auto lock, store.lock(lock_owner()));
+  auto locked = store.lock(lock_owner());
+  if (!locked && locked.error().errno_value == EBUSY) {
+    return fail(Error{ErrorKind::usage, EBUSY,
+                      "store " + store.description() + " is in use by " + locked.error().context +
+                          "; unmount it, or wait for that command"});
+  }
+  CFFS_TRY(auto lock, std::move(locked));
   if (!options.policy) options.policy = grouping::make_policy("directory");
   if (!options.clock) options.clock = std::make_shared<SystemClock>();
   if (options.name_hash == nullptr) options.name_hash = default_name_hash;

@@ -1,0 +1,338 @@
+#!/usr/bin/env bash
+# What a user would try first, on a real mount with real programs. Usage: CFFS_BINARY=... tests/mount/acceptance.sh [CASE...]
+# Every case has its own store; everything is taken down at the end, also after a failure or Ctrl-C.
+set -uo pipefail
+
+cffs=${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}
+source_tree=${CFFS_SOURCE_TREE:-/usr/include}
+base=$(mktemp -d /tmp/cffs-acceptance.XXXXXX)
+store=$base/store
+mnt=$base/mnt
+failures=0
+
+daemon_pid() { cut -d ' ' -f 2 "$store/lock" 2>/dev/null; }
+take_down() {
+  mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
+  rm -rf "$store" "$base"/work
+}
+cleanup() { trap '' INT TERM; take_down; rm -rf "$base"; }
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fresh() {  # format arguments -- mount arguments; no "--": do not mount
+  take_down
+  mkdir -p "$mnt" "$base/work"
+  local format=() mount=() to=format
+  local do_mount=
+  for word in "$@"; do
+    if [ "$word" = -- ]; then to=mount; do_mount=1; continue; fi
+    if [ $to = format ]; then format+=("$word"); else mount+=("$word"); fi
+  done
+  "$cffs" format "${format[@]}" "$store" || return 1
+  [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
+}
+check() {  # "what" command...
+  local what=$1
+  shift
+  local output
+  if output=$("$@" 2>&1); then return 0; fi
+  echo "  FAILED: $what"
+  echo "$output" | head -n 10 | sed 's/^/    /'
+  failures=$((failures + 1))
+  return 1
+}
+same() { diff -r --no-dereference "$1" "$2"; }
+# A command must fail with exit code != 0 and print exactly one line that matches.
+refused() {  # pattern command...
+  local pattern=$1 output
+  shift
+  if output=$("$@" 2>&1); then echo "it succeeded: $output"; return 1; fi
+  [ "$(echo "$output" | wc -l)" = 1 ] || { echo "not one line: $output"; return 1; }
+  echo "$output" | grep -Eq "$pattern" || { echo "unexpected: $output"; return 1; }
+}
+stat_number() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['$2'])"; }
+
+case_import() {
+  fresh || return 1
+  check "import" "$cffs" import "$source_tree" "$store"
+  check "fsck after import" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "stat of a mount" "$cffs" stat "$mnt"
+  local files objects
+  files=$(stat_number "$mnt" files); objects=$(stat_number "$mnt" objects)
+  check "at least 50 files an object ($files files, $objects objects)" test "$files" -ge $((50 * objects))
+  check "diff -r through the mount" same "$source_tree" "$mnt"
+  check "umount" "$cffs" umount "$mnt"
+  check "mount again" "$cffs" mount "$store" "$mnt"
+  check "diff -r after remount" same "$source_tree" "$mnt"
+  check "rsync sees no difference" bash -c "out=\$(rsync -aHAX --checksum --dry-run --itemize-changes '$source_tree/' '$mnt/'); echo \"\$out\"; test -z \"\$out\""
+  kill -9 "$(daemon_pid)"; sleep 0.2; umount -l "$mnt"
+  check "mount after kill -9" "$cffs" mount "$store" "$mnt"
+  check "diff -r after kill -9" same "$source_tree" "$mnt"
+}
+
+case_transfer() {
+  take_down
+  mkdir -p "$mnt"
+  mkdir -p "$base/work/src/sub dir/deep"
+  local src=$base/work/src
+  cp -a "$source_tree/linux" "$src/linux" 2>/dev/null
+  printf 'one' >"$src/a"; ln "$src/a" "$src/sub dir/hard link"; ln -s ../a "$src/sub dir/soft"; ln -s /nowhere "$src/dangling"
+  : >"$src/empty"; mkfifo "$src/fifo"; mknod "$src/null" c 1 3; chmod 4755 "$src/a"; chmod 1777 "$src/sub dir"
+  setfattr -n user.colour -v blue "$src/a"; setfattr -n user.dir -v x "$src/sub dir"
+  truncate -s 20M "$src/sparse"; printf 'end' | dd of="$src/sparse" bs=1 seek=15000000 conv=notrunc status=none
+  head -c 3000000 /dev/urandom >"$src/large"; chown 1234:4321 "$src/large"; touch -d '2001-02-03 04:05:06.789' "$src/large"
+  touch -d '1999-01-01' "$src/sub dir" "$src"
+  same_all() { local out; out=$(rsync -aHAX --checksum --dry-run --itemize-changes --delete "$1/" "$2/"); echo "$out"; test -z "$out"; }
+  for kind in directory tar tar.gz tar.zst; do
+    rm -rf "$store"; "$cffs" format "$store" || return 1
+    local from=$src
+    if [ $kind != directory ]; then
+      from=$base/work/src.$kind
+      tar --xattrs --format=pax -S -C "$src" -caf "$from" .
+    fi
+    check "import of a $kind" "$cffs" import "$from" "$store"
+    check "fsck" "$cffs" fsck "$store"
+    check "mount" "$cffs" mount "$store" "$mnt"
+    check "same after import of a $kind" same_all "$src" "$mnt"
+    check "sparse stays sparse ($kind)" test "$(du -k "$mnt/sparse" | cut -f1)" -lt 1000
+    if [ $kind = tar ]; then check "tar --compare" tar -C "$mnt" --compare -f "$from"; fi
+    check "umount" "$cffs" umount "$mnt"
+    rm -rf "$base/work/out"
+    check "export" "$cffs" export "$store" "$base/work/out"
+    check "same after export" same_all "$src" "$base/work/out"
+    check "exported sparse stays sparse" test "$(du -k "$base/work/out/sparse" | cut -f1)" -lt 1000
+  done
+  check "export of a subdirectory" "$cffs" export "$store:linux" "$base/work/linux"
+  check "same subdirectory" same "$src/linux" "$base/work/linux"
+  check "export to a tar" "$cffs" export "$store" "$base/work/out.tar.xz"
+  rm -rf "$base/work/untarred"; mkdir "$base/work/untarred"
+  check "untar" tar --xattrs -C "$base/work/untarred" -xpf "$base/work/out.tar.xz"
+  check "same after tar" same_all "$src" "$base/work/untarred"
+  check "a second import is refused, file by file" bash -c "! '$cffs' import '$src' '$store' 2>/dev/null"
+  check "fsck after the refused import" "$cffs" fsck "$store"
+  check "tar from a pipe" bash -c "rm -rf '$store'; '$cffs' format '$store' && tar -C '$src/linux' -cf - . | '$cffs' import - '$store'"
+}
+
+case_writers() {
+  fresh --inline-max=512 --composite-file-max=64K --composite-max=256K -- --quiet=0.1 --commit-interval=0.2 || return 1
+  local pids=()
+  for i in 1 2 3 4; do
+    ( mkdir "$mnt/w$i" && cp -a "$source_tree/linux" "$source_tree/c++" "$mnt/w$i/" 2>/dev/null
+      # rewrite, append and remove while consolidation runs
+      find "$mnt/w$i/linux" -name 'a*.h' -exec sh -c 'echo more >>"$1"; cp "$1" "$1.copy"; rm "$1.copy"' _ {} \; ) & pids+=($!)
+  done
+  wait "${pids[@]}" || { echo "  FAILED: a writer"; failures=$((failures + 1)); }
+  mkdir -p "$base/work/expected"
+  cp -a "$source_tree/linux" "$source_tree/c++" "$base/work/expected/" 2>/dev/null
+  find "$base/work/expected/linux" -name 'a*.h' -exec sh -c 'echo more >>"$1"' _ {} \;
+  for i in 1 2 3 4; do check "diff -r of writer $i" same "$base/work/expected" "$mnt/w$i"; done
+  sleep 1
+  check "consolidation" "$cffs" compact "$mnt"
+  check "files became members" test "$(stat_number "$mnt" member_files)" -gt 100
+  for i in 1 2 3 4; do check "diff -r of writer $i, consolidated" same "$base/work/expected" "$mnt/w$i"; done
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
+case_programs() {
+  fresh -- --quiet=0.2 || return 1
+  mkdir "$base/work/origin"
+  ( cd "$base/work/origin" && git init -q && cp -r "$source_tree/linux" . && git add -A &&
+    git -c user.name=t -c user.email=t@example.org commit -qm one ) || return 1
+  check "git clone" git clone -q --no-local "$base/work/origin" "$mnt/clone"
+  check "git status is clean" bash -c "test -z \"\$(git -C '$mnt/clone' status --porcelain)\""
+  check "git fsck" git -C "$mnt/clone" fsck --full
+  check "git gc" git -C "$mnt/clone" gc -q
+  check "git checkout of a branch" bash -c "cd '$mnt/clone' && git checkout -qb b && git rm -rq linux/usb && git -c user.name=t -c user.email=t@example.org commit -qm two && git checkout -q - && git status --porcelain | wc -l | grep -qx 0"
+  mkdir "$mnt/build"
+  for i in $(seq 20); do echo "int f$i(void) { return $i; }" >"$mnt/build/f$i.c"; done
+  { echo 'int main(void) { return 0; }'; } >"$mnt/build/main.c"
+  printf 'prog: $(patsubst %%.c,%%.o,$(wildcard *.c))\n\tcc -o $@ $^\n' >"$mnt/build/Makefile"
+  check "make -j4" make -s -j4 -C "$mnt/build"
+  check "the program that was built runs" "$mnt/build/prog"
+  check "make has nothing to do" bash -c "make -C '$mnt/build' | grep -q 'up to date'"
+  check "sqlite with WAL" bash -c "
+    db='$mnt/test.db'
+    sqlite3 \"\$db\" 'pragma journal_mode=wal; create table t(a integer primary key, b text);' >/dev/null
+    for w in 1 2 3; do ( for i in \$(seq 60); do sqlite3 -cmd '.timeout 20000' \"\$db\" \"insert into t(b) values('w\$w \$i')\" || exit 1; done ) & pids=\"\$pids \$!\"; done
+    for p in \$pids; do wait \$p || exit 1; done
+    test \"\$(sqlite3 \"\$db\" 'select count(*) from t')\" = 180
+    sqlite3 \"\$db\" 'pragma integrity_check' | grep -qx ok"
+  check "flock" bash -c "exec 9>'$mnt/lock'; flock -n 9 && ! flock -n '$mnt/lock' true"
+  check "umount right after" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
+case_names() {
+  fresh -- --quiet=0.1 || return 1
+  check "every byte but / and NUL, 255-byte names, in order after remount" python3 - "$mnt" "$cffs" "$store" <<'PY'
+import os, subprocess, sys, time
+mnt, cffs, store = (os.fsencode(a) for a in sys.argv[1:])
+names = [bytes([b]) for b in range(1, 256) if b not in (ord('/'), ord('.'))] + [b'x' * 255, '\u00e9'.encode() * 127, b'-rf', b' ', b'\n' * 255]
+names += [b''.join(bytes([b]) for b in range(1, 128) if b != ord('/')), bytes(range(128, 256))]
+d = mnt + b'/names'
+os.mkdir(d)
+for n in names:
+    with open(d + b'/' + n, 'wb') as f: f.write(n)
+def verify():
+    assert sorted(os.listdir(d)) == sorted(set(names))
+    for n in names: assert open(d + b'/' + n, 'rb').read() == n, n
+verify()
+time.sleep(0.5)
+verify()
+try:
+    open(d + b'/' + b'y' * 256, 'wb'); raise SystemExit('a 256-byte name was taken')
+except OSError as e:
+    assert e.errno == 36, e
+subprocess.check_call([cffs, b'umount', mnt]); subprocess.check_call([cffs, b'mount', store, mnt])
+verify()
+PY
+  check "100,000 files in one directory" python3 - "$mnt" <<'PY'
+import os, sys
+d = sys.argv[1] + '/many'
+os.mkdir(d)
+fd = os.open(d, os.O_RDONLY)
+for i in range(100000): os.close(os.open('f%06d' % i, os.O_CREAT | os.O_WRONLY, dir_fd=fd))
+names = os.listdir(d)
+assert len(names) == 100000 and len(set(names)) == 100000
+for i in range(0, 100000, 2): os.unlink('f%06d' % i, dir_fd=fd)
+# entries that stay are listed exactly once while others come and go
+seen = []
+with os.scandir(d) as it:
+    for n, e in enumerate(it):
+        seen.append(e.name)
+        if n % 100 == 0:
+            open(d + '/new%06d' % n, 'w').close()
+old = [n for n in seen if n.startswith('f')]
+assert len(old) == 50000 and len(set(seen)) == len(seen), (len(old), len(seen))
+PY
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
+case_files() {
+  fresh -- --quiet=0.1 --commit-interval=0.2 || return 1
+  check "hard links across directories" bash -c "
+    cd '$mnt' && mkdir a b && echo data >a/x && ln a/x b/y && ln b/y z && echo more >>z && cmp a/x b/y &&
+    test \$(stat -c %h a/x) = 3 && test \$(stat -c %i a/x) = \$(stat -c %i z) && rm a/x && test \$(stat -c %h z) = 2 && sleep 0.6 && grep -q more b/y"
+  check "deleted but open, through all homes" python3 - "$mnt" <<'PY'
+import os, sys, time
+mnt = sys.argv[1]
+for size in (0, 10, 5000, 60000, 200000, 3000000):
+    for wait in (0, 0.6):
+        p = '%s/del%d' % (mnt, size)
+        with open(p, 'wb') as f: f.write(b'a' * size)
+        time.sleep(wait)  # consolidated meanwhile
+        f = open(p, 'r+b')
+        os.unlink(p)
+        assert f.read() == b'a' * size
+        f.seek(0); f.write(b'bcd'); f.flush()
+        f.seek(0); assert f.read() == (b'bcd' + b'a' * size)[:3] + b'a' * max(0, size - 3)
+        f.truncate(100000); f.seek(0); assert len(f.read()) == 100000
+        f.seek(2000000); f.write(b'end'); f.flush()
+        assert os.fstat(f.fileno()).st_size == 2000003 and os.fstat(f.fileno()).st_nlink == 0
+        assert not os.path.exists(p)
+        f.close()
+PY
+  check "1 B to 10 MiB to 100 B while another process reads" python3 - "$mnt" <<'PY'
+import os, sys, time
+path = sys.argv[1] + '/grow'
+MiB = 1 << 20
+open(path, 'wb').write(b'\0')
+pattern = bytes(i % 251 for i in range(10 * MiB))
+pid = os.fork()
+if pid == 0:
+    end = time.time() + 4
+    n = 0
+    while time.time() < end:
+        data = open(path, 'rb').read()
+        n += 1
+        if data.count(0) != len(data):  # never anything but what was written there
+            if data != pattern[:len(data)]: os._exit(1)
+    os._exit(0 if n > 3 else 2)
+f = open(path, 'r+b')
+size = 1
+f.write(pattern[:1])
+while size < 10 * MiB:
+    step = min(max(1, size // 3), 10 * MiB - size)
+    f.seek(size); f.write(pattern[size:size + step]); f.flush()
+    size += step
+    time.sleep(0.02)
+assert open(path, 'rb').read() == pattern
+while size > 100:
+    size = max(100, size // 2)
+    f.truncate(size)
+    time.sleep(0.15)
+assert open(path, 'rb').read() == pattern[:100]
+f.close()
+_, status = os.waitpid(pid, 0)
+assert status == 0, status
+time.sleep(0.6)
+assert open(path, 'rb').read() == pattern[:100]
+PY
+  check "mmap shared and private" python3 - "$mnt" <<'PY'
+import mmap, sys
+p = sys.argv[1] + '/mapped'
+open(p, 'wb').write(b'x' * 10000)
+with open(p, 'r+b') as f:
+    m = mmap.mmap(f.fileno(), 0)
+    m[100:105] = b'hello'; m.flush()
+    f.seek(100); assert f.read(5) == b'hello'
+    m.close()
+PY
+  check "special files" bash -c "cd '$mnt' && mkfifo p && mknod n c 1 3 && test -p p && test -c n && echo x >n && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")' && test -S s"
+  check "fsync of file and directory" python3 -c "
+import os
+f = os.open('$mnt/synced', os.O_CREAT | os.O_WRONLY); os.write(f, b'x'); os.fsync(f); os.fdatasync(f)
+d = os.open('$mnt', os.O_RDONLY); os.fsync(d)"
+  check "df and df -i" bash -c "df '$mnt' >/dev/null && df -i '$mnt' >/dev/null"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
+case_errors() {
+  fresh || return 1
+  mkdir -p "$base/work/other"
+  : >"$base/work/file"
+  check "unknown command" refused 'cffs: .*see cffs --help' "$cffs" frobnicate
+  check "unknown option" refused 'cffs: .*--frob.*' "$cffs" mount --frob "$store" "$mnt"
+  check "unknown -o word" refused "unknown mount option 'frob'" "$cffs" mount -o frob "$store" "$mnt"
+  check "unknown policy" refused "unknown policy 'magic'" "$cffs" mount --policy=magic "$store" "$mnt"
+  check "bad size" refused "wants a size" "$cffs" format --inline-max=lots "$base/work/new"
+  check "limits that contradict" refused "composite-file-max must be" "$cffs" format --inline-max=64K --composite-file-max=4K "$base/work/new2"
+  check "missing store" refused "store /nonexistent/store: No such file" "$cffs" mount /nonexistent/store "$mnt"
+  check "a store that is a file" refused "Not a directory" "$cffs" mount "$base/work/file" "$mnt"
+  check "a directory that is no store" refused "is not a cffs store" "$cffs" mount "$base/work/other" "$mnt"
+  check "format of a store" refused "is a cffs store already" "$cffs" format "$store"
+  check "format of a full directory" refused "is not empty" "$cffs" format "$base/work"
+  check "missing mount point" refused "/nonexistent/mnt: No such file" "$cffs" mount "$store" /nonexistent/mnt
+  check "mount point that is a file" refused "Not a directory" "$cffs" mount "$store" "$base/work/file"
+  check "umount of what is not mounted" refused "is not a cffs mount" "$cffs" umount "$mnt"
+  check "import of a missing source" refused "source /nonexistent: No such file" "$cffs" import /nonexistent "$store"
+  head -c 5000 /dev/urandom >"$base/work/junk"
+  check "import of what is no tar" refused "$base/work/junk: " "$cffs" import "$base/work/junk" "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "busy mount point" refused "mount point .* is busy" "$cffs" mount "$store" "$mnt"
+  check "a store in use" refused "is in use by pid [0-9]+ on" "$cffs" mount "$store" "$base/work/other"
+  check "import into a mounted store" refused "is in use by pid [0-9]+ on" "$cffs" import "$source_tree/linux" "$store"
+  ( failures=0; cd "$mnt" && check "umount while in use" refused "is in use" "$cffs" umount "$mnt"; exit $failures ) || failures=$((failures + 1))
+  check "umount" "$cffs" umount "$mnt"
+  check "the store is free at once" "$cffs" fsck "$store"
+  check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
+  printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
+  check "a damaged superblock" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
+}
+
+cases=("$@")
+[ ${#cases[@]} -gt 0 ] || cases=(import transfer writers programs names files errors)
+for c in "${cases[@]}"; do
+  before=$failures
+  started=$SECONDS
+  echo "== $c"
+  "case_$c" || { echo "  FAILED: case $c ended early"; failures=$((failures + 1)); }
+  [ $failures = "$before" ] && echo "  ok, $((SECONDS - started)) s"
+done
+echo "$failures failures"
+[ $failures = 0 ]
