@@ -36,9 +36,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     Batch intent;
     intent.put(pending_key(builder->id()), {});
     CFFS_TRY_VOID(fs_.table_->write(intent));
-    CFFS_TRY_VOID(fs_.composites_.append(*builder, /*sync=*/false));
-    CFFS_TRY(auto object, fs_.composites_.open(builder->id()));
-    fs_.dirty_objects_.note(std::move(object));
+    CFFS_TRY_VOID(fs_.composites_.append(*builder, /*sync=*/true));  // before any row names it
     std::size_t next = 0;
     for (NewFile* file : files) {
       if (file->content.empty()) continue;

@@ -22,8 +22,8 @@ class BulkLoader {
 
   // Largest file that load() takes; larger ones go through mknod and write.
   std::uint64_t largest() const;
-  // Returns the names that were taken already; those files were left out. The object is not synced:
-  // FileSystem::sync() afterwards makes all durable, in the right order.
+  // Returns the names that were taken already; those files were left out. The rows are
+  // durable after FileSystem::sync().
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups);
   // Every inode made from now on has at least this number.
   std::uint64_t next_inode_hint() const { return fs_.counter_->peek(); }

@@ -11,6 +11,9 @@
 #include "core/object/blocking_section.h"
 
 namespace cffs {
+namespace {
+const Key kOpenKey = Key::tagged(KeyTag::system, 0, 2);
+}
 
 Status FileSystem::fsync(InodeId ino) {
   CFFS_TRY(const NodePtr found, node(ino));
@@ -31,12 +34,24 @@ Status FileSystem::fsync(InodeId ino) {
     }
   }
   if (stale) CFFS_TRY_VOID(flush_node(*found));
+  return sync_table();
+}
+
+Status FileSystem::sync_table() {
+  durable_below_.store(counter_->peek());
   return table_->sync();
 }
 
 Status FileSystem::sync() {
   announce_blocking();
   return commit();
+}
+
+Status FileSystem::mark_closed() {
+  Batch batch;
+  batch.erase(kOpenKey);
+  CFFS_TRY_VOID(table_->write(batch));
+  return table_->sync();
 }
 
 Status FileSystem::commit() {
@@ -54,7 +69,7 @@ Status FileSystem::commit() {
     table_->poison();
     return done;
   }
-  CFFS_TRY_VOID(table_->sync());
+  CFFS_TRY_VOID(sync_table());
   return settle_removals();
 }
 
@@ -100,8 +115,72 @@ void FileSystem::release_unlinked(Node& node) {
   node.pinned.reset();
 }
 
+// The row that says "in use since this boot". Found at open, it means that nobody closed the store: the daemon died, or,
+// where the boot is another one, the machine did.
+Status FileSystem::mark_open() {
+  Batch batch;
+  batch.put(kOpenKey, options_.boot_id);
+  CFFS_TRY_VOID(table_->write(batch));
+  return table_->sync();
+}
+
+// After a power cut a row may be durable and its blob not, or less of it: writes to different objects reach the medium in
+// any order. Every blob's size is therefore held against its object (a file shows what it had before it grew), and
+// objects that no row names are removed. One scan of the table; composites are synced before their rows and need none.
+Status FileSystem::recover_from_power_cut() {
+  log("the store was not closed and the machine was restarted since: checking all rows");
+  std::set<std::string> wanted;
+  std::vector<std::pair<Key, Row>> changed;
+  Status problem;
+  CFFS_TRY_VOID(table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
+    if (is_composite_row(value)) {
+      wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
+      return true;
+    }
+    auto row = decode_row(value);
+    if (!row) return true;  // a moved_member row, or rot that its reader will report
+    bool differs = false;
+    for (Entry& entry : row->entries) {
+      if (!entry.inode || entry.inode->home != Home::blob) continue;
+      std::uint64_t size = 0;
+      if (const auto object = blobs_.open(entry.ino)) {
+        const auto info = (*object)->info();
+        if (!info) problem = fail(info.error());
+        if (info) size = info->size;
+        wanted.insert(BlobStore::object_name(entry.ino));
+      } else if (object.error().errno_value == ENOENT) {
+        entry.inode->home = Home::none;
+      } else {
+        problem = fail(object.error());
+      }
+      if (size < entry.inode->size) {
+        entry.inode->size = size;
+        differs = true;
+      }
+      differs = differs || entry.inode->home == Home::none;
+    }
+    if (differs) changed.emplace_back(key, std::move(*row));
+    return problem.has_value();
+  }));
+  CFFS_TRY_VOID(problem);
+  Batch batch;
+  for (const auto& [key, row] : changed) batch.put_row(key, row);
+  CFFS_TRY_VOID(table_->write(batch));
+  CFFS_TRY_VOID(table_->sync());
+  for (const char* folder : {"blobs", "composites"}) {
+    CFFS_TRY(const auto names, store_.list(folder));
+    for (const std::string& name : names) {
+      if (!wanted.contains(name)) CFFS_TRY_VOID(store_.remove(name));
+    }
+  }
+  return {};
+}
+
 Status FileSystem::recover() {
   constexpr std::uint64_t kLast = ~std::uint64_t{0};
+  CFFS_TRY(const auto open_since, table_->get(kOpenKey));
+  if (open_since && *open_since != options_.boot_id) CFFS_TRY_VOID(recover_from_power_cut());
+  if (!open_since || *open_since != options_.boot_id) CFFS_TRY_VOID(mark_open());
   CFFS_TRY_VOID(table_->scan(Key::tagged(KeyTag::pending_removal, 0, 0),
                              Key::tagged(KeyTag::pending_removal, kInodeLimit - 1, kLast),
                              [&](Key key, std::string_view) {

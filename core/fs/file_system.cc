@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
 #include <random>
 
 #include "core/fs/committer.h"
@@ -17,6 +18,13 @@ std::string lock_owner() {
   std::array<char, 256> host{};
   (void)::gethostname(host.data(), host.size() - 1);
   return "pid " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+std::string kernel_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id.empty() ? "unknown" : id;
 }
 
 }  // namespace
@@ -74,6 +82,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSys
   if (!options.policy) options.policy = grouping::make_policy("directory");
   if (!options.clock) options.clock = std::make_shared<SystemClock>();
   if (options.name_hash == nullptr) options.name_hash = default_name_hash;
+  if (options.boot_id.empty()) options.boot_id = kernel_boot_id();
 
   std::unique_ptr<FileSystem> fs(new FileSystem(store, std::move(options), format));
   fs->store_lock_ = std::move(lock);
@@ -102,6 +111,7 @@ Status FileSystem::close() {
   if (consolidator_) consolidator_->stop();
   Status result = commit();
   if (Status done = counter_->close(); !done && result) result = std::move(done);
+  if (result) result = mark_closed();
   nodes_.clear();
   consolidator_.reset();
   counter_.reset();

@@ -43,6 +43,7 @@ struct FileSystemOptions {
   std::size_t open_objects = 1024;                 // descriptors kept open
   bool background = true;                          // commit and consolidate by themselves; off in some tests
   std::shared_ptr<const Clock> clock;              // null: the system's
+  std::string boot_id;                             // empty: the kernel's; tells a dead daemon from a power cut
   NameHash name_hash = nullptr;                    // null: XXH3-64; tests force collisions
   std::function<void(const std::string&)> log;     // one line for the administrator; null: dropped
 };
@@ -230,6 +231,10 @@ class FileSystem {
   // durability.cc
   Status commit();
   Status recover();
+  Status recover_from_power_cut();
+  Status mark_open();
+  Status mark_closed();
+  Status sync_table();
   void queue_removal(std::uint64_t kind, std::uint64_t number);
   Status settle_removals();
   Status settle_outcome(const CompositeAccounts::Outcome& outcome);
@@ -247,6 +252,8 @@ class FileSystem {
   CompositeStore composites_;
   BlobStore blobs_;
   SpaceGuard space_;
+  // Inodes below this number may have been made durable with the content they have in the table.
+  std::atomic<std::uint64_t> durable_below_{0};
   std::mutex topology_;  // one directory moves between directories at a time, as in the VFS
 
   std::mutex stale_mutex_;

@@ -108,6 +108,9 @@ Status FileSystem::move_to_blob(Node& node, Batch& batch, CompositeAccounts& acc
   CFFS_TRY_VOID(object->write_at(0, as_bytes(content)));
   CFFS_TRY(const ObjectInfo info, object->info());
   dirty_objects_.note(object);
+  // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
+  // one must be too; a file made since has no durable content to lose.
+  if (node.inode.size > 0 && node.ino.value < durable_below_.load()) CFFS_TRY_VOID(object->sync());
 
   if (node.unlinked) {
     node.orphan_bytes.reset();

@@ -27,7 +27,9 @@ int DirectorySurface::create(const std::string& path, mode_t mode) {
   if (fd < 0) return errno;
   return outcome(::close(fd));
 }
-int DirectorySurface::mkdir(const std::string& path, mode_t mode) { return outcome(::mkdir(at(path).c_str(), mode)); }
+int DirectorySurface::mkdir(const std::string& path, mode_t mode) {
+  return outcome(::mkdir(at(path).c_str(), mode));
+}
 int DirectorySurface::unlink(const std::string& path) { return outcome(::unlink(at(path).c_str())); }
 int DirectorySurface::rmdir(const std::string& path) { return outcome(::rmdir(at(path).c_str())); }
 int DirectorySurface::symlink(const std::string& target, const std::string& path) {

@@ -40,8 +40,8 @@ MountedStore::MountedStore(const std::string& format_arguments, const std::strin
   store_ = base_ + "/store";
   mount_point_ = base_ + "/mnt";
   std::string output;
-  const int status =
-      shell("mkdir " + mount_point_ + " && " + binary() + " format " + format_arguments + " " + store_, &output);
+  const int status = shell(
+      "mkdir " + mount_point_ + " && " + binary() + " format " + format_arguments + " " + store_, &output);
   if (status != 0) throw std::runtime_error("format: " + output);
   mount();
 }
@@ -55,14 +55,16 @@ MountedStore::~MountedStore() {
 
 void MountedStore::mount() {
   std::string output;
-  const int status = shell(binary() + " mount " + mount_arguments_ + " " + store_ + " " + mount_point_, &output);
+  const int status =
+      shell(binary() + " mount " + mount_arguments_ + " " + store_ + " " + mount_point_, &output);
   if (status != 0) throw std::runtime_error("mount: " + output);
   mounted_ = true;
 }
 
 void MountedStore::unmount() {
   std::string output;
-  if (shell(binary() + " umount " + mount_point_, &output) != 0) throw std::runtime_error("umount: " + output);
+  if (shell(binary() + " umount " + mount_point_, &output) != 0)
+    throw std::runtime_error("umount: " + output);
   mounted_ = false;
 }
 

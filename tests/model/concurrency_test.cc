@@ -1,0 +1,199 @@
+// Every operation from many threads at once, while consolidation runs; what each thread did in its own directory must
+// be exactly there at the end, and the shared directory must be consistent.
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "core/fs/statistics.h"
+#include "core/object/memory_store.h"
+#include "tests/test_seeds.h"
+
+namespace cffs::test {
+namespace {
+
+void check(bool condition, const char* what) {
+  if (!condition) {
+    std::fprintf(stderr, "concurrency test: %s\n", what);
+    std::abort();
+  }
+}
+
+class Worker {
+ public:
+  Worker(FileSystem& fs, InodeId own, InodeId shared, std::uint64_t seed)
+      : fs_(fs), own_(own), shared_(shared), random_(seed) {}
+
+  void run(int operations) {
+    for (int i = 0; i < operations; ++i) {
+      own_step();
+      shared_step();
+    }
+  }
+
+  std::map<std::string, std::string> expected;
+
+ private:
+  std::string name(std::uint64_t n) { return "f" + std::to_string(random_() % n); }
+  std::string data() { return std::string(random_() % 3000, static_cast<char>('a' + random_() % 26)); }
+
+  void own_step() {
+    const std::string file = name(20);
+    const auto found = fs_.lookup(own_, file);
+    check(found.has_value() == expected.contains(file), "lookup disagrees");
+    if (!found) {
+      const auto made = fs_.mknod(own_, file, S_IFREG | 0600, 0, {});
+      check(made.has_value(), "mknod failed");
+      const std::string bytes = data();
+      check(fs_.write(made->ino, 0, as_bytes(bytes)).has_value(), "write failed");
+      fs_.forget(made->ino, 1);
+      expected[file] = bytes;
+      return;
+    }
+    std::string& bytes = expected[file];
+    switch (random_() % 5) {
+      case 0: {
+        check(fs_.unlink(own_, file).has_value(), "unlink failed");
+        expected.erase(file);
+        break;
+      }
+      case 1: {
+        const std::string more = data();
+        check(fs_.write(found->ino, bytes.size(), as_bytes(more)).has_value(), "append failed");
+        bytes += more;
+        break;
+      }
+      case 2: {
+        AttributeChange change;
+        change.size = random_() % 4000;
+        check(fs_.setattr(found->ino, change).has_value(), "truncate failed");
+        bytes.resize(*change.size);
+        break;
+      }
+      case 3: {
+        const std::string to = name(20);
+        check(fs_.rename(own_, file, own_, to, RenameMode::replace).has_value(), "rename failed");
+        if (to != file) {
+          expected[to] = bytes;
+          expected.erase(file);
+        }
+        break;
+      }
+      default: {
+        std::string read(bytes.size() + 1, '\0');
+        const auto n = fs_.read(found->ino, 0, as_writable_bytes(read));
+        check(n.has_value() && read.substr(0, *n) == bytes, "read differs");
+      }
+    }
+    fs_.forget(found->ino, 1);
+  }
+
+  // Any outcome that POSIX allows; no deadlock, no corruption.
+  void shared_step() {
+    const std::string a = name(6);
+    const std::string b = name(6);
+    switch (random_() % 9) {
+      case 0:
+        if (const auto made = fs_.mkdir(shared_, a, 0755, {})) fs_.forget(made->ino, 1);
+        break;
+      case 1:
+        (void)fs_.rmdir(shared_, a);
+        break;
+      case 2:
+        (void)fs_.unlink(shared_, a);
+        break;
+      case 3:
+        (void)fs_.rename(shared_, a, shared_, b, RenameMode::exchange);
+        break;
+      case 4:
+        (void)fs_.rename(shared_, a, shared_, b, RenameMode::replace);
+        break;
+      case 5: {
+        const auto directory = fs_.lookup(shared_, a);
+        if (!directory) break;
+        if (const auto made = fs_.mknod(directory->ino, b, S_IFREG | 0600, 0, {})) {
+          (void)fs_.write(made->ino, 0, as_bytes(data()));
+          fs_.forget(made->ino, 1);
+        }
+        (void)fs_.rename(directory->ino, b, shared_, b, RenameMode::replace);
+        fs_.forget(directory->ino, 1);
+        break;
+      }
+      case 6: {
+        const auto file = fs_.lookup(shared_, a);
+        if (!file) break;
+        if (const auto made = fs_.link(file->ino, shared_, b)) fs_.forget(made->ino, 1);
+        (void)fs_.write(file->ino, random_() % 2000, as_bytes(data()));
+        fs_.forget(file->ino, 1);
+        break;
+      }
+      case 7: {
+        const auto source = fs_.lookup(shared_, a);
+        const auto target = fs_.lookup(shared_, b);
+        if (source && target) (void)fs_.rename(shared_, a, target->ino, a, RenameMode::no_replace);
+        if (source) fs_.forget(source->ino, 1);
+        if (target) fs_.forget(target->ino, 1);
+        break;
+      }
+      default: {
+        std::vector<InodeId> referred;
+        (void)fs_.readdir(shared_, 2, true, [&](const DirectoryEntry& e) {
+          referred.push_back(e.attributes.ino);
+          return true;
+        });
+        for (const InodeId ino : referred) fs_.forget(ino, 1);
+      }
+    }
+  }
+
+  FileSystem& fs_;
+  const InodeId own_, shared_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("many threads, busy background") {
+  for (const std::uint64_t seed : seeds(3)) {
+    INFO("seed " << seed);
+    MemoryStore store;
+    StoreFormat format;
+    format.inline_max = 64;
+    format.composite_file_max = 2048;
+    format.composite_max = 16384;
+    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    FileSystemOptions options;
+    options.quiet_ms = 1;
+    options.commit_interval_ms = 5;
+    auto fs = std::move(*FileSystem::open(store, options));
+    const auto shared = *fs->mkdir(kRootInode, "shared", 0755, {});
+    std::vector<Attributes> own;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t) {
+      own.push_back(*fs->mkdir(kRootInode, "own" + std::to_string(t), 0755, {}));
+      workers.push_back(std::make_unique<Worker>(*fs, own.back().ino, shared.ino, seed * 100 + t));
+    }
+    for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(1500); });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t t = 0; t < workers.size(); ++t) {
+      std::map<std::string, std::string> found;
+      REQUIRE(fs->readdir(own[t].ino, 2, false, [&](const DirectoryEntry& e) {
+        const auto again = fs->lookup(own[t].ino, e.name);
+        std::string bytes(again->size, '\0');
+        (void)fs->read(again->ino, 0, as_writable_bytes(bytes));
+        fs->forget(again->ino, 1);
+        found[std::string(e.name)] = bytes;
+        return true;
+      }));
+      REQUIRE(found == workers[t]->expected);
+    }
+    REQUIRE(fs->close());
+    fs.reset();
+    options.background = false;
+    fs = std::move(*FileSystem::open(store, options));
+    REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
+  }
+}
+
+}  // namespace cffs::test

@@ -1,0 +1,46 @@
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "grouping/packing.h"
+
+namespace cffs::grouping::test {
+
+TEST_CASE("the directory policy groups neighbours of one directory, up to the maximum") {
+  const auto policy = make_policy("directory");
+  const std::vector<Candidate> c{{1, 10}, {1, 20}, {2, 5}, {2, 90}, {2, 10}, {3, 500}, {3, 1}};
+  REQUIRE(policy->group(c, 100) == std::vector<Group>{{0, 1}, {2, 3}, {4}, {5}, {6}});
+  REQUIRE(policy->group({}, 100).empty());
+  REQUIRE(make_policy("none")->group(c, 100).empty());
+  REQUIRE(!make_policy("none")->makes_composites());
+  REQUIRE(make_policy("nonsense") == nullptr);
+}
+
+TEST_CASE("every candidate ends in exactly one group and pack, in order, within the maximum") {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Candidate> candidates;
+    std::uint64_t directory = 0;
+    for (std::uint64_t i = random() % 100; i > 0; --i) {
+      directory += random() % 3 == 0;
+      candidates.push_back({directory, random() % 200});
+    }
+    const std::uint64_t room = random() % 1000;
+    std::size_t next = 0;
+    bool first = true;
+    for (const Pack& pack : pack(make_policy("directory")->group(candidates, 1000), candidates, 1000, room)) {
+      std::uint64_t bytes = 0;
+      for (const Group& group : pack.groups) {
+        for (const std::size_t i : group) {
+          REQUIRE(i == next++);
+          bytes += candidates[i].size;
+        }
+      }
+      REQUIRE(bytes == pack.bytes);
+      REQUIRE(bytes <= (first ? room : 1000));
+      first = false;
+    }
+    REQUIRE(next == candidates.size());
+  }
+}
+
+}  // namespace cffs::grouping::test

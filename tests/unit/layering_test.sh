@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Dependencies point one way (docs/ARCHITECTURE.md). Each line: a folder, and what it must not include.
+set -u
+cd "$1"
+failures=0
+forbid() {
+  local folder=$1 pattern=$2 found
+  found=$(grep -rnE "#include [<\"]($pattern)" "$folder" --include='*.h' --include='*.cc')
+  if [ -n "$found" ]; then
+    echo "$folder must not include $pattern:"
+    echo "$found"
+    failures=1
+  fi
+}
+forbid core 'fusefs/|replay/|cli/|fuse|CLI/'
+forbid grouping 'core/|fusefs/|replay/|cli/|fuse|leveldb'
+forbid fusefs 'replay/|cli/|leveldb'
+forbid replay 'fusefs/|cli/|fuse|leveldb'
+forbid core/object 'core/(table|composite|blob|fs|transfer)/'
+forbid core/table 'core/(composite|blob|fs|transfer)/'
+forbid core/composite 'core/(blob|fs|transfer)/'
+forbid core/blob 'core/(composite|fs|transfer|table)/'
+forbid core/fs 'core/transfer/|leveldb'
+exit $failures

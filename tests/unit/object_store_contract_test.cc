@@ -1,0 +1,183 @@
+// One contract for all backends (core/object/object_store.h).
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "core/object/faulty_store.h"
+#include "core/object/memory_store.h"
+#include "core/object/object_cache.h"
+#include "core/object/posix_store.h"
+
+namespace cffs::test {
+namespace {
+
+// Owns a store and whatever it needs.
+struct Backend {
+  std::string directory;
+  std::unique_ptr<ObjectStore> store;
+  explicit Backend(const std::string& name) {
+    if (name == "memory") store = std::make_unique<MemoryStore>();
+    if (name == "faulty") store = std::make_unique<FaultyStore>();
+    if (name == "posix") {
+      directory = "/tmp/cffs-contract.XXXXXX";
+      REQUIRE(::mkdtemp(directory.data()) != nullptr);
+      store = std::move(*PosixStore::open_directory(directory));
+    }
+  }
+  ~Backend() {
+    store.reset();
+    if (!directory.empty()) std::filesystem::remove_all(directory);
+  }
+};
+
+std::string read_all(const Object& object) {
+  std::string bytes(object.info()->size + 100, 'x');
+  const auto n = object.read_at(0, as_writable_bytes(bytes));
+  REQUIRE(n);
+  bytes.resize(*n);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("object store contract") {
+  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty");
+  INFO("backend " << name);
+  Backend backend(name);
+  ObjectStore& store = *backend.store;
+  using Create = ObjectStore::Create;
+
+  SECTION("create, write, read") {
+    auto object = *store.create("a/b/c", Create::exclusive);
+    REQUIRE(object->write_at(3, as_bytes("defg")));
+    REQUIRE(read_all(*object) == std::string("\0\0\0defg", 7));
+    REQUIRE(object->write_at(0, as_bytes("abc")));
+    REQUIRE(*object->append(as_bytes("hi")) == 7);
+    REQUIRE(read_all(**store.open("a/b/c")) == "abcdefghi");
+    REQUIRE(object->info()->size == 9);
+    std::string part(4, 'x');
+    REQUIRE(*object->read_at(7, as_writable_bytes(part)) == 2);
+    REQUIRE(*object->read_at(100, as_writable_bytes(part)) == 0);
+    REQUIRE(object->truncate(4));
+    REQUIRE(object->truncate(6));
+    REQUIRE(read_all(*object) == std::string("abcd\0\0", 6));
+    REQUIRE(object->punch_hole(1, 2));
+    REQUIRE(read_all(*object) == std::string("a\0\0d\0\0", 6));
+    REQUIRE(object->sync());
+    REQUIRE(object->next_hole(0));
+    REQUIRE(*object->next_data(0) <= 6);
+    const auto cached = object->try_read_at(0, as_writable_bytes(part));
+    REQUIRE(cached);
+    if (*cached) REQUIRE(**cached == 4);
+  }
+  SECTION("names") {
+    REQUIRE(store.create("x/1", Create::exclusive));
+    REQUIRE(store.create("x/1", Create::exclusive).error().errno_value == EEXIST);
+    REQUIRE((*store.create("x/2", Create::keep))->write_at(0, as_bytes("two")));
+    REQUIRE((*store.create("x/2", Create::keep))->info()->size == 3);
+    REQUIRE((*store.create("x/2", Create::truncate))->info()->size == 0);
+    REQUIRE(store.create("y", Create::exclusive));
+    REQUIRE(*store.list("") == std::vector<std::string>{"x/1", "x/2", "y"});
+    REQUIRE(*store.list("x") == std::vector<std::string>{"x/1", "x/2"});
+    REQUIRE(store.list("nothing")->empty());
+    REQUIRE(*store.exists("x/1"));
+    REQUIRE(!*store.exists("x/3"));
+    REQUIRE(!*store.exists("y/3"));
+    REQUIRE((*store.open("x/1"))->write_at(0, as_bytes("one")));
+    REQUIRE(store.rename("x/1", "x/2"));
+    REQUIRE(read_all(**store.open("x/2")) == "one");
+    REQUIRE(store.open("x/1").error().errno_value == ENOENT);
+    REQUIRE(store.rename("x/1", "x/9").error().errno_value == ENOENT);
+    REQUIRE(store.remove("x/2"));
+    REQUIRE(store.remove("x/2").error().errno_value == ENOENT);
+    REQUIRE(store.sync_names());
+  }
+  SECTION("a removed object lives as long as its handles") {
+    auto object = *store.create("gone", Create::exclusive);
+    REQUIRE(object->write_at(0, as_bytes("still here")));
+    REQUIRE(store.remove("gone"));
+    REQUIRE(read_all(*object) == "still here");
+    REQUIRE(object->write_at(0, as_bytes("STILL")));
+    REQUIRE(read_all(*object) == "STILL here");
+    REQUIRE(store.create("gone", Create::exclusive));
+    REQUIRE(read_all(*object) == "STILL here");
+  }
+  SECTION("one user at a time") {
+    auto lock = store.lock("first owner");
+    REQUIRE(lock);
+    const auto second = store.lock("second");
+    REQUIRE(!second);
+    REQUIRE(second.error().errno_value == EBUSY);
+    REQUIRE(second.error().context == "first owner");
+    lock->reset();
+    REQUIRE(store.lock("third"));
+  }
+  SECTION("many threads") {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&store, t] {
+        for (int i = 0; i < 50; ++i) {
+          const std::string mine = "t" + std::to_string(t) + "/" + std::to_string(i);
+          auto object = store.create(mine, Create::exclusive);
+          if (!object || !(*object)->write_at(0, as_bytes(mine)) || (i % 2 == 0 && !store.remove(mine)))
+            std::abort();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    REQUIRE(store.list("")->size() == 100);
+    REQUIRE(read_all(**store.open("t3/49")) == "t3/49");
+  }
+  SECTION("the cache keeps handles, not names") {
+    ObjectCache cache(store, 16);
+    for (int i = 0; i < 100; ++i) {
+      auto object = *store.create(std::to_string(i), Create::exclusive);
+      REQUIRE(object->write_at(0, as_bytes(std::to_string(i))));
+    }
+    for (int round = 0; round < 2; ++round) {
+      for (int i = 0; i < 100; ++i) REQUIRE(read_all(**cache.open(std::to_string(i))) == std::to_string(i));
+    }
+    auto held = *cache.open("7");
+    cache.drop("7");
+    REQUIRE(store.remove("7"));
+    REQUIRE(read_all(*held) == "7");
+    REQUIRE(!cache.open("7"));
+  }
+}
+
+TEST_CASE("faulty store: the Nth operation fails") {
+  FaultyStore store;
+  auto object = *store.create("a", ObjectStore::Create::exclusive);
+  store.fail_operation(2, ENOSPC, FaultyStore::Persistence::once);
+  REQUIRE(object->write_at(0, as_bytes("x")));
+  REQUIRE(object->write_at(0, as_bytes("y")).error().errno_value == ENOSPC);
+  REQUIRE(object->write_at(0, as_bytes("z")));
+  store.fail_operation(1, EIO, FaultyStore::Persistence::from_then_on);
+  REQUIRE(!object->sync());
+  REQUIRE(!store.remove("a"));
+}
+
+TEST_CASE("faulty store: a power cut keeps what was synced and at most a prefix of the rest") {
+  bool lost = false, kept = false;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    FaultyStore store;
+    auto object = *store.create("a", ObjectStore::Create::exclusive);
+    REQUIRE(object->write_at(0, as_bytes("durable")));
+    REQUIRE(object->sync());
+    REQUIRE(object->write_at(7, as_bytes(" one")));
+    REQUIRE(object->write_at(11, as_bytes(" two")));
+    REQUIRE(store.create("b", ObjectStore::Create::exclusive));
+    auto survivor = store.power_cut(seed);
+    REQUIRE(!object->write_at(0, as_bytes("x")));
+    const std::string bytes = read_all(**survivor->open("a"));
+    REQUIRE(std::string("durable one two").starts_with(bytes));
+    REQUIRE(bytes.size() >= 7);
+    lost = lost || bytes.size() < 15;
+    kept = kept || *survivor->exists("b");
+  }
+  REQUIRE((lost && kept));
+}
+
+}  // namespace cffs::test
