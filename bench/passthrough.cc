@@ -2,22 +2,21 @@
 // is tuned, so that what remains between the two is the design and not the plumbing.
 //
 // Same request loop, same infinite timeouts, same refusal of OPEN, OPENDIR and FLUSH: a cold read costs LOOKUP and READ
-// here too. A node keeps an O_PATH descriptor from its lookup and a readable one from its first read. What may wait for
-// the device (a lookup outside the kernel's cache, a read outside the page cache) is announced, so slow requests do not
-// hold up fast ones.
+// here too. A directory's node keeps a descriptor, a file's node a file handle: descriptors are scarcer than files. What
+// may wait for the device (a lookup outside the kernel's cache, a read outside the page cache) is announced, so slow
+// requests do not hold up fast ones.
 //
 //   passthrough DIRECTORY MOUNTPOINT      (foreground; ends when unmounted)
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -35,19 +34,23 @@ using cffs::FileDescriptor;
 
 constexpr double kForEver = 1e9;
 
+// A file handle with the room that any local file system needs.
+struct Handle {
+  file_handle head;
+  std::array<unsigned char, 128> bytes;
+};
+
 struct Inode {
-  FileDescriptor path;                // O_PATH
-  std::atomic<int> readable{-1};      // opened by the first read
+  FileDescriptor path;             // O_PATH, directories only
+  std::unique_ptr<Handle> handle;  // all others
   std::uint64_t references = 0;
   dev_t device = 0;
   ino_t number = 0;
-  ~Inode() {
-    if (readable >= 0) ::close(readable);
-  }
 };
 
 struct Mount {
   Inode root;
+  FileDescriptor root_readable;  // what file handles are opened against
   std::mutex mutex;
   std::map<std::pair<dev_t, ino_t>, std::unique_ptr<Inode>> inodes;
 };
@@ -86,12 +89,20 @@ int find(fuse_req_t req, int parent, const char* name, fuse_entry_param& entry) 
   if (!fd) return errno;
   struct stat st;
   if (::fstatat(fd.get(), "", &st, AT_EMPTY_PATH) != 0) return errno;
+  std::unique_ptr<Handle> handle;
+  if (!S_ISDIR(st.st_mode)) {
+    handle = std::make_unique<Handle>();
+    handle->head.handle_bytes = sizeof handle->bytes;
+    int mount_id = 0;
+    if (::name_to_handle_at(fd.get(), "", &handle->head, &mount_id, AT_EMPTY_PATH) != 0) return errno;
+  }
   Mount& mount = mount_of(req);
   const std::lock_guard guard(mount.mutex);
   auto& inode = mount.inodes[{st.st_dev, st.st_ino}];
   if (!inode) {
     inode = std::make_unique<Inode>();
-    inode->path = std::move(fd);
+    if (!handle) inode->path = std::move(fd);
+    inode->handle = std::move(handle);
     inode->device = st.st_dev;
     inode->number = st.st_ino;
   }
@@ -134,9 +145,30 @@ void forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) 
   fuse_reply_none(req);
 }
 
+// A descriptor for one operation on a file: the node's own for a directory, else a new one.
+class Opened {
+ public:
+  Opened(fuse_req_t req, fuse_ino_t node, int flags) {
+    Inode& inode = inode_of(req, node);
+    if (inode.handle) {
+      const int mount_fd = mount_of(req).root_readable.get();
+      owned_ = FileDescriptor(::open_by_handle_at(mount_fd, &inode.handle->head, flags | O_CLOEXEC));
+      fd_ = owned_.get();
+    } else {
+      fd_ = inode.path.get();
+    }
+  }
+  int get() const { return fd_; }
+
+ private:
+  FileDescriptor owned_;
+  int fd_ = -1;
+};
+
 void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
+  const Opened file(req, node, O_PATH);
   struct stat st;
-  if (::fstatat(inode_of(req, node).path.get(), "", &st, AT_EMPTY_PATH) != 0) {
+  if (file.get() < 0 || ::fstatat(file.get(), "", &st, AT_EMPTY_PATH) != 0) {
     fuse_reply_err(req, errno);
   } else {
     fuse_reply_attr(req, &st, kForEver);
@@ -144,8 +176,9 @@ void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
 }
 
 void readlink(fuse_req_t req, fuse_ino_t node) {
+  const Opened link(req, node, O_PATH | O_NOFOLLOW);
   std::string target(4097, '\0');
-  const ssize_t n = ::readlinkat(inode_of(req, node).path.get(), "", target.data(), target.size() - 1);
+  const ssize_t n = ::readlinkat(link.get(), "", target.data(), target.size() - 1);
   if (n < 0) {
     fuse_reply_err(req, errno);
   } else {
@@ -159,20 +192,11 @@ void open(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENO
 void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
   thread_local std::vector<char> buffer;
   if (buffer.size() < size) buffer.resize(size);
-  Inode& inode = inode_of(req, node);
-  int fd = inode.readable.load();
+  const Opened file(req, node, O_RDONLY);
+  const int fd = file.get();
   if (fd < 0) {
-    const std::string self = "/proc/self/fd/" + std::to_string(inode.path.get());
-    fd = ::open(self.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
-      fuse_reply_err(req, errno);
-      return;
-    }
-    int none = -1;
-    if (!inode.readable.compare_exchange_strong(none, fd)) {
-      ::close(fd);
-      fd = none;
-    }
+    fuse_reply_err(req, errno);
+    return;
   }
   iovec piece{buffer.data(), size};
   ssize_t n = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
@@ -234,14 +258,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: passthrough DIRECTORY MOUNTPOINT\n");
     return 2;
   }
-  rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    (void)::setrlimit(RLIMIT_NOFILE, &limit);
-  }
   Mount mount;
   mount.root.path = FileDescriptor(::open(argv[1], O_PATH | O_CLOEXEC));
-  if (!mount.root.path) {
+  mount.root_readable = FileDescriptor(::open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!mount.root_readable) {
     std::fprintf(stderr, "passthrough: %s: %s\n", argv[1], std::strerror(errno));
     return 1;
   }

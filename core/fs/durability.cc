@@ -109,6 +109,7 @@ Status FileSystem::settle_outcome(const CompositeAccounts::Outcome& outcome) {
 // The last reference to a file without a name is gone; so is its data.
 void FileSystem::release_unlinked(Node& node) {
   const std::unique_lock guard(node.mutex);
+  node.row_stale = false;
   if (node.inode.home == Home::blob) queue_removal(kPendingBlob, node.ino.value);
   node.inode.home = Home::none;
   node.orphan_bytes.reset();

@@ -20,6 +20,26 @@ std::string lock_owner() {
   return "pid " + std::to_string(::getpid()) + " on " + host.data();
 }
 
+// A small table is asked for whole, in a few large reads, before the first lookup wants a block of it. A large one is
+// not: mounting must not depend on the number of files.
+Status prefetch_table(ObjectStore& store) {
+  constexpr std::uint64_t kSmall = 32u << 20;
+  CFFS_TRY(const auto names, store.list("table"));
+  std::vector<std::pair<std::shared_ptr<Object>, std::uint64_t>> tables;
+  std::uint64_t total = 0;
+  for (const std::string& name : names) {
+    if (!name.ends_with(".ldb")) continue;
+    if (tables.size() >= 64) return {};
+    CFFS_TRY(auto object, store.open(name));
+    CFFS_TRY(const ObjectInfo info, object->info());
+    total += info.size;
+    tables.emplace_back(std::move(object), info.size);
+  }
+  if (total > kSmall) return {};
+  for (const auto& [object, size] : tables) object->prefetch(0, size);
+  return {};
+}
+
 std::string kernel_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;
@@ -89,6 +109,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSys
   TableOptions table_options;
   table_options.block_cache_bytes = fs->options_.cache_bytes;
   table_options.before_rows_become_durable = [raw = fs.get()] { return raw->dirty_objects_.sync_all(); };
+  CFFS_TRY_VOID(prefetch_table(store));
   CFFS_TRY(fs->table_, Table::open(store, table_options));
   fs->counter_ = std::make_unique<InodeCounter>(*fs->table_);
   CFFS_TRY_VOID(fs->counter_->load());
@@ -220,31 +241,38 @@ Result<Attributes> FileSystem::lookup(InodeId parent_ino, std::string_view name)
 
 void FileSystem::forget(InodeId ino, std::uint64_t references) {
   if (ino == kRootInode || !nodes_.release(ino, references)) return;
-  NodePtr gone = nodes_.find(ino);
-  if (!gone) return;
-  if (gone->unlinked) {
-    release_unlinked(*gone);
-  } else {
+  // An unlink or a write may come in between; then there is more to settle.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    NodePtr gone = nodes_.find(ino);
+    if (!gone) return;
+    NodePtr parent;
+    bool unlinked = false;
     bool stale = false;
     {
       const std::shared_lock guard(gone->mutex);
+      parent = gone->parent;
+      unlinked = gone->unlinked;
       stale = gone->row_stale;
     }
-    if (stale) (void)flush_node(*gone);  // a failure poisons the table; the commit reports it
-  }
-  NodePtr parent = gone->parent;
-  gone.reset();
-  if (!nodes_.erase_unreferenced(ino)) {
-    const std::lock_guard guard(stale_mutex_);
-    leftovers_.push_back(ino);
+    if (unlinked) {
+      release_unlinked(*gone);
+    } else if (stale && !flush_node(*gone)) {
+      break;  // the table refuses writes; the commit reports it
+    }
+    gone.reset();
+    const NodeTable::Erased erased = nodes_.erase_unreferenced(ino);
+    if (erased == NodeTable::Erased::unsettled) continue;
+    if (erased == NodeTable::Erased::in_use) break;
+    // A directory whose references went before its children's goes with the last of them.
+    if (parent && parent->ino != kRootInode) {
+      const InodeId up = parent->ino;
+      parent.reset();
+      forget(up, 0);
+    }
     return;
   }
-  // A directory whose references went before its children's goes with the last of them.
-  if (parent && parent->ino != kRootInode) {
-    const InodeId up = parent->ino;
-    parent.reset();
-    forget(up, 0);
-  }
+  const std::lock_guard guard(stale_mutex_);
+  leftovers_.push_back(ino);
 }
 
 Result<SpaceInfo> FileSystem::statfs() { return store_.space(); }

@@ -30,17 +30,23 @@ bool NodeTable::release(InodeId ino, std::uint64_t references) {
   return it->second->references == 0;
 }
 
-bool NodeTable::erase_unreferenced(InodeId ino) {
+NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
   NodePtr erased;  // destroyed after the lock: it may be the last to hold its parent
   Shard& shard = shard_of(ino);
   const std::lock_guard guard(shard.mutex);
   const auto it = shard.nodes.find(ino);
-  if (it == shard.nodes.end()) return true;
+  if (it == shard.nodes.end()) return Erased::yes;
   // A use count above one is an operation under way, or a child that names this directory as its parent.
-  if (it->second->references > 0 || it->second.use_count() > 1) return false;
+  if (it->second->references > 0 || it->second.use_count() > 1) return Erased::in_use;
+  {
+    // Out of rank, but it cannot wait: nobody else has a pointer to the node, and none is given out without the shard.
+    const std::shared_lock node_guard(it->second->mutex);
+    const Node& node = *it->second;
+    if (node.row_stale || (node.unlinked && node.inode.home == Home::blob)) return Erased::unsettled;
+  }
   erased = std::move(it->second);
   shard.nodes.erase(it);
-  return true;
+  return Erased::yes;
 }
 
 std::size_t NodeTable::size() const {

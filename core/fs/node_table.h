@@ -17,8 +17,10 @@ class NodeTable {
   NodePtr acquire(InodeId ino, const std::function<NodePtr()>& make);
   // Takes references back. True where none is left: the caller then cleans up and calls erase_unreferenced().
   bool release(InodeId ino, std::uint64_t references);
-  // Forgets the node unless somebody has come to refer to it. False where it stays.
-  bool erase_unreferenced(InodeId ino);
+  enum class Erased { yes, in_use, unsettled };
+  // Forgets the node, unless somebody uses it or it still has something to settle: a row that is behind, a blob without
+  // a name.
+  Erased erase_unreferenced(InodeId ino);
   std::size_t size() const;
   void clear();
 
