@@ -7,8 +7,9 @@
 #   cffs directory  the same with policy directory
 #
 # Each ext4 is an image on a loop device, so that device reads can be counted for each target alone. Every run starts
-# cold: the mount is taken down, caches are dropped, all is mounted again. Rounds are interleaved; the table shows the
-# round with the median requests/s of each target.
+# cold: the mount is taken down, caches are dropped, all is mounted again. Rounds are interleaved; the first table shows
+# the round with the median requests/s of each target. The second is a cold sweep, as a backup or a search does it: one
+# reader lists the tree and reads every file once, in the order of the listing.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -187,9 +188,29 @@ PY
 done
 [ -z "$json" ] || cp "$work/results.out" "$json"
 
+: >"$work/sweeps.out"
+for round in $(seq "$rounds"); do
+  for t in "${targets[@]}"; do
+    remount_disk "$(disk_of $t)"
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+    before=($(reads "$(disk_of $t)"))
+    up $t
+    from=$(date +%s.%N)
+    files=$(cd "$(where $t)" && find . -type f -print0 | tee >(xargs -0 cat >/dev/null; : >"$work/swept.out") | tr -cd '\0' | wc -c)
+    while [ ! -e "$work/swept.out" ]; do sleep 0.01; done
+    to=$(date +%s.%N)
+    rm -f "$work/swept.out"
+    after=($(reads "$(disk_of $t)"))
+    down $t
+    echo "$t $files $from $to $((after[0] - before[0])) $((after[1] - before[1]))" >>"$work/sweeps.out"
+  done
+  say "sweep $round done"
+done
+
 say "cold replay of $(basename "$log"), $threads threads, ext4 below all targets, median of $rounds rounds by requests/s"
 for d in native none directory; do echo "$d ${empty[$d]} $(used $d)"; done >"$work/space.out"
-python3 - "$work/results.out" "$work/space.out" "${use_loop:-0}" <<'PY'
+python3 - "$work/results.out" "$work/space.out" "${use_loop:-0}" "$work/sweeps.out" <<'PY'
 import json, sys
 runs = [json.loads(line) for line in open(sys.argv[1])]
 space = {}
@@ -211,10 +232,30 @@ for target in names:
     rows.append([names[target], f"{r['requests_per_s']:.0f}", us("p50_ns"), us("p90_ns"), us("p99_ns"), us("p999_ns"),
                  us("max_ns"), str(r["device_reads"]) if counted else "-",
                  f"{r['device_bytes'] / 1e6:.0f}" if counted else "-", str(inodes), f"{mb:.0f}"])
-widths = [max(len(row[i]) for row in rows + [head]) for i in range(len(head))]
-for row in [head] + rows:
-    print("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))))
+def table(head, rows):
+    widths = [max(len(row[i]) for row in rows + [head]) for i in range(len(head))]
+    for row in [head] + rows:
+        print("  ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))))
+
+def verdict(speed, what):
+    for other in ("passthrough", "native"):
+        print(f"{what}: cffs directory is {speed['directory'] / speed[other]:.2f} times as fast as {names[other]}")
+
+table(head, rows)
+sweeps = {}
+for line in open(sys.argv[4]):
+    target, files, start, end, reads, read_bytes = line.split()
+    seconds = float(end) - float(start)
+    sweeps.setdefault(target, []).append((int(files) / seconds, seconds, int(reads), int(read_bytes)))
+print("\n== cold sweep: one reader lists the tree and reads every file once, median of the same rounds")
+rows, sweep_speed = [], {}
+for target in names:
+    rate, seconds, reads, read_bytes = sorted(sweeps[target])[len(sweeps[target]) // 2]
+    sweep_speed[target] = rate
+    rows.append([names[target], f"{rate:.0f}", f"{seconds:.2f}", str(reads) if counted else "-",
+                 f"{read_bytes / 1e6:.0f}" if counted else "-"])
+table(["target", "files/s", "seconds", "device reads", "MB read"], rows)
 print()
-for other in ("passthrough", "native"):
-    print(f"cffs directory is {speed['directory'] / speed[other]:.2f} times as fast as {names[other]}")
+verdict(speed, "web log")
+verdict(sweep_speed, "sweep")
 PY
