@@ -77,7 +77,7 @@ cleanup() {
   set +e
   for t in passthrough none directory; do unmount_one "$work/mnt-$t"; done
   # A daemon that was unmounted is still closing its store.
-  for _ in $(seq 50); do pgrep -f "$work/" -x 'cffs|passthrough' >/dev/null 2>&1 || break; sleep 0.1; done
+  for _ in $(seq 50); do pgrep -f "(cffs|passthrough) .*$work/" >/dev/null || break; sleep 0.1; done
   for t in native none directory; do unmount_one "$work/disk-$t"; done
   for l in "${loops[@]}"; do losetup -d "$l" 2>/dev/null; done
   rm -rf "$work"/disk-* "$work"/mnt-* "$work"/*.img "$work"/*.out
