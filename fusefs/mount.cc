@@ -85,17 +85,22 @@ class Readiness {
   FileDescriptor fd_;
 };
 
-// Ends the loop on SIGINT, SIGTERM and SIGHUP. The signals are blocked in all threads and taken here.
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, s);
+  return signals;
+}
+
+// Ends the loop on SIGINT, SIGTERM and SIGHUP. They are blocked before the first thread is made, and taken here.
 class SignalWatch {
  public:
   explicit SignalWatch(RequestLoop& loop) : loop_(loop) {
-    sigemptyset(&signals_);
-    for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, s);
-    ::pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
     thread_ = std::thread([this] {
+      const sigset_t signals = ending_signals();
       while (!done_.load()) {
         const timespec wait{0, 200'000'000};
-        if (::sigtimedwait(&signals_, nullptr, &wait) > 0) loop_.stop();
+        if (::sigtimedwait(&signals, nullptr, &wait) > 0) loop_.stop();
       }
     });
   }
@@ -108,7 +113,6 @@ class SignalWatch {
 
  private:
   RequestLoop& loop_;
-  sigset_t signals_{};
   std::atomic<bool> done_{false};
   std::thread thread_;
 };
@@ -154,6 +158,8 @@ void raise_readahead(const std::string& mount_point) {
 
 Status serve(const MountOptions& options, const std::string& store_path, const std::string& mount_point,
              Readiness& readiness) {
+  const sigset_t signals = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   raise_descriptor_limit();
   const auto log = [foreground = options.foreground](const std::string& line) {
     if (foreground) {

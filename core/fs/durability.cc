@@ -24,7 +24,7 @@ Status FileSystem::fsync(InodeId ino) {
     const std::shared_lock guard(found->mutex);
     stale = found->row_stale;
     if (found->inode.home == Home::blob) {
-      CFFS_TRY(blob, blob_of(*found));
+      CFFS_TRY(blob, object_of(found->inode, found.get()));
     }
   }
   if (blob) {

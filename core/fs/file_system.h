@@ -211,8 +211,8 @@ class FileSystem {
   Result<std::string> read_chunks(const Inode& inode) const;
   Status put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset, std::string_view data) const;
   void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
-  Result<std::string> load_small(const Inode& inode, const Node* node) const;
-  Result<std::shared_ptr<Object>> blob_of(Node& node);
+  Result<std::string> load_small(const Inode& inode, const Node* node);
+  Result<std::shared_ptr<Object>> object_of(const Inode& inode, const Node* node);
   Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content);
   void leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode);
 

@@ -68,15 +68,12 @@ void FileSystem::leave_home(Batch& batch, CompositeAccounts& accounts, const Ino
 }
 
 // The whole content of a file that is not a blob.
-Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node) const {
+Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node) {
   if (node != nullptr && node->orphan_bytes) return *node->orphan_bytes;
   if (inode.home == Home::inline_) return read_chunks(inode);
   std::string bytes(inode.size, '\0');
   if (inode.home == Home::composite) {
-    std::shared_ptr<Object> object = node != nullptr ? node->pinned : nullptr;
-    if (!object) {
-      CFFS_TRY(object, const_cast<CompositeStore&>(composites_).open(inode.extent.composite));
-    }
+    CFFS_TRY(const auto object, object_of(inode, node));
     CFFS_TRY(const std::size_t n,
              CompositeStore::read(*object, inode.extent, 0, as_writable_bytes(bytes), true));
     CFFS_INVARIANT(n == bytes.size());
@@ -84,9 +81,14 @@ Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node)
   return bytes;
 }
 
-Result<std::shared_ptr<Object>> FileSystem::blob_of(Node& node) {
-  if (node.pinned) return node.pinned;
-  return blobs_.open(node.ino);
+// The object that holds the file's data. A missing one is damage to the store, not a missing file.
+Result<std::shared_ptr<Object>> FileSystem::object_of(const Inode& inode, const Node* node) {
+  if (node != nullptr && node->pinned) return node->pinned;
+  auto object = inode.home == Home::blob ? blobs_.open(inode.ino) : composites_.open(inode.extent.composite);
+  if (!object && object.error().errno_value == ENOENT) {
+    return fail(Error::corruption("object " + object.error().context + " is missing"));
+  }
+  return object;
 }
 
 // Gives the file a blob that holds `content`. The node is locked with its stripes.

@@ -254,15 +254,12 @@ Result<FileSystem::LinkDrop> FileSystem::drop_link(Batch& batch, CompositeAccoun
   }
   drop.last = true;
   if (target.linked) batch.erase(Key::null_name(inode.ino));
-  // Whoever still has the file open keeps its data: bytes of the table in memory, an object by its handle.
-  if (target.node) {
-    if (inode.home == Home::inline_) {
-      CFFS_TRY(drop.orphan_bytes, load_small(inode, nullptr));
-    } else if (inode.home == Home::composite) {
-      CFFS_TRY(drop.pinned, composites_.open(inode.extent.composite));
-    } else if (inode.home == Home::blob) {
-      CFFS_TRY(drop.pinned, blobs_.open(inode.ino));
-    }
+  // Whoever still has the file open keeps its data: bytes of the table in memory, an object by its handle. Data that is
+  // damaged must not keep the file from being removed.
+  if (target.node && inode.home == Home::inline_) {
+    if (auto bytes = load_small(inode, nullptr)) drop.orphan_bytes = std::move(*bytes);
+  } else if (target.node && inode.home != Home::none) {
+    if (auto object = object_of(inode, nullptr)) drop.pinned = std::move(*object);
   }
   leave_home(batch, accounts, inode);
   return drop;

@@ -53,10 +53,7 @@ Result<std::size_t> FileSystem::read(InodeId ino, std::uint64_t offset, Bytes ou
       return done;
     }
     case Home::composite: {
-      std::shared_ptr<Object> object = node.pinned;
-      if (!object) {
-        CFFS_TRY(object, composites_.open(inode.extent.composite));
-      }
+      CFFS_TRY(const auto object, object_of(inode, &node));
       const std::uint64_t known_good = node.verified.load(std::memory_order_relaxed);
       const bool verify = known_good != inode.extent.checksum || known_good == 0;
       auto n = CompositeStore::read(*object, inode.extent, offset, out, verify);
@@ -67,10 +64,7 @@ Result<std::size_t> FileSystem::read(InodeId ino, std::uint64_t offset, Bytes ou
       return n;
     }
     case Home::blob: {
-      std::shared_ptr<Object> object = node.pinned;
-      if (!object) {
-        CFFS_TRY(object, blobs_.open(ino));
-      }
+      CFFS_TRY(const auto object, object_of(inode, &node));
       return read_blob(*object, offset, out);
     }
   }
@@ -93,7 +87,7 @@ Result<std::uint64_t> FileSystem::seek_data_or_hole(InodeId ino, std::uint64_t o
   if (offset >= size) return fail(ENXIO);
   if (found->inode.home == Home::none) return data ? size : offset;
   if (found->inode.home != Home::blob) return data ? offset : size;
-  CFFS_TRY(const auto object, blob_of(*found));
+  CFFS_TRY(const auto object, object_of(found->inode, found.get()));
   CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
   return std::min(at, size);
 }

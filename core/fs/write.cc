@@ -62,7 +62,7 @@ Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data,
   {
     const std::unique_lock guard(node.mutex);
     if (node.inode.home != Home::blob) return {};
-    CFFS_TRY(const auto object, blob_of(node));
+    CFFS_TRY(const auto object, object_of(node.inode, &node));
     CFFS_TRY_VOID(object->write_at(offset, data));
     if (node.dirty_epoch != dirty_objects_.epoch()) {
       node.dirty_epoch = dirty_objects_.epoch();
@@ -162,7 +162,7 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
     if (inode.home == Home::blob) {
       // Stays a blob, however small: most truncated files are about to be rewritten. Consolidation moves it
       // later.
-      CFFS_TRY(const auto object, blob_of(node));
+      CFFS_TRY(const auto object, object_of(node.inode, &node));
       CFFS_TRY_VOID(object->truncate(size));
       dirty_objects_.note(object);
       CFFS_TRY(const ObjectInfo info, object->info());
@@ -178,7 +178,7 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
       if (!fits) {
         if (content.size() > size) content.resize(size);
         CFFS_TRY_VOID(move_to_blob(node, batch, accounts, content));
-        CFFS_TRY(const auto object, blob_of(node));
+        CFFS_TRY(const auto object, object_of(node.inode, &node));
         CFFS_TRY_VOID(object->truncate(size));
       } else {
         content.resize(size);

@@ -15,7 +15,7 @@ take_down() {
   mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
   rm -rf "$store" "$base"/work
 }
-cleanup() { trap '' INT TERM; take_down; rm -rf "$base"; }
+cleanup() { trap '' INT TERM; take_down; mountpoint -q "$base/disk" 2>/dev/null && umount "$base/disk"; rm -rf "$base"; }
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -325,8 +325,53 @@ case_errors() {
   check "a damaged superblock" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
 }
 
+case_damage() {
+  local headers=$source_tree/linux
+  fresh || return 1
+  check "import" "$cffs" import "$headers" "$store"
+  local composite
+  composite=$(find "$store/composites" -type f | sort | head -n 1)
+  printf '\377\376\375' | dd of="$composite" bs=1 seek=300000 conv=notrunc status=none
+  check "fsck names the damaged member" bash -c "'$cffs' fsck '$store' | grep -q 'differs from its checksum'"
+  check "and exits with 4" bash -c "'$cffs' fsck '$store' >/dev/null; test \$? = 4"
+  check "mount of a store with rot" "$cffs" mount "$store" "$mnt"
+  check "rot costs one file, with EIO" bash -c "test \$(diff -r '$headers' '$mnt' 2>&1 | tee /dev/stderr | grep -c 'Input/output error') = 1"
+  check "umount" "$cffs" umount "$mnt"
+  rm "$composite"
+  check "mount without one composite" "$cffs" mount "$store" "$mnt"
+  check "a lost member is EIO" bash -c "cat '$mnt'/*.h 2>&1 >/dev/null | grep -q 'Input/output error'"
+  check "lost files can be removed" bash -c "rm -r '$mnt'/* && test -z \"\$(ls '$mnt')\" && echo new >'$mnt/new'"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck is clean again" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  kill -TERM "$(daemon_pid)"
+  for _ in $(seq 50); do mountpoint -q "$mnt" || break; sleep 0.1; done
+  check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
+  check "fsck after SIGTERM" "$cffs" fsck "$store"
+  echo garbage >"$store/table/CURRENT"
+  check "a damaged table is refused in one sentence" refused "table: Corruption" "$cffs" mount "$store" "$mnt"
+
+  rm -rf "$store"
+  truncate -s 200M "$base/work/image"
+  mkfs.ext4 -q -F "$base/work/image"
+  mkdir -p "$base/disk"
+  mount -o loop "$base/work/image" "$base/disk" 2>/dev/null || { echo "  no loop devices: a full disk was not tried"; return 0; }
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"
+  cp -r "$headers" "$mnt/"
+  check "a full disk is ENOSPC" bash -c "! dd if=/dev/zero of='$mnt/big' bs=1M 2>'$base/work/dd.out' && grep -q 'No space left' '$base/work/dd.out'"
+  check "what was there is there" same "$headers" "$mnt/linux"
+  check "removing works on a full disk" rm "$mnt/big"
+  sleep 2
+  check "and gives the space back" bash -c "head -c 50M /dev/zero >'$mnt/again' && rm '$mnt/again'"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}
+
 cases=("$@")
-[ ${#cases[@]} -gt 0 ] || cases=(import transfer writers programs names files errors)
+[ ${#cases[@]} -gt 0 ] || cases=(import transfer writers programs names files errors damage)
 for c in "${cases[@]}"; do
   before=$failures
   started=$SECONDS
