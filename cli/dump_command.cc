@@ -26,13 +26,18 @@ std::string printable(std::string_view name) {
 }
 
 void print_inode(const Inode& n) {
-  fmt::print("    inode {} mode {:06o} owner {}:{} links {} size {} version {}\n", n.ino.value, n.mode, n.uid, n.gid,
-             n.nlink, n.size, n.version);
+  fmt::print("    inode {} mode {:06o} owner {}:{} links {} size {} version {}\n", n.ino.value, n.mode, n.uid,
+             n.gid, n.nlink, n.size, n.version);
   fmt::print("    mtime {} ctime {} atime {} btime {}\n", n.mtime_ns, n.ctime_ns, n.atime_ns, n.btime_ns);
   switch (n.home) {
-    case Home::none: break;
-    case Home::inline_: fmt::print("    home inline\n"); break;
-    case Home::blob: fmt::print("    home {} ({} bytes allocated)\n", BlobStore::object_name(n.ino), n.allocated); break;
+    case Home::none:
+      break;
+    case Home::inline_:
+      fmt::print("    home inline\n");
+      break;
+    case Home::blob:
+      fmt::print("    home {} ({} bytes allocated)\n", BlobStore::object_name(n.ino), n.allocated);
+      break;
     case Home::composite: {
       const Extent& e = n.extent;
       fmt::print("    home {} slot {} offset {} length {} capacity {} checksum {:016x} group {}+{}{}\n",
@@ -50,9 +55,10 @@ void print_row(Key key, std::string_view value, bool with_hex) {
   if (key.tag() == KeyTag::namespace_ && is_composite_row(value)) {
     const auto row = decode_composite_row(value);
     if (row) {
-      fmt::print("composite: {} bytes, {} live, {} freed, {} members, {} slots, mode {:o}, owner {}:{}, policy {}\n",
-                 row->size, row->live_bytes, row->freed_bytes, row->members, row->slots, row->mode, row->uid, row->gid,
-                 row->policy);
+      fmt::print(
+          "composite: {} bytes, {} live, {} freed, {} members, {} slots, mode {:o}, owner {}:{}, policy {}\n",
+          row->size, row->live_bytes, row->freed_bytes, row->members, row->slots, row->mode, row->uid,
+          row->gid, row->policy);
     } else {
       fmt::print("{}\n", row.error().message());
     }
@@ -87,8 +93,8 @@ Status run_dump(const std::string& path, bool with_hex, std::int64_t directory, 
     CFFS_TRY(const auto object, store.fs->composites().open(id));
     CFFS_TRY(const ObjectInfo info, object->info());
     return store.fs->composites().scan(id, info.size, [&](const RecordMeta& r, std::uint64_t at) {
-      fmt::print("slot {} inode {} parent {} '{}': data at {}, {} bytes, checksum {:016x}\n", r.slot, r.ino.value,
-                 r.parent.value, printable(r.name), at, r.data_length, r.data_checksum);
+      fmt::print("slot {} inode {} parent {} '{}': data at {}, {} bytes, checksum {:016x}\n", r.slot,
+                 r.ino.value, r.parent.value, printable(r.name), at, r.data_length, r.data_checksum);
     });
   }
   Key first{0, 0};

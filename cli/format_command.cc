@@ -28,7 +28,8 @@ Status format(const FormatOptions& o) {
   for (const auto& entry : std::filesystem::directory_iterator(o.store, error)) {
     const std::string name = entry.path().filename();
     if (name != "lost+found") {
-      return fail(Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
+      return fail(
+          Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
     }
   }
   if (error) return fail(error.value(), "store " + o.store);
@@ -46,7 +47,8 @@ void add_format(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
       ->capture_default_str();
-  command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")->capture_default_str();
+  command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")
+      ->capture_default_str();
   command->add_option("--backend", o->backend, "Where objects are kept: posix (files below STORE)")
       ->capture_default_str();
   command->callback([o, &exit_code] {

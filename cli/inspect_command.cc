@@ -50,7 +50,8 @@ int run_stat(const std::string& path, bool json) {
   fmt::print("objects        {:>12}   {} on the backing file system, {} of {} free there\n", n("objects"),
              human_bytes(n("object_bytes")), human_bytes(n("backing_free_bytes")),
              human_bytes(n("backing_total_bytes")));
-  if (n("staged_directories") > 0) fmt::print("waiting        {:>12}   directories with staged files\n", n("staged_directories"));
+  if (n("staged_directories") > 0)
+    fmt::print("waiting        {:>12}   directories with staged files\n", n("staged_directories"));
   return 0;
 }
 
@@ -89,7 +90,8 @@ Status run_compact(const std::string& path) {
 }  // namespace
 
 void add_stat(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("stat", "Show what is in a store: files, homes, composites, objects, space");
+  auto* command =
+      app.add_subcommand("stat", "Show what is in a store: files, homes, composites, objects, space");
   auto path = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
@@ -107,7 +109,8 @@ void add_fsck(CLI::App& app, int& exit_code) {
 }
 
 void add_compact(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("compact", "Consolidate staged files and rewrite half-empty composites now");
+  auto* command =
+      app.add_subcommand("compact", "Consolidate staged files and rewrite half-empty composites now");
   auto path = std::make_shared<std::string>();
   command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
   command->callback([path, &exit_code] {

@@ -21,14 +21,16 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("--quiet", o->mount.quiet_s, "Seconds without change before a file joins a composite")
       ->check(CLI::Range(0.01, 86400.0))
       ->capture_default_str();
-  command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")->capture_default_str();
+  command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")
+      ->capture_default_str();
   command->add_option("--threads", o->mount.threads, "Most requests served at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
-  command->add_option("-o", o->lists,
-                      "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
-                      "policy=, commit_interval=, quiet=, cache_size=");
+  command->add_option(
+      "-o", o->lists,
+      "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
+      "policy=, commit_interval=, quiet=, cache_size=");
   command->callback([o, &exit_code] {
     Status done;
     for (const std::string& list : o->lists) {
@@ -40,7 +42,8 @@ void add_mount(CLI::App& app, int& exit_code) {
 }
 
 void add_umount(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("umount", "Unmount; returns when everything is on the medium and the store free");
+  auto* command =
+      app.add_subcommand("umount", "Unmount; returns when everything is on the medium and the store free");
   auto mount_point = std::make_shared<std::string>();
   command->add_option("MNT", *mount_point, "Mount point")->required();
   command->callback([mount_point, &exit_code] {

@@ -33,7 +33,8 @@ Result<unsigned> hosts_for(const ReplayOptions& o, std::size_t files) {
   if (o.hosts != "auto") {
     char* end = nullptr;
     const unsigned long n = std::strtoul(o.hosts.c_str(), &end, 10);
-    if (*end != '\0' || n < 1 || n > 10'000) return fail(Error::usage("--hosts wants auto or a number, not '" + o.hosts + "'"));
+    if (*end != '\0' || n < 1 || n > 10'000)
+      return fail(Error::usage("--hosts wants auto or a number, not '" + o.hosts + "'"));
     return static_cast<unsigned>(n);
   }
   if (files == 0) return 1u;
@@ -42,10 +43,10 @@ Result<unsigned> hosts_for(const ReplayOptions& o, std::size_t files) {
 
 void print_report(const replay::ReplayReport& r) {
   const auto us = [&](double p) { return static_cast<double>(r.latency.percentile_ns(p)) / 1e3; };
-  fmt::print("replayed {} requests, {} read, in {:.2f} s: {:.0f} requests/s\n", r.requests, human_bytes(r.bytes),
-             r.seconds, static_cast<double>(r.requests) / r.seconds);
-  fmt::print("latency in us: p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  p99.9 {:.1f}  max {:.1f}\n", us(0.5), us(0.9),
-             us(0.99), us(0.999), static_cast<double>(r.latency.max_ns()) / 1e3);
+  fmt::print("replayed {} requests, {} read, in {:.2f} s: {:.0f} requests/s\n", r.requests,
+             human_bytes(r.bytes), r.seconds, static_cast<double>(r.requests) / r.seconds);
+  fmt::print("latency in us: p50 {:.1f}  p90 {:.1f}  p99 {:.1f}  p99.9 {:.1f}  max {:.1f}\n", us(0.5),
+             us(0.9), us(0.99), us(0.999), static_cast<double>(r.latency.max_ns()) / 1e3);
   if (r.failed > 0) fmt::print("{} requests failed; the first: {}\n", r.failed, r.first_problem);
   if (r.wrong_size > 0) fmt::print("{} requests read another size than the tree has\n", r.wrong_size);
 }
@@ -55,19 +56,21 @@ Result<int> run_replay(const ReplayOptions& o) {
   for (const std::string& log : o.logs) CFFS_TRY_VOID(tree.read_log(log));
   tree.settle();
   if (tree.requests().empty()) {
-    return fail(Error::usage(fmt::format("{}: {} lines, {} malformed, no successful GET among them; is it a Common or "
-                                         "Combined Log Format file?",
-                                         o.logs.front(), tree.lines(), tree.malformed())));
+    return fail(Error::usage(
+        fmt::format("{}: {} lines, {} malformed, no successful GET among them; is it a Common or "
+                    "Combined Log Format file?",
+                    o.logs.front(), tree.lines(), tree.malformed())));
   }
   const std::size_t site = tree.files().size();
   CFFS_TRY(const unsigned hosts, hosts_for(o, site));
   tree.repeat(hosts);
   if (!o.json) {
-    fmt::print("log: {} lines, {} malformed, {} other than successful GETs; {} clients, {} requests\n", tree.lines(),
-               tree.malformed(), tree.skipped(), tree.clients(), tree.requests().size());
+    fmt::print("log: {} lines, {} malformed, {} other than successful GETs; {} clients, {} requests\n",
+               tree.lines(), tree.malformed(), tree.skipped(), tree.clients(), tree.requests().size());
     for (const std::string& sample : tree.malformed_samples()) fmt::print("  malformed: {}\n", sample);
     fmt::print("tree: {} files, {}", tree.files().size(), human_bytes(tree.bytes()));
-    if (hosts > 1) fmt::print(" ({} virtual hosts with the {} files of the site, each client on one)", hosts, site);
+    if (hosts > 1)
+      fmt::print(" ({} virtual hosts with the {} files of the site, each client on one)", hosts, site);
     fmt::print("\n");
     std::fflush(stdout);
   }
@@ -96,7 +99,8 @@ Result<int> run_replay(const ReplayOptions& o) {
     fmt::print("{}\n", nlohmann::ordered_json{{"requests", report.requests},
                                               {"bytes", report.bytes},
                                               {"seconds", report.seconds},
-                                              {"requests_per_s", static_cast<double>(report.requests) / report.seconds},
+                                              {"requests_per_s",
+                                               static_cast<double>(report.requests) / report.seconds},
                                               {"p50_ns", l.percentile_ns(0.5)},
                                               {"p90_ns", l.percentile_ns(0.9)},
                                               {"p99_ns", l.percentile_ns(0.99)},
@@ -119,13 +123,16 @@ Result<int> run_replay(const ReplayOptions& o) {
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("replay", "Replay a web log as file reads at zero think time, and time each");
+  auto* command =
+      app.add_subcommand("replay", "Replay a web log as file reads at zero think time, and time each");
   auto o = std::make_shared<ReplayOptions>();
-  command->add_option("LOG", o->logs, "Common or Combined Log Format, plain, gz, xz or zst; - for stdin")->required();
+  command->add_option("LOG", o->logs, "Common or Combined Log Format, plain, gz, xz or zst; - for stdin")
+      ->required();
   command->add_option("--target", o->target, "Directory that holds the log's tree: native or any mount");
   command->add_option("--library", o->library, "Store to read through the library, without FUSE");
   command->add_flag("--make-tree", o->make_tree, "Make the tree that the log implies in --target, and stop");
-  command->add_option("--hosts", o->hosts, "Copies of the site as virtual hosts; auto: enough for --min-files")
+  command
+      ->add_option("--hosts", o->hosts, "Copies of the site as virtual hosts; auto: enough for --min-files")
       ->capture_default_str();
   command->add_option("--min-files", o->min_files, "Fewest files in the tree, with --hosts=auto")
       ->capture_default_str();

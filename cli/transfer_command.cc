@@ -20,7 +20,8 @@ template <typename Report>
 int finish(const Report& report) {
   for (const std::string& problem : report.problems) std::fprintf(stderr, "cffs: %s\n", problem.c_str());
   if (report.failed > report.problems.size()) {
-    std::fprintf(stderr, "cffs: ... and %zu more\n", static_cast<std::size_t>(report.failed) - report.problems.size());
+    std::fprintf(stderr, "cffs: ... and %zu more\n",
+                 static_cast<std::size_t>(report.failed) - report.problems.size());
   }
   return report.failed == 0 ? 0 : 1;
 }
@@ -39,8 +40,9 @@ Result<int> run_import(const ImportOptions& o) {
     CFFS_TRY(report, target.finish());
   }
   CFFS_TRY_VOID(store.fs->close());
-  fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n", report.files,
-             report.directories, report.symlinks, report.links, report.specials, human_bytes(report.bytes));
+  fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n",
+             report.files, report.directories, report.symlinks, report.links, report.specials,
+             human_bytes(report.bytes));
   return finish(report);
 }
 
@@ -64,8 +66,9 @@ Result<int> run_export(const std::string& from, const std::string& destination) 
     }
   }
   CFFS_TRY(const OpenStore store, open_store(store_name));
-  CFFS_TRY(const ExportReport report, is_archive(destination) ? export_tar(*store.fs, path, destination)
-                                                               : export_directory(*store.fs, path, destination));
+  CFFS_TRY(const ExportReport report, is_archive(destination)
+                                          ? export_tar(*store.fs, path, destination)
+                                          : export_directory(*store.fs, path, destination));
   CFFS_TRY_VOID(store.fs->close());
   fmt::print(stderr, "exported {} files, {} directories, {}\n", report.files, report.directories,
              human_bytes(report.bytes));
@@ -77,10 +80,12 @@ Result<int> run_export(const std::string& from, const std::string& destination) 
 void add_import(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("import", "Copy a directory or a tar archive into a store");
   auto o = std::make_shared<ImportOptions>();
-  command->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
+  command
+      ->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
       ->required();
   command->add_option("STORE", o->store, "Store that is not mounted")->required();
-  command->add_option("--policy", o->policy, "How small files are grouped: none, directory")->capture_default_str();
+  command->add_option("--policy", o->policy, "How small files are grouped: none, directory")
+      ->capture_default_str();
   command->add_option("--jobs", o->jobs, "Workers")->check(CLI::Range(1u, 256u))->capture_default_str();
   command->callback([o, &exit_code] {
     const auto done = run_import(*o);
@@ -94,8 +99,9 @@ void add_export(CLI::App& app, int& exit_code) {
   auto destination = std::make_shared<std::string>();
   command->add_option("STORE[:PATH]", *from, "Store that is not mounted, and a directory in it")->required();
   command
-      ->add_option("DEST", *destination,
-                   "Directory, or archive by its name (.tar, .tar.gz, .tar.xz, .tar.zst), or - for a tar on stdout")
+      ->add_option(
+          "DEST", *destination,
+          "Directory, or archive by its name (.tar, .tar.gz, .tar.xz, .tar.zst), or - for a tar on stdout")
       ->required();
   command->callback([from, destination, &exit_code] {
     const auto done = run_export(*from, *destination);

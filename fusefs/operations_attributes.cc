@@ -1,11 +1,19 @@
 // GETATTR, SETATTR, the extended attributes, STATFS.
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "core/fs/statistics_json.h"
+#include "core/object/blocking_section.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
 namespace {
+
+// The virtual attributes of the root are for root and for whoever mounted.
+bool may_administer(fuse_req_t req) {
+  const uid_t uid = fuse_req_ctx(req)->uid;
+  return uid == 0 || uid == ::geteuid();
+}
 
 void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
   if (!attributes) {
@@ -51,7 +59,8 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
 
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
-    if (node == FUSE_ROOT_ID && std::string_view(name) == kStatisticsXattr) {
+    if (node == FUSE_ROOT_ID && std::string_view(name) == kStatisticsXattr && may_administer(req)) {
+      announce_blocking();  // a scan of the whole table: somebody else receives meanwhile
       const auto statistics = collect_statistics(fs(req));
       if (!statistics) {
         fuse_reply_err(req, errno_of(statistics.error()));
@@ -85,7 +94,8 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
 void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size,
               int flags) {
   guarded(req, "setxattr", [&] {
-    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr) {
+    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr && may_administer(req)) {
+      announce_blocking();
       reply_status(req, fs(req).consolidate_now());
       return;
     }

@@ -57,13 +57,13 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected(std::move
 // CFFS_TRY(auto x, f()): x is f()'s value, or this function returns f()'s error. __COUNTER__ lets them nest.
 #define CFFS_TRY(declaration, expression) \
   CFFS_TRY_INNER(CFFS_CONCAT(try_result_, __COUNTER__), declaration, expression)
-#define CFFS_TRY_INNER(result, declaration, expression)                          \
-  auto result = (expression);                                                    \
+#define CFFS_TRY_INNER(result, declaration, expression)                           \
+  auto result = (expression);                                                     \
   if (!result) return ::tl::unexpected<::cffs::Error>(std::move(result).error()); \
   declaration = std::move(*result)
 #define CFFS_TRY_VOID(expression) CFFS_TRY_VOID_INNER(CFFS_CONCAT(try_status_, __COUNTER__), expression)
-#define CFFS_TRY_VOID_INNER(status, expression)                                    \
-  do {                                                                             \
-    if (auto status = (expression); !status)                                       \
-      return ::tl::unexpected<::cffs::Error>(std::move(status).error());           \
+#define CFFS_TRY_VOID_INNER(status, expression)                          \
+  do {                                                                   \
+    if (auto status = (expression); !status)                             \
+      return ::tl::unexpected<::cffs::Error>(std::move(status).error()); \
   } while (false)

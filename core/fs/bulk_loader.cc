@@ -90,10 +90,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
     batch.erase(pending_key(builder->id()));
     accounts.grow(builder->id(), builder->object_bytes(), builder->slots());
   }
-  CFFS_TRY(const auto outcome, accounts.write(batch));
-  CFFS_TRY_VOID(fs_.table_->write(batch));
-  CFFS_TRY_VOID(fs_.settle_outcome(outcome));
-  return {};
+  return fs_.write_accounted(batch, accounts);
 }
 
 }  // namespace cffs

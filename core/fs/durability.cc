@@ -99,8 +99,11 @@ Status FileSystem::settle_removals() {
   return {};
 }
 
-// After a batch that changed composites' accounts.
-Status FileSystem::settle_outcome(const CompositeAccounts::Outcome& outcome) {
+// Writes the batch with the composites' rows that it changes. Emptied composites are queued for removal, wasteful ones for
+// compaction. The caller holds the stripes of all of them.
+Status FileSystem::write_accounted(Batch& batch, CompositeAccounts& accounts) {
+  CFFS_TRY(const auto outcome, accounts.write(batch));
+  CFFS_TRY_VOID(table_->write(batch));
   for (const CompositeId id : outcome.emptied) queue_removal(kPendingComposite, id.value);
   for (const CompositeId id : outcome.wasteful) consolidator_->note_wasteful(id);
   return {};
@@ -133,36 +136,37 @@ Status FileSystem::recover_from_power_cut() {
   std::set<std::string> wanted;
   std::vector<std::pair<Key, Row>> changed;
   Status problem;
-  CFFS_TRY_VOID(table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-    if (is_composite_row(value)) {
-      wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
-      return true;
-    }
-    auto row = decode_row(value);
-    if (!row) return true;  // a moved_member row, or rot that its reader will report
-    bool differs = false;
-    for (Entry& entry : row->entries) {
-      if (!entry.inode || entry.inode->home != Home::blob) continue;
-      std::uint64_t size = 0;
-      if (const auto object = blobs_.open(entry.ino)) {
-        const auto info = (*object)->info();
-        if (!info) problem = fail(info.error());
-        if (info) size = info->size;
-        wanted.insert(BlobStore::object_name(entry.ino));
-      } else if (object.error().errno_value == ENOENT) {
-        entry.inode->home = Home::none;
-      } else {
-        problem = fail(object.error());
-      }
-      if (size < entry.inode->size) {
-        entry.inode->size = size;
-        differs = true;
-      }
-      differs = differs || entry.inode->home == Home::none;
-    }
-    if (differs) changed.emplace_back(key, std::move(*row));
-    return problem.has_value();
-  }));
+  CFFS_TRY_VOID(
+      table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
+        if (is_composite_row(value)) {
+          wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
+          return true;
+        }
+        auto row = decode_row(value);
+        if (!row) return true;  // a moved_member row, or rot that its reader will report
+        bool differs = false;
+        for (Entry& entry : row->entries) {
+          if (!entry.inode || entry.inode->home != Home::blob) continue;
+          std::uint64_t size = 0;
+          if (const auto object = blobs_.open(entry.ino)) {
+            const auto info = (*object)->info();
+            if (!info) problem = fail(info.error());
+            if (info) size = info->size;
+            wanted.insert(BlobStore::object_name(entry.ino));
+          } else if (object.error().errno_value == ENOENT) {
+            entry.inode->home = Home::none;
+          } else {
+            problem = fail(object.error());
+          }
+          if (size < entry.inode->size) {
+            entry.inode->size = size;
+            differs = true;
+          }
+          differs = differs || entry.inode->home == Home::none;
+        }
+        if (differs) changed.emplace_back(key, std::move(*row));
+        return problem.has_value();
+      }));
   CFFS_TRY_VOID(problem);
   Batch batch;
   for (const auto& [key, row] : changed) batch.put_row(key, row);

@@ -43,9 +43,9 @@ struct FileSystemOptions {
   std::size_t open_objects = 1024;                 // descriptors kept open
   bool background = true;                          // commit and consolidate by themselves; off in some tests
   std::shared_ptr<const Clock> clock;              // null: the system's
-  std::string boot_id;                             // empty: the kernel's; tells a dead daemon from a power cut
-  NameHash name_hash = nullptr;                    // null: XXH3-64; tests force collisions
-  std::function<void(const std::string&)> log;     // one line for the administrator; null: dropped
+  std::string boot_id;                          // empty: the kernel's; tells a dead daemon from a power cut
+  NameHash name_hash = nullptr;                 // null: XXH3-64; tests force collisions
+  std::function<void(const std::string&)> log;  // one line for the administrator; null: dropped
 };
 
 struct Attributes {
@@ -237,7 +237,7 @@ class FileSystem {
   Status sync_table();
   void queue_removal(std::uint64_t kind, std::uint64_t number);
   Status settle_removals();
-  Status settle_outcome(const CompositeAccounts::Outcome& outcome);
+  Status write_accounted(Batch& batch, CompositeAccounts& accounts);
   void release_unlinked(Node& node);
 
   ObjectStore& store_;

@@ -332,13 +332,11 @@ Status FileSystem::remove_entry(InodeId parent_ino, std::string_view name, bool 
     } else {
       CFFS_TRY(drop, drop_link(batch, accounts, *target, at));
     }
-    CFFS_TRY(const auto outcome, accounts.write(batch));
-    if (Status done = table_->write(batch); !done) {
+    if (Status done = write_accounted(batch, accounts); !done) {
       if (want_directory) parent->inode = parent_before;
       return fail(done.error());
     }
     finish_drop(*target, std::move(drop), at);
-    CFFS_TRY_VOID(settle_outcome(outcome));
     break;
   }
   if (!want_directory) touch_directory(*parent, at);

@@ -265,13 +265,11 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
   for (const auto& [key, row] : rows) {
     if (!row.entries.empty()) batch.put_row(key, row);
   }
-  CompositeAccounts::Outcome outcome;
   if (builder != nullptr) {
     if (!must_exist) batch.erase(pending_key(builder->id()));
     accounts.grow(builder->id(), builder->object_bytes(), builder->slots());
   }
-  CFFS_TRY(outcome, accounts.write(batch));
-  CFFS_TRY_VOID(fs_.table_->write(batch));
+  CFFS_TRY_VOID(fs_.write_accounted(batch, accounts));
   for (auto& [node, inode] : changed) {
     if (!node) continue;
     node->inode = std::move(inode);
@@ -280,7 +278,7 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
   }
   for (const InodeId ino : blobs_left) fs_.queue_removal(kPendingBlob, ino.value);
   moved += switched;
-  return fs_.settle_outcome(outcome);
+  return {};
 }
 
 // Where the subfile of this record is now, if it still is in this composite. A record names the place where

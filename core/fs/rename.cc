@@ -201,9 +201,7 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     };
     if (is_staged(source->inode)) consolidator_->note(batch, *to);
     if (target && mode == RenameMode::exchange && is_staged(target->inode)) consolidator_->note(batch, *from);
-    auto outcome = accounts.write(batch);
-    Status done = outcome ? table_->write(batch) : Status(fail(outcome.error()));
-    if (!done) {
+    if (Status done = write_accounted(batch, accounts); !done) {
       if (counts_links) {
         from->inode = from_before;
         to->inode = to_before;
@@ -234,7 +232,6 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
         if (const NodePtr node = nodes_.find(entry.ino)) node->row_alone = row.entries.size() == 1;
       }
     }
-    CFFS_TRY_VOID(settle_outcome(*outcome));
     break;
   }
   touch_directory(*from, at);

@@ -46,7 +46,10 @@ Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, boo
   if (offset > kFileMax || data.size() > kFileMax - offset) return fail(EFBIG);
   CFFS_TRY(const NodePtr found, node(ino));
   Node& node = *found;
-  if (!S_ISREG(node.inode.mode)) return fail(EINVAL);
+  {
+    const std::shared_lock guard(node.mutex);
+    if (!node.inode.is_regular()) return fail(EINVAL);
+  }
   CFFS_TRY_VOID(space_.charge(data.size()));
   const std::int64_t at = now();
   for (bool done = false; !done;) {
@@ -129,13 +132,7 @@ Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data
   if (built && node.unlinked) return built;  // moved to a blob; there is no row to write
   if (built) note_staged(batch, node);
   if (built) built = put_node(batch, node);
-  CompositeAccounts::Outcome outcome;
-  if (built) {
-    auto written = accounts.write(batch);
-    if (written) outcome = std::move(*written);
-    if (!written) built = fail(written.error());
-  }
-  if (built) built = table_->write(batch);
+  if (built) built = write_accounted(batch, accounts);
   if (!built) {
     node.inode = before;
     return built;
@@ -143,7 +140,7 @@ Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data
   node.row_stale = false;
   node.verified.store(0, std::memory_order_relaxed);
   done = fits;
-  return settle_outcome(outcome);
+  return {};
 }
 
 Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChange& change) {
@@ -214,17 +211,11 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
   if (built && !node.unlinked) {
     if (size > 0 || inode.home == Home::blob) note_staged(batch, node);
     built = put_node(batch, node);
-    CompositeAccounts::Outcome outcome;
-    if (built) {
-      auto written = accounts.write(batch);
-      if (written) outcome = std::move(*written);
-      if (!written) built = fail(written.error());
-    }
-    if (built) built = table_->write(batch);
+    if (built) built = write_accounted(batch, accounts);
     if (built) {
       node.row_stale = false;
       node.verified.store(0, std::memory_order_relaxed);
-      return settle_outcome(outcome);
+      return {};
     }
   }
   if (!built) node.inode = before;
