@@ -27,10 +27,11 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
-  command->add_option(
-      "-o", o->lists,
-      "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
-      "policy=, commit_interval=, quiet=, cache_size=");
+  command
+      ->add_option("-o", o->lists,
+                   "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
+                   "policy=, commit_interval=, quiet=, cache_size=")
+      ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;
     for (const std::string& list : o->lists) {
