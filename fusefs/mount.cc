@@ -203,6 +203,14 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   return result;
 }
 
+// Who holds a store: the text of its lock.
+std::string owner_of(int lock) {
+  std::string text(256, '\0');
+  const ssize_t n = ::pread(lock, text.data(), text.size(), 0);
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
+}
+
 Status wait_until_ready(int from_child, const std::string& mount_point) {
   std::string message;
   std::array<char, 4096> buffer;
@@ -276,6 +284,8 @@ Status unmount(const std::string& mount_point_given) {
   if (!there || there->type != "fuse.cffs") {
     return fail(Error::usage(mount_point + " is not a cffs mount; see /proc/self/mounts"));
   }
+  const FileDescriptor lock(::open((there->source + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string owner = lock ? owner_of(lock.get()) : std::string();
   if (::geteuid() == 0) {
     if (::umount2(mount_point.c_str(), 0) != 0) {
       const int problem = errno;
@@ -296,9 +306,9 @@ Status unmount(const std::string& mount_point_given) {
       return fail(Error::usage("fusermount3 could not unmount " + mount_point));
     }
   }
-  // The kernel lets go at once; the daemon still commits. Its store's lock is free when it is done.
-  const FileDescriptor lock(::open((there->source + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
-  while (lock && ::flock(lock.get(), LOCK_SH) != 0 && errno == EINTR) {
+  // The kernel lets go at once; the daemon still commits. When it is done, the store's lock is free, or somebody else's.
+  while (lock && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0 && owner_of(lock.get()) == owner) {
+    ::usleep(5'000);
   }
   return {};
 }

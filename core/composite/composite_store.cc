@@ -74,10 +74,11 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
     if (n != wanted || checksum(out.first(wanted)) != extent.checksum) return corrupt();
     return wanted;
   }
-  std::string whole(extent.length, '\0');
-  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, as_writable_bytes(whole)));
+  const auto memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
+  const Bytes whole(memory.get(), extent.length);
+  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, whole));
   if (n != extent.length || checksum(whole) != extent.checksum) return corrupt();
-  std::copy_n(as_bytes(whole).begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
+  std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
   return wanted;
 }
 
