@@ -8,9 +8,28 @@ fail() { echo "test: $*" >&2; exit 1; }
 
 case "${1:-}" in
   '') ;;
-  --long) export CFFS_TEST_SEEDS=200 CFFS_TEST_LONG=1 ;;
+  --long) export CFFS_TEST_SEEDS=200 ;;
   *) fail "unknown option '$1'; there is: --long" ;;
 esac
+
+# Everything that tests make is below one directory, so that nothing is left behind whatever ends them.
+TMPDIR=$(mktemp -d /tmp/cffs-tests.XXXXXX)
+export TMPDIR
+cleanup() {
+  trap '' INT TERM
+  local path
+  # Deepest first: a store may lie on a disk that a test mounted.
+  awk -v below="$TMPDIR/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | while read -r path; do
+    umount -l "$path" 2>/dev/null || true
+  done
+  losetup -l -n -O NAME,BACK-FILE 2>/dev/null | awk -v below="$TMPDIR/" 'index($2, below) == 1 { print $1 }' |
+    while read -r path; do losetup -d "$path" 2>/dev/null || true; done
+  pkill -f "cffs mount .*$TMPDIR/" 2>/dev/null || true
+  rm -rf "$TMPDIR"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 started=$SECONDS
 scripts/install_packages.sh || fail "the packages could not be installed"

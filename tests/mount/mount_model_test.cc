@@ -43,7 +43,7 @@ void run(const std::string& format, const std::string& mount, std::uint64_t seed
 TEST_CASE("the reference agrees with a native file system") {
   ::umask(0);
   for (const std::uint64_t seed : seeds(4)) {
-    std::string base = "/tmp/cffs-native.XXXXXX";
+    std::string base = temporary_directory() + "/cffs-native.XXXXXX";
     REQUIRE(::mkdtemp(base.data()) != nullptr);
     REQUIRE(::chmod(base.c_str(), 0755) == 0);
     DirectorySurface surface(base, nullptr, nullptr);

@@ -20,6 +20,11 @@ std::string binary() {
 
 }  // namespace
 
+std::string temporary_directory() {
+  const char* directory = std::getenv("TMPDIR");
+  return directory != nullptr ? directory : "/tmp";
+}
+
 int shell(const std::string& command, std::string* output) {
   // A wedged mount must not wedge the test.
   FILE* pipe = ::popen(("timeout -k 5 120 sh -c '" + command + "' 2>&1").c_str(), "r");
@@ -34,7 +39,7 @@ int shell(const std::string& command, std::string* output) {
 
 MountedStore::MountedStore(const std::string& format_arguments, const std::string& mount_arguments)
     : mount_arguments_(mount_arguments) {
-  std::string base = "/tmp/cffs-test.XXXXXX";
+  std::string base = temporary_directory() + "/cffs-test.XXXXXX";
   if (::mkdtemp(base.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
   base_ = base;
   store_ = base_ + "/store";

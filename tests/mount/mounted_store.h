@@ -27,6 +27,9 @@ class MountedStore {
   bool mounted_ = false;
 };
 
+// TMPDIR, or /tmp.
+std::string temporary_directory();
+
 // Runs a shell command under a time limit; its exit status, output into `output` where given.
 int shell(const std::string& command, std::string* output = nullptr);
 
