@@ -52,7 +52,7 @@ void print_inode(const Inode& n) {
 
 void print_row(Key key, std::string_view value, bool with_hex) {
   fmt::print("{:016x} {:016x} ", key.upper, key.lower);
-  if (key.tag() == KeyTag::namespace_ && is_composite_row(value)) {
+  if (key.tag() == KeyTag::namespace_ && row_kind(key, value) == RowKind::composite) {
     const auto row = decode_composite_row(value);
     if (row) {
       fmt::print(

@@ -78,14 +78,14 @@ Status Consolidator::run_once(bool all) {
   const std::int64_t quiet_before =
       all ? std::numeric_limits<std::int64_t>::max() : fs_.now() - fs_.options_.quiet_ms * 1'000'000;
   std::vector<InodeId> waiting;
-  auto report = relocation_.consolidate(directories, quiet_before, waiting);
+  const Status consolidated = relocation_.consolidate(directories, quiet_before, waiting);
   {
     const std::int64_t at = fs_.options_.clock->steady_ms();
     const std::lock_guard guard(mutex_);
     // After a failure all stay remembered; the next pass tries again.
-    for (const InodeId ino : report ? waiting : directories) directories_.emplace(ino, at);
+    for (const InodeId ino : consolidated ? waiting : directories) directories_.emplace(ino, at);
   }
-  if (!report) return fail(report.error());
+  CFFS_TRY_VOID(consolidated);
   std::vector<InodeId> done;
   const std::set<InodeId> still(waiting.begin(), waiting.end());
   for (const InodeId ino : directories) {

@@ -138,7 +138,7 @@ Status FileSystem::recover_from_power_cut() {
   Status problem;
   CFFS_TRY_VOID(
       table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-        if (is_composite_row(value)) {
+        if (row_kind(key, value) == RowKind::composite) {
           wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
           return true;
         }

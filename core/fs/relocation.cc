@@ -9,72 +9,69 @@
 
 namespace cffs {
 
+// The file of this entry, if it is one that should move.
+std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directory,
+                                                        const Entry& entry) const {
+  if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) return {};
+  Member member{key, directory, entry.name, {}, {}, 0};
+  if (!entry.inode) member.row_key = Key::null_name(entry.ino);
+  if (const NodePtr live = fs_.nodes_.find(entry.ino)) {
+    const std::shared_lock guard(live->mutex);
+    if (live->unlinked) return {};
+    member.inode = live->inode;
+  } else if (entry.inode) {
+    member.inode = *entry.inode;
+  } else if (auto inode = fs_.linked_inode(entry.ino)) {
+    member.inode = std::move(*inode);
+  } else {
+    return {};
+  }
+  const bool composites = fs_.options_.policy->makes_composites();
+  const std::uint64_t most = composites ? fs_.format_.composite_file_max : fs_.format_.inline_max;
+  const bool movable = member.inode.home == Home::blob || (composites && member.inode.home == Home::inline_);
+  if (!movable || member.inode.size > most) return {};
+  return member;
+}
+
 Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory,
                                                                std::int64_t quiet_before_ns,
                                                                bool& waiting) const {
-  const bool composites = fs_.options_.policy->makes_composites();
-  const auto wanted = [&](const Inode& inode) {
-    if (!inode.is_regular()) return false;
-    if (inode.home == Home::blob) {
-      return inode.size <= (composites ? fs_.format_.composite_file_max : fs_.format_.inline_max);
-    }
-    return composites && inode.home == Home::inline_ && inode.size <= fs_.format_.composite_file_max;
-  };
   std::vector<Member> found;
   Status problem;
-  CFFS_TRY_VOID(fs_.table_->scan(Key::entry(directory, 0), Key::entry(directory, ~std::uint64_t{0}),
-                                 [&](Key key, std::string_view value) {
-                                   const auto row = decode_row(value);
-                                   if (!row) {
-                                     problem = fail(row.error());
-                                     return false;
-                                   }
-                                   for (const Entry& entry : row->entries) {
-                                     if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) continue;
-                                     Member member{key, directory, entry.name, {}, {}, 0};
-                                     if (!entry.inode) member.row_key = Key::null_name(entry.ino);
-                                     if (const NodePtr live = fs_.nodes_.find(entry.ino)) {
-                                       const std::shared_lock guard(live->mutex);
-                                       if (live->unlinked) continue;
-                                       member.inode = live->inode;
-                                     } else if (entry.inode) {
-                                       member.inode = *entry.inode;
-                                     } else if (auto inode = fs_.linked_inode(entry.ino)) {
-                                       member.inode = std::move(*inode);
-                                     } else {
-                                       continue;
-                                     }
-                                     if (!wanted(member.inode)) continue;
-                                     if (member.inode.ctime_ns > quiet_before_ns) {
-                                       waiting = true;
-                                       continue;
-                                     }
-                                     found.push_back(std::move(member));
-                                   }
-                                   return true;
-                                 }));
+  const auto visit = [&](Key key, std::string_view value) {
+    const auto row = decode_row(value);
+    if (!row) {
+      problem = fail(row.error());
+      return false;
+    }
+    for (const Entry& entry : row->entries) {
+      auto member = candidate(key, directory, entry);
+      if (!member) continue;
+      if (member->inode.ctime_ns > quiet_before_ns) {
+        waiting = true;
+      } else {
+        found.push_back(std::move(*member));
+      }
+    }
+    return true;
+  };
+  CFFS_TRY_VOID(fs_.table_->scan(Key::entry(directory, 0), Key::entry(directory, ~std::uint64_t{0}), visit));
   CFFS_TRY_VOID(problem);
   return found;
 }
 
-Result<Relocation::Report> Relocation::consolidate(const std::vector<InodeId>& directories,
-                                                   std::int64_t quiet_before_ns,
-                                                   std::vector<InodeId>& waiting) {
-  Report report;
+Status Relocation::consolidate(const std::vector<InodeId>& directories, std::int64_t quiet_before_ns,
+                               std::vector<InodeId>& waiting) {
   std::vector<Member> members;
   std::uint64_t bytes = 0;
   const auto move = [&]() -> Status {
-    report.moved += members.size();
     bytes = 0;
     return move_all(std::exchange(members, {}));
   };
   for (const InodeId directory : directories) {
     bool not_yet = false;
     CFFS_TRY(auto found, candidates(directory, quiet_before_ns, not_yet));
-    if (not_yet) {
-      waiting.push_back(directory);
-      ++report.waiting;
-    }
+    if (not_yet) waiting.push_back(directory);
     for (Member& member : found) {
       bytes += member.inode.size;
       members.push_back(std::move(member));
@@ -82,8 +79,7 @@ Result<Relocation::Report> Relocation::consolidate(const std::vector<InodeId>& d
       if (bytes >= fs_.format_.composite_max) CFFS_TRY_VOID(move());
     }
   }
-  if (!members.empty()) CFFS_TRY_VOID(move());
-  return report;
+  return members.empty() ? Status() : move();
 }
 
 // False: the file is gone or has changed its home since.
@@ -101,9 +97,12 @@ Result<bool> Relocation::read_content(Member& member) const {
     CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(member.content)));
     return n == member.content.size();
   }
-  // A member may be compacted away or freed while it is looked at; the switch finds out.
   auto content = fs_.load_small(member.inode, nullptr);
-  if (!content && content.error().errno_value == ENOENT) return false;
+  if (!content && member.inode.home == Home::composite) {
+    // All members may have gone while this one was looked at, and the composite with them; else it is damage.
+    CFFS_TRY(const auto row, fs_.table_->get(Key::null_name(member.inode.extent.composite)));
+    if (!row) return false;
+  }
   if (!content) return fail(content.error());
   member.content = std::move(*content);
   return true;
@@ -316,7 +315,7 @@ Result<std::optional<Relocation::Member>> Relocation::living(const RecordMeta& r
 
 Status Relocation::compact(CompositeId id) {
   CFFS_TRY(const auto value, fs_.table_->get(Key::null_name(id)));
-  if (!value || !is_composite_row(*value)) return {};  // gone meanwhile
+  if (!value) return {};  // gone meanwhile
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
   if (row.freed_bytes * 2 < row.size) return {};
   if (tail_ && tail_->id == id) tail_.reset();

@@ -16,14 +16,10 @@ class Relocation {
 
   explicit Relocation(FileSystem& fs) : fs_(fs) {}
 
-  struct Report {
-    std::size_t moved = 0;
-    std::size_t waiting = 0;  // not yet quiet
-  };
   // The small files of these directories that changed last before `quiet_before_ns`; with a policy without
   // composites, small blobs go into the table instead. In `waiting`: directories to look at again.
-  Result<Report> consolidate(const std::vector<InodeId>& directories, std::int64_t quiet_before_ns,
-                             std::vector<InodeId>& waiting);
+  Status consolidate(const std::vector<InodeId>& directories, std::int64_t quiet_before_ns,
+                     std::vector<InodeId>& waiting);
   // Rewrites the living members elsewhere; the emptied composite goes away.
   Status compact(CompositeId id);
 
@@ -43,6 +39,7 @@ class Relocation {
     std::uint64_t slots = 0;
   };
 
+  std::optional<Member> candidate(Key key, InodeId directory, const Entry& entry) const;
   Result<std::vector<Member>> candidates(InodeId directory, std::int64_t quiet_before_ns,
                                          bool& waiting) const;
   Status move_all(std::vector<Member> members);

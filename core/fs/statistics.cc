@@ -15,14 +15,15 @@ Status scan_namespace(FileSystem& fs, const std::function<void(Key, const Row&)>
   Status problem;
   std::uint64_t composite = kLast;  // rows of a composite's number are its own
   CFFS_TRY_VOID(fs.table().scan({0, 0}, {kInodeLimit - 1, kLast}, [&](Key key, std::string_view value) {
-    if (is_composite_row(value)) {
+    const RowKind kind = row_kind(key, value);
+    if (kind == RowKind::composite) {
       const auto row = decode_composite_row(value);
       if (!row) problem = fail(row.error());
       if (row) on_composite(CompositeId{key.upper}, *row);
       composite = key.upper;
       return row.has_value();
     }
-    if (key.upper == composite) return true;  // a moved_member row
+    if (kind == RowKind::moved_member && key.upper == composite) return true;
     const auto row = decode_row(value);
     if (!row) problem = fail(row.error());
     if (row) on_row(key, *row);

@@ -181,8 +181,12 @@ Result<Row> decode_row(std::string_view bytes) {
   return row;
 }
 
-bool is_composite_row(std::string_view bytes) {
-  return !bytes.empty() && static_cast<std::uint8_t>(bytes[0]) == kCompositeV1;
+RowKind row_kind(Key key, std::string_view bytes) {
+  const std::uint8_t first = bytes.empty() ? 0 : static_cast<std::uint8_t>(bytes[0]);
+  // A composite's row lies under the null name, a moved_member row never does; and that one never begins like entries,
+  // since there is no inode 1.
+  if (key.lower == 0) return first == kCompositeV1 ? RowKind::composite : RowKind::entries;
+  return first == kEntriesV1 ? RowKind::entries : RowKind::moved_member;
 }
 
 std::string encode_composite_row(const CompositeRow& row) {

@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/table/inode.h"
+#include "core/table/key.h"
 
 namespace cffs {
 
@@ -48,8 +49,9 @@ std::string encode_row(const Row& row);
 // The row of one entry that carries its inode: the usual case, without building a Row.
 std::string encode_single_row(std::string_view name, const Inode& inode);
 Result<Row> decode_row(std::string_view bytes);
-// True where the bytes start like a composite's row rather than a list of entries.
-bool is_composite_row(std::string_view bytes);
+// What a row of the namespace holds. The first byte alone does not tell: a moved_member row begins with an inode number.
+enum class RowKind { entries, composite, moved_member };
+RowKind row_kind(Key key, std::string_view bytes);
 std::string encode_composite_row(const CompositeRow& row);
 Result<CompositeRow> decode_composite_row(std::string_view bytes);
 

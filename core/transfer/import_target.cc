@@ -8,6 +8,10 @@ namespace {
 constexpr std::size_t kMostPending = 8192;  // files of one job
 constexpr std::size_t kMostProblems = 20;   // shown in full
 
+std::string taken(const std::string& name) {
+  return "'" + name + "' is already in the store; remove it there first";
+}
+
 }  // namespace
 
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
@@ -80,19 +84,13 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
     count([](ImportReport& r) { ++r.directories; });
   }
   if (!made) return fail(made.error());
-  directories_.emplace_back(made->ino, attributes);
+  if (!directories_.try_emplace(made->ino, attributes).second) fs_.forget(made->ino, 1);
   return made->ino;
 }
 
 void ImportTarget::directory_attributes(InodeId directory, const Inode& attributes) {
-  for (auto& [ino, known] : directories_) {
-    if (ino == directory) {
-      known = attributes;
-      return;
-    }
-  }
-  // Not made here: the root. It needs no reference, but one is given back at the end.
-  if (fs_.lookup(directory, ".")) directories_.emplace_back(directory, attributes);
+  // The root is not made here; it is referenced like the others.
+  if (directories_.contains(directory) || fs_.lookup(directory, ".")) directories_[directory] = attributes;
 }
 
 void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read) {
@@ -144,8 +142,7 @@ void ImportTarget::load(std::vector<Pending> files) {
     failed(loaded.error().message());
     return;
   }
-  for (const std::string& name : *loaded)
-    failed("'" + name + "' is already in the store; remove it there first");
+  for (const std::string& name : *loaded) failed(taken(name));
   count([&](ImportReport& r) {
     r.files += n - loaded->size();
     r.bytes += bytes;
@@ -172,9 +169,7 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& name, const
                                   const CopyFile& copy) {
   const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, {attributes.uid, attributes.gid});
   if (!made) {
-    failed(made.error().errno_value == EEXIST
-               ? "'" + name + "' is already in the store; remove it there first"
-               : name + ": " + made.error().message());
+    failed(made.error().errno_value == EEXIST ? taken(name) : name + ": " + made.error().message());
     return;
   }
   AttributeChange size;
@@ -206,45 +201,48 @@ void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes
 }
 
 void ImportTarget::symlink(InodeId parent, const std::string& name, const Inode& attributes) {
-  const auto made = fs_.symlink(parent, name, attributes.target, {attributes.uid, attributes.gid});
-  if (!made) return failed(name + ": " + made.error().message());
-  settle(made->ino, attributes);
-  fs_.forget(made->ino, 1);
-  count([](ImportReport& r) { ++r.symlinks; });
+  settle_made(fs_.symlink(parent, name, attributes.target, {attributes.uid, attributes.gid}), name,
+              attributes, &ImportReport::symlinks);
 }
 
 void ImportTarget::special(InodeId parent, const std::string& name, const Inode& attributes) {
-  const auto made =
-      fs_.mknod(parent, name, attributes.mode, attributes.rdev, {attributes.uid, attributes.gid});
+  settle_made(fs_.mknod(parent, name, attributes.mode, attributes.rdev, {attributes.uid, attributes.gid}),
+              name, attributes, &ImportReport::specials);
+}
+
+void ImportTarget::settle_made(const Result<Attributes>& made, const std::string& name,
+                               const Inode& attributes, std::uint64_t ImportReport::*counter) {
   if (!made) return failed(name + ": " + made.error().message());
   settle(made->ino, attributes);
   fs_.forget(made->ino, 1);
-  count([](ImportReport& r) { ++r.specials; });
+  count([&](ImportReport& r) { ++(r.*counter); });
 }
 
 void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
   links_.push_back({parent, std::move(name), first_parent, std::move(first_name)});
 }
 
+void ImportTarget::wait_for_workers() {
+  std::unique_lock guard(mutex_);
+  changed_.wait(guard, [this] { return queue_.empty() && busy_ == 0; });
+}
+
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   std::erase_if(pending_, [&](const Pending& p) { return p.parent == parent && p.name == name; });
-  {
-    // Whatever is on its way must have arrived before it can be replaced.
-    const auto there = fs_.lookup(parent, name);
-    if (!there) return;
-    const bool ours = there->ino.value >= first_new_inode_ && !S_ISDIR(there->mode);
-    fs_.forget(there->ino, 1);
-    if (!ours) return;
-  }
-  if (fs_.unlink(parent, name)) count([](ImportReport& r) { --r.files; });
+  wait_for_workers();  // whatever is on its way must have arrived before it can be replaced
+  const auto there = fs_.lookup(parent, name);
+  if (!there) return;
+  const bool ours = there->ino.value >= first_new_inode_ && !S_ISDIR(there->mode);
+  fs_.forget(there->ino, 1);
+  if (!ours || !fs_.unlink(parent, name)) return;
+  count([&](ImportReport& r) {
+    --(S_ISREG(there->mode) ? r.files : S_ISLNK(there->mode) ? r.symlinks : r.specials);
+  });
 }
 
 Result<ImportReport> ImportTarget::finish() {
   flush_pending();
-  {
-    std::unique_lock guard(mutex_);
-    changed_.wait(guard, [this] { return queue_.empty() && busy_ == 0; });
-  }
+  wait_for_workers();
   for (const Link& link : links_) {
     const auto first = fs_.lookup(link.first_parent, link.first_name);
     if (!first) {
@@ -260,7 +258,7 @@ Result<ImportReport> ImportTarget::finish() {
     }
     fs_.forget(first->ino, 1);
   }
-  // Deepest first would not matter: setting a directory's times touches no other.
+  // In any order: setting a directory's times touches no other.
   for (const auto& [ino, attributes] : directories_) settle(ino, attributes);
   CFFS_TRY_VOID(fs_.sync());
   const std::lock_guard guard(mutex_);

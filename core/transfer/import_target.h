@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "core/fs/bulk_loader.h"
@@ -70,8 +71,11 @@ class ImportTarget {
   void flush_pending();
   void load(std::vector<Pending> files);
   void enqueue(Job job);
+  void wait_for_workers();
   void work();
   void settle(InodeId ino, const Inode& attributes);
+  void settle_made(const Result<Attributes>& made, const std::string& name, const Inode& attributes,
+                   std::uint64_t ImportReport::*counter);
   template <typename Change>
   void count(Change change);
 
@@ -88,7 +92,7 @@ class ImportTarget {
     std::string first_name;
   };
   std::vector<Link> links_;
-  std::vector<std::pair<InodeId, Inode>> directories_;  // referenced until finish()
+  std::unordered_map<InodeId, Inode> directories_;  // each referenced once, until the end
 
   std::mutex mutex_;
   std::condition_variable changed_;

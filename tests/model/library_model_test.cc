@@ -69,4 +69,24 @@ TEST_CASE("library: random operations while all names collide") {
   }
 }
 
+TEST_CASE("a member may be renamed into any directory") {
+  // Its moved row begins with the directory's number; 129 encodes with the first byte of a composite's row.
+  MemoryStore store;
+  const StoreFormat format = tiny();
+  LibrarySurface surface(store, quiet_options("directory"), &format);
+  FileSystem& fs = surface.fs();
+  Attributes directory;
+  for (int i = 0; directory.ino.value % 128 != 1; ++i) {
+    if (directory.ino.value != 0) fs.forget(directory.ino, 1);
+    directory = *fs.mkdir(kRootInode, "d" + std::to_string(i), 0755, {});
+  }
+  REQUIRE(surface.create("a", 0644) == 0);
+  REQUIRE(surface.write("a", 0, "content") == 0);
+  surface.reorganise();
+  REQUIRE(fs.rename(kRootInode, "a", directory.ino, "b", RenameMode::replace));
+  fs.forget(directory.ino, 1);
+  REQUIRE(collect_statistics(fs));
+  REQUIRE(*find_inconsistencies(fs) == std::vector<std::string>{});
+}
+
 }  // namespace cffs::test

@@ -112,6 +112,10 @@ case_transfer() {
   check "same after tar" same_all "$src" "$base/work/untarred"
   check "a second import is refused, file by file" bash -c "! '$cffs' import '$src' '$store' 2>/dev/null"
   check "fsck after the refused import" "$cffs" fsck "$store"
+  mkdir "$base/work/twice" && echo first >"$base/work/twice/x" && tar -C "$base/work/twice" -cf "$base/work/twice.tar" .
+  cp -r "$src/linux" "$base/work/twice/" && tar -C "$base/work/twice" -rf "$base/work/twice.tar" linux
+  echo second >"$base/work/twice/x" && tar -C "$base/work/twice" -rf "$base/work/twice.tar" x
+  check "a path twice in a tar: the later counts" bash -c "rm -rf '$store' '$base/work/out2'; '$cffs' format '$store' && '$cffs' import '$base/work/twice.tar' '$store' && '$cffs' export '$store' '$base/work/out2' && diff -r '$base/work/twice' '$base/work/out2'"
   check "tar from a pipe" bash -c "rm -rf '$store'; '$cffs' format '$store' && tar -C '$src/linux' -cf - . | '$cffs' import - '$store'"
 }
 
