@@ -162,21 +162,30 @@ down() {
     *) "$cffs" umount "$work/mnt-$1" ;;
   esac
 }
+start_cold() {  # $1: target; sets before
+  remount_disk "$(disk_of "$1")"
+  sync
+  echo 3 >/proc/sys/vm/drop_caches
+  before=($(reads "$(disk_of "$1")"))
+  up "$1"
+}
+finish() {  # $1: target; sets device_reads and device_bytes, counted since start_cold
+  local after
+  after=($(reads "$(disk_of "$1")"))
+  device_reads=$((after[0] - before[0]))
+  device_bytes=$((after[1] - before[1]))
+  down "$1"
+}
 where() { if [ "$1" = native ]; then echo "$work/disk-native/tree"; else echo "$work/mnt-$1"; fi; }
 
 : >"$work/results.out"
 for round in $(seq "$rounds"); do
   for t in "${targets[@]}"; do
-    remount_disk "$(disk_of $t)"
-    sync
-    echo 3 >/proc/sys/vm/drop_caches
-    before=($(reads "$(disk_of $t)"))
-    up $t
+    start_cold $t
     "$cffs" replay "$log" --target="$(where $t)" --min-files="$min_files" --threads="$threads" --json >"$work/run.out" ||
       fail "the replay on $t failed"
-    after=($(reads "$(disk_of $t)"))
-    down $t
-    python3 - "$t" "$round" "$((after[0] - before[0]))" "$((after[1] - before[1]))" "$work/run.out" >>"$work/results.out" <<'PY'
+    finish $t
+    python3 - "$t" "$round" "$device_reads" "$device_bytes" "$work/run.out" >>"$work/results.out" <<'PY'
 import json, sys
 target, n, reads, read_bytes, path = sys.argv[1:]
 run = json.load(open(path))
@@ -191,19 +200,14 @@ done
 : >"$work/sweeps.out"
 for round in $(seq "$rounds"); do
   for t in "${targets[@]}"; do
-    remount_disk "$(disk_of $t)"
-    sync
-    echo 3 >/proc/sys/vm/drop_caches
-    before=($(reads "$(disk_of $t)"))
-    up $t
+    start_cold $t
     from=$(date +%s.%N)
     files=$(cd "$(where $t)" && find . -type f -print0 | tee >(xargs -0 cat >/dev/null; : >"$work/swept.out") | tr -cd '\0' | wc -c)
     while [ ! -e "$work/swept.out" ]; do sleep 0.01; done
     to=$(date +%s.%N)
     rm -f "$work/swept.out"
-    after=($(reads "$(disk_of $t)"))
-    down $t
-    echo "$t $files $from $to $((after[0] - before[0])) $((after[1] - before[1]))" >>"$work/sweeps.out"
+    finish $t
+    echo "$t $files $from $to $device_reads $device_bytes" >>"$work/sweeps.out"
   done
   say "sweep $round done"
 done

@@ -76,7 +76,7 @@ int run_fsck(const std::string& path) {
 Status run_compact(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
-  if (::getxattr(path.c_str(), kStatisticsXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
+  if (::getxattr(path.c_str(), kCompactXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
     if (::setxattr(path.c_str(), kCompactXattr, "1", 1, 0) != 0) return fail(errno, path);
     return {};
   }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -177,7 +178,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   CFFS_TRY(const auto store, PosixStore::open_directory(store_path));
   CFFS_TRY(const auto fs, FileSystem::open(*store, fs_options));
 
-  MountContext context{*fs, {}, [&] { readiness.report({}); }, log};
+  MountContext context{*fs, [&] { readiness.report({}); }, log};
   const fuse_lowlevel_ops ops = fuse_operations();
   std::vector<std::string> arguments = fuse_arguments(options, store_path);
   std::vector<char*> argv;

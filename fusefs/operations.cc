@@ -28,7 +28,6 @@ void init(void* user, fuse_conn_info* conn) {
   conn->max_background = 64;
   conn->congestion_threshold = 48;
   conn->time_gran = 1;
-  mount.initialised.store(true);
   if (mount.on_initialised) mount.on_initialised();
 }
 

@@ -9,7 +9,6 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
-#include <atomic>
 #include <functional>
 #include <string>
 
@@ -20,7 +19,6 @@ namespace cffs {
 // What the operations need; the session's user data.
 struct MountContext {
   FileSystem& fs;
-  std::atomic<bool> initialised{false};
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
 };
@@ -30,7 +28,7 @@ fuse_lowlevel_ops fuse_operations();
 
 // A virtual attribute of the root: the statistics of the store as JSON.
 inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
-// Setting this one on the root consolidates and compacts now.
+// Setting this one on the root consolidates and compacts now; reading it tells that the root is a cffs mount's.
 inline constexpr const char* kCompactXattr = "user.cffs.compact";
 
 }  // namespace cffs

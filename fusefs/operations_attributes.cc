@@ -38,11 +38,11 @@ void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fus
     if ((to_set & FUSE_SET_ATTR_SIZE) != 0) change.size = static_cast<std::uint64_t>(attr->st_size);
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
-    if ((to_set & FUSE_SET_ATTR_ATIME) != 0) change.atime_ns = ns_of(attr->st_atim);
-    if ((to_set & FUSE_SET_ATTR_ATIME_NOW) != 0) change.atime_ns = ns_of(now);
-    if ((to_set & FUSE_SET_ATTR_MTIME) != 0) change.mtime_ns = ns_of(attr->st_mtim);
-    if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0) change.mtime_ns = ns_of(now);
-    if ((to_set & FUSE_SET_ATTR_CTIME) != 0) change.ctime_ns = ns_of(attr->st_ctim);
+    if ((to_set & FUSE_SET_ATTR_ATIME) != 0) change.atime_ns = to_ns(attr->st_atim);
+    if ((to_set & FUSE_SET_ATTR_ATIME_NOW) != 0) change.atime_ns = to_ns(now);
+    if ((to_set & FUSE_SET_ATTR_MTIME) != 0) change.mtime_ns = to_ns(attr->st_mtim);
+    if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0) change.mtime_ns = to_ns(now);
+    if ((to_set & FUSE_SET_ATTR_CTIME) != 0) change.ctime_ns = to_ns(attr->st_ctim);
     reply_attributes(req, fs(req).setattr(inode_of(node), change));
   });
 }
@@ -67,6 +67,10 @@ void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t siz
       } else {
         reply_bytes(req, statistics_json(*statistics), size);
       }
+      return;
+    }
+    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr && may_administer(req)) {
+      reply_bytes(req, "ready", size);
       return;
     }
     const auto value = fs(req).getxattr(inode_of(node), name);

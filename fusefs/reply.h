@@ -23,17 +23,6 @@ inline Caller caller(fuse_req_t req) {
 }
 inline bool by_root(fuse_req_t req) { return fuse_req_ctx(req)->uid == 0; }
 
-inline timespec timespec_of(std::int64_t ns) {
-  std::int64_t seconds = ns / 1'000'000'000;
-  std::int64_t rest = ns % 1'000'000'000;
-  if (rest < 0) {
-    rest += 1'000'000'000;
-    --seconds;
-  }
-  return {seconds, rest};
-}
-inline std::int64_t ns_of(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
-
 inline struct stat stat_of(const Attributes& a) {
   struct stat st {};
   st.st_ino = node_of(a.ino);
@@ -45,9 +34,9 @@ inline struct stat stat_of(const Attributes& a) {
   st.st_size = static_cast<off_t>(a.size);
   st.st_blksize = 4096;
   st.st_blocks = static_cast<blkcnt_t>((a.allocated + 511) / 512);
-  st.st_atim = timespec_of(a.atime_ns);
-  st.st_mtim = timespec_of(a.mtime_ns);
-  st.st_ctim = timespec_of(a.ctime_ns);
+  st.st_atim = to_timespec(a.atime_ns);
+  st.st_mtim = to_timespec(a.mtime_ns);
+  st.st_ctim = to_timespec(a.ctime_ns);
   return st;
 }
 

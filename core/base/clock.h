@@ -7,6 +7,13 @@
 
 namespace cffs {
 
+inline timespec to_timespec(std::int64_t ns) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);  // before 1970 too
+  return {seconds, ns - seconds * kSecond};
+}
+inline std::int64_t to_ns(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -20,7 +27,7 @@ class SystemClock final : public Clock {
     timespec ts;
     // The coarse clock is what the kernel stamps native files with, and needs no system call.
     clock_gettime(CLOCK_REALTIME_COARSE, &ts);
-    return static_cast<std::int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+    return to_ns(ts);
   }
   std::int64_t steady_ms() const override {
     return std::chrono::duration_cast<std::chrono::milliseconds>(

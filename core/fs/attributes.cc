@@ -47,7 +47,12 @@ Result<Attributes> FileSystem::getattr(InodeId ino) {
 Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& change) {
   CFFS_TRY(const NodePtr found, node(ino));
   Node& node = *found;
-  if (change.size) CFFS_TRY_VOID(truncate(node, *change.size, change));
+  if (change.size) {
+    CFFS_TRY_VOID(truncate(node, *change.size, change));
+    const bool more =
+        change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns || change.ctime_ns;
+    if (!more) return getattr(ino);  // its row is written, times included
+  }
   const NodeUpdate update(*this, node);
   Inode& inode = node.inode;
   const Inode before = inode;

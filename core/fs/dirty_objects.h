@@ -18,10 +18,6 @@ class DirtyObjects {
     objects_.insert(std::move(object));
   }
   std::uint64_t epoch() const { return epoch_.load(); }
-  bool empty() const {
-    const std::lock_guard guard(mutex_);
-    return objects_.empty();
-  }
   // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless.
   Status sync_all() {
     const std::lock_guard one_at_a_time(sync_mutex_);  // a second caller returns when its objects are durable

@@ -170,9 +170,7 @@ Result<NodePtr> FileSystem::node(InodeId ino) const {
 
 Result<NodePtr> FileSystem::directory(InodeId ino) const {
   CFFS_TRY(NodePtr found, node(ino));
-  // The type never changes, so it may be read without the lock... but the mode word does: take it.
-  const std::shared_lock guard(found->mutex);
-  if (!found->inode.is_directory()) return fail(ENOTDIR);
+  if (!S_ISDIR(found->type)) return fail(ENOTDIR);
   return found;
 }
 

@@ -162,7 +162,7 @@ class FileSystem {
     NodePtr node;         // null: nobody refers to it
     Inode inode;          // a copy
     bool linked = false;  // attributes are in the null-name row
-    bool row_alone = false;
+    Row row;              // that the entry is in
     bool same_place(const Target& other) const;
   };
   class NodeUpdate;

@@ -30,13 +30,12 @@ Result<Inode> FileSystem::linked_inode(InodeId ino) const {
 
 Result<std::optional<FileSystem::Target>> FileSystem::peek(InodeId parent, std::string_view name) const {
   for (;;) {
-    CFFS_TRY(const Row row, table_->get_row(entry_key(parent, name)));
-    const Entry* entry = row.find(name);
-    if (entry == nullptr) return std::optional<Target>();
     Target target;
+    CFFS_TRY(target.row, table_->get_row(entry_key(parent, name)));
+    const Entry* entry = target.row.find(name);
+    if (entry == nullptr) return std::optional<Target>();
     target.entry = *entry;
     target.linked = !entry->inode.has_value();
-    target.row_alone = row.entries.size() == 1;
     target.node = nodes_.find(entry->ino);
     if (target.node) {
       const std::shared_lock guard(target.node->mutex);
@@ -319,9 +318,8 @@ Status FileSystem::remove_entry(InodeId parent_ino, std::string_view name, bool 
 
     Batch batch;
     CompositeAccounts accounts(*table_);
-    CFFS_TRY(Row row, table_->get_row(key));
-    row.erase(name);
-    batch.put_row(key, row);
+    target->row.erase(name);
+    batch.put_row(key, target->row);
     LinkDrop drop;
     const Inode parent_before = want_directory ? parent->inode : Inode{};
     if (want_directory) {

@@ -22,6 +22,7 @@ namespace cffs {
 struct Node {
   Node(Inode attributes, Key key, std::shared_ptr<Node> in, std::string_view called, bool alone)
       : ino(attributes.ino),
+        type(attributes.mode & S_IFMT),
         row_key(key),
         row_alone(alone),
         parent(std::move(in)),
@@ -29,6 +30,8 @@ struct Node {
         inode(std::move(attributes)) {}
 
   const InodeId ino;
+  const mode_t
+      type;  // S_IFMT bits: the one part of the mode that never changes, so readable without the lock
 
   // Directories: held shared while an entry comes or goes, exclusively while the directory itself goes.
   std::shared_mutex entries;

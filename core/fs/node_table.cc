@@ -49,15 +49,6 @@ NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
   return Erased::yes;
 }
 
-std::size_t NodeTable::size() const {
-  std::size_t n = 0;
-  for (const Shard& shard : shards_) {
-    const std::lock_guard guard(shard.mutex);
-    n += shard.nodes.size();
-  }
-  return n;
-}
-
 void NodeTable::clear() {
   for (Shard& shard : shards_) {
     std::unordered_map<InodeId, NodePtr> nodes;

@@ -21,7 +21,6 @@ class NodeTable {
   // Forgets the node, unless somebody uses it or it still has something to settle: a row that is behind, a blob without
   // a name.
   Erased erase_unreferenced(InodeId ino);
-  std::size_t size() const;
   void clear();
 
  private:

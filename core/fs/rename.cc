@@ -13,6 +13,8 @@ namespace {
 class RowSet {
  public:
   explicit RowSet(const Table& table) : table_(table) {}
+  // A row that was just read under its stripe.
+  void know(Key key, const Row& row) { rows_.emplace(key, row); }
   Result<Row*> row(Key key) {
     const auto it = rows_.find(key);
     if (it != rows_.end()) return &it->second;
@@ -88,7 +90,7 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     if (replaces && !source_is_directory && target_is_directory) return fail(EISDIR);
     // Data before name: after a power cut the new name must not show zeros where the old content was.
     if (replaces && source_seen->inode.home == Home::blob) {
-      CFFS_TRY(const auto object, blobs_.open(source_seen->entry.ino));
+      CFFS_TRY(const auto object, object_of(source_seen->inode, nullptr));
       CFFS_TRY_VOID(object->sync());
     }
 
@@ -131,6 +133,8 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
 
     Batch batch;
     RowSet rows(*table_);
+    rows.know(from_key, source->row);
+    if (target) rows.know(to_key, target->row);
     CompositeAccounts accounts(*table_);
     LinkDrop drop;
 

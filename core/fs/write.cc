@@ -46,10 +46,7 @@ Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, boo
   if (offset > kFileMax || data.size() > kFileMax - offset) return fail(EFBIG);
   CFFS_TRY(const NodePtr found, node(ino));
   Node& node = *found;
-  {
-    const std::shared_lock guard(node.mutex);
-    if (!node.inode.is_regular()) return fail(EINVAL);
-  }
+  if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(space_.charge(data.size()));
   const std::int64_t at = now();
   for (bool done = false; !done;) {

@@ -136,15 +136,6 @@ Status Table::scan(Key first, Key last, const std::function<bool(Key, std::strin
   return {};
 }
 
-std::uint64_t Table::approximate_bytes() const {
-  const std::string low(kKeyBytes, '\0');
-  const std::string high(kKeyBytes, '\xff');
-  const leveldb::Range all(low, high);
-  std::uint64_t bytes = 0;
-  db_->GetApproximateSizes(&all, 1, &bytes);
-  return bytes;
-}
-
 void Table::compact() { db_->CompactRange(nullptr, nullptr); }
 
 }  // namespace cffs

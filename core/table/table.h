@@ -67,8 +67,6 @@ class Table {
   Status sync();
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
-  // LevelDB's own files, bytes.
-  std::uint64_t approximate_bytes() const;
   void compact();
   // Refuses writes from now on: what the medium holds is no longer known.
   void poison() { failed_.store(true, std::memory_order_release); }

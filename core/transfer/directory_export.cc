@@ -12,12 +12,6 @@
 namespace cffs {
 namespace {
 
-timespec timespec_of(std::int64_t ns) {
-  std::int64_t seconds = ns / 1'000'000'000;
-  if (ns % 1'000'000'000 < 0) --seconds;
-  return {seconds, ns - seconds * 1'000'000'000};
-}
-
 class DirectoryExport {
  public:
   DirectoryExport(FileSystem& fs, std::string destination) : fs_(fs), destination_(std::move(destination)) {}
@@ -101,7 +95,7 @@ class DirectoryExport {
       }
     }
     if (!S_ISLNK(a.mode) && ::chmod(path.c_str(), a.mode & 07777) != 0) return fail(errno, path);
-    const timespec times[2] = {timespec_of(a.atime_ns), timespec_of(a.mtime_ns)};
+    const timespec times[2] = {to_timespec(a.atime_ns), to_timespec(a.mtime_ns)};
     if (::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno, path);
     return {};
   }

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kCopyBytes = 1u << 20;
 
-std::int64_t ns_of(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
-
 Inode inode_of(const struct stat& st) {
   Inode inode;
   inode.mode = st.st_mode;
@@ -24,9 +22,9 @@ Inode inode_of(const struct stat& st) {
   inode.gid = st.st_gid;
   inode.rdev = st.st_rdev;
   inode.size = S_ISREG(st.st_mode) ? static_cast<std::uint64_t>(st.st_size) : 0;
-  inode.atime_ns = ns_of(st.st_atim);
-  inode.mtime_ns = ns_of(st.st_mtim);
-  inode.ctime_ns = inode.btime_ns = ns_of(st.st_ctim);
+  inode.atime_ns = to_ns(st.st_atim);
+  inode.mtime_ns = to_ns(st.st_mtim);
+  inode.ctime_ns = inode.btime_ns = to_ns(st.st_ctim);
   return inode;
 }
 
