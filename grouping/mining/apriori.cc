@@ -1,0 +1,164 @@
+#include "grouping/mining/apriori.h"
+
+#include <array>
+
+#include "grouping/mining/tid_set.h"
+
+namespace cffs::grouping {
+namespace {
+
+constexpr std::size_t kTriangleItems = 8192;  // 128 MiB of counts at most
+
+// One level: itemsets of k items, end to end, in lexicographic order.
+struct Level {
+  std::size_t k = 0;
+  std::vector<Item> items;
+  std::size_t size() const { return items.size() / k; }
+  std::span<const Item> operator[](std::size_t i) const { return std::span(items).subspan(i * k, k); }
+  bool contains(std::span<const Item> wanted) const {
+    std::size_t low = 0, high = size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      const auto there = (*this)[middle];
+      const auto order = std::lexicographical_compare_three_way(there.begin(), there.end(), wanted.begin(),
+                                                                wanted.end());
+      if (order == 0) return true;
+      (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
+    }
+    return false;
+  }
+};
+
+class Run {
+ public:
+  Run(const Transactions& transactions, const MiningOptions& options)
+      : options_(options), p_(project(transactions, options.min_support)), order_(p_) {
+    std::vector<std::vector<std::uint32_t>> tids(p_.originals.size());
+    for (std::uint32_t tid = 0; tid < order_.size(); ++tid) {
+      for (const Item item : p_.rows[order_.row(tid)]) tids[item].push_back(tid);
+    }
+    for (auto& list : tids) tids_.emplace_back(std::move(list), order_);
+  }
+
+  MiningResult run() {
+    for (Item item = 0; item < p_.originals.size(); ++item) {
+      if (!emit(std::span(&item, 1), p_.supports[item], p_.lasts[item])) return finish();
+    }
+    Level level = options_.max_size == 1 ? Level{2, {}} : pairs();
+    while (!level.items.empty() && !result_.gave_up && (options_.max_size == 0 || level.k < options_.max_size)) {
+      level = next(level);
+    }
+    return finish();
+  }
+
+ private:
+  bool emit(std::span<const Item> items, std::uint64_t support, std::uint64_t last) {
+    if (options_.max_itemsets > 0 && result_.itemsets.size() >= options_.max_itemsets) {
+      result_.gave_up = true;
+      return false;
+    }
+    result_.itemsets.push_back({original_items(p_, items), support, last});
+    return true;
+  }
+  MiningResult finish() {
+    sort_itemsets(result_.itemsets);
+    return std::move(result_);
+  }
+
+  // Whether a pair is frequent, by one pass over the rows.
+  std::vector<std::uint32_t> triangle() const {
+    const std::size_t n = p_.originals.size();
+    std::vector<std::uint32_t> counts(n * (n - 1) / 2);
+    for (std::size_t r = 0; r < p_.rows.size(); ++r) {
+      const auto& row = p_.rows[r];
+      const auto weight = static_cast<std::uint32_t>(p_.weights[r]);
+      for (std::size_t j = 1; j < row.size(); ++j) {
+        std::uint32_t* const line = counts.data() + std::size_t{row[j]} * (row[j] - 1) / 2;
+        for (std::size_t i = 0; i < j; ++i) line[row[i]] += weight;
+      }
+    }
+    return counts;
+  }
+
+  Level pairs() {
+    const std::size_t n = p_.originals.size();
+    Level level{2, {}};
+    if (n < 2) return level;
+    const bool counted = n <= kTriangleItems;
+    const std::vector<std::uint32_t> counts = counted ? triangle() : std::vector<std::uint32_t>();
+    TidSet both;
+    for (Item a = 0; a < n; ++a) {
+      for (Item b = a + 1; b < n; ++b) {
+        if (counted && counts[std::size_t{b} * (b - 1) / 2 + a] < options_.min_support) continue;
+        TidSet::intersect(tids_[a], tids_[b], order_, both);
+        const std::uint64_t support = both.support(order_);
+        if (support < options_.min_support) continue;
+        const std::array<Item, 2> pair{a, b};
+        if (!emit(pair, support, both.last(order_))) return level;
+        level.items.insert(level.items.end(), pair.begin(), pair.end());
+      }
+    }
+    return level;
+  }
+
+  // Every subset of k items is frequent. The two that were joined are known to be.
+  static bool subsets_frequent(const Level& level, const std::vector<Item>& candidate) {
+    std::vector<Item> subset(candidate.begin() + 1, candidate.end());
+    for (std::size_t left_out = 0; left_out + 2 < candidate.size(); ++left_out) {
+      if (!level.contains(subset)) return false;
+      subset[left_out] = candidate[left_out];
+    }
+    return true;
+  }
+
+  Level next(const Level& level) {
+    Level found{level.k + 1, {}};
+    std::vector<Item> candidate;
+    std::vector<TidSet> members;
+    TidSet prefix, both;
+    for (std::size_t first = 0; first < level.size() && !result_.gave_up;) {
+      const auto head = level[first].first(level.k - 1);
+      std::size_t end = first + 1;
+      while (end < level.size() && std::equal(head.begin(), head.end(), level[end].begin())) ++end;
+      if (end - first > 1) {
+        prefix = tids_[head[0]];
+        for (std::size_t i = 1; i < head.size(); ++i) {
+          TidSet::intersect(prefix, tids_[head[i]], order_, both);
+          std::swap(prefix, both);
+        }
+        members.resize(std::max(members.size(), end - first));
+        for (std::size_t i = first; i < end; ++i) {
+          TidSet::intersect(prefix, tids_[level[i].back()], order_, members[i - first]);
+        }
+        for (std::size_t i = first; i < end && !result_.gave_up; ++i) {
+          for (std::size_t j = i + 1; j < end; ++j) {
+            candidate.assign(level[i].begin(), level[i].end());
+            candidate.push_back(level[j].back());
+            if (!subsets_frequent(level, candidate)) continue;
+            TidSet::intersect(members[i - first], members[j - first], order_, both);
+            const std::uint64_t support = both.support(order_);
+            if (support < options_.min_support) continue;
+            if (!emit(candidate, support, both.last(order_))) break;
+            found.items.insert(found.items.end(), candidate.begin(), candidate.end());
+          }
+        }
+      }
+      first = end;
+    }
+    return found;
+  }
+
+  const MiningOptions& options_;
+  const Projection p_;
+  const TidOrder order_;
+  std::vector<TidSet> tids_;  // of each item
+  MiningResult result_;
+};
+
+}  // namespace
+
+MiningResult AprioriMiner::mine(const Transactions& transactions, const MiningOptions& options) const {
+  return Run(transactions, options).run();
+}
+
+}  // namespace cffs::grouping

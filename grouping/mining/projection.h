@@ -1,0 +1,24 @@
+// The part of the transactions that mining needs: frequent items only, renumbered by rising support, transactions that
+// became equal merged into one with a weight. Memory is proportional to the frequent accesses, not to the log.
+#pragma once
+
+#include "grouping/mining/transactions.h"
+
+namespace cffs::grouping {
+
+struct Projection {
+  std::vector<Item> originals;               // item of the caller for each frequent item, rarest first
+  std::vector<std::uint64_t> supports;       // of each frequent item
+  std::vector<std::uint64_t> lasts;          // latest transaction that holds it
+  std::vector<std::vector<Item>> rows;       // distinct transactions, items ascending, at least two
+  std::vector<std::uint64_t> weights;        // how often each occurs
+  std::vector<std::uint64_t> row_lasts;      // number of its latest occurrence
+};
+
+Projection project(const Transactions& transactions, std::uint64_t min_support);
+// Items of the projection as the caller's, ascending.
+std::vector<Item> original_items(const Projection& projection, std::span<const Item> items);
+// By size, then by items.
+void sort_itemsets(std::vector<Itemset>& itemsets);
+
+}  // namespace cffs::grouping

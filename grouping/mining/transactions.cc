@@ -1,0 +1,54 @@
+#include "grouping/mining/transactions.h"
+
+namespace cffs::grouping {
+
+bool Transactions::add(std::span<const Item> items) {
+  if (items.empty()) return true;
+  if (buffer_.size() + items.size() + 1 > memory_items_ && !buffer_.empty() && !spill()) return false;
+  buffer_.push_back(static_cast<Item>(items.size()));
+  buffer_.insert(buffer_.end(), items.begin(), items.end());
+  ++count_;
+  items_ += items.size();
+  return true;
+}
+
+bool Transactions::spill() {
+  if (!file_) file_.reset(std::tmpfile());
+  if (!file_) return false;
+  if (std::fseek(file_.get(), 0, SEEK_END) != 0) return false;
+  const bool written = std::fwrite(buffer_.data(), sizeof(Item), buffer_.size(), file_.get()) == buffer_.size();
+  buffer_.clear();
+  return written;
+}
+
+bool Transactions::for_each(const std::function<void(std::uint64_t, std::span<const Item>)>& visit) const {
+  std::uint64_t number = 0;
+  if (file_) {
+    std::rewind(file_.get());
+    std::vector<Item> items;
+    Item length = 0;
+    while (std::fread(&length, sizeof length, 1, file_.get()) == 1) {
+      items.resize(length);
+      if (std::fread(items.data(), sizeof(Item), length, file_.get()) != length) return false;
+      visit(number++, items);
+    }
+    if (std::ferror(file_.get()) != 0) return false;
+  }
+  for (std::size_t at = 0; at < buffer_.size(); at += buffer_[at] + 1) {
+    visit(number++, std::span(buffer_).subspan(at + 1, buffer_[at]));
+  }
+  return true;
+}
+
+std::vector<std::uint64_t> item_supports(const Transactions& transactions) {
+  std::vector<std::uint64_t> counts;
+  (void)transactions.for_each([&](std::uint64_t, std::span<const Item> items) {
+    for (const Item item : items) {
+      if (item >= counts.size()) counts.resize(item + 1);
+      ++counts[item];
+    }
+  });
+  return counts;
+}
+
+}  // namespace cffs::grouping
