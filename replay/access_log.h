@@ -20,10 +20,16 @@ struct AccessRecord {
   std::string_view target;  // as logged: path and query, or an absolute URI
   int status = 0;           // 0: none logged
   std::uint64_t size = 0;   // bytes sent; 0 where none were logged
+  std::string_view user;    // as authenticated; "-" for most
+  std::int64_t time_ms = 0;  // since the epoch; 0: not readable
+  std::string_view agent;   // Combined only, quotes removed; empty where not logged
 };
 
 // Views into `line`. nullopt: malformed.
 std::optional<AccessRecord> parse_access_line(std::string_view line);
+
+// "01/Aug/1995:02:00:00 -0400" as milliseconds since the epoch; nullopt where it is something else.
+std::optional<std::int64_t> parse_log_time(std::string_view text);
 
 // The path of a target: query and fragment cut off, scheme and host of an absolute URI too. Empty: not a path.
 std::string_view path_of_target(std::string_view target);

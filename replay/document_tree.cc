@@ -9,30 +9,12 @@
 
 #include "core/base/checksum.h"
 #include "replay/line_reader.h"
+#include "replay/site_path.h"
 
 namespace cffs::replay {
 namespace {
 
 constexpr std::size_t kSamples = 5;
-
-// The file that a URL path stands for; empty where none.
-std::string file_of(std::string_view path) {
-  std::string file;
-  for (std::size_t from = 0; from < path.size();) {
-    const std::size_t slash = std::min(path.find('/', from), path.size());
-    std::string_view part = path.substr(from, slash - from);
-    from = slash + 1;
-    if (part.empty() || part == ".") continue;
-    if (!file.empty()) file += '/';
-    if (part == ".." || part.size() > 255 || part.find('\0') != std::string_view::npos) {
-      file += fmt::format("x{:016x}", checksum(part));
-    } else {
-      file += part;
-    }
-  }
-  if (path.ends_with('/') || file.empty()) file += file.empty() ? "index.html" : "/index.html";
-  return file;
-}
 
 }  // namespace
 
@@ -63,7 +45,7 @@ void DocumentTree::add(const AccessRecord& record) {
   const auto client = static_cast<std::uint32_t>(clients_.size());
   const auto file = static_cast<std::uint32_t>(files_.size());
   const auto [c, new_client] = clients_.try_emplace(std::string(record.client), client);
-  const auto [f, new_file] = by_path_.try_emplace(file_of(path), file);
+  const auto [f, new_file] = by_path_.try_emplace(file_of_url_path(path), file);
   if (new_file) {
     files_.push_back({f->first, 0});
     has_full_reply_.push_back(false);

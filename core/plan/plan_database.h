@@ -1,0 +1,20 @@
+// Plans as SQLite files, to be looked into with plain sqlite3. The tables are described in docs/GROUPING.md.
+//
+// Writing goes to a new file that then takes the name, so a plan is there whole or not at all. The same plan gives the
+// same bytes. A reader refuses a file that is no plan, or one of a newer version, by name.
+#pragma once
+
+#include <string>
+
+#include "core/base/error.h"
+#include "grouping/plan.h"
+
+namespace cffs {
+
+inline constexpr int kPlanVersion = 1;
+
+Status write_plan(const std::string& path, const grouping::Plan& plan);
+// Files and groups, with the parameters; itemsets only where asked for.
+Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets = false);
+
+}  // namespace cffs

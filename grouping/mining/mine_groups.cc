@@ -1,0 +1,68 @@
+#include "grouping/mining/mine_groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace cffs::grouping {
+
+MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
+                        const GroupMiningOptions& options,
+                        const std::function<void(const std::string&)>& on_step) {
+  constexpr double kAutomaticShare = 0.0005;
+  constexpr std::uint64_t kAutomaticLeast = 3;
+  const auto share = [&](double s) {
+    return static_cast<std::uint64_t>(std::ceil(s * static_cast<double>(transactions.size())));
+  };
+  MinedGroups mined;
+  mined.min_support = options.min_support > 0         ? options.min_support
+                      : options.relative_support > 0  ? std::max<std::uint64_t>(1, share(options.relative_support))
+                                                      : std::max(kAutomaticLeast, share(kAutomaticShare));
+  const auto miner = make_miner(options.algorithm);
+  for (;;) {
+    if (on_step) on_step("mining sets that at least " + std::to_string(mined.min_support) + " sessions hold");
+    MiningResult result = miner->mine(transactions, {mined.min_support, options.max_size, options.max_itemsets});
+    if (!result.gave_up) {
+      mined.itemsets = std::move(result.itemsets);
+      break;
+    }
+    mined.support_raised = true;
+    mined.min_support += std::max<std::uint64_t>(1, mined.min_support / 2);
+  }
+  if (on_step) on_step("choosing groups");
+  mined.item_supports = item_supports(transactions);
+  mined.groups = select_groups(mined.itemsets, mined.item_supports, sizes, options.selection);
+  order_groups(mined.groups, transactions);
+  std::stable_sort(mined.groups.begin(), mined.groups.end(), [](const SelectedGroup& a, const SelectedGroup& b) {
+    return a.support * a.items.size() > b.support * b.items.size();
+  });
+  return mined;
+}
+
+Savings expected_savings(const std::vector<SelectedGroup>& groups, const Transactions& transactions,
+                         const std::vector<std::uint64_t>& sizes) {
+  std::unordered_map<Item, std::size_t> group_of;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    for (const Item item : groups[g].items) group_of.emplace(item, g);
+  }
+  Savings s;
+  std::vector<std::uint64_t> touched_in(groups.size(), ~std::uint64_t{0});
+  (void)transactions.for_each([&](std::uint64_t number, std::span<const Item> items) {
+    s.accesses += items.size();
+    for (const Item item : items) {
+      const auto it = group_of.find(item);
+      if (it == group_of.end()) continue;
+      ++s.covered;
+      s.bytes_used += item < sizes.size() ? sizes[item] : 0;
+      if (touched_in[it->second] == number) {
+        ++s.reads_saved;
+      } else {
+        touched_in[it->second] = number;
+        s.bytes_read += groups[it->second].bytes;
+      }
+    }
+  });
+  return s;
+}
+
+}  // namespace cffs::grouping

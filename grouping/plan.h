@@ -1,0 +1,31 @@
+// A plan: a stored set of groups, with where it comes from. In memory; core/plan keeps it in an SQLite file.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "grouping/mining/group_selection.h"
+
+namespace cffs::grouping {
+
+struct PlanInput {
+  std::string name, format;
+  std::uint64_t hash = 0, lines = 0, malformed = 0, accesses = 0, errors = 0, others = 0;
+  std::int64_t first_ms = 0, last_ms = 0;
+};
+
+struct PlanFile {
+  std::string path;  // relative to the root of the store
+  std::uint64_t bytes = 0, accesses = 0, sessions = 0;
+};
+
+struct Plan {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::pair<std::string, std::uint64_t>> summary;
+  std::vector<PlanInput> inputs;
+  std::vector<PlanFile> files;  // index: item
+  std::vector<Itemset> itemsets;
+  std::vector<SelectedGroup> groups;  // the most used first
+};
+
+}  // namespace cffs::grouping

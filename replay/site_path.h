@@ -1,0 +1,14 @@
+// The file that a URL path stands for on a site, relative to its document root.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cffs::replay {
+
+// Percent-encoding is undone (but for %00 and %2F, which no name can hold), empty and "." components are dropped, a
+// path that ends in "/" stands for index.html there. Components that no file system takes ("..", over 255 bytes) are
+// replaced by their hash.
+std::string file_of_url_path(std::string_view path);
+
+}  // namespace cffs::replay
