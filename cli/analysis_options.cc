@@ -11,10 +11,12 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);
   const bool share = *end == '%' && end[1] == '\0';
-  const bool count = *end == '\0' && value >= 1 && value == static_cast<double>(static_cast<std::uint64_t>(value));
+  const bool count =
+      *end == '\0' && value >= 1 && value == static_cast<double>(static_cast<std::uint64_t>(value));
   if (text.empty() || end == text.c_str() || !(value > 0) || (share && value > 100) || (!share && !count)) {
-    return fail(Error::usage("--min-support wants auto, a share such as 0.1% or a number of sessions such as 20, not '" +
-                             text + "'"));
+    return fail(Error::usage(
+        "--min-support wants auto, a share such as 0.1% or a number of sessions such as 20, not '" + text +
+        "'"));
   }
   if (share) relative = value / 100;
   if (!share) absolute = static_cast<std::uint64_t>(value);
@@ -24,13 +26,17 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
 }  // namespace
 
 void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
-  command.add_option("--format", f.format, "auto, common, combined, strace, trace, transactions")->capture_default_str();
+  command.add_option("--format", f.format, "auto, common, combined, strace, trace, transactions")
+      ->capture_default_str();
   command
       .add_option("--algorithm", f.algorithm,
-                  "apriori: all frequent itemsets; closed: the closed ones; adjacency: the composite-file paper's variant")
+                  "apriori: all frequent itemsets; closed: the closed ones; adjacency: the composite-file "
+                  "paper's variant")
       ->check(CLI::IsMember({"apriori", "closed", "adjacency"}))
       ->capture_default_str();
-  command.add_option("--min-support", f.min_support, "Sessions a set must be in: a number, a share (0.1%), or auto")
+  command
+      .add_option("--min-support", f.min_support,
+                  "Sessions a set must be in: a number, a share (0.1%), or auto")
       ->capture_default_str();
   command
       .add_option("--min-confidence", f.min_confidence,
@@ -39,23 +45,29 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
       ->capture_default_str();
   command.add_option("--max-size", f.max_size, "Most files of an itemset; 0: any")->capture_default_str();
   command.add_option("--max-bytes", f.max_bytes, "Most bytes of a group")->capture_default_str();
-  command.add_option("--max-itemsets", f.max_itemsets, "Where there are more, the support is raised; 0: no limit")
+  command
+      .add_option("--max-itemsets", f.max_itemsets,
+                  "Where there are more, the support is raised; 0: no limit")
       ->capture_default_str();
   command.add_option("--stream", f.stream, "Whose accesses make a session: auto, client, user, process, one")
       ->check(CLI::IsMember({"auto", "client", "user", "process", "one"}))
       ->capture_default_str();
   command
-      .add_option("--session-gap", f.session_gap, "Seconds without access that end a session; auto: 1800 for web logs, 5 for traces")
+      .add_option("--session-gap", f.session_gap,
+                  "Seconds without access that end a session; auto: 1800 for web logs, 5 for traces")
       ->capture_default_str();
-  command.add_option("--session-max-files", f.session_max_files, "Larger sessions are set apart")->capture_default_str();
+  command.add_option("--session-max-files", f.session_max_files, "Larger sessions are set apart")
+      ->capture_default_str();
   command.add_option("--crawlers", f.crawlers, "apart: sessions of crawlers are not mined; mixed: they are")
       ->check(CLI::IsMember({"apart", "mixed"}))
       ->capture_default_str();
   command.add_option("--batch", f.batch, "Accesses of a batch, with --algorithm=adjacency")
       ->check(CLI::Range(std::size_t{1}, std::size_t{100'000'000}))
       ->capture_default_str();
-  command.add_option("--below", f.below, "Of traces: only files below this directory; paths are relative to it");
-  command.add_option("--prefix", f.prefix, "Put in front of every path: where the site lies in the store, for instance htdocs/");
+  command.add_option("--below", f.below,
+                     "Of traces: only files below this directory; paths are relative to it");
+  command.add_option("--prefix", f.prefix,
+                     "Put in front of every path: where the site lies in the store, for instance htdocs/");
   command.add_option("--max-bad", f.max_bad, "Share of malformed lines from which on a log is refused")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
@@ -65,7 +77,8 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
   replay::AnalysisOptions o;
   const auto format = replay::log_format(f.format);
   if (!format) {
-    return fail(Error::usage("unknown format '" + f.format + "'; there is: auto, common, combined, strace, trace, transactions"));
+    return fail(Error::usage("unknown format '" + f.format +
+                             "'; there is: auto, common, combined, strace, trace, transactions"));
   }
   o.reader.format = *format;
   if (f.stream == "client") o.reader.stream = replay::StreamBy::client;

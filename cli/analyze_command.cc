@@ -29,24 +29,27 @@ void print_text(const AnalyzeOptions& o, const replay::Analysis& a) {
   for (const auto& g : a.plan.groups) grouped += g.items.size(), grouped_bytes += g.bytes;
   for (const auto& f : a.plan.files) bytes += f.bytes;
   for (const auto& i : a.plan.inputs) {
-    fmt::print("{}: {}, {} lines, {} accesses, {} error responses, {} other lines, {} malformed\n", i.name, i.format,
-               i.lines, i.accesses, i.errors, i.others, i.malformed);
+    fmt::print("{}: {}, {} lines, {} accesses, {} error responses, {} other lines, {} malformed\n", i.name,
+               i.format, i.lines, i.accesses, i.errors, i.others, i.malformed);
   }
   for (const std::string& sample : a.samples) fmt::print("  malformed: {}\n", sample);
   fmt::print("files: {}, {}\n", a.plan.files.size(), human_bytes(bytes));
   fmt::print("sessions: {}; set apart: {} of crawlers, {} too large; {} repeated accesses collapsed\n",
              a.sessions.sessions, a.sessions.apart_crawlers, a.sessions.apart_too_large, a.sessions.repeats);
   if (a.min_support > 0) {
-    fmt::print("support: {} sessions ({:.3f} %){}\n", a.min_support, share(a.min_support, a.sessions.sessions),
+    fmt::print("support: {} sessions ({:.3f} %){}\n", a.min_support,
+               share(a.min_support, a.sessions.sessions),
                a.support_raised ? "; raised until the itemsets were few enough (--max-itemsets)" : "");
   }
   fmt::print("itemsets: {}\n", a.plan.itemsets.size());
   fmt::print("groups: {}, with {} files ({:.1f} % of all), {}\n", a.plan.groups.size(), grouped,
              share(grouped, a.plan.files.size()), human_bytes(grouped_bytes));
   const auto& s = a.savings;
-  fmt::print("expected: {:.1f} % of first accesses in a session are to grouped files; {:.1f} % need no read of their "
-             "own; {:.1f} % of the bytes read with groups are used\n",
-             share(s.covered, s.accesses), share(s.reads_saved, s.accesses), share(s.bytes_used, s.bytes_read));
+  fmt::print(
+      "expected: {:.1f} % of first accesses in a session are to grouped files; {:.1f} % need no read of "
+      "their "
+      "own; {:.1f} % of the bytes read with groups are used\n",
+      share(s.covered, s.accesses), share(s.reads_saved, s.accesses), share(s.bytes_used, s.bytes_read));
   for (std::size_t g = 0; g < std::min(o.top, a.plan.groups.size()); ++g) {
     const auto& group = a.plan.groups[g];
     fmt::print("{:>4}. {} files, {}, {} sessions, confidence {:.0f} %\n", g + 1, group.items.size(),
@@ -63,15 +66,22 @@ void print_json(const AnalyzeOptions& o, const replay::Analysis& a) {
   for (const auto& [name, value] : a.plan.parameters) j["parameters"][name] = value;
   for (const auto& [name, value] : a.plan.summary) j["summary"][name] = value;
   for (const auto& i : a.plan.inputs) {
-    j["inputs"].push_back({{"name", i.name}, {"format", i.format}, {"lines", i.lines}, {"accesses", i.accesses},
-                           {"errors", i.errors}, {"others", i.others}, {"malformed", i.malformed}});
+    j["inputs"].push_back({{"name", i.name},
+                           {"format", i.format},
+                           {"lines", i.lines},
+                           {"accesses", i.accesses},
+                           {"errors", i.errors},
+                           {"others", i.others},
+                           {"malformed", i.malformed}});
   }
   j["groups"] = nlohmann::ordered_json::array();
   for (std::size_t g = 0; g < std::min(o.top, a.plan.groups.size()); ++g) {
     const auto& group = a.plan.groups[g];
     nlohmann::ordered_json members = nlohmann::ordered_json::array();
     for (const grouping::Item item : group.items) members.push_back(a.plan.files[item].path);
-    j["groups"].push_back({{"support", group.support}, {"confidence", group.confidence}, {"bytes", group.bytes},
+    j["groups"].push_back({{"support", group.support},
+                           {"confidence", group.confidence},
+                           {"bytes", group.bytes},
                            {"members", std::move(members)}});
   }
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -104,10 +114,12 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   replay::Analysis analysis;
   {
     ProgressLine progress;
-    CFFS_TRY(analysis, replay::analyse(o.logs, options, [&](const std::string& step) { progress.show(step); }));
+    CFFS_TRY(analysis,
+             replay::analyse(o.logs, options, [&](const std::string& step) { progress.show(step); }));
   }
   if (!o.output.empty()) CFFS_TRY_VOID(write_plan(o.output, analysis.plan));
-  if (!o.graph.empty()) CFFS_TRY_VOID(write_text(o.graph, grouping::draw_plan(analysis.plan, *analysis.transactions)));
+  if (!o.graph.empty())
+    CFFS_TRY_VOID(write_text(o.graph, grouping::draw_plan(analysis.plan, *analysis.transactions)));
   if (!o.transactions.empty()) CFFS_TRY_VOID(write_transactions(o.transactions, *analysis.transactions));
   if (o.json) {
     print_json(o, analysis);
@@ -122,14 +134,16 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
 }  // namespace
 
 void add_analyze(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("analyze", "Mine access logs for files that are used together; write a plan");
+  auto* command =
+      app.add_subcommand("analyze", "Mine access logs for files that are used together; write a plan");
   auto o = std::make_shared<AnalyzeOptions>();
   command->add_option("LOG", o->logs, "Access logs, plain, gz, xz, zst or bz2; - for stdin")->required();
   command->add_option("-o,--output", o->output, "Plan to write, an SQLite file");
   add_analysis_flags(*command, o->flags);
   command->add_option("--top", o->top, "Groups to print")->capture_default_str();
   command->add_option("--graph", o->graph, "Draw the strongest groups and their links, an SVG file");
-  command->add_option("--transactions", o->transactions, "Write the sessions as item numbers, a line each, for other programs");
+  command->add_option("--transactions", o->transactions,
+                      "Write the sessions as item numbers, a line each, for other programs");
   command->add_flag("--json", o->json, "For programs");
   command->callback([o, &exit_code] {
     const auto done = run_analyze(*o);

@@ -11,7 +11,8 @@ class DirectoryPolicy final : public Policy {
   PolicyId id() const override { return PolicyId::directory; }
   std::string_view name() const override { return "directory"; }
   bool makes_composites() const override { return true; }
-  std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes) const override;
+  std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
+                           const ReadContent& read) const override;
 };
 
 }  // namespace cffs::grouping

@@ -10,7 +10,9 @@ class NonePolicy final : public Policy {
   PolicyId id() const override { return PolicyId::none; }
   std::string_view name() const override { return "none"; }
   bool makes_composites() const override { return false; }
-  std::vector<Group> group(const std::vector<Candidate>&, std::uint64_t) const override { return {}; }
+  std::vector<Group> group(const std::vector<Candidate>&, std::uint64_t, const ReadContent&) const override {
+    return {};
+  }
 };
 
 }  // namespace cffs::grouping

@@ -18,17 +18,23 @@ constexpr std::size_t kMostMembers = 24;  // drawn of one group
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') out += "&amp;";
-    else if (c == '<') out += "&lt;";
-    else if (c == '>') out += "&gt;";
-    else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) out += '?';
-    else out += c;
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f)
+      out += '?';
+    else
+      out += c;
   }
   return out;
 }
 
 std::string shortened(const std::string& text, std::size_t most) {
-  return text.size() <= most ? text : text.substr(0, most / 2 - 1) + ".." + text.substr(text.size() - most / 2 + 1);
+  return text.size() <= most ? text
+                             : text.substr(0, most / 2 - 1) + ".." + text.substr(text.size() - most / 2 + 1);
 }
 
 [[gnu::format(printf, 2, 3)]] void add(std::string& out, const char* format, ...) {
@@ -61,7 +67,8 @@ std::string common_directory(const Plan& plan, const SelectedGroup& group) {
 
 std::string draw_plan(const Plan& plan, const Transactions& transactions, std::size_t most_groups) {
   const std::size_t n = std::min(most_groups, plan.groups.size());
-  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(n)))));
+  const auto columns =
+      std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(n)))));
   const std::size_t rows = (n + columns - 1) / columns;
   std::unordered_map<Item, Dot> dots;
   for (std::size_t g = 0; g < n; ++g) {
@@ -69,9 +76,10 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
     const double left = kGap + static_cast<double>(g % columns) * (kCard + kGap);
     const double top = kTop + static_cast<double>(g / columns) * (kCard + kGap);
     for (std::size_t m = 0; m < members; ++m) {
-      const double angle = 2 * std::numbers::pi * static_cast<double>(m) / static_cast<double>(members) - std::numbers::pi / 2;
-      dots.emplace(plan.groups[g].items[m],
-                   Dot{g, left + kCard / 2 + 95 * std::cos(angle), top + kCard / 2 + 20 + 95 * std::sin(angle)});
+      const double angle =
+          2 * std::numbers::pi * static_cast<double>(m) / static_cast<double>(members) - std::numbers::pi / 2;
+      dots.emplace(plan.groups[g].items[m], Dot{g, left + kCard / 2 + 95 * std::cos(angle),
+                                                top + kCard / 2 + 20 + 95 * std::sin(angle)});
     }
   }
   std::map<std::pair<Item, Item>, std::uint64_t> links;
@@ -89,32 +97,47 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
   const double width = kGap + static_cast<double>(columns) * (kCard + kGap);
   const double height = kTop + static_cast<double>(std::max<std::size_t>(rows, 1)) * (kCard + kGap);
   std::string svg;
-  add(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\">\n", width, height);
+  add(svg,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+      "font-family=\"sans-serif\">\n",
+      width, height);
   add(svg, "<rect width=\"100%%\" height=\"100%%\" fill=\"#fcfcfa\"/>\n");
-  add(svg, "<text x=\"%.0f\" y=\"34\" font-size=\"18\" fill=\"#222\">%zu of %zu groups: files that sessions use together</text>\n",
+  add(svg,
+      "<text x=\"%.0f\" y=\"34\" font-size=\"18\" fill=\"#222\">%zu of %zu groups: files that sessions use "
+      "together</text>\n",
       kGap, n, plan.groups.size());
   for (std::size_t g = 0; g < n; ++g) {
     const SelectedGroup& group = plan.groups[g];
     const double left = kGap + static_cast<double>(g % columns) * (kCard + kGap);
     const double top = kTop + static_cast<double>(g / columns) * (kCard + kGap);
-    add(svg, "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"10\" fill=\"#fff\" stroke=\"#ccc\"/>\n", left, top, kCard, kCard);
+    add(svg,
+        "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" rx=\"10\" fill=\"#fff\" "
+        "stroke=\"#ccc\"/>\n",
+        left, top, kCard, kCard);
     add(svg, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"13\" fill=\"#222\">/%s</text>\n", left + 12, top + 22,
         escaped(shortened(common_directory(plan, group), 40)).c_str());
-    add(svg, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\" fill=\"#666\">%zu files, %.1f KB, %llu sessions, confidence %.0f %%</text>\n",
+    add(svg,
+        "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\" fill=\"#666\">%zu files, %.1f KB, %llu sessions, "
+        "confidence %.0f %%</text>\n",
         left + 12, top + 40, group.items.size(), static_cast<double>(group.bytes) / 1e3,
         static_cast<unsigned long long>(group.support), group.confidence * 100);
   }
   const auto line = [&](Item a, Item b, std::uint64_t count, bool inside) {
     const auto most = std::max(plan.files[a].sessions, plan.files[b].sessions);
-    const double share = most == 0 ? 0 : std::min(1.0, static_cast<double>(count) / static_cast<double>(most));
+    const double share =
+        most == 0 ? 0 : std::min(1.0, static_cast<double>(count) / static_cast<double>(most));
     if (share < (inside ? 0.05 : 0.1)) return;
     const Dot &from = dots[a], &to = dots[b];
-    add(svg, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\" stroke-opacity=\"%.2f\"/>\n",
-        from.x, from.y, to.x, to.y, inside ? "#1f6f8b" : "#c98b5a", 0.5 + 3 * share, inside ? 0.25 + 0.5 * share : 0.35);
+    add(svg,
+        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\" "
+        "stroke-opacity=\"%.2f\"/>\n",
+        from.x, from.y, to.x, to.y, inside ? "#1f6f8b" : "#c98b5a", 0.5 + 3 * share,
+        inside ? 0.25 + 0.5 * share : 0.35);
   };
   for (const bool inside : {false, true}) {
     for (const auto& [pair, count] : links) {
-      if ((dots[pair.first].group == dots[pair.second].group) == inside) line(pair.first, pair.second, count, inside);
+      if ((dots[pair.first].group == dots[pair.second].group) == inside)
+        line(pair.first, pair.second, count, inside);
     }
   }
   std::uint64_t most_sessions = 1;
@@ -126,8 +149,10 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
     for (std::size_t m = 0; m < members; ++m) {
       const Dot& dot = dots[group.items[m]];
       const PlanFile& file = plan.files[group.items[m]];
-      const double radius = 3 + 6 * std::sqrt(static_cast<double>(file.sessions) / static_cast<double>(most_sessions));
-      add(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", dot.x, dot.y, radius, m == 0 ? "#b5482a" : "#1f6f8b");
+      const double radius =
+          3 + 6 * std::sqrt(static_cast<double>(file.sessions) / static_cast<double>(most_sessions));
+      add(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", dot.x, dot.y, radius,
+          m == 0 ? "#b5482a" : "#1f6f8b");
       if (members > 16 && m % 2 == 1) continue;
       const bool right = dot.x >= middle;
       add(svg, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\" fill=\"#333\" text-anchor=\"%s\">%s</text>\n",

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,12 +14,22 @@
 namespace cffs::grouping {
 
 // Never renumber: composites remember the policy that made them.
-enum class PolicyId : std::uint8_t { none = 0, directory = 1 };
+enum class PolicyId : std::uint8_t { none = 0, directory = 1, reference = 2, frequency = 3 };
 
 struct Candidate {
   std::uint64_t directory = 0;  // equal for files of one directory
   std::uint64_t size = 0;       // bytes
+  std::string path;             // relative to the root; may be empty where the policy does not look at it
+  std::uint64_t file = 0;       // number that stays the same when the file is renamed (its inode); 0: none
 };
+
+// Contents are asked for only by policies that read them, and only of documents. nullopt: cannot be read now.
+using ReadContent = std::function<std::optional<std::string>(std::size_t candidate)>;
+
+// A group of more files than this is cut: what is moved in one step has to stay small.
+inline constexpr std::size_t kMostMembers = 1024;
+// A group worth reading whole is no larger; composites hold several.
+inline constexpr std::uint64_t kGroupBytes = 1u << 20;
 
 // Indices of candidates, in the order in which they are to lie.
 using Group = std::vector<std::size_t>;
@@ -29,13 +41,23 @@ class Policy {
   virtual std::string_view name() const = 0;
   // Whether small files leave the table at all.
   virtual bool makes_composites() const = 0;
+  // Whether group() looks at paths.
+  virtual bool needs_paths() const { return false; }
   // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group; no
-  // group holds more than max_bytes, unless it is a single file.
-  virtual std::vector<Group> group(const std::vector<Candidate>& candidates,
-                                   std::uint64_t max_bytes) const = 0;
+  // group holds more than max_bytes, unless it is a single file, or more than kMostMembers files.
+  virtual std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
+                                   const ReadContent& read) const = 0;
 };
 
-// Null: no such policy.
+// The directory policy over the candidates that `taken` does not mark; policies use it for the rest.
+std::vector<Group> group_by_directory(const std::vector<Candidate>& candidates,
+                                      const std::vector<bool>& taken, std::uint64_t max_bytes);
+// Cuts a group where it gets too large, keeping the order.
+void add_in_pieces(std::vector<Group>& groups, const Group& members, const std::vector<Candidate>& candidates,
+                   std::uint64_t max_bytes);
+
+// Null: no such policy. Made by name alone a policy has its defaults; frequency then has no plan and is directory's
+// equal until it gets one.
 std::unique_ptr<Policy> make_policy(std::string_view name);
 // The names make_policy knows, for messages.
 std::string policy_names();

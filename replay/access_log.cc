@@ -67,10 +67,12 @@ std::optional<std::int64_t> parse_log_time(std::string_view t) {
   };
   const std::size_t month = kMonths.find(t.substr(3, 3));
   const int day = digits(0, 2), year = digits(7, 4), h = digits(12, 2), m = digits(15, 2), s = digits(18, 2);
-  if (month == std::string_view::npos || month % 3 != 0 || day < 1 || year < 0 || h < 0 || m < 0 || s < 0) return {};
+  if (month == std::string_view::npos || month % 3 != 0 || day < 1 || year < 0 || h < 0 || m < 0 || s < 0)
+    return {};
   const auto date = std::chrono::year(year) / static_cast<int>(month / 3 + 1) / day;
   if (!date.ok()) return {};
-  std::int64_t seconds = std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 + h * 3600 + m * 60 + s;
+  std::int64_t seconds =
+      std::int64_t{std::chrono::sys_days(date).time_since_epoch().count()} * 86'400 + h * 3600 + m * 60 + s;
   if (t.size() >= 26 && (t[21] == '+' || t[21] == '-')) {
     const int zone_h = digits(22, 2), zone_m = digits(24, 2);
     if (zone_h < 0 || zone_m < 0) return {};
@@ -86,7 +88,8 @@ std::optional<AccessRecord> parse_access_line(std::string_view line) {
   record.client = take_word(rest);
   const std::size_t bracket = rest.find('[');
   const std::size_t closing = rest.find(']', bracket == std::string_view::npos ? 0 : bracket);
-  if (record.client.empty() || bracket == std::string_view::npos || closing == std::string_view::npos) return {};
+  if (record.client.empty() || bracket == std::string_view::npos || closing == std::string_view::npos)
+    return {};
   std::string_view between = rest.substr(0, bracket);
   (void)take_word(between);  // ident
   record.user = take_word(between);

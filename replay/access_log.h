@@ -17,12 +17,12 @@ namespace cffs::replay {
 struct AccessRecord {
   std::string_view client;
   std::string_view method;
-  std::string_view target;  // as logged: path and query, or an absolute URI
-  int status = 0;           // 0: none logged
-  std::uint64_t size = 0;   // bytes sent; 0 where none were logged
-  std::string_view user;    // as authenticated; "-" for most
+  std::string_view target;   // as logged: path and query, or an absolute URI
+  int status = 0;            // 0: none logged
+  std::uint64_t size = 0;    // bytes sent; 0 where none were logged
+  std::string_view user;     // as authenticated; "-" for most
   std::int64_t time_ms = 0;  // since the epoch; 0: not readable
-  std::string_view agent;   // Combined only, quotes removed; empty where not logged
+  std::string_view agent;    // Combined only, quotes removed; empty where not logged
 };
 
 // Views into `line`. nullopt: malformed.

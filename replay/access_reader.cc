@@ -31,7 +31,8 @@ LogFormat recognise(std::string_view line) {
   if (const auto call = parse_strace_line(line); call && line.find('(') != std::string_view::npos) {
     return LogFormat::strace;
   }
-  if (line.find_first_not_of("0123456789 ") == std::string_view::npos && !line.empty()) return LogFormat::transactions;
+  if (line.find_first_not_of("0123456789 ") == std::string_view::npos && !line.empty())
+    return LogFormat::transactions;
   return LogFormat::automatic;
 }
 
@@ -72,8 +73,9 @@ bool AccessReader::is_crawler(std::string_view agent) {
       "bot",     "crawl",  "spider", "slurp",      "archiver", "monitor", "wget",      "curl/",
       "libwww",  "python", "java/",  "go-http",    "scan",     "feed",    "validator", "httpclient",
       "fetcher", "index",  "check",  "webcollage", "nutch",    "search",  "perl",      "ruby"};
-  const bool crawler = std::any_of(kWords.begin(), kWords.end(),
-                                   [&](std::string_view word) { return lower.find(word) != std::string::npos; });
+  const bool crawler = std::any_of(kWords.begin(), kWords.end(), [&](std::string_view word) {
+    return lower.find(word) != std::string::npos;
+  });
   constexpr std::size_t kMostAgents = 1u << 16;
   if (agents_.size() < kMostAgents) agents_.emplace(key, crawler);
   return crawler;
@@ -209,11 +211,20 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     format_ = input.format;
     switch (input.format) {
       case LogFormat::common:
-      case LogFormat::combined: good = web_line(*line, input, visit); break;
-      case LogFormat::strace: good = call_line(*line, true, input, visit); break;
-      case LogFormat::trace: good = call_line(*line, false, input, visit); break;
-      case LogFormat::transactions: good = transaction_line(*line, input, visit); break;
-      case LogFormat::automatic: break;
+      case LogFormat::combined:
+        good = web_line(*line, input, visit);
+        break;
+      case LogFormat::strace:
+        good = call_line(*line, true, input, visit);
+        break;
+      case LogFormat::trace:
+        good = call_line(*line, false, input, visit);
+        break;
+      case LogFormat::transactions:
+        good = transaction_line(*line, input, visit);
+        break;
+      case LogFormat::automatic:
+        break;
     }
     if (good) continue;
     ++input.malformed;
@@ -224,9 +235,10 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (unknown >= kGiveUp) break;
   }
   if (input.format == LogFormat::automatic && input.lines > 0 && unknown > 0) {
-    return fail(Error::usage(fmt::format("{}: its first {} lines are of no known format (Common, Combined, strace, trace, "
-                                         "transactions); name it with --format if it is one of them",
-                                         path, unknown)));
+    return fail(Error::usage(
+        fmt::format("{}: its first {} lines are of no known format (Common, Combined, strace, trace, "
+                    "transactions); name it with --format if it is one of them",
+                    path, unknown)));
   }
   inputs_.push_back(std::move(input));
   return {};

@@ -28,8 +28,8 @@ enum class StreamBy { client, user, process };
 struct AccessReaderOptions {
   LogFormat format = LogFormat::automatic;
   std::optional<StreamBy> stream;  // nullopt: client for web logs, process for traces
-  std::string below;               // of traces only files below this directory count; their paths are relative to it
-  std::string prefix;              // put in front of every path: where the site lies in the store
+  std::string below;   // of traces only files below this directory count; their paths are relative to it
+  std::string prefix;  // put in front of every path: where the site lies in the store
 };
 
 struct LogInput {

@@ -15,11 +15,11 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const AnalysisOpt
       {"min_confidence", fmt::format("{}", o.mining.selection.min_confidence)},
       {"max_bytes", std::to_string(o.mining.selection.max_bytes)},
       {"crawlers", o.crawlers == Crawlers::apart ? "apart" : "mixed"},
-      {"stream", o.one_stream                                ? "one"
-                 : o.reader.stream == StreamBy::user         ? "user"
-                 : o.reader.stream == StreamBy::process      ? "process"
-                 : o.reader.stream == StreamBy::client       ? "client"
-                                                             : "default"},
+      {"stream", o.one_stream                           ? "one"
+                 : o.reader.stream == StreamBy::user    ? "user"
+                 : o.reader.stream == StreamBy::process ? "process"
+                 : o.reader.stream == StreamBy::client  ? "client"
+                                                        : "default"},
       {"below", o.reader.below},
       {"prefix", o.reader.prefix}};
   if (o.adjacency) {
@@ -41,18 +41,20 @@ Status check_inputs(const AccessReader& reader, const AnalysisOptions& options, 
     accesses += input.accesses;
     a.samples.insert(a.samples.end(), input.samples.begin(), input.samples.end());
     if (static_cast<double>(input.malformed) > options.max_bad * static_cast<double>(input.lines)) {
-      return fail(Error::usage(fmt::format(
-          "{}: {} of {} lines are malformed, for instance {}; is it really of format {}? --max-bad allows more",
-          input.name, input.malformed, input.lines, input.samples.empty() ? "" : input.samples.front(),
-          name_of(input.format))));
+      return fail(Error::usage(
+          fmt::format("{}: {} of {} lines are malformed, for instance {}; is it really of format {}? "
+                      "--max-bad allows more",
+                      input.name, input.malformed, input.lines,
+                      input.samples.empty() ? "" : input.samples.front(), name_of(input.format))));
     }
-    a.plan.inputs.push_back({input.name, std::string(name_of(input.format)), input.hash, input.lines, input.malformed,
-                             input.accesses, input.errors, input.others, input.first_ms, input.last_ms});
+    a.plan.inputs.push_back({input.name, std::string(name_of(input.format)), input.hash, input.lines,
+                             input.malformed, input.accesses, input.errors, input.others, input.first_ms,
+                             input.last_ms});
   }
   if (accesses == 0) {
-    return fail(Error::usage(fmt::format("{}: no successful access in {} lines{}", reader.inputs().front().name,
-                                         reader.inputs().front().lines,
-                                         options.reader.below.empty() ? "" : "; does --below name the right directory?")));
+    return fail(Error::usage(fmt::format(
+        "{}: no successful access in {} lines{}", reader.inputs().front().name, reader.inputs().front().lines,
+        options.reader.below.empty() ? "" : "; does --below name the right directory?")));
   }
   return {};
 }
@@ -73,18 +75,21 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
     gap_ms = options.session_gap_ms.value_or(is_trace(format) ? 5'000 : 30 * 60'000);
     session.gap_ms = format == LogFormat::transactions ? std::int64_t{1} << 60 : gap_ms;
     session.max_files = format == LogFormat::transactions ? ~std::size_t{0} - 1 : options.session_max_files;
-    sessions.emplace(session, [&](std::span<const grouping::Item> items) { kept = a.transactions->add(items) && kept; });
+    sessions.emplace(
+        session, [&](std::span<const grouping::Item> items) { kept = a.transactions->add(items) && kept; });
   };
   const auto visit = [&](grouping::Access access) {
     if (!sessions) begin(reader.format());  // known by its first line
     if (options.crawlers == Crawlers::mixed) access.crawler = false;
-    if (options.adjacency && !access.crawler) adjacency.add(options.one_stream ? 0 : access.stream, access.item);
+    if (options.adjacency && !access.crawler)
+      adjacency.add(options.one_stream ? 0 : access.stream, access.item);
     if (options.one_stream) access.stream = 0;
     sessions->add(access);
   };
   for (const std::string& log : logs) {
     const auto report = [&](const LogInput& input) {
-      if (on_progress) on_progress(fmt::format("{}: {} lines, {} files", input.name, input.lines, reader.files().size()));
+      if (on_progress)
+        on_progress(fmt::format("{}: {} lines, {} files", input.name, input.lines, reader.files().size()));
     };
     CFFS_TRY_VOID(reader.read(log, visit, report));
   }

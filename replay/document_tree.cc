@@ -63,7 +63,8 @@ void DocumentTree::add(const AccessRecord& record) {
 void DocumentTree::settle() {
   std::set<std::string> directories;
   for (const Document& file : files_) {
-    for (std::size_t slash = file.path.find('/'); slash != std::string::npos; slash = file.path.find('/', slash + 1)) {
+    for (std::size_t slash = file.path.find('/'); slash != std::string::npos;
+         slash = file.path.find('/', slash + 1)) {
       directories.insert(file.path.substr(0, slash));
     }
   }
@@ -88,7 +89,8 @@ void DocumentTree::repeat(unsigned copies) {
   if (copies <= 1) return;
   const std::vector<Document> site = std::exchange(files_, {});
   for (unsigned host = 0; host < copies; ++host) {
-    for (const Document& file : site) files_.push_back({fmt::format("host{:02}/{}", host, file.path), file.size});
+    for (const Document& file : site)
+      files_.push_back({fmt::format("host{:02}/{}", host, file.path), file.size});
   }
   for (DocumentRequest& request : requests_) {
     request.file += static_cast<std::uint32_t>(site.size()) * (request.client % copies);

@@ -22,7 +22,8 @@ class LineReader {
   struct Close {
     void operator()(archive* a) const;
   };
-  LineReader(std::unique_ptr<archive, Close> a, std::string path) : archive_(std::move(a)), path_(std::move(path)) {}
+  LineReader(std::unique_ptr<archive, Close> a, std::string path)
+      : archive_(std::move(a)), path_(std::move(path)) {}
   Status fill();
 
   std::unique_ptr<archive, Close> archive_;

@@ -17,8 +17,9 @@ namespace {
 constexpr std::size_t kReadBytes = 256 * 1024;
 
 std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::steady_clock::now().time_since_epoch())
+                                        .count());
 }
 
 // Requests by thread, each in log order.
@@ -37,7 +38,8 @@ std::vector<std::vector<std::uint32_t>> deal(const DocumentTree& tree, unsigned 
     thread_of[client] = static_cast<unsigned>(least - load.begin());
   }
   std::vector<std::vector<std::uint32_t>> dealt(threads);
-  for (const DocumentRequest& request : tree.requests()) dealt[thread_of[request.client]].push_back(request.file);
+  for (const DocumentRequest& request : tree.requests())
+    dealt[thread_of[request.client]].push_back(request.file);
   return dealt;
 }
 

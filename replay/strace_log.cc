@@ -101,7 +101,8 @@ std::string join(const std::string& directory, const std::string& path) {
 }
 
 bool reads(std::string_view flags) {
-  return flags.find("O_WRONLY") == std::string_view::npos && flags.find("O_DIRECTORY") == std::string_view::npos &&
+  return flags.find("O_WRONLY") == std::string_view::npos &&
+         flags.find("O_DIRECTORY") == std::string_view::npos &&
          flags.find("O_PATH") == std::string_view::npos;
 }
 
@@ -148,7 +149,8 @@ void fill_stat(const Parts& call, bool at, FileCall& out) {
   if (rest.starts_with('"')) path = take_quoted(rest);
   const std::size_t size = rest.find("st_size=");
   if (rest.find("S_IFREG") == std::string_view::npos || size == std::string_view::npos) return;
-  const std::string_view digits = rest.substr(size + 8, rest.find_first_not_of("0123456789", size + 8) - size - 8);
+  const std::string_view digits =
+      rest.substr(size + 8, rest.find_first_not_of("0123456789", size + 8) - size - 8);
   if (!whole_number(digits, out.bytes)) return;
   out.path = path && !path->empty() ? join(directory.path, *path) : directory.path;
   if (!out.path.empty()) out.kind = FileCall::Kind::size;
@@ -189,7 +191,8 @@ std::optional<FileCall> parse_strace_line(std::string_view line) {
       call.descriptor = from.number;
       call.path = from.path;
     }
-  } else if (name == "fstat" || name == "stat" || name == "lstat" || name == "newfstatat" || name == "fstatat64") {
+  } else if (name == "fstat" || name == "stat" || name == "lstat" || name == "newfstatat" ||
+             name == "fstatat64") {
     fill_stat(*parts, name == "newfstatat" || name == "fstatat64" || name == "fstat", call);
   } else if (name.empty() || name.find_first_of(" \"<>=") != std::string_view::npos) {
     return {};

@@ -134,10 +134,10 @@ Status Relocation::move_all(std::vector<Member> members) {
   if (ready.empty()) return {};
 
   std::vector<grouping::Candidate> candidates;
-  for (const Member& member : ready) candidates.push_back({member.parent.value, member.inode.size});
+  for (const Member& member : ready) candidates.push_back({member.parent.value, member.inode.size, {}, 0});
   const std::uint64_t most = fs_.format_.composite_max;
   const std::uint64_t room = tail_ && tail_->bytes < most ? most - tail_->bytes : 0;
-  for (auto& pack : grouping::pack(fs_.options_.policy->group(candidates, most), candidates, most, room)) {
+  for (auto& pack : grouping::pack(fs_.options_.policy->group(candidates, most, {}), candidates, most, room)) {
     if (pack.groups.empty()) {
       tail_.reset();  // nothing fits behind what is there
       continue;

@@ -19,8 +19,9 @@ CREATE TABLE summary(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWI
 CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL, bytes INTEGER NOT NULL, accesses INTEGER NOT NULL,
   sessions INTEGER NOT NULL);
 CREATE TABLE itemsets(id INTEGER PRIMARY KEY, size INTEGER NOT NULL, support INTEGER NOT NULL, confidence REAL NOT NULL,
-  last_session INTEGER NOT NULL);
-CREATE TABLE itemset_files(itemset INTEGER NOT NULL, file INTEGER NOT NULL, PRIMARY KEY(itemset, file)) WITHOUT ROWID;
+  last_session INTEGER NOT NULL, files TEXT NOT NULL);
+CREATE VIEW itemset_files AS SELECT itemsets.id AS itemset, path FROM itemsets, json_each(itemsets.files)
+  JOIN files ON files.id = json_each.value;
 CREATE TABLE groups(id INTEGER PRIMARY KEY, size INTEGER NOT NULL, support INTEGER NOT NULL, confidence REAL NOT NULL,
   bytes INTEGER NOT NULL);
 CREATE TABLE members(grp INTEGER NOT NULL, position INTEGER NOT NULL, file INTEGER NOT NULL,
@@ -87,10 +88,8 @@ class Statement {
   }
   void bind(int column, double v) { sqlite3_bind_double(statement_, column, v); }
   template <typename T>
-    requires std::is_integral_v<T>
-  void bind(int column, T v) {
-    sqlite3_bind_int64(statement_, column, static_cast<sqlite3_int64>(v));
-  }
+  requires std::is_integral_v<T>
+  void bind(int column, T v) { sqlite3_bind_int64(statement_, column, static_cast<sqlite3_int64>(v)); }
 
   sqlite3_stmt* statement_ = nullptr;
   bool good_ = false;
@@ -107,15 +106,14 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
   Statement parameter(db, "INSERT INTO parameters VALUES(?,?)");
   Statement summary(db, "INSERT INTO summary VALUES(?,?)");
   Statement file(db, "INSERT INTO files VALUES(?,?,?,?,?)");
-  Statement itemset(db, "INSERT INTO itemsets VALUES(?,?,?,?,?)");
-  Statement itemset_file(db, "INSERT INTO itemset_files VALUES(?,?)");
+  Statement itemset(db, "INSERT INTO itemsets VALUES(?,?,?,?,?,?)");
   Statement group(db, "INSERT INTO groups VALUES(?,?,?,?,?)");
   Statement member(db, "INSERT INTO members VALUES(?,?,?)");
   bool good = true;
   std::uint64_t id = 0;
   for (const auto& i : plan.inputs) {
-    good = good && input.insert(++id, i.name, i.format, hex(i.hash), i.lines, i.malformed, i.accesses, i.errors,
-                                i.others, i.first_ms, i.last_ms);
+    good = good && input.insert(++id, i.name, i.format, hex(i.hash), i.lines, i.malformed, i.accesses,
+                                i.errors, i.others, i.first_ms, i.last_ms);
   }
   for (const auto& [name, value] : plan.parameters) good = good && parameter.insert(name, value);
   for (const auto& [name, value] : plan.summary) good = good && summary.insert(name, value);
@@ -125,10 +123,14 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
     good = good && file.insert(f, it.path, it.bytes, it.accesses, it.sessions);
     supports.push_back(it.sessions);
   }
+  std::string list;
   for (std::size_t s = 0; s < plan.itemsets.size(); ++s) {
     const auto& it = plan.itemsets[s];
-    good = good && itemset.insert(s, it.items.size(), it.support, grouping::confidence_of(it, supports), it.last);
-    for (const grouping::Item item : it.items) good = good && itemset_file.insert(s, item);
+    list = "[";
+    for (const grouping::Item item : it.items) list += (list.size() > 1 ? "," : "") + std::to_string(item);
+    list += ']';
+    good = good && itemset.insert(s, it.items.size(), it.support, grouping::confidence_of(it, supports),
+                                  it.last, list);
   }
   for (std::size_t g = 0; g < plan.groups.size(); ++g) {
     const auto& it = plan.groups[g];
@@ -147,8 +149,9 @@ Status write_plan(const std::string& path, const grouping::Plan& plan) {
   (void)::unlink(unfinished.c_str());
   {
     CFFS_TRY(const Database db, open_database(unfinished, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-    const std::string begin = "PRAGMA journal_mode=OFF; PRAGMA application_id=" + std::to_string(kApplicationId) +
-                              "; PRAGMA user_version=" + std::to_string(kPlanVersion) + "; BEGIN;";
+    const std::string begin =
+        "PRAGMA journal_mode=OFF; PRAGMA application_id=" + std::to_string(kApplicationId) +
+        "; PRAGMA user_version=" + std::to_string(kPlanVersion) + "; BEGIN;";
     if (sqlite3_exec(db.get(), begin.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||
         sqlite3_exec(db.get(), kSchema, nullptr, nullptr, nullptr) != SQLITE_OK || !fill(db.get(), plan) ||
         sqlite3_exec(db.get(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
@@ -165,7 +168,7 @@ Status write_plan(const std::string& path, const grouping::Plan& plan) {
   return {};
 }
 
-Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets) {
+Result<grouping::Plan> read_plan(const std::string& path) {
   if (::access(path.c_str(), R_OK) != 0) return fail(errno, "plan " + path);
   CFFS_TRY(const Database db, open_database(path, SQLITE_OPEN_READONLY));
   const auto pragma = [&](const char* sql) {
@@ -176,8 +179,9 @@ Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets) {
     return fail(Error::usage("plan " + path + " is not a plan; make one with cffs analyze -o"));
   }
   if (const std::int64_t version = pragma("PRAGMA user_version"); version != kPlanVersion) {
-    return fail(Error::usage("plan " + path + " has version " + std::to_string(version) + ", this program reads " +
-                             std::to_string(kPlanVersion) + "; make it again with cffs analyze"));
+    return fail(Error::usage("plan " + path + " has version " + std::to_string(version) +
+                             ", this program reads " + std::to_string(kPlanVersion) +
+                             "; make it again with cffs analyze"));
   }
   grouping::Plan plan;
   Statement parameters(db.get(), "SELECT name, value FROM parameters");
@@ -185,7 +189,8 @@ Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets) {
   Statement files(db.get(), "SELECT id, path, bytes, accesses, sessions FROM files ORDER BY id");
   while (files.next()) {
     if (files.number(0) != plan.files.size()) {
-      return fail(Error::usage("plan " + path + ": the ids of its files have gaps; make it again with cffs analyze"));
+      return fail(
+          Error::usage("plan " + path + ": the ids of its files have gaps; make it again with cffs analyze"));
     }
     plan.files.push_back({files.text(1), files.number(2), files.number(3), files.number(4)});
   }
@@ -204,17 +209,7 @@ Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets) {
     }
     plan.groups[at].items.push_back(static_cast<grouping::Item>(members.number(1)));
   }
-  Statement sets(db.get(), with_itemsets ? "SELECT id, support, last_session FROM itemsets ORDER BY id"
-                                         : "SELECT 1 WHERE 0");
-  while (sets.next()) plan.itemsets.push_back({{}, sets.number(1), sets.number(2)});
-  Statement items(db.get(), with_itemsets ? "SELECT itemset, file FROM itemset_files ORDER BY itemset, file"
-                                          : "SELECT 1 WHERE 0");
-  while (items.next()) {
-    if (items.number(0) < plan.itemsets.size()) {
-      plan.itemsets[items.number(0)].items.push_back(static_cast<grouping::Item>(items.number(1)));
-    }
-  }
-  for (const Statement* s : {&parameters, &files, &groups, &members, &sets, &items}) {
+  for (const Statement* s : {&parameters, &files, &groups, &members}) {
     if (!s->good()) return problem_with(path, db.get());
   }
   return plan;

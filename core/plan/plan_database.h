@@ -14,7 +14,7 @@ namespace cffs {
 inline constexpr int kPlanVersion = 1;
 
 Status write_plan(const std::string& path, const grouping::Plan& plan);
-// Files and groups, with the parameters; itemsets only where asked for.
-Result<grouping::Plan> read_plan(const std::string& path, bool with_itemsets = false);
+// Parameters, files and groups: what placing files needs. Itemsets stay in the file.
+Result<grouping::Plan> read_plan(const std::string& path);
 
 }  // namespace cffs

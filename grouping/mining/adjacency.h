@@ -17,9 +17,9 @@
 namespace cffs::grouping {
 
 struct AdjacencyOptions {
-  double support = 0.05;          // share of a batch's accesses
-  std::size_t batch = 50'000;     // accesses
-  std::size_t max_size = 16;      // files of a set
+  double support = 0.05;       // share of a batch's accesses
+  std::size_t batch = 50'000;  // accesses
+  std::size_t max_size = 16;   // files of a set
 };
 
 class AdjacencyMiner {

@@ -20,8 +20,8 @@ struct Level {
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
       const auto there = (*this)[middle];
-      const auto order = std::lexicographical_compare_three_way(there.begin(), there.end(), wanted.begin(),
-                                                                wanted.end());
+      const auto order =
+          std::lexicographical_compare_three_way(there.begin(), there.end(), wanted.begin(), wanted.end());
       if (order == 0) return true;
       (order < 0 ? low : high) = order < 0 ? middle + 1 : middle;
     }
@@ -45,7 +45,8 @@ class Run {
       if (!emit(std::span(&item, 1), p_.supports[item], p_.lasts[item])) return finish();
     }
     Level level = options_.max_size == 1 ? Level{2, {}} : pairs();
-    while (!level.items.empty() && !result_.gave_up && (options_.max_size == 0 || level.k < options_.max_size)) {
+    while (!level.items.empty() && !result_.gave_up &&
+           (options_.max_size == 0 || level.k < options_.max_size)) {
       level = next(level);
     }
     return finish();

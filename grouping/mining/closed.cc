@@ -203,8 +203,8 @@ class Run {
         into.last = std::max(into.last, db.rows[i].last);
         // What both have; the result is never longer than the first, so it fits where that was.
         const auto x = db.passed(into), y = db.passed(db.rows[i]);
-        const auto end = std::set_intersection(x.begin(), x.end(), y.begin(), y.end(),
-                                               db.items.begin() + into.passed);
+        const auto end =
+            std::set_intersection(x.begin(), x.end(), y.begin(), y.end(), db.items.begin() + into.passed);
         into.passed_end = static_cast<std::uint32_t>(end - db.items.begin());
         continue;
       }

@@ -9,7 +9,8 @@ namespace cffs::grouping {
 
 double confidence_of(const Itemset& set, const std::vector<std::uint64_t>& item_supports) {
   std::uint64_t most = 0;
-  for (const Item item : set.items) most = std::max(most, item < item_supports.size() ? item_supports[item] : 0);
+  for (const Item item : set.items)
+    most = std::max(most, item < item_supports.size() ? item_supports[item] : 0);
   return most == 0 ? 0 : static_cast<double>(set.support) / static_cast<double>(most);
 }
 
@@ -39,7 +40,8 @@ std::vector<SelectedGroup> select_groups(const std::vector<Itemset>& itemsets,
   std::vector<SelectedGroup> groups;
   for (const std::size_t i : order) {
     const Itemset& set = itemsets[i];
-    const bool overlaps = std::any_of(set.items.begin(), set.items.end(), [&](Item item) { return taken[item]; });
+    const bool overlaps =
+        std::any_of(set.items.begin(), set.items.end(), [&](Item item) { return taken[item]; });
     if (overlaps) continue;
     SelectedGroup group{set.items, set.support, set.last, confidence_of(set, item_supports), 0};
     for (const Item item : set.items) {
@@ -55,8 +57,8 @@ namespace {
 
 // What is known of the order inside one group.
 struct Sequences {
-  std::map<std::vector<Item>, std::uint64_t> whole;        // orders of all members
-  std::map<std::pair<Item, Item>, std::uint64_t> before;   // first came before second
+  std::map<std::vector<Item>, std::uint64_t> whole;       // orders of all members
+  std::map<std::pair<Item, Item>, std::uint64_t> before;  // first came before second
 };
 
 std::vector<Item> by_precedence(std::vector<Item> rest, const Sequences& seen) {
@@ -72,7 +74,8 @@ std::vector<Item> by_precedence(std::vector<Item> rest, const Sequences& seen) {
     for (std::size_t i = 0; i < rest.size(); ++i) {
       std::int64_t lead = 0;
       for (const Item other : rest) {
-        lead += static_cast<std::int64_t>(count(rest[i], other)) - static_cast<std::int64_t>(count(other, rest[i]));
+        lead += static_cast<std::int64_t>(count(rest[i], other)) -
+                static_cast<std::int64_t>(count(other, rest[i]));
       }
       if (i == 0 || lead > best_lead) best = i, best_lead = lead;
     }

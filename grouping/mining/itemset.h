@@ -20,9 +20,9 @@ struct Itemset {
 };
 
 struct MiningOptions {
-  std::uint64_t min_support = 2;   // transactions, at least 1
-  std::size_t max_size = 0;        // items of a set; 0: any number
-  std::size_t max_itemsets = 0;    // gives up beyond; 0: never
+  std::uint64_t min_support = 2;  // transactions, at least 1
+  std::size_t max_size = 0;       // items of a set; 0: any number
+  std::size_t max_itemsets = 0;   // gives up beyond; 0: never
 };
 
 struct MiningResult {

@@ -15,13 +15,15 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
     return static_cast<std::uint64_t>(std::ceil(s * static_cast<double>(transactions.size())));
   };
   MinedGroups mined;
-  mined.min_support = options.min_support > 0         ? options.min_support
-                      : options.relative_support > 0  ? std::max<std::uint64_t>(1, share(options.relative_support))
-                                                      : std::max(kAutomaticLeast, share(kAutomaticShare));
+  mined.min_support = options.min_support > 0 ? options.min_support
+                      : options.relative_support > 0
+                          ? std::max<std::uint64_t>(1, share(options.relative_support))
+                          : std::max(kAutomaticLeast, share(kAutomaticShare));
   const auto miner = make_miner(options.algorithm);
   for (;;) {
     if (on_step) on_step("mining sets that at least " + std::to_string(mined.min_support) + " sessions hold");
-    MiningResult result = miner->mine(transactions, {mined.min_support, options.max_size, options.max_itemsets});
+    MiningResult result =
+        miner->mine(transactions, {mined.min_support, options.max_size, options.max_itemsets});
     if (!result.gave_up) {
       mined.itemsets = std::move(result.itemsets);
       break;
@@ -33,9 +35,10 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
   mined.item_supports = item_supports(transactions);
   mined.groups = select_groups(mined.itemsets, mined.item_supports, sizes, options.selection);
   order_groups(mined.groups, transactions);
-  std::stable_sort(mined.groups.begin(), mined.groups.end(), [](const SelectedGroup& a, const SelectedGroup& b) {
-    return a.support * a.items.size() > b.support * b.items.size();
-  });
+  std::stable_sort(mined.groups.begin(), mined.groups.end(),
+                   [](const SelectedGroup& a, const SelectedGroup& b) {
+                     return a.support * a.items.size() > b.support * b.items.size();
+                   });
   return mined;
 }
 

@@ -36,11 +36,11 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
 
 // What the groups would have saved on these transactions.
 struct Savings {
-  std::uint64_t accesses = 0;          // first accesses of a file in a session
-  std::uint64_t covered = 0;           // of those, to files in groups
-  std::uint64_t reads_saved = 0;       // group members met again while the group was already read in that session
-  std::uint64_t bytes_used = 0;        // of groups, by the sessions that touched them
-  std::uint64_t bytes_read = 0;        // of groups, once for each session that touched them
+  std::uint64_t accesses = 0;     // first accesses of a file in a session
+  std::uint64_t covered = 0;      // of those, to files in groups
+  std::uint64_t reads_saved = 0;  // group members met again while the group was already read in that session
+  std::uint64_t bytes_used = 0;   // of groups, by the sessions that touched them
+  std::uint64_t bytes_read = 0;   // of groups, once for each session that touched them
 };
 Savings expected_savings(const std::vector<SelectedGroup>& groups, const Transactions& transactions,
                          const std::vector<std::uint64_t>& sizes);

@@ -7,12 +7,12 @@
 namespace cffs::grouping {
 
 struct Projection {
-  std::vector<Item> originals;               // item of the caller for each frequent item, rarest first
-  std::vector<std::uint64_t> supports;       // of each frequent item
-  std::vector<std::uint64_t> lasts;          // latest transaction that holds it
-  std::vector<std::vector<Item>> rows;       // distinct transactions, items ascending, at least two
-  std::vector<std::uint64_t> weights;        // how often each occurs
-  std::vector<std::uint64_t> row_lasts;      // number of its latest occurrence
+  std::vector<Item> originals;           // item of the caller for each frequent item, rarest first
+  std::vector<std::uint64_t> supports;   // of each frequent item
+  std::vector<std::uint64_t> lasts;      // latest transaction that holds it
+  std::vector<std::vector<Item>> rows;   // distinct transactions, items ascending, at least two
+  std::vector<std::uint64_t> weights;    // how often each occurs
+  std::vector<std::uint64_t> row_lasts;  // number of its latest occurrence
 };
 
 Projection project(const Transactions& transactions, std::uint64_t min_support);

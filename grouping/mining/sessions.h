@@ -27,10 +27,10 @@ struct SessionOptions {
 };
 
 struct SessionCounts {
-  std::uint64_t sessions = 0;         // given out
-  std::uint64_t apart_crawlers = 0;   // set apart
+  std::uint64_t sessions = 0;        // given out
+  std::uint64_t apart_crawlers = 0;  // set apart
   std::uint64_t apart_too_large = 0;
-  std::uint64_t repeats = 0;          // accesses that collapsed
+  std::uint64_t repeats = 0;  // accesses that collapsed
 };
 
 class Sessions {

@@ -74,7 +74,8 @@ void TidSet::compact(const TidOrder& order) {
   dense_ = false;
   for (std::size_t i = 0; i < words_.size(); ++i) {
     for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
-      tids_.push_back(static_cast<std::uint32_t>(i * 64) + static_cast<std::uint32_t>(std::countr_zero(word)));
+      tids_.push_back(static_cast<std::uint32_t>(i * 64) +
+                      static_cast<std::uint32_t>(std::countr_zero(word)));
     }
   }
   words_.clear();
@@ -92,7 +93,8 @@ std::uint64_t TidSet::support(const TidOrder& order) const {
   for (std::size_t i = 0; i < plain; ++i) sum += static_cast<std::uint64_t>(std::popcount(words_[i]));
   for (std::size_t i = plain; i < words_.size(); ++i) {
     for (std::uint64_t word = words_[i]; word != 0; word &= word - 1) {
-      sum += order.weight(static_cast<std::uint32_t>(i * 64) + static_cast<std::uint32_t>(std::countr_zero(word)));
+      sum += order.weight(static_cast<std::uint32_t>(i * 64) +
+                          static_cast<std::uint32_t>(std::countr_zero(word)));
     }
   }
   return sum;

@@ -16,7 +16,8 @@ bool Transactions::spill() {
   if (!file_) file_.reset(std::tmpfile());
   if (!file_) return false;
   if (std::fseek(file_.get(), 0, SEEK_END) != 0) return false;
-  const bool written = std::fwrite(buffer_.data(), sizeof(Item), buffer_.size(), file_.get()) == buffer_.size();
+  const bool written =
+      std::fwrite(buffer_.data(), sizeof(Item), buffer_.size(), file_.get()) == buffer_.size();
   buffer_.clear();
   return written;
 }

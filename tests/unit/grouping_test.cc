@@ -7,10 +7,10 @@ namespace cffs::grouping::test {
 
 TEST_CASE("the directory policy groups neighbours of one directory, up to the maximum") {
   const auto policy = make_policy("directory");
-  const std::vector<Candidate> c{{1, 10}, {1, 20}, {2, 5}, {2, 90}, {2, 10}, {3, 500}, {3, 1}};
-  REQUIRE(policy->group(c, 100) == std::vector<Group>{{0, 1}, {2, 3}, {4}, {5}, {6}});
-  REQUIRE(policy->group({}, 100).empty());
-  REQUIRE(make_policy("none")->group(c, 100).empty());
+  const std::vector<Candidate> c{{1, 10, {}, 0}, {1, 20, {}, 0}, {2, 5, {}, 0}, {2, 90, {}, 0}, {2, 10, {}, 0}, {3, 500, {}, 0}, {3, 1, {}, 0}};
+  REQUIRE(policy->group(c, 100, {}) == std::vector<Group>{{0, 1}, {2, 3}, {4}, {5}, {6}});
+  REQUIRE(policy->group({}, 100, {}).empty());
+  REQUIRE(make_policy("none")->group(c, 100, {}).empty());
   REQUIRE(!make_policy("none")->makes_composites());
   REQUIRE(make_policy("nonsense") == nullptr);
 }
@@ -22,12 +22,12 @@ TEST_CASE("every candidate ends in exactly one group and pack, in order, within 
     std::uint64_t directory = 0;
     for (std::uint64_t i = random() % 100; i > 0; --i) {
       directory += random() % 3 == 0;
-      candidates.push_back({directory, random() % 200});
+      candidates.push_back({directory, random() % 200, {}, 0});
     }
     const std::uint64_t room = random() % 1000;
     std::size_t next = 0;
     bool first = true;
-    for (const Pack& pack : pack(make_policy("directory")->group(candidates, 1000), candidates, 1000, room)) {
+    for (const Pack& pack : pack(make_policy("directory")->group(candidates, 1000, {}), candidates, 1000, room)) {
       std::uint64_t bytes = 0;
       for (const Group& group : pack.groups) {
         for (const std::size_t i : group) {

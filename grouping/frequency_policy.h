@@ -1,0 +1,27 @@
+// Groups mined from accesses, taken from a plan (composite-file paper, frequency mode). Files without a place in the
+// plan are grouped by directory.
+#pragma once
+
+#include "grouping/plan_groups.h"
+#include "grouping/policy.h"
+
+namespace cffs::grouping {
+
+class FrequencyPolicy final : public Policy {
+ public:
+  // Null: no plan yet.
+  explicit FrequencyPolicy(std::shared_ptr<const PlanGroups> plan = nullptr) : plan_(std::move(plan)) {}
+
+  PolicyId id() const override { return PolicyId::frequency; }
+  std::string_view name() const override { return "frequency"; }
+  bool makes_composites() const override { return true; }
+  bool needs_paths() const override { return plan_ != nullptr; }
+  std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
+                           const ReadContent& read) const override;
+  const std::shared_ptr<const PlanGroups>& plan() const { return plan_; }
+
+ private:
+  const std::shared_ptr<const PlanGroups> plan_;
+};
+
+}  // namespace cffs::grouping

@@ -1,0 +1,33 @@
+#include "grouping/plan_groups.h"
+
+namespace cffs::grouping {
+
+PlanGroups::PlanGroups(const Plan& plan) {
+  for (const SelectedGroup& group : plan.groups) {
+    std::vector<Member> members;
+    for (const Item item : group.items) members.push_back({plan.files[item].path, 0});
+    add_group(std::move(members));
+  }
+}
+
+void PlanGroups::add_group(std::vector<Member> members) {
+  const std::size_t g = groups_.size();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (!members[i].path.empty()) by_path_.emplace(members[i].path, Place{g, i});
+    if (members[i].file != 0) by_file_.emplace(members[i].file, Place{g, i});
+  }
+  groups_.push_back(std::move(members));
+}
+
+void PlanGroups::bind(Place place, std::uint64_t file) {
+  groups_[place.group][place.position].file = file;
+  by_file_[file] = place;
+}
+
+std::optional<PlanGroups::Place> PlanGroups::find(std::uint64_t file, const std::string& path) const {
+  if (const auto it = by_file_.find(file); file != 0 && it != by_file_.end()) return it->second;
+  if (const auto it = by_path_.find(path); it != by_path_.end()) return it->second;
+  return {};
+}
+
+}  // namespace cffs::grouping

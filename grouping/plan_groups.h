@@ -1,0 +1,45 @@
+// The groups of a plan as a store uses them: found by path, and by inode for files that were renamed since.
+//
+// A plan speaks of paths; once a file was found at its path it is bound to its inode too. A file that was replaced keeps
+// its place by path, one that was renamed by inode, one that was deleted leaves a gap. Thread safety: const methods.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "grouping/plan.h"
+
+namespace cffs::grouping {
+
+class PlanGroups {
+ public:
+  struct Member {
+    std::string path;        // may be empty where only the inode is known
+    std::uint64_t file = 0;  // inode; 0: not bound
+  };
+  struct Place {
+    std::size_t group = 0, position = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+
+  PlanGroups() = default;
+  explicit PlanGroups(const Plan& plan);
+
+  void add_group(std::vector<Member> members);
+  void bind(Place place, std::uint64_t file);
+
+  // By inode first: a file that moved keeps its place even where another has taken its name.
+  std::optional<Place> find(std::uint64_t file, const std::string& path) const;
+  const std::vector<Member>& members(std::size_t group) const { return groups_[group]; }
+  std::size_t size() const { return groups_.size(); }
+
+ private:
+  std::vector<std::vector<Member>> groups_;
+  std::unordered_map<std::string, Place> by_path_;
+  std::unordered_map<std::uint64_t, Place> by_file_;
+};
+
+}  // namespace cffs::grouping

@@ -1,0 +1,119 @@
+#include "grouping/reference/graph.h"
+
+#include <algorithm>
+#include <set>
+
+namespace cffs::grouping {
+
+std::vector<Edge> edges_of(FileId document, const std::string& path, std::string_view content,
+                           const ReferenceOptions& options, FileLookup& lookup) {
+  constexpr std::size_t kMostEdges = 4096;  // of one document; more is a list of files, not a page
+  const Extracted extracted = extract(document_kind(path), content);
+  std::vector<Edge> edges;
+  std::set<Edge> seen;
+  std::map<std::string, std::vector<FileId>> holders;
+  for (const Reference& reference : extracted.references) {
+    if (edges.size() >= kMostEdges) break;
+    std::vector<FileId> from{document};
+    if (!reference.holder.empty()) {
+      const auto [it, fresh] = holders.try_emplace(reference.holder);
+      if (fresh) it->second = resolve_holder(path, reference, lookup);
+      from = it->second;
+    }
+    if (from.empty()) continue;
+    for (const FileId target : resolve(path, extracted, reference, options.resolve, lookup)) {
+      const Edge edge{from.front(), target};
+      if (edge.holder != edge.target && seen.insert(edge).second) edges.push_back(edge);
+    }
+  }
+  return edges;
+}
+
+namespace {
+
+bool is_shared(const ReferenceGraph::Owner& owner, const ReferenceOptions& options) {
+  return options.shared > 0 && owner.holders >= options.shared;
+}
+
+// The document at the end of the chain of owners, and how far away it is.
+struct Root {
+  FileId head = 0;
+  unsigned distance = 0;
+};
+Root root_of(FileId file, ReferenceGraph& graph) {
+  std::vector<FileId> chain{file};
+  for (;;) {
+    const FileId at = chain.back();
+    if (graph.is_html(at)) break;
+    const auto owner = graph.owner(at);
+    if (!owner) break;
+    const auto again = std::find(chain.begin(), chain.end(), owner->holder);
+    if (again != chain.end()) {
+      // The lowest number of the cycle heads it; whoever leads into it is as far away as its way there.
+      const FileId head = *std::min_element(again, chain.end());
+      const auto place = std::find(chain.begin(), chain.end(), head);
+      return {head, static_cast<unsigned>(place - chain.begin())};
+    }
+    chain.push_back(owner->holder);
+  }
+  return {chain.back(), static_cast<unsigned>(chain.size() - 1)};
+}
+
+}  // namespace
+
+std::optional<Placement> placement_of(FileId file, ReferenceGraph& graph, const ReferenceOptions& options) {
+  const Root root = root_of(file, graph);
+  if (root.distance > options.depth) return {};
+  if (root.distance == 0) {
+    if (graph.targets(file).empty()) return {};  // embeds nothing, nobody embeds it
+    return Placement{file, false};
+  }
+  const auto owner = graph.owner(file);
+  return Placement{root.head, owner && is_shared(*owner, options)};
+}
+
+std::vector<FileId> members_of(const Placement& group, ReferenceGraph& graph,
+                               const ReferenceOptions& options) {
+  std::vector<FileId> members;
+  std::set<FileId> seen{group.head};
+  if (!group.shared) members.push_back(group.head);
+  std::vector<FileId> level{group.head};
+  for (unsigned depth = 1; depth <= options.depth; ++depth) {
+    std::vector<FileId> next;
+    for (const FileId holder : level) {
+      for (const FileId target : graph.targets(holder)) {
+        if (graph.is_html(target) || seen.contains(target)) continue;
+        const auto owner = graph.owner(target);
+        if (!owner || owner->holder != holder) continue;
+        seen.insert(target);
+        next.push_back(target);
+        if (is_shared(*owner, options) == group.shared) members.push_back(target);
+      }
+    }
+    level = std::move(next);
+  }
+  return members;
+}
+
+void MemoryReferenceGraph::add(const Edge& edge) {
+  auto& targets = targets_[edge.holder];
+  if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return;
+  targets.push_back(edge.target);
+  holders_[edge.target].push_back(edge.holder);
+}
+
+std::optional<ReferenceGraph::Owner> MemoryReferenceGraph::owner(FileId target) {
+  const auto it = holders_.find(target);
+  if (it == holders_.end()) return {};
+  const auto first = std::min_element(it->second.begin(), it->second.end(), [&](FileId a, FileId b) {
+    return is_html(a) != is_html(b) ? is_html(a) : a < b;
+  });
+  return Owner{*first, static_cast<unsigned>(it->second.size())};
+}
+
+std::vector<FileId> MemoryReferenceGraph::targets(FileId holder) {
+  const auto it = targets_.find(holder);
+  return it == targets_.end() ? std::vector<FileId>() : it->second;
+}
+
+}  // namespace cffs::grouping

@@ -1,0 +1,74 @@
+// Who embeds whom, and which group follows from it.
+//
+// Rules (composite-file paper, reference mode, made exact):
+//  - A file that several documents embed belongs to one: an HTML document before others, then the one that was there
+//    first (the lowest number).
+//  - An HTML document never is a member of another's group; other documents (style sheets, headers) may be.
+//  - A file that at least `shared` documents embed goes to its owner's second group, of shared resources, so that no
+//    single document's group carries it.
+//  - Files further than `depth` references from the group's document stay out.
+//  - A cycle is headed by its lowest number.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "grouping/reference/resolve.h"
+
+namespace cffs::grouping {
+
+struct ReferenceOptions {
+  ResolveOptions resolve;
+  unsigned depth = 1;   // 1: immediate references
+  unsigned shared = 8;  // documents
+};
+
+// An edge: `document` says that `holder` embeds `target`. For all but build rules the holder is the document itself.
+struct Edge {
+  FileId holder = 0;
+  FileId target = 0;
+  friend auto operator<=>(const Edge&, const Edge&) = default;
+};
+
+// All edges that a document's text makes, without repetitions and self-references, in order of appearance.
+std::vector<Edge> edges_of(FileId document, const std::string& path, std::string_view content,
+                           const ReferenceOptions& options, FileLookup& lookup);
+
+// What the rules need to know of the graph; in memory, or kept in a table.
+class ReferenceGraph {
+ public:
+  virtual ~ReferenceGraph() = default;
+  struct Owner {
+    FileId holder = 0;
+    unsigned holders = 0;  // how many embed it; may stop counting at ReferenceOptions::shared
+  };
+  virtual std::optional<Owner> owner(FileId target) = 0;   // nullopt: nobody embeds it
+  virtual std::vector<FileId> targets(FileId holder) = 0;  // in order of appearance
+  virtual bool is_html(FileId file) = 0;
+};
+
+struct Placement {
+  FileId head = 0;
+  bool shared = false;
+  friend auto operator<=>(const Placement&, const Placement&) = default;
+};
+// The group that a file belongs to; nullopt: none, its directory decides.
+std::optional<Placement> placement_of(FileId file, ReferenceGraph& graph, const ReferenceOptions& options);
+// Members of a group in the order in which they are to lie: the head, then what it embeds as it appears.
+std::vector<FileId> members_of(const Placement& group, ReferenceGraph& graph,
+                               const ReferenceOptions& options);
+
+class MemoryReferenceGraph final : public ReferenceGraph {
+ public:
+  void set_html(FileId file) { html_.emplace(file, true); }
+  void add(const Edge& edge);
+  std::optional<Owner> owner(FileId target) override;
+  std::vector<FileId> targets(FileId holder) override;
+  bool is_html(FileId file) override { return html_.contains(file); }
+
+ private:
+  std::map<FileId, std::vector<FileId>> targets_, holders_;
+  std::map<FileId, bool> html_;
+};
+
+}  // namespace cffs::grouping

@@ -1,0 +1,101 @@
+#include "grouping/reference_policy.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "grouping/reference/text.h"
+
+namespace cffs::grouping {
+namespace {
+
+// The candidates' own paths. File numbers are those of the candidates; without any, their indices plus one.
+class CandidateLookup final : public FileLookup {
+ public:
+  explicit CandidateLookup(const std::vector<Candidate>& candidates) : candidates_(candidates) {
+    by_path_.reserve(candidates.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      by_path_.emplace(candidates[i].path, i);
+      by_file_.emplace(number(i), i);
+      const auto [it, fresh] = folded_.emplace(lowered(candidates[i].path), i);
+      if (!fresh) it->second = kSeveral;
+    }
+  }
+  FileId number(std::size_t i) const { return candidates_[i].file != 0 ? candidates_[i].file : i + 1; }
+  std::size_t index(FileId file) const { return by_file_.at(file); }
+
+  std::optional<FileId> find(const std::string& path) override {
+    const auto it = by_path_.find(path);
+    return it == by_path_.end() ? std::nullopt : std::optional<FileId>(number(it->second));
+  }
+  std::optional<FileId> find_ignoring_case(const std::string& path) override {
+    const auto it = folded_.find(lowered(path));
+    return it == folded_.end() || it->second == kSeveral ? std::nullopt
+                                                         : std::optional<FileId>(number(it->second));
+  }
+  std::vector<FileId> list(const std::string& directory, std::string_view suffix) override {
+    if (by_directory_.empty()) {
+      for (std::size_t i = 0; i < candidates_.size(); ++i) {
+        const std::size_t slash = candidates_[i].path.rfind('/');
+        by_directory_[slash == std::string::npos ? "" : candidates_[i].path.substr(0, slash)].push_back(i);
+      }
+    }
+    std::vector<FileId> found;
+    const auto it = by_directory_.find(directory);
+    if (it == by_directory_.end()) return found;
+    for (const std::size_t i : it->second) {
+      if (candidates_[i].path.ends_with(suffix)) found.push_back(number(i));
+    }
+    return found;
+  }
+
+ private:
+  static constexpr std::size_t kSeveral = ~std::size_t{0};
+  const std::vector<Candidate>& candidates_;
+  std::unordered_map<std::string, std::size_t> by_path_, folded_;
+  std::unordered_map<FileId, std::size_t> by_file_;
+  std::unordered_map<std::string, std::vector<std::size_t>> by_directory_;
+};
+
+}  // namespace
+
+std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
+                                          const ReadContent& read) const {
+  CandidateLookup lookup(candidates);
+  MemoryReferenceGraph graph;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (document_kind(candidates[i].path) == DocumentKind::html) graph.set_html(lookup.number(i));
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (document_kind(candidates[i].path) == DocumentKind::none || !read) continue;
+    const auto content = read(i);
+    if (!content) continue;
+    const auto edges = edges_of(lookup.number(i), candidates[i].path, *content, options_, lookup);
+    for (const Edge& edge : edges) graph.add(edge);
+    if (on_document_) on_document_(i, *content, edges);
+  }
+  std::vector<bool> taken(candidates.size());
+  std::vector<Group> groups;
+  const std::uint64_t most = std::min(max_bytes, kGroupBytes);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (taken[i]) continue;
+    const auto placement = placement_of(lookup.number(i), graph, options_);
+    if (!placement) continue;
+    // Both groups of a head lie side by side: what is read with it often comes next.
+    for (const bool shared : {false, true}) {
+      Group members;
+      for (const FileId file : members_of({placement->head, shared}, graph, options_)) {
+        const std::size_t m = lookup.index(file);
+        if (taken[m]) continue;
+        taken[m] = true;
+        members.push_back(m);
+      }
+      add_in_pieces(groups, members, candidates, most);
+    }
+  }
+  std::vector<Group> rest = group_by_directory(candidates, taken, max_bytes);
+  groups.insert(groups.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  std::erase_if(groups, [](const Group& group) { return group.empty(); });
+  return groups;
+}
+
+}  // namespace cffs::grouping
