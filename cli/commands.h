@@ -8,6 +8,7 @@
 
 #include "core/fs/file_system.h"
 #include "core/object/posix_store.h"
+#include "core/plan/policy_choice.h"
 
 namespace cffs::cli {
 
@@ -21,6 +22,7 @@ void add_fsck(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_analyze(CLI::App& app, int& exit_code);
+void add_regroup(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 
 // Prints "cffs: MESSAGE" on stderr; returns 1.
@@ -31,7 +33,9 @@ struct OpenStore {
   std::unique_ptr<PosixStore> objects;
   std::unique_ptr<FileSystem> fs;
 };
-Result<OpenStore> open_store(const std::string& directory, const std::string& policy = "directory");
+Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& policy = {});
+// --policy, --plan, --site-root, --depth, --shared.
+void add_policy_flags(CLI::App& command, PolicyChoice& choice);
 
 // "12.3 MB"
 std::string human_bytes(std::uint64_t bytes);

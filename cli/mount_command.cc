@@ -12,7 +12,17 @@ void add_mount(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
   command->add_option("MNT", o->mount.mount_point, "Directory to mount on")->required();
-  command->add_option("--policy", o->mount.policy, "How small files are grouped: none, directory")
+  add_policy_flags(*command, o->mount.policy);
+  command
+      ->add_option("--regroup-interval", o->mount.regroup_interval_s,
+                   "Policy frequency: seconds between minings of the mount's own accesses; 0: never")
+      ->check(CLI::Range(0.0, 366 * 86400.0))
+      ->capture_default_str();
+  command
+      ->add_option("--regroup-budget", o->mount.regroup_budget, "Bytes a second that it then copies; 0: no limit")
+      ->capture_default_str();
+  command
+      ->add_option("--access-record", o->mount.access_record, "Memory of accesses kept in the store; 0: none is kept")
       ->capture_default_str();
   command
       ->add_option("--commit-interval", o->mount.commit_interval_s, "Seconds between commits to the medium")
@@ -30,7 +40,8 @@ void add_mount(CLI::App& app, int& exit_code) {
   command
       ->add_option("-o", o->lists,
                    "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
-                   "policy=, commit_interval=, quiet=, cache_size=")
+                   "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, regroup_budget=, "
+                   "access_record=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;

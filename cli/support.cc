@@ -11,20 +11,35 @@ int complain(const Error& error) {
   return 1;
 }
 
-Result<OpenStore> open_store(const std::string& directory, const std::string& policy) {
+Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& policy) {
+  CFFS_TRY_VOID(check_choice(policy));
   OpenStore open;
   auto objects = PosixStore::open_directory(directory);
   if (!objects) return fail(objects.error().errno_value, "store " + directory);
   open.objects = std::move(*objects);
   FileSystemOptions options;
-  options.policy = grouping::make_policy(policy);
-  if (!options.policy) {
-    return fail(Error::usage("unknown policy '" + policy + "'; there is: " + grouping::policy_names()));
-  }
   options.background = false;
   options.log = [](const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); };
   CFFS_TRY(open.fs, FileSystem::open(*open.objects, options));
+  CFFS_TRY(auto chosen, choose_policy(*open.objects, policy));
+  open.fs->set_policy(std::move(chosen));
   return open;
+}
+
+void add_policy_flags(CLI::App& command, PolicyChoice& choice) {
+  command.add_option("--policy", choice.name, "How small files are grouped: " + grouping::policy_names())
+      ->capture_default_str();
+  command.add_option("--plan", choice.plan, "Policy frequency: groups made by cffs analyze; else those the store keeps");
+  command.add_option("--site-root", choice.site_root,
+                     "Policy reference: where URLs that begin with / start, a directory in the store");
+  command
+      .add_option("--depth", choice.depth, "Policy reference: how far references are followed; 1: immediate ones")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  command
+      .add_option("--shared", choice.shared,
+                  "Policy reference: files that so many documents embed go to a group of their own; 0: never")
+      ->capture_default_str();
 }
 
 std::string human_bytes(std::uint64_t bytes) {

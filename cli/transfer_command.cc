@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "core/fs/regroup.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tar_import.h"
@@ -12,7 +13,8 @@ namespace cffs::cli {
 namespace {
 
 struct ImportOptions {
-  std::string source, store, policy = "directory";
+  std::string source, store;
+  PolicyChoice policy;
   unsigned jobs = std::max(2u, std::thread::hardware_concurrency());
 };
 
@@ -38,6 +40,13 @@ Result<int> run_import(const ImportOptions& o) {
     });
     CFFS_TRY_VOID(S_ISDIR(st.st_mode) ? import_directory(o.source, target) : import_tar(o.source, target));
     CFFS_TRY(report, target.finish());
+    // These two look at the whole tree: a page may embed what came before it, or comes much later. What their groups do
+    // not concern lies by directory already and stays.
+    if (store.fs->policy()->needs_paths()) {
+      RegroupOptions regrouping;
+      regrouping.on_progress = [&](const std::string& text) { progress.show("grouping: " + text); };
+      CFFS_TRY_VOID(regroup(*store.fs, regrouping));
+    }
   }
   CFFS_TRY_VOID(store.fs->close());
   fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n",
@@ -84,8 +93,7 @@ void add_import(CLI::App& app, int& exit_code) {
       ->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
       ->required();
   command->add_option("STORE", o->store, "Store that is not mounted")->required();
-  command->add_option("--policy", o->policy, "How small files are grouped: none, directory")
-      ->capture_default_str();
+  add_policy_flags(*command, o->policy);
   command->add_option("--jobs", o->jobs, "Workers")->check(CLI::Range(1u, 256u))->capture_default_str();
   command->callback([o, &exit_code] {
     const auto done = run_import(*o);

@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "core/object/posix_store.h"
+#include "core/plan/policy_choice.h"
 #include "fusefs/operations.h"
 #include "fusefs/request_loop.h"
 
@@ -170,15 +171,29 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     }
   };
   FileSystemOptions fs_options;
-  fs_options.policy = grouping::make_policy(options.policy);
   fs_options.commit_interval_ms = static_cast<std::int64_t>(options.commit_interval_s * 1000);
   fs_options.quiet_ms = static_cast<std::int64_t>(options.quiet_s * 1000);
   CFFS_TRY(fs_options.cache_bytes, parse_size(options.cache_size, "--cache-size"));
   fs_options.log = log;
+  if (!options.read_only) {
+    CFFS_TRY(fs_options.access_record_bytes, parse_size(options.access_record, "--access-record"));
+  }
+  RegrouperOptions regrouping;
+  if (!options.read_only) regrouping.interval_ms = static_cast<std::int64_t>(options.regroup_interval_s * 1000);
+  CFFS_TRY(regrouping.bytes_per_second, parse_size(options.regroup_budget, "--regroup-budget"));
   CFFS_TRY(const auto store, PosixStore::open_directory(store_path));
   CFFS_TRY(const auto fs, FileSystem::open(*store, fs_options));
+  // Only now is the store ours: a plan given by a file becomes its own.
+  auto policy = choose_policy(*store, options.policy);
+  if (!policy && policy.error().kind == ErrorKind::corruption) {
+    log(policy.error().message() + "; files are grouped by directory until there is a new plan");
+    policy = std::shared_ptr<const grouping::Policy>(grouping::make_policy(options.policy.name));
+  }
+  if (!policy) return fail(policy.error());
+  fs->set_policy(std::move(*policy));
+  auto regrouper = std::make_unique<Regrouper>(*fs, regrouping);
 
-  MountContext context{*fs, [&] { readiness.report({}); }, log};
+  MountContext context{*fs, *regrouper, *store, [&] { readiness.report({}); }, log};
   const fuse_lowlevel_ops ops = fuse_operations();
   std::vector<std::string> arguments = fuse_arguments(options, store_path);
   std::vector<char*> argv;
@@ -200,6 +215,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     fuse_session_unmount(session);
   }
   fuse_session_destroy(session);
+  regrouper.reset();
   if (Status closed = fs->close(); !closed && result) result = std::move(closed);
   return result;
 }
@@ -232,10 +248,7 @@ Status wait_until_ready(int from_child, const std::string& mount_point) {
 }  // namespace
 
 Status mount_store(const MountOptions& options) {
-  if (!grouping::make_policy(options.policy)) {
-    return fail(
-        Error::usage("unknown policy '" + options.policy + "'; there is: " + grouping::policy_names()));
-  }
+  CFFS_TRY_VOID(check_choice(options.policy));
   struct stat st;
   if (::stat(options.store.c_str(), &st) != 0) return fail(errno, "store " + options.store);
   if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "store " + options.store);
@@ -245,6 +258,11 @@ Status mount_store(const MountOptions& options) {
   if (store.starts_with(mount_point + "/") || store == mount_point) {
     return fail(Error::usage("the store " + store + " lies below the mount point " + mount_point +
                              "; choose another"));
+  }
+
+  MountOptions absolute_options = options;
+  if (!options.policy.plan.empty()) {  // a daemon's working directory is the root
+    CFFS_TRY(absolute_options.policy.plan, absolute(options.policy.plan));
   }
 
   if (options.foreground) {
@@ -269,7 +287,7 @@ Status mount_store(const MountOptions& options) {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) (void)::dup2(null.get(), fd);
   ::openlog("cffs", LOG_PID, LOG_DAEMON);
   Readiness readiness(std::move(to_parent));
-  const Status done = serve(options, store, mount_point, readiness);
+  const Status done = serve(absolute_options, store, mount_point, readiness);
   if (!done) {
     readiness.report(done.error().message());
     ::syslog(LOG_ERR, "%s: %s", mount_point.c_str(), done.error().message().c_str());

@@ -24,11 +24,12 @@ bool contains(const List& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-Result<double> seconds(const std::string& value, const std::string& option) {
+Result<double> seconds(const std::string& value, const std::string& option, double most = 86400) {
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
-  if (value.empty() || *end != '\0' || !(number > 0) || number > 86400) {
-    return fail(Error::usage(option + " wants seconds between 0 and 86400, not '" + value + "'"));
+  if (value.empty() || *end != '\0' || !(number > 0) || number > most) {
+    return fail(Error::usage(option + " wants seconds between 0 and " + std::to_string(static_cast<long>(most)) +
+                             ", not '" + value + "'"));
   }
   return number;
 }
@@ -62,7 +63,20 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
     const std::string name = word.substr(0, equals);
     const std::string value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
     if (name == "policy") {
-      options.policy = value;
+      options.policy.name = value;
+    } else if (name == "plan") {
+      options.policy.plan = value;
+    } else if (name == "site_root") {
+      options.policy.site_root = value;
+    } else if (name == "regroup_interval") {
+      options.regroup_interval_s = 0;
+      if (value != "0") {
+        CFFS_TRY(options.regroup_interval_s, seconds(value, "regroup_interval", 366 * 86400.0));
+      }
+    } else if (name == "regroup_budget") {
+      options.regroup_budget = value;
+    } else if (name == "access_record") {
+      options.access_record = value;
     } else if (name == "commit_interval") {
       CFFS_TRY(options.commit_interval_s, seconds(value, "commit_interval"));
     } else if (name == "quiet") {

@@ -12,13 +12,15 @@
 #include <functional>
 #include <string>
 
-#include "core/fs/file_system.h"
+#include "core/fs/regrouper.h"
 
 namespace cffs {
 
 // What the operations need; the session's user data.
 struct MountContext {
   FileSystem& fs;
+  Regrouper& regrouper;
+  ObjectStore& store;
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
 };
@@ -30,5 +32,10 @@ fuse_lowlevel_ops fuse_operations();
 inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
 // Setting this one on the root consolidates and compacts now; reading it tells that the root is a cffs mount's.
 inline constexpr const char* kCompactXattr = "user.cffs.compact";
+// The name of the policy; setting it switches what new files are grouped by.
+inline constexpr const char* kPolicyXattr = "user.cffs.policy";
+// Setting this one to a choice as JSON (core/plan/policy_choice.h) switches the policy and regroups in the background;
+// reading it tells how that goes.
+inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
 
 }  // namespace cffs

@@ -4,6 +4,7 @@
 
 #include "core/fs/statistics_json.h"
 #include "core/object/blocking_section.h"
+#include "core/plan/policy_choice.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
@@ -13,6 +14,43 @@ namespace {
 bool may_administer(fuse_req_t req) {
   const uid_t uid = fuse_req_ctx(req)->uid;
   return uid == 0 || uid == ::geteuid();
+}
+
+// The virtual attributes of the root that are made here; nullopt: not one of them.
+std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::string_view name) {
+  if (name == kStatisticsXattr) {
+    announce_blocking();  // a scan of the whole table: somebody else receives meanwhile
+    const auto statistics = collect_statistics(mount.fs);
+    if (!statistics) return Result<std::string>(fail(statistics.error()));
+    return Result<std::string>(statistics_json(*statistics));
+  }
+  if (name == kCompactXattr) return Result<std::string>("ready");
+  if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
+  if (name == kRegroupXattr) return Result<std::string>(mount.regrouper.status_json());
+  return {};
+}
+
+std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_view name, const std::string& value) {
+  const bool regroup = name == kRegroupXattr;
+  if (name == kCompactXattr) {
+    announce_blocking();
+    return mount.fs.consolidate_now();
+  }
+  if (!regroup && name != kPolicyXattr) return {};
+  announce_blocking();
+  bool dry_run = false;
+  PolicyChoice by_name;
+  by_name.name = value;
+  auto choice = value.starts_with('{') ? choice_of_json(value, dry_run) : Result<PolicyChoice>(by_name);
+  if (!choice) return Status(fail(choice.error()));
+  auto policy = choose_policy(mount.store, *choice);
+  if (!policy) {
+    mount.log(policy.error().message());
+    return Status(fail(policy.error()));
+  }
+  if (regroup) return mount.regrouper.start(std::move(*policy), dry_run);
+  mount.fs.set_policy(std::move(*policy));
+  return Status();
 }
 
 void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
@@ -59,19 +97,15 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
 
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
-    if (node == FUSE_ROOT_ID && std::string_view(name) == kStatisticsXattr && may_administer(req)) {
-      announce_blocking();  // a scan of the whole table: somebody else receives meanwhile
-      const auto statistics = collect_statistics(fs(req));
-      if (!statistics) {
-        fuse_reply_err(req, errno_of(statistics.error()));
-      } else {
-        reply_bytes(req, statistics_json(*statistics), size);
+    if (node == FUSE_ROOT_ID && may_administer(req)) {
+      if (const auto made = virtual_attribute(context(req), name)) {
+        if (!*made) {
+          fuse_reply_err(req, errno_of(made->error()));
+        } else {
+          reply_bytes(req, **made, size);
+        }
+        return;
       }
-      return;
-    }
-    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr && may_administer(req)) {
-      reply_bytes(req, "ready", size);
-      return;
     }
     const auto value = fs(req).getxattr(inode_of(node), name);
     if (!value) {
@@ -98,10 +132,11 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
 void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size,
               int flags) {
   guarded(req, "setxattr", [&] {
-    if (node == FUSE_ROOT_ID && std::string_view(name) == kCompactXattr && may_administer(req)) {
-      announce_blocking();
-      reply_status(req, fs(req).consolidate_now());
-      return;
+    if (node == FUSE_ROOT_ID && may_administer(req)) {
+      if (const auto done = set_virtual_attribute(context(req), name, std::string(value, size))) {
+        reply_status(req, *done);
+        return;
+      }
     }
     const XattrMode mode = flags == XATTR_CREATE    ? XattrMode::create
                            : flags == XATTR_REPLACE ? XattrMode::replace

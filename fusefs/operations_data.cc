@@ -24,11 +24,14 @@ void open(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENO
 void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
   guarded(req, "read", [&] {
     const Bytes out = thread_buffer(size);
-    const auto n = fs(req).read(inode_of(node), static_cast<std::uint64_t>(offset), out);
+    const pid_t process = fuse_req_ctx(req)->pid;  // the reply frees the request
+    FileSystem& engine = fs(req);
+    const auto n = engine.read(inode_of(node), static_cast<std::uint64_t>(offset), out);
     if (!n) {
       fuse_reply_err(req, errno_of(n.error()));
     } else {
       fuse_reply_buf(req, reinterpret_cast<const char*>(out.data()), *n);
+      if (offset == 0) engine.note_access(inode_of(node), static_cast<std::uint64_t>(process));
     }
   });
 }

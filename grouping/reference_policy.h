@@ -9,9 +9,8 @@ namespace cffs::grouping {
 
 class ReferencePolicy final : public Policy {
  public:
-  // Hears of every document that group() reads, with the edges that it makes; file numbers are candidates' `file`.
-  using OnDocument =
-      std::function<void(std::size_t candidate, std::string_view content, const std::vector<Edge>&)>;
+  // Hears of every document that group() reads, and where its references lead; numbers are candidates' `file`.
+  using OnDocument = std::function<void(std::size_t candidate, const DocumentLinks&)>;
 
   explicit ReferencePolicy(ReferenceOptions options = {}, OnDocument on_document = {})
       : options_(std::move(options)), on_document_(std::move(on_document)) {}

@@ -7,13 +7,13 @@
 namespace cffs {
 
 std::uint64_t BulkLoader::largest() const {
-  return fs_.policy().makes_composites() ? fs_.format_.composite_file_max : fs_.format_.inline_max;
+  return fs_.policy()->makes_composites() ? fs_.format_.composite_file_max : fs_.format_.inline_max;
 }
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups) {
   constexpr std::size_t kBatchRows = 256;
   std::unique_ptr<CompositeBuilder> builder;
-  if (fs_.policy().makes_composites()) {
+  if (fs_.policy()->makes_composites()) {
     CFFS_TRY(const std::uint64_t number, fs_.counter_->next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
   }
@@ -78,7 +78,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
       continue;
     }
     if (inode.home == Home::composite) {
-      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(fs_.policy().id()));
+      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(fs_.policy()->id()));
     } else if (!file->content.empty()) {
       CFFS_TRY_VOID(fs_.put_chunks(batch, inode, 0, file->content));
       inode.home = Home::inline_;

@@ -92,7 +92,16 @@ Status Consolidator::run_once(bool all) {
     if (!still.contains(ino)) done.push_back(ino);
   }
   CFFS_TRY_VOID(forget_marks(done));
+  compact_noted();
+  return {};
+}
 
+void Consolidator::compact_wasteful() {
+  const std::lock_guard one_at_a_time(work_mutex_);
+  compact_noted();
+}
+
+void Consolidator::compact_noted() {
   std::set<CompositeId> wasteful;
   {
     const std::lock_guard guard(mutex_);
@@ -104,7 +113,6 @@ Status Consolidator::run_once(bool all) {
       fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + compacted.error().message());
     }
   }
-  return {};
 }
 
 void Consolidator::run() {

@@ -30,10 +30,19 @@ class Consolidator {
   void remember(InodeId directory);
   // One pass, in the caller's thread. `all`: quiet or not.
   Status run_once(bool all);
+  // Rewrites the composites that have become wasteful.
+  void compact_wasteful();
+  // Runs `work` while no pass is under way.
+  template <typename Work>
+  auto exclusively(Work work) {
+    const std::lock_guard one_at_a_time(work_mutex_);
+    return work();
+  }
 
  private:
   void run();
   std::vector<InodeId> due(bool all);
+  void compact_noted();
   Status forget_marks(const std::vector<InodeId>& done);
 
   FileSystem& fs_;

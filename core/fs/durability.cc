@@ -219,6 +219,8 @@ void Committer::run() {
                    [this] { return stopping_; });
     if (stopping_) break;
     guard.unlock();
+    // A hint is not worth an error: what could not be written is forgotten.
+    if (fs_.access_record_) (void)fs_.access_record_->flush();
     if (const Status done = fs_.commit(); !done && !reported_) {
       reported_ = true;  // once: from then on everything fails the same way
       fs_.log("commit failed, the file system is read-only until it is mounted again: " +

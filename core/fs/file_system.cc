@@ -105,7 +105,11 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSys
   if (options.boot_id.empty()) options.boot_id = kernel_boot_id();
 
   std::unique_ptr<FileSystem> fs(new FileSystem(store, std::move(options), format));
+  fs->makes_composites_.store(fs->options_.policy->makes_composites());
   fs->store_lock_ = std::move(lock);
+  if (fs->options_.access_record_bytes > 0) {
+    fs->access_record_ = std::make_unique<AccessRecord>(store, fs->options_.access_record_bytes);
+  }
   TableOptions table_options;
   table_options.block_cache_bytes = fs->options_.cache_bytes;
   table_options.before_rows_become_durable = [raw = fs.get()] { return raw->dirty_objects_.sync_all(); };
@@ -131,6 +135,7 @@ Status FileSystem::close() {
   committer_.reset();
   if (consolidator_) consolidator_->stop();
   Status result = commit();
+  if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_->close(); !done && result) result = std::move(done);
   if (result) result = mark_closed();
   nodes_.clear();
@@ -145,6 +150,21 @@ Key FileSystem::entry_key(InodeId directory, std::string_view name) const {
   // 0 belongs to the null name: an entry must not share the root's own row.
   const std::uint64_t hash = options_.name_hash(name);
   return Key::entry(directory, hash == 0 ? 1 : hash);
+}
+
+std::shared_ptr<const grouping::Policy> FileSystem::policy() const {
+  const std::lock_guard guard(policy_mutex_);
+  return options_.policy;
+}
+
+void FileSystem::set_policy(std::shared_ptr<const grouping::Policy> policy) {
+  makes_composites_.store(policy->makes_composites());
+  const std::lock_guard guard(policy_mutex_);
+  options_.policy = std::move(policy);
+}
+
+void FileSystem::note_access(InodeId ino, std::uint64_t stream) {
+  if (access_record_) access_record_->note({options_.clock->steady_ms(), ino, stream});
 }
 
 void FileSystem::log(const std::string& line) const {

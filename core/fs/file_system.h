@@ -24,6 +24,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_accounts.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/access_record.h"
 #include "core/fs/dirty_objects.h"
 #include "core/fs/node_table.h"
 #include "core/fs/space_guard.h"
@@ -40,6 +41,7 @@ struct FileSystemOptions {
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
   std::int64_t quiet_ms = 2000;                    // no change for this long: a file may be consolidated
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
+  std::uint64_t access_record_bytes = 0;           // ring of recorded accesses; 0: none
   std::size_t open_objects = 1024;                 // descriptors kept open
   bool background = true;                          // commit and consolidate by themselves; off in some tests
   std::shared_ptr<const Clock> clock;              // null: the system's
@@ -135,6 +137,10 @@ class FileSystem {
   // First offset >= `offset` in a hole, the end of the file at the latest; ENXIO past the end.
   Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset);
 
+  // Remembers a first read for the access record, where there is one. `stream`: whose accesses follow each other.
+  void note_access(InodeId ino, std::uint64_t stream);
+  AccessRecord* access_record() { return access_record_.get(); }  // null: none is kept
+
   // --- durability (durability.cc) ---
   Status fsync(InodeId ino);  // also directories
   Status sync();              // everything
@@ -145,7 +151,9 @@ class FileSystem {
   Status consolidate_now();
 
   const StoreFormat& store_format() const { return format_; }
-  const grouping::Policy& policy() const { return *options_.policy; }
+  std::shared_ptr<const grouping::Policy> policy() const;
+  // New files are grouped by this policy from now on; regroup() brings the others along.
+  void set_policy(std::shared_ptr<const grouping::Policy> policy);
   Table& table() { return *table_; }
   CompositeStore& composites() { return composites_; }
   ObjectStore& objects() { return store_; }
@@ -155,6 +163,9 @@ class FileSystem {
   friend class Consolidator;
   friend class Relocation;
   friend class BulkLoader;
+  friend class StoreTree;
+  friend class Regrouping;
+  friend class Regrouper;
 
   // What a name leads to: the entry, and the inode from its node or row.
   struct Target {
@@ -242,6 +253,8 @@ class FileSystem {
 
   ObjectStore& store_;
   FileSystemOptions options_;
+  mutable std::mutex policy_mutex_;  // leaf: options_.policy
+  std::atomic<bool> makes_composites_{true};
   const StoreFormat format_;
   std::unique_ptr<StoreLock> store_lock_;
   DirtyObjects dirty_objects_;
@@ -264,6 +277,7 @@ class FileSystem {
   std::mutex removals_mutex_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> removals_;  // (kind, number): after the next sync
 
+  std::unique_ptr<AccessRecord> access_record_;
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<Consolidator> consolidator_;
   bool closed_ = false;

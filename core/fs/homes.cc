@@ -10,7 +10,7 @@
 namespace cffs {
 
 std::uint64_t FileSystem::inline_limit() const {
-  if (!options_.policy->makes_composites()) return format_.inline_max;
+  if (!makes_composites_.load(std::memory_order_relaxed)) return format_.inline_max;
   // Staging: files up to here wait in the table for consolidation, so that creating one makes no object.
   return std::min(16 * format_.inline_max, format_.composite_file_max);
 }

@@ -11,7 +11,7 @@ namespace cffs {
 
 // The file of this entry, if it is one that should move.
 std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directory,
-                                                        const Entry& entry) const {
+                                                        const Entry& entry, bool any_home) const {
   if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) return {};
   Member member{key, directory, entry.name, {}, {}, 0};
   if (!entry.inode) member.row_key = Key::null_name(entry.ino);
@@ -26,11 +26,34 @@ std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directo
   } else {
     return {};
   }
-  const bool composites = fs_.options_.policy->makes_composites();
-  const std::uint64_t most = composites ? fs_.format_.composite_file_max : fs_.format_.inline_max;
-  const bool movable = member.inode.home == Home::blob || (composites && member.inode.home == Home::inline_);
+  const bool composites = policy_->makes_composites();
+  const std::uint64_t most =
+      composites || any_home ? fs_.format_.composite_file_max : fs_.format_.inline_max;
+  const bool movable = any_home || member.inode.home == Home::blob || (composites && member.inode.home == Home::inline_);
   if (!movable || member.inode.size > most) return {};
   return member;
+}
+
+Result<std::optional<Relocation::Member>> Relocation::locate(const StoreTree::Place& place,
+                                                             std::uint64_t file) const {
+  const Key key = fs_.entry_key(place.parent, place.name);
+  CFFS_TRY(const Row row, fs_.table_->get_row(key));
+  const Entry* entry = row.find(place.name);
+  if (entry != nullptr && entry->ino.value == file) return candidate(key, place.parent, *entry, true);
+  // Renamed since; while somebody uses it, its node knows.
+  const NodePtr live = fs_.nodes_.find(InodeId{file});
+  if (!live) return std::optional<Member>();
+  StoreTree::Place now;
+  {
+    const std::shared_lock guard(live->mutex);
+    if (!live->parent || live->unlinked) return std::optional<Member>();
+    now = {live->parent->ino, live->name};
+  }
+  const Key new_key = fs_.entry_key(now.parent, now.name);
+  CFFS_TRY(const Row new_row, fs_.table_->get_row(new_key));
+  const Entry* moved = new_row.find(now.name);
+  if (moved == nullptr || moved->ino.value != file) return std::optional<Member>();
+  return candidate(new_key, now.parent, *moved, true);
 }
 
 Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory,
@@ -45,7 +68,7 @@ Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory
       return false;
     }
     for (const Entry& entry : row->entries) {
-      auto member = candidate(key, directory, entry);
+      auto member = candidate(key, directory, entry, false);
       if (!member) continue;
       if (member->inode.ctime_ns > quiet_before_ns) {
         waiting = true;
@@ -62,11 +85,12 @@ Result<std::vector<Relocation::Member>> Relocation::candidates(InodeId directory
 
 Status Relocation::consolidate(const std::vector<InodeId>& directories, std::int64_t quiet_before_ns,
                                std::vector<InodeId>& waiting) {
+  policy_ = fs_.policy();
   std::vector<Member> members;
   std::uint64_t bytes = 0;
   const auto move = [&]() -> Status {
     bytes = 0;
-    return move_all(std::exchange(members, {}));
+    return move_all(std::exchange(members, {}), quiet_before_ns);
   };
   for (const InodeId directory : directories) {
     bool not_yet = false;
@@ -82,7 +106,6 @@ Status Relocation::consolidate(const std::vector<InodeId>& directories, std::int
   return members.empty() ? Status() : move();
 }
 
-// False: the file is gone or has changed its home since.
 Result<bool> Relocation::read_content(Member& member) const {
   if (const NodePtr live = fs_.nodes_.find(member.inode.ino)) {
     const std::shared_lock guard(live->mutex);
@@ -108,7 +131,7 @@ Result<bool> Relocation::read_content(Member& member) const {
   return true;
 }
 
-Status Relocation::move_all(std::vector<Member> members) {
+Status Relocation::move_all(std::vector<Member> members, std::int64_t quiet_before_ns) {
   // Two names of one file are one member; empty files need no home, only to leave the one they have.
   std::set<InodeId> seen;
   std::vector<Member> ready;
@@ -119,7 +142,7 @@ Status Relocation::move_all(std::vector<Member> members) {
   }
   std::size_t moved = 0;
   std::vector<Member> homeless;
-  if (fs_.options_.policy->makes_composites()) {
+  if (policy_->makes_composites()) {
     const auto first_empty =
         std::stable_partition(ready.begin(), ready.end(), [](const Member& m) { return m.inode.size > 0; });
     std::move(first_empty, ready.end(), std::back_inserter(homeless));
@@ -133,11 +156,19 @@ Status Relocation::move_all(std::vector<Member> members) {
   }
   if (ready.empty()) return {};
 
+  CFFS_TRY(std::vector<grouping::Group> chosen, affiliate(ready, quiet_before_ns));
   std::vector<grouping::Candidate> candidates;
   for (const Member& member : ready) candidates.push_back({member.parent.value, member.inode.size, {}, 0});
   const std::uint64_t most = fs_.format_.composite_max;
+  std::vector<bool> taken(ready.size());
+  for (const grouping::Group& group : chosen) {
+    for (const std::size_t i : group) taken[i] = true;
+  }
+  for (grouping::Group& group : grouping::group_by_directory(candidates, taken, most)) {
+    chosen.push_back(std::move(group));
+  }
   const std::uint64_t room = tail_ && tail_->bytes < most ? most - tail_->bytes : 0;
-  for (auto& pack : grouping::pack(fs_.options_.policy->group(candidates, most, {}), candidates, most, room)) {
+  for (auto& pack : grouping::pack(std::move(chosen), candidates, most, room)) {
     if (pack.groups.empty()) {
       tail_.reset();  // nothing fits behind what is there
       continue;
@@ -168,6 +199,7 @@ Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved
   }
   CompositeBuilder builder(tail_->id, tail_->bytes, tail_->slots);
   std::vector<Member> members;
+  std::vector<std::size_t> group_ends;
   for (Group& group : groups) {
     for (Member& member : group) {
       CFFS_TRY_VOID(fs_.space_.charge(member.content.size()));
@@ -176,6 +208,7 @@ Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved
       members.push_back(std::move(member));
     }
     builder.end_group();
+    group_ends.push_back(members.size());
   }
   if (Status done = fs_.composites_.append(builder, /*sync=*/true); !done) {
     tail_.reset();
@@ -184,10 +217,14 @@ Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved
   tail_->bytes = builder.object_bytes();
   tail_->slots = builder.slots();
   bool must_exist = !fresh;
-  for (std::size_t i = 0; i < members.size(); i += kSwitchRows) {
-    const std::size_t n = std::min(kSwitchRows, members.size() - i);
+  for (std::size_t i = 0, next = 0; i < members.size();) {
+    // Whole groups, as many as fit.
+    std::size_t end = group_ends[next++];
+    while (next < group_ends.size() && group_ends[next] - i <= kSwitchRows) end = group_ends[next++];
+    const std::size_t n = end - i;
+    const std::size_t first = std::exchange(i, end);
     const std::size_t before = moved;
-    if (Status done = switch_rows(&builder, std::span(members).subspan(i, n), must_exist, moved); !done) {
+    if (Status done = switch_rows(&builder, std::span(members).subspan(first, n), must_exist, moved); !done) {
       tail_.reset();
       return done;
     }
@@ -250,7 +287,7 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
     if (builder != nullptr) {
       inode.home = Home::composite;
       inode.extent = builder->extents()[member.extent];
-      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(fs_.options_.policy->id()));
+      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(policy_->id()));
     } else {
       inode.home = Home::none;
       inode.extent = {};
@@ -313,7 +350,38 @@ Result<std::optional<Relocation::Member>> Relocation::living(const RecordMeta& r
   return std::optional<Member>(Member{null_key, record.parent, record.name, *entry->inode, {}, 0});
 }
 
+Status Relocation::leave_composite(Member member, std::size_t& moved) {
+  if (member.inode.size <= fs_.format_.inline_max) {
+    CFFS_TRY(const bool readable, read_content(member));
+    return readable ? switch_rows(nullptr, std::span(&member, 1), false, moved) : Status();
+  }
+  const auto found = fs_.lookup(member.parent, member.name);
+  if (!found) return found.error().errno_value == ENOENT ? Status() : fail(found.error());
+  Status done;
+  if (const NodePtr node = fs_.nodes_.find(found->ino); node && found->ino == member.inode.ino) {
+    const FileSystem::NodeUpdate update(fs_, *node);
+    if (node->inode.home != Home::blob && !node->unlinked && node->inode.size > fs_.format_.inline_max) {
+      Batch batch;
+      CompositeAccounts accounts(*fs_.table_);
+      const Inode before = node->inode;
+      const auto content = fs_.load_small(node->inode, node.get());
+      done = content ? fs_.move_to_blob(*node, batch, accounts, *content) : fail(content.error());
+      if (done) done = fs_.put_node(batch, *node);
+      if (done) done = fs_.write_accounted(batch, accounts);
+      if (done) {
+        node->row_stale = false;
+        ++moved;
+      } else {
+        node->inode = before;
+      }
+    }
+  }
+  fs_.forget(found->ino, 1);
+  return done;
+}
+
 Status Relocation::compact(CompositeId id) {
+  policy_ = fs_.policy();
   CFFS_TRY(const auto value, fs_.table_->get(Key::null_name(id)));
   if (!value) return {};  // gone meanwhile
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));

@@ -121,8 +121,8 @@ void ImportTarget::load(std::vector<Pending> files) {
     ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
   }
   std::vector<grouping::Group> groups;
-  if (fs_.policy().makes_composites()) {
-    groups = fs_.policy().group(candidates, fs_.store_format().composite_max, {});
+  if (fs_.policy()->makes_composites()) {
+    groups = fs_.policy()->group(candidates, fs_.store_format().composite_max, {});
   } else {
     groups.emplace_back();
     for (std::size_t i = 0; i < candidates.size(); ++i) groups.back().push_back(i);

@@ -31,6 +31,11 @@ void Sessions::add(const Access& access) {
     open = {};
     fresh = true;
   }
+  if (!fresh && options_.cut && open.items.size() >= options_.max_files) {
+    close(open);
+    open = {};
+    fresh = true;
+  }
   if (fresh) open.number = begun_++;
   open.last_ms = std::max(open.last_ms, access.time_ms);
   open.crawler = open.crawler || access.crawler;

@@ -24,6 +24,7 @@ struct Access {
 struct SessionOptions {
   std::int64_t gap_ms = 30 * 60 * 1000;
   std::size_t max_files = 400;
+  bool cut = false;  // a session of more files becomes several, instead of being set apart
 };
 
 struct SessionCounts {

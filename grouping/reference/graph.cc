@@ -3,17 +3,49 @@
 #include <algorithm>
 #include <set>
 
+#include "grouping/reference/text.h"
+
 namespace cffs::grouping {
 
-std::vector<Edge> edges_of(FileId document, const std::string& path, std::string_view content,
-                           const ReferenceOptions& options, FileLookup& lookup) {
+std::string stem_of(std::string_view path) {
+  path = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = path.find('.', 1);
+  return lowered(path.substr(0, dot));
+}
+
+namespace {
+
+std::string stem_of_target(const std::string& document, const Extracted& extracted, const Reference& reference) {
+  switch (reference.form) {
+    case TargetForm::go: return {};  // names a directory
+    case TargetForm::python: {
+      const std::string_view target = reference.target;
+      return stem_of(target.substr(target.rfind('.') + 1));
+    }
+    case TargetForm::url:
+    case TargetForm::module: {
+      const auto found = resolve_url(document, extracted.base, reference.target);
+      return found ? stem_of(found->path) : std::string();
+    }
+    default: return stem_of(reference.target);
+  }
+}
+
+}  // namespace
+
+DocumentLinks links_of(FileId document, const std::string& path, std::string_view content,
+                       const ReferenceOptions& options, FileLookup& lookup) {
   constexpr std::size_t kMostEdges = 4096;  // of one document; more is a list of files, not a page
   const Extracted extracted = extract(document_kind(path), content);
-  std::vector<Edge> edges;
+  DocumentLinks links;
   std::set<Edge> seen;
+  std::set<std::string> stems;
   std::map<std::string, std::vector<FileId>> holders;
   for (const Reference& reference : extracted.references) {
-    if (edges.size() >= kMostEdges) break;
+    if (links.edges.size() >= kMostEdges) break;
+    if (std::string stem = stem_of_target(path, extracted, reference); !stem.empty() && stems.size() < kMostEdges) {
+      if (stems.insert(stem).second) links.stems.push_back(std::move(stem));
+    }
     std::vector<FileId> from{document};
     if (!reference.holder.empty()) {
       const auto [it, fresh] = holders.try_emplace(reference.holder);
@@ -23,10 +55,10 @@ std::vector<Edge> edges_of(FileId document, const std::string& path, std::string
     if (from.empty()) continue;
     for (const FileId target : resolve(path, extracted, reference, options.resolve, lookup)) {
       const Edge edge{from.front(), target};
-      if (edge.holder != edge.target && seen.insert(edge).second) edges.push_back(edge);
+      if (edge.holder != edge.target && seen.insert(edge).second) links.edges.push_back(edge);
     }
   }
-  return edges;
+  return links;
 }
 
 namespace {

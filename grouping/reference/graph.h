@@ -30,9 +30,16 @@ struct Edge {
   friend auto operator<=>(const Edge&, const Edge&) = default;
 };
 
-// All edges that a document's text makes, without repetitions and self-references, in order of appearance.
-std::vector<Edge> edges_of(FileId document, const std::string& path, std::string_view content,
-                           const ReferenceOptions& options, FileLookup& lookup);
+struct DocumentLinks {
+  std::vector<Edge> edges;         // without repetitions and self-references, in order of appearance
+  std::vector<std::string> stems;  // stem_of() every target, found or not, each once
+};
+DocumentLinks links_of(FileId document, const std::string& path, std::string_view content,
+                       const ReferenceOptions& options, FileLookup& lookup);
+
+// What a file's name has in common with every way to refer to it: "Logo" for img/Logo.png, lowercased. A file that
+// arrives after the document that embeds it is found again by it.
+std::string stem_of(std::string_view path);
 
 // What the rules need to know of the graph; in memory, or kept in a table.
 class ReferenceGraph {

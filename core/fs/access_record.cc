@@ -1,0 +1,125 @@
+#include "core/fs/access_record.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/checksum.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::uint32_t kBlockMagic = 0x31636341;  // "Acc1"
+constexpr std::size_t kBlockHeader = 16;           // magic, length, checksum
+
+std::string segment_name(std::uint64_t number) { return "accesses/" + std::to_string(number); }
+
+Result<std::vector<std::uint64_t>> segments(ObjectStore& store) {
+  CFFS_TRY(const auto names, store.list("accesses"));
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& name : names) {
+    std::uint64_t number = 0;
+    const char* const from = name.data() + name.rfind('/') + 1;
+    const auto [end, error] = std::from_chars(from, name.data() + name.size(), number);
+    if (error == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// Multiplication spreads process numbers, which are dense.
+std::uint64_t spread(std::uint64_t stream) { return (stream * 0x9e3779b97f4a7c15u) >> 40; }
+
+}  // namespace
+
+void AccessRecord::note(const Access& access) {
+  const std::lock_guard guard(mutex_);
+  if (sampling_ > 0 && (spread(access.stream) & ((1u << sampling_) - 1)) != 0) return;
+  noted_.push_back(access);
+  if (noted_.size() < kMostPerFlush || sampling_ >= 16) return;
+  ++sampling_;
+  std::erase_if(noted_, [&](const Access& a) { return (spread(a.stream) & ((1u << sampling_) - 1)) != 0; });
+}
+
+Status AccessRecord::open_segment() {
+  CFFS_TRY(const auto numbers, segments(store_));
+  const std::uint64_t next = numbers.empty() ? 1 : std::max(numbers.back(), segment_number_) + 1;
+  for (std::size_t i = 0; i + kSegments <= numbers.size(); ++i) CFFS_TRY_VOID(store_.remove(segment_name(numbers[i])));
+  CFFS_TRY(segment_, store_.create(segment_name(next), ObjectStore::Create::truncate));
+  segment_number_ = next;
+  segment_bytes_ = 0;
+  return {};
+}
+
+Status AccessRecord::flush() {
+  const std::lock_guard one_at_a_time(flush_mutex_);
+  std::vector<Access> accesses;
+  {
+    const std::lock_guard guard(mutex_);
+    accesses.swap(noted_);
+    if (sampling_ > 0 && accesses.size() < kMostPerFlush / 4) --sampling_;
+  }
+  if (accesses.empty()) return {};
+  std::string payload;
+  ByteWriter w(payload);
+  w.varint(accesses.size());
+  std::int64_t time = 0;
+  std::int64_t file = 0;
+  for (const Access& a : accesses) {
+    w.svarint(a.time_ms - time);
+    w.svarint(static_cast<std::int64_t>(a.file.value) - file);
+    w.varint(a.stream);
+    time = a.time_ms;
+    file = static_cast<std::int64_t>(a.file.value);
+  }
+  std::string block;
+  ByteWriter head(block);
+  head.u32(kBlockMagic);
+  head.u32(static_cast<std::uint32_t>(payload.size()));
+  head.u64(checksum(payload));
+  block += payload;
+  if (!segment_ || (segment_bytes_ > 0 && segment_bytes_ + block.size() > bytes_ / kSegments)) {
+    CFFS_TRY_VOID(open_segment());
+  }
+  CFFS_TRY_VOID(segment_->write_at(segment_bytes_, as_bytes(block)));
+  segment_bytes_ += block.size();
+  return {};
+}
+
+Status AccessRecord::visit(ObjectStore& store, const std::function<void(const Access&)>& visit) {
+  CFFS_TRY(const auto numbers, segments(store));
+  std::int64_t shift = 0, latest = 0;  // a later mount's clock may be behind: it continues a minute after
+  for (const std::uint64_t number : numbers) {
+    const auto object = store.open(segment_name(number));
+    if (!object) continue;
+    CFFS_TRY(const ObjectInfo info, (*object)->info());
+    std::string bytes(info.size, '\0');
+    const auto n = (*object)->read_at(0, as_writable_bytes(bytes));
+    if (!n) continue;
+    bytes.resize(*n);
+    for (std::size_t at = 0; at + kBlockHeader <= bytes.size();) {
+      ByteReader head(std::string_view(bytes).substr(at, kBlockHeader));
+      const std::uint32_t magic = head.u32();
+      const std::uint32_t length = head.u32();
+      const std::uint64_t wanted = head.u64();
+      if (magic != kBlockMagic || length > bytes.size() - at - kBlockHeader) break;
+      const std::string_view payload = std::string_view(bytes).substr(at + kBlockHeader, length);
+      at += kBlockHeader + length;
+      if (checksum(payload) != wanted) continue;
+      ByteReader r(payload);
+      std::int64_t time = 0, file = 0;
+      for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
+        time += r.svarint();
+        file += r.svarint();
+        const std::uint64_t stream = r.varint();
+        if (!r.ok()) break;
+        constexpr std::int64_t kMinute = 60'000;
+        if (time + shift + kMinute < latest) shift = latest + kMinute - time;
+        latest = std::max(latest, time + shift);
+        visit({time + shift, InodeId{static_cast<std::uint64_t>(file)}, stream});
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,56 @@
+// What a mount remembers of the accesses that reach it: file, stream and time of the first read of each file that the
+// kernel's cache does not answer. From it a mount mines its own groups.
+//
+// A bounded ring of objects (accesses/N, docs/ON_DISK_FORMAT.md, "The access record"): blocks with checksums, appended
+// every few seconds, the oldest object dropped when the ring is full. Blocks are not synced: after kill -9 all that was
+// appended is there, after a power cut a torn block is passed over. Where accesses come faster than kMostPerFlush
+// between two flushes, only a half, a quarter, ... of the streams is kept, whole streams, so that what is used together
+// stays together.
+//
+// note() is a short critical section on a hot path; everything else is background work. Thread safety: everything.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+class AccessRecord {
+ public:
+  struct Access {
+    std::int64_t time_ms = 0;  // steady within one mount; a later mount continues after the earlier
+    InodeId file;
+    std::uint64_t stream = 0;
+  };
+
+  // `bytes`: size of the ring.
+  AccessRecord(ObjectStore& store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
+
+  void note(const Access& access);
+  // Appends what was noted since the last call. A failure loses that and nothing else.
+  Status flush();
+  // All accesses in the ring, oldest first. Damaged blocks are passed over.
+  static Status visit(ObjectStore& store, const std::function<void(const Access&)>& visit);
+
+ private:
+  static constexpr std::size_t kMostPerFlush = 200'000;
+  static constexpr unsigned kSegments = 8;
+  Status open_segment();
+
+  ObjectStore& store_;
+  const std::uint64_t bytes_;
+  std::mutex mutex_;  // leaf
+  std::vector<Access> noted_;
+  unsigned sampling_ = 0;  // streams whose hash ends in this many zeros are kept
+
+  std::mutex flush_mutex_;  // before mutex_; the fields below
+  std::shared_ptr<Object> segment_;
+  std::uint64_t segment_number_ = 0;
+  std::uint64_t segment_bytes_ = 0;
+};
+
+}  // namespace cffs

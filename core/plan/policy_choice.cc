@@ -1,0 +1,79 @@
+#include "core/plan/policy_choice.h"
+
+#include <nlohmann/json.hpp>
+
+#include "core/fs/plan_object.h"
+#include "core/plan/plan_database.h"
+#include "grouping/frequency_policy.h"
+#include "grouping/reference_policy.h"
+
+namespace cffs {
+
+Status check_choice(const PolicyChoice& choice) {
+  if (!grouping::make_policy(choice.name)) {
+    return fail(Error::usage("unknown policy '" + choice.name + "'; there is: " + grouping::policy_names()));
+  }
+  if (!choice.plan.empty() && choice.name != "frequency") {
+    return fail(Error::usage("--plan goes with --policy=frequency, not with " + choice.name));
+  }
+  if (!choice.site_root.empty() && choice.name != "reference") {
+    return fail(Error::usage("--site-root goes with --policy=reference, not with " + choice.name));
+  }
+  if (!choice.plan.empty()) CFFS_TRY_VOID(read_plan(choice.plan));
+  return {};
+}
+
+Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store, const PolicyChoice& choice) {
+  CFFS_TRY_VOID(check_choice(choice));
+  if (choice.name == "reference") {
+    grouping::ReferenceOptions options;
+    if (!choice.site_root.empty()) options.resolve.site_root = grouping::normalised(choice.site_root);
+    options.depth = choice.depth;
+    options.shared = choice.shared;
+    return std::make_shared<grouping::ReferencePolicy>(options);
+  }
+  if (choice.name == "frequency") {
+    std::shared_ptr<const grouping::PlanGroups> groups;
+    if (!choice.plan.empty()) {
+      CFFS_TRY(const grouping::Plan plan, read_plan(choice.plan));
+      groups = std::make_shared<grouping::PlanGroups>(plan);
+      CFFS_TRY_VOID(write_plan_object(store, *groups));
+    } else {
+      CFFS_TRY(auto kept, read_plan_object(store));
+      if (kept) groups = std::make_shared<grouping::PlanGroups>(std::move(*kept));
+    }
+    return std::make_shared<grouping::FrequencyPolicy>(groups);
+  }
+  return std::shared_ptr<const grouping::Policy>(grouping::make_policy(choice.name));
+}
+
+std::string choice_json(const PolicyChoice& c, bool dry_run) {
+  return nlohmann::json{{"policy", c.name}, {"plan", c.plan},   {"site_root", c.site_root},
+                        {"depth", c.depth}, {"shared", c.shared}, {"dry_run", dry_run}}
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<PolicyChoice> choice_of_json(const std::string& text, bool& dry_run) {
+  const auto j = nlohmann::json::parse(text, nullptr, false);
+  if (!j.is_object()) return fail(Error::usage("a regrouping is asked for by a JSON object"));
+  PolicyChoice c;
+  const auto string_at = [&](const char* key) {
+    const auto it = j.find(key);
+    return it != j.end() && it->is_string() ? it->get<std::string>() : std::string();
+  };
+  const auto number_at = [&](const char* key, unsigned otherwise) {
+    const auto it = j.find(key);
+    return it != j.end() && it->is_number_unsigned() ? it->get<unsigned>() : otherwise;
+  };
+  c.name = string_at("policy");
+  c.plan = string_at("plan");
+  c.site_root = string_at("site_root");
+  c.depth = number_at("depth", c.depth);
+  c.shared = number_at("shared", c.shared);
+  const auto dry = j.find("dry_run");
+  dry_run = dry != j.end() && dry->is_boolean() && dry->get<bool>();
+  CFFS_TRY_VOID(check_choice(c));
+  return c;
+}
+
+}  // namespace cffs

@@ -1,0 +1,28 @@
+// From the flags of a command to a policy: name, plan file, rules for references.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/object/object_store.h"
+#include "grouping/policy.h"
+
+namespace cffs {
+
+struct PolicyChoice {
+  std::string name = "directory";
+  std::string plan;       // frequency: a file made by cffs analyze; empty: the one the store keeps, if any
+  std::string site_root;  // reference: where root-relative URLs begin, a path in the store
+  unsigned depth = 1;     // reference
+  unsigned shared = 8;    // reference
+};
+
+// Checks what can be checked without a store: the name, and that flags go with it. Reads the plan file once.
+Status check_choice(const PolicyChoice& choice);
+Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store, const PolicyChoice& choice);
+
+// As one JSON object, for a daemon.
+std::string choice_json(const PolicyChoice& choice, bool dry_run);
+Result<PolicyChoice> choice_of_json(const std::string& text, bool& dry_run);
+
+}  // namespace cffs
