@@ -1,57 +1,6 @@
 #!/usr/bin/env bash
 # What a user would try first, on a real mount with real programs. Usage: CFFS_BINARY=... tests/mount/acceptance.sh [CASE...]
-# Every case has its own store; everything is taken down at the end, also after a failure or Ctrl-C.
-set -uo pipefail
-
-cffs=${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}
-source_tree=${CFFS_SOURCE_TREE:-/usr/include}
-base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-acceptance.XXXXXX")
-store=$base/store
-mnt=$base/mnt
-failures=0
-
-daemon_pid() { cut -d ' ' -f 2 "$store/lock" 2>/dev/null; }
-take_down() {
-  mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
-  rm -rf "$store" "$base"/work
-}
-cleanup() { trap '' INT TERM; take_down; mountpoint -q "$base/disk" 2>/dev/null && umount "$base/disk"; rm -rf "$base"; }
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-fresh() {  # format arguments -- mount arguments; no "--": do not mount
-  take_down
-  mkdir -p "$mnt" "$base/work"
-  local format=() mount=() to=format
-  local do_mount=
-  for word in "$@"; do
-    if [ "$word" = -- ]; then to=mount; do_mount=1; continue; fi
-    if [ $to = format ]; then format+=("$word"); else mount+=("$word"); fi
-  done
-  "$cffs" format "${format[@]}" "$store" || return 1
-  [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
-}
-check() {  # "what" command...
-  local what=$1
-  shift
-  local output
-  if output=$("$@" 2>&1); then return 0; fi
-  echo "  FAILED: $what"
-  echo "$output" | head -n 10 | sed 's/^/    /'
-  failures=$((failures + 1))
-  return 1
-}
-same() { diff -r --no-dereference "$1" "$2"; }
-# A command must fail with exit code != 0 and print exactly one line that matches.
-refused() {  # pattern command...
-  local pattern=$1 output
-  shift
-  if output=$("$@" 2>&1); then echo "it succeeded: $output"; return 1; fi
-  [ "$(echo "$output" | wc -l)" = 1 ] || { echo "not one line: $output"; return 1; }
-  echo "$output" | grep -Eq "$pattern" || { echo "unexpected: $output"; return 1; }
-}
-stat_number() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['$2'])"; }
+. "$(dirname "$0")/harness.sh"
 
 case_import() {
   fresh || return 1
@@ -374,14 +323,4 @@ case_damage() {
   store=$base/store
 }
 
-cases=("$@")
-[ ${#cases[@]} -gt 0 ] || cases=(import transfer writers programs names files errors damage)
-for c in "${cases[@]}"; do
-  before=$failures
-  started=$SECONDS
-  echo "== $c"
-  "case_$c" || { echo "  FAILED: case $c ended early"; failures=$((failures + 1)); }
-  [ $failures = "$before" ] && echo "  ok, $((SECONDS - started)) s"
-done
-echo "$failures failures"
-[ $failures = 0 ]
+run_cases import transfer writers programs names files errors damage -- "$@"

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Sourced by the suites that try a mount with real programs: a store and a mount for each case, checks that name what they
+# check, and an end that leaves nothing behind. Every case has its own store; everything is taken down at the end, also after a failure or Ctrl-C.
+set -uo pipefail
+
+cffs=${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}
+source_tree=${CFFS_SOURCE_TREE:-/usr/include}
+base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-mount-tests.XXXXXX")
+store=$base/store
+mnt=$base/mnt
+failures=0
+
+daemon_pid() { cut -d ' ' -f 2 "$store/lock" 2>/dev/null; }
+take_down() {
+  mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
+  rm -rf "$store" "$base"/work
+}
+cleanup() { trap '' INT TERM; take_down; mountpoint -q "$base/disk" 2>/dev/null && umount "$base/disk"; rm -rf "$base"; }
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fresh() {  # format arguments -- mount arguments; no "--": do not mount
+  take_down
+  mkdir -p "$mnt" "$base/work"
+  local format=() mount=() to=format
+  local do_mount=
+  for word in "$@"; do
+    if [ "$word" = -- ]; then to=mount; do_mount=1; continue; fi
+    if [ $to = format ]; then format+=("$word"); else mount+=("$word"); fi
+  done
+  "$cffs" format "${format[@]}" "$store" || return 1
+  [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
+}
+check() {  # "what" command...
+  local what=$1
+  shift
+  local output
+  if output=$("$@" 2>&1); then return 0; fi
+  echo "  FAILED: $what"
+  echo "$output" | head -n 10 | sed 's/^/    /'
+  failures=$((failures + 1))
+  return 1
+}
+same() { diff -r --no-dereference "$1" "$2"; }
+# A command must fail with exit code != 0 and print exactly one line that matches.
+refused() {  # pattern command...
+  local pattern=$1 output
+  shift
+  if output=$("$@" 2>&1); then echo "it succeeded: $output"; return 1; fi
+  [ "$(echo "$output" | wc -l)" = 1 ] || { echo "not one line: $output"; return 1; }
+  echo "$output" | grep -Eq "$pattern" || { echo "unexpected: $output"; return 1; }
+}
+stat_number() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['$2'])"; }
+
+
+run_cases() {  # all cases -- the wanted ones
+  local all=() wanted=() c before started
+  while [ "$1" != -- ]; do all+=("$1"); shift; done
+  shift
+  wanted=("$@")
+  [ ${#wanted[@]} -gt 0 ] || wanted=("${all[@]}")
+  for c in "${wanted[@]}"; do
+    before=$failures
+    started=$SECONDS
+    echo "== $c"
+    "case_$c" || { echo "  FAILED: case $c ended early"; failures=$((failures + 1)); }
+    [ $failures = "$before" ] && echo "  ok, $((SECONDS - started)) s"
+  done
+  echo "$failures failures"
+  [ $failures = 0 ]
+}
