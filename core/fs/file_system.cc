@@ -117,6 +117,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSys
   CFFS_TRY(fs->table_, Table::open(store, table_options));
   fs->counter_ = std::make_unique<InodeCounter>(*fs->table_);
   CFFS_TRY_VOID(fs->counter_->load());
+  // What an earlier mount left may be durable, all of it.
+  fs->durable_below_.store(fs->counter_->peek());
   CFFS_TRY_VOID(fs->load_root());
   fs->consolidator_ = std::make_unique<Consolidator>(*fs);
   CFFS_TRY_VOID(fs->recover());

@@ -105,13 +105,16 @@ void FaultyStore::apply(std::string& bytes, const Change& change, std::size_t li
 
 void FaultyStore::name_became_durable(const std::shared_ptr<Body>& body) {
   // Syncing an object makes its creation durable; renames and removals wait for sync_names.
-  for (auto it = unsynced_names_.begin(); it != unsynced_names_.end(); ++it) {
-    if (it->body == body && it->from.empty()) {
-      apply(durable_names_, *it);
-      unsynced_names_.erase(it);
-      return;
-    }
-  }
+  const auto creation = std::find_if(unsynced_names_.begin(), unsynced_names_.end(), [&](const NameChange& change) {
+    return change.body == body && change.from.empty();
+  });
+  if (creation == unsynced_names_.end()) return;
+  apply(durable_names_, *creation);
+  // A removal that came before can no longer undo it.
+  const std::string name = creation->to;
+  unsynced_names_.erase(std::remove_if(unsynced_names_.begin(), creation,
+                                       [&](const NameChange& c) { return c.from == name && c.to.empty(); }),
+                        creation + 1);
 }
 
 std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed) {

@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "core/fs/regroup.h"
 #include "core/fs/statistics.h"
 #include "core/object/faulty_store.h"
 #include "tests/test_seeds.h"
@@ -64,13 +65,14 @@ void one_run(std::uint64_t seed) {
     const std::uint64_t operations = random() % 60 + 5;
     for (std::uint64_t i = 0; i < operations; ++i) {
       const std::uint64_t n = random() % 6;
-      const std::string name = "file" + std::to_string(n);
+      const std::string name = "file" + std::to_string(n) + ".c";
       History& history = files[name];
       switch (random() % 8) {
         case 0:
         case 1:
         case 2: {  // replaced through a rename, as editors do
-          const std::string bytes = content(n, random() % 1000);
+          std::string bytes = content(n, random() % 1000);
+          if (random() % 2 == 0) bytes = "#include \"file" + std::to_string(random() % 6) + ".c\"\n" + bytes;
           (void)fs.unlink(kRootInode, "new");  // a cut may have come before the rename
           const auto made = fs.mknod(kRootInode, "new", S_IFREG | 0600, 0, {});
           REQUIRE(made);
@@ -107,6 +109,10 @@ void one_run(std::uint64_t seed) {
             h.was_synced = true;
             h.since_sync.clear();
           }
+          break;
+        case 6:
+          fs.set_policy(grouping::make_policy(std::array{"none", "directory", "reference", "frequency"}[random() % 4]));
+          REQUIRE(regroup(fs, {}));
           break;
         default:
           REQUIRE(fs.consolidate_now());

@@ -26,11 +26,13 @@ FileSystemOptions quiet_options(const char* policy) {
   return options;
 }
 
-void run(const char* policy, const StoreFormat& format, NameHash hash, std::uint64_t seed, int operations) {
+void run(const char* policy, const StoreFormat& format, NameHash hash, std::uint64_t seed, int operations,
+         bool regroups = false) {
   MemoryStore store;
   FileSystemOptions options = quiet_options(policy);
   options.name_hash = hash;
   LibrarySurface surface(store, options, &format);
+  if (regroups) surface.regroup_as_well();
   SequenceOptions sequence;
   sequence.seed = seed;
   sequence.operations = operations;
@@ -50,6 +52,10 @@ TEST_CASE("library: random operations, directory policy, tiny homes") {
 
 TEST_CASE("library: random operations, no policy, tiny homes") {
   for (const std::uint64_t seed : seeds(6)) run("none", tiny(), nullptr, seed, 2500);
+}
+
+TEST_CASE("library: random operations, regrouped by every policy in turn") {
+  for (const std::uint64_t seed : seeds(8)) run("reference", tiny(), nullptr, seed, 2500, true);
 }
 
 TEST_CASE("library: random operations, default homes") {

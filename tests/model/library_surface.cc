@@ -1,5 +1,9 @@
 #include "tests/model/library_surface.h"
 
+#include <array>
+
+#include "core/fs/regroup.h"
+
 #include <fcntl.h>
 #include <linux/fs.h>
 
@@ -304,6 +308,12 @@ void LibrarySurface::reopen() {
 void LibrarySurface::reorganise() {
   const Status done = fs_->consolidate_now();
   if (!done) throw std::runtime_error("consolidate: " + done.error().message());
+  if (!regroups_ || ++reorganised_ % 3 != 0) return;
+  // Every policy in turn, over everything.
+  const std::array policies{"reference", "none", "directory", "frequency"};
+  fs_->set_policy(grouping::make_policy(policies[reorganised_ / 3 % policies.size()]));
+  const auto report = regroup(*fs_, {});
+  if (!report) throw std::runtime_error("regroup: " + report.error().message());
 }
 
 }  // namespace cffs::test

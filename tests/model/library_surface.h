@@ -10,6 +10,8 @@ class LibrarySurface final : public Surface {
  public:
   // Formats the store first where `format` is given.
   LibrarySurface(ObjectStore& store, FileSystemOptions options, const StoreFormat* format);
+  // reorganise() regroups too, by one policy after the other.
+  void regroup_as_well() { regroups_ = true; }
   FileSystem& fs() { return *fs_; }
 
   int create(const std::string& path, mode_t mode) override;
@@ -44,6 +46,8 @@ class LibrarySurface final : public Surface {
 
   ObjectStore& store_;
   FileSystemOptions options_;
+  bool regroups_ = false;
+  int reorganised_ = 0;
   std::unique_ptr<FileSystem> fs_;
 };
 
