@@ -10,7 +10,7 @@ namespace cffs::grouping {
 struct SelectionOptions {
   // Least confidence of a group: the share of the accesses to its most popular file in which all of it was used. It
   // bounds what reading the group for the sake of any one member wastes.
-  double min_confidence = 0.5;
+  double min_confidence = 0.3;
   std::uint64_t max_bytes = 1u << 20;
   std::size_t max_members = 1024;
 };

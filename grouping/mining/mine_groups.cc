@@ -29,7 +29,7 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
       break;
     }
     mined.support_raised = true;
-    mined.min_support += std::max<std::uint64_t>(1, mined.min_support / 2);
+    mined.min_support *= 2;
   }
   if (on_step) on_step("choosing groups");
   mined.item_supports = item_supports(transactions);

@@ -28,7 +28,7 @@ struct MinedGroups {
 };
 
 // Where the support is automatic, three sessions and one in 2,000 are what a group needs to be more than chance; where
-// that, or a support that was asked for, gives more itemsets than allowed, it is raised by half and tried again.
+// that, or a support that was asked for, gives more itemsets than allowed, it is doubled and tried again.
 // `on_step` hears what is being done.
 MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
                         const GroupMiningOptions& options,
