@@ -14,16 +14,60 @@ double confidence_of(const Itemset& set, const std::vector<std::uint64_t>& item_
   return most == 0 ? 0 : static_cast<double>(set.support) / static_cast<double>(most);
 }
 
-std::vector<SelectedGroup> select_groups(const std::vector<Itemset>& itemsets,
+namespace {
+
+// A set whose most popular files spoil its confidence, without them. A closed set says nothing of its subsets, and what
+// all pages embed is in every page's set.
+Itemset without_popular(const Itemset& set, const std::vector<std::uint64_t>& item_supports, double min_confidence) {
+  Itemset kept{{}, set.support, set.last};
+  const auto most = static_cast<double>(set.support) / min_confidence;
+  for (const Item item : set.items) {
+    const std::uint64_t support = item < item_supports.size() ? item_supports[item] : 0;
+    if (static_cast<double>(support) <= most) kept.items.push_back(item);
+  }
+  return kept;
+}
+
+// The sets to choose from: those of enough confidence, and what is left of the others. Of equal ones the best known
+// support counts.
+std::vector<Itemset> eligible(const std::vector<Itemset>& itemsets, const std::vector<std::uint64_t>& item_supports,
+                              double min_confidence) {
+  struct Hash {
+    std::size_t operator()(const std::vector<Item>& items) const {
+      std::size_t h = items.size();
+      for (const Item item : items) h = (h ^ item) * 0x9e3779b97f4a7c15u;
+      return h;
+    }
+  };
+  std::vector<Itemset> found;
+  std::unordered_map<std::vector<Item>, std::size_t, Hash> known;
+  for (const Itemset& set : itemsets) {
+    if (set.items.size() < 2) continue;
+    Itemset kept = min_confidence > 0 ? without_popular(set, item_supports, min_confidence) : set;
+    if (kept.items.size() < 2) continue;
+    const auto [it, fresh] = known.try_emplace(kept.items, found.size());
+    if (fresh) {
+      found.push_back(std::move(kept));
+    } else if (kept.support > found[it->second].support) {
+      found[it->second].support = kept.support;
+      found[it->second].last = std::max(found[it->second].last, kept.last);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<SelectedGroup> select_groups(const std::vector<Itemset>& mined,
                                          const std::vector<std::uint64_t>& item_supports,
                                          const std::vector<std::uint64_t>& sizes,
                                          const SelectionOptions& options) {
   const auto size_of = [&](Item item) { return item < sizes.size() ? sizes[item] : 0; };
+  const std::vector<Itemset> itemsets = eligible(mined, item_supports, options.min_confidence);
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < itemsets.size(); ++i) {
     const Itemset& set = itemsets[i];
-    if (set.items.size() < 2 || set.items.size() > options.max_members) continue;
-    if (confidence_of(set, item_supports) < options.min_confidence) continue;
+    if (set.items.size() > options.max_members) continue;
     const std::uint64_t bytes =
         std::accumulate(set.items.begin(), set.items.end(), std::uint64_t{0},
                         [&](std::uint64_t sum, Item item) { return sum + size_of(item); });

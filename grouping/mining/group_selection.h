@@ -26,8 +26,9 @@ struct SelectedGroup {
 double confidence_of(const Itemset& set, const std::vector<std::uint64_t>& item_supports);
 
 // Overlap is resolved as in the paper: the set with more files wins, then the one with more support, then the more
-// recent; then the one with the lower numbers, so that the answer is always the same. Where an itemset has lost files
-// to larger ones, the rest of it may still be chosen, if it is frequent in its own right (it then is in the list).
+// recent; then the one with the lower numbers, so that the answer is always the same. Files that are too popular for a
+// set's confidence are left out of it. Where an itemset has lost files to larger ones, the rest of it may still be
+// chosen, if it is frequent in its own right (it then is in the list).
 // `sizes`: bytes of each item; items beyond its end count as empty.
 std::vector<SelectedGroup> select_groups(const std::vector<Itemset>& itemsets,
                                          const std::vector<std::uint64_t>& item_supports,

@@ -191,10 +191,12 @@ PY
   check "a damaged plan object does not keep the store from being mounted" "$cffs" mount --policy=frequency "$store" "$mnt"
   check "umount" "$cffs" umount "$mnt"
   fresh
+  make_site "$base/work/site"
   check "no plan and no record" refused 'has no plan and its access record' "$cffs" regroup "$store" --policy=frequency
   check "junk is refused" refused 'of no known format' "$cffs" analyze /bin/ls
+  printf '10.0.0.1 - - [01/Aug/2025:10:00:01 +0000] "GET /a HTTP/1.1" 200 1\n' >"$log"
   check "an empty log" refused 'no successful access' "$cffs" analyze /dev/null
-  check "evaluate" "$cffs" evaluate "$log" "$plan" --tree="$base/work/site"
+  check "evaluate" "$cffs" evaluate "$log" --tree="$base/work/site"
 }
 
 run_cases references switching load accesses plans -- "$@"

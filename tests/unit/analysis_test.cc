@@ -132,6 +132,8 @@ TEST_CASE("overlap: more files, then support, then recency; confidence bounds wa
   REQUIRE(groups.size() == 2);
   REQUIRE(groups[0].items == Items{3, 4, 5});
   REQUIRE(groups[1].items == Items{1, 2});
+  // A closed set of a page, its picture and what all pages embed: the pair is what belongs together.
+  REQUIRE(grouping::select_groups({{{0, 6, 7}, 9, 0}}, supports, {}, options)[0].items == Items{0, 6});
   options.max_bytes = 10;
   REQUIRE(grouping::select_groups(sets, supports, {0, 0, 0, 4, 4, 4}, options)[0].items == Items{1, 2});
 }
