@@ -22,20 +22,24 @@ struct Options {
 };
 
 void print_text(const Options& o, const replay::Trial& t) {
-  fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses, t.train_accesses,
-             t.mined_groups);
-  fmt::print("tree: {} files, {}{}; cache: {}\n", t.files, human_bytes(t.bytes),
-             t.files_not_in_tree > 0 ? fmt::format(" ({} of the log are not in it)", t.files_not_in_tree) : "", o.cache);
-  fmt::print("{:<24} {:>9} {:>10} {:>12} {:>9}", "policy", "hit rate", "reads", "read", "wasted");
+  fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses,
+             t.train_accesses, t.mined_groups);
+  fmt::print(
+      "tree: {} files, {}{}; cache: {}\n", t.files, human_bytes(t.bytes),
+      t.files_not_in_tree > 0 ? fmt::format(" ({} of the log are not in it)", t.files_not_in_tree) : "",
+      o.cache);
+  fmt::print("{:<24} {:>9} {:>9} {:>9} {:>12} {:>9}", "policy", "hit rate", "seeks", "reads", "read",
+             "wasted");
   for (const auto& disk : grouping::disk_profiles()) fmt::print(" {:>11}", disk.name + " ms");
   fmt::print("\n");
   for (const auto& e : t.evaluations) {
-    fmt::print("{:<24} {:>8.1f}% {:>10} {:>12} {:>8.1f}%", e.name, 100 * e.hit_rate(), e.reads, human_bytes(e.bytes_read),
-               100 * e.waste());
+    fmt::print("{:<24} {:>8.1f}% {:>9} {:>9} {:>12} {:>8.1f}%", e.name, 100 * e.hit_rate(), e.seeks, e.reads,
+               human_bytes(e.bytes_read), 100 * e.waste());
     for (const auto& disk : grouping::disk_profiles()) fmt::print(" {:>11.4f}", e.ms_per_access(disk));
     fmt::print("\n");
   }
-  if (!t.has_reference) fmt::print("reference was not judged: it reads documents; name their directory with --tree\n");
+  if (!t.has_reference)
+    fmt::print("reference was not judged: it reads documents; name their directory with --tree\n");
   for (const auto& disk : grouping::disk_profiles()) {
     if (disk.name != o.disk) continue;
     const auto& best = t.evaluations[t.best(disk)];
@@ -46,15 +50,22 @@ void print_text(const Options& o, const replay::Trial& t) {
 }
 
 void print_json(const replay::Trial& t) {
-  nlohmann::ordered_json j{{"train_accesses", t.train_accesses}, {"test_accesses", t.test_accesses}, {"files", t.files},
-                           {"files_not_in_tree", t.files_not_in_tree}, {"bytes", t.bytes}, {"mined_groups", t.mined_groups}};
+  nlohmann::ordered_json j{{"train_accesses", t.train_accesses},
+                           {"test_accesses", t.test_accesses},
+                           {"files", t.files},
+                           {"files_not_in_tree", t.files_not_in_tree},
+                           {"bytes", t.bytes},
+                           {"mined_groups", t.mined_groups}};
   for (const auto& e : t.evaluations) {
-    nlohmann::ordered_json one{{"policy", e.name}, {"accesses", e.accesses}, {"hits", e.hits}, {"hit_rate", e.hit_rate()},
-                               {"reads", e.reads}, {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
-    for (const auto& disk : grouping::disk_profiles()) one["ms_per_access"][disk.name] = e.ms_per_access(disk);
+    nlohmann::ordered_json one{{"policy", e.name},           {"accesses", e.accesses},    {"hits", e.hits},
+                               {"hit_rate", e.hit_rate()},   {"seeks", e.seeks},          {"reads", e.reads},
+                               {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
+    for (const auto& disk : grouping::disk_profiles())
+      one["ms_per_access"][disk.name] = e.ms_per_access(disk);
     j["policies"].push_back(std::move(one));
   }
-  for (const auto& disk : grouping::disk_profiles()) j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
+  for (const auto& disk : grouping::disk_profiles())
+    j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -62,14 +73,16 @@ Result<int> run(const Options& o) {
   replay::TrialOptions options;
   CFFS_TRY(options.analysis, analysis_options(o.flags));
   if (options.analysis.adjacency) {
-    return fail(Error::usage("evaluate mines by sessions; judge the adjacency variant by the plan that analyze makes of it"));
+    return fail(Error::usage(
+        "evaluate mines by sessions; judge the adjacency variant by the plan that analyze makes of it"));
   }
   CFFS_TRY(options.cache_bytes, parse_size(o.cache, "--cache"));
   options.train = o.train;
   options.tree = o.tree;
   options.references.depth = o.references.depth;
   options.references.shared = o.references.shared;
-  if (!o.references.site_root.empty()) options.references.resolve.site_root = grouping::normalised(o.references.site_root);
+  if (!o.references.site_root.empty())
+    options.references.resolve.site_root = grouping::normalised(o.references.site_root);
   struct stat st;
   if (!o.tree.empty() && (::stat(o.tree.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))) {
     return fail(Error::usage("--tree=" + o.tree + " is no directory"));
@@ -80,7 +93,8 @@ Result<int> run(const Options& o) {
   replay::Trial trial;
   {
     ProgressLine progress;
-    CFFS_TRY(trial, replay::try_policies(logs, options, [&](const std::string& step) { progress.show(step); }));
+    CFFS_TRY(trial,
+             replay::try_policies(logs, options, [&](const std::string& step) { progress.show(step); }));
   }
   if (o.json) {
     print_json(trial);
@@ -93,14 +107,22 @@ Result<int> run(const Options& o) {
 }  // namespace
 
 void add_evaluate(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("evaluate", "Predict which policy would win on a log, without building anything");
+  auto* command =
+      app.add_subcommand("evaluate", "Predict which policy would win on a log, without building anything");
   auto o = std::make_shared<Options>();
   command->add_option("LOG|PLAN.db", o->inputs, "Access logs, and plans to judge as well")->required();
   add_analysis_flags(*command, o->flags);
-  command->add_option("--tree", o->tree, "Directory with the files; needed to judge reference, and for files never accessed");
-  command->add_option("--site-root", o->references.site_root, "Where URLs that begin with / start, in the tree");
-  command->add_option("--depth", o->references.depth, "How far references are followed")->check(CLI::Range(1u, 64u))->capture_default_str();
-  command->add_option("--shared", o->references.shared, "Files that so many documents embed are grouped apart; 0: never")->capture_default_str();
+  command->add_option("--tree", o->tree,
+                      "Directory with the files; needed to judge reference, and for files never accessed");
+  command->add_option("--site-root", o->references.site_root,
+                      "Where URLs that begin with / start, in the tree");
+  command->add_option("--depth", o->references.depth, "How far references are followed")
+      ->check(CLI::Range(1u, 64u))
+      ->capture_default_str();
+  command
+      ->add_option("--shared", o->references.shared,
+                   "Files that so many documents embed are grouped apart; 0: never")
+      ->capture_default_str();
   command->add_option("--train", o->train, "Share of the accesses, from the beginning, that mining sees")
       ->check(CLI::Range(0.01, 0.99))
       ->capture_default_str();

@@ -19,10 +19,12 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0.0, 366 * 86400.0))
       ->capture_default_str();
   command
-      ->add_option("--regroup-budget", o->mount.regroup_budget, "Bytes a second that it then copies; 0: no limit")
+      ->add_option("--regroup-budget", o->mount.regroup_budget,
+                   "Bytes a second that it then copies; 0: no limit")
       ->capture_default_str();
   command
-      ->add_option("--access-record", o->mount.access_record, "Memory of accesses kept in the store; 0: none is kept")
+      ->add_option("--access-record", o->mount.access_record,
+                   "Memory of accesses kept in the store; 0: none is kept")
       ->capture_default_str();
   command
       ->add_option("--commit-interval", o->mount.commit_interval_s, "Seconds between commits to the medium")
@@ -38,10 +40,12 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
-      ->add_option("-o", o->lists,
-                   "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
-                   "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, regroup_budget=, "
-                   "access_record=")
+      ->add_option(
+          "-o", o->lists,
+          "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
+          "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
+          "regroup_budget=, "
+          "access_record=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;

@@ -34,7 +34,8 @@ Result<std::string> on_mount(const Options& o) {
   CFFS_TRY_VOID(check_choice(choice));
   if (!choice.plan.empty()) {
     std::array<char, PATH_MAX> absolute{};
-    if (::realpath(choice.plan.c_str(), absolute.data()) == nullptr) return fail(errno, "plan " + choice.plan);
+    if (::realpath(choice.plan.c_str(), absolute.data()) == nullptr)
+      return fail(errno, "plan " + choice.plan);
     choice.plan = absolute.data();
   }
   const std::string request = choice_json(choice, o.dry_run);
@@ -65,10 +66,11 @@ Result<std::string> on_store(const Options& o) {
     progress.show("mining the access record");
     CFFS_TRY(const OwnPlan own, mine_own_accesses(*store.fs, true));
     if (!own.groups) {
-      return fail(Error::usage(fmt::format(
-          "store {} has no plan and its access record ({} accesses) gives none; make one with cffs analyze and name it "
-          "with --plan",
-          o.path, own.accesses)));
+      return fail(
+          Error::usage(fmt::format("store {} has no plan and its access record ({} accesses) gives none; "
+                                   "make one with cffs analyze and name it "
+                                   "with --plan",
+                                   o.path, own.accesses)));
     }
     store.fs->set_policy(std::make_shared<grouping::FrequencyPolicy>(own.groups));
   }
@@ -91,13 +93,14 @@ Result<int> run(const Options& o) {
   const double groups = static_cast<double>(std::max<std::uint64_t>(1, n("groups")));
   fmt::print("policy {}: {} small files, {} groups of two and more, {} of them in place\n",
              r.at("policy").get<std::string>(), n("files"), n("groups"), n("groups_in_place"));
-  fmt::print("places to read for a group: {:.2f} before, {:.2f} after\n", static_cast<double>(n("reads_before")) / groups,
-             static_cast<double>(n("reads_after")) / groups);
+  fmt::print("places to read for a group: {:.2f} before, {:.2f} after\n",
+             static_cast<double>(n("reads_before")) / groups, static_cast<double>(n("reads_after")) / groups);
   if (o.dry_run) {
     fmt::print("would move {} files, {}\n", n("files_to_move"), human_bytes(n("bytes_to_move")));
   } else {
-    fmt::print("moved {} of {} files, {}; composites: {} before, {} after\n", n("files_moved"), n("files_to_move"),
-               human_bytes(n("bytes_to_move")), n("composites_before"), n("composites_after"));
+    fmt::print("moved {} of {} files, {}; composites: {} before, {} after\n", n("files_moved"),
+               n("files_to_move"), human_bytes(n("bytes_to_move")), n("composites_before"),
+               n("composites_after"));
   }
   return 0;
 }
@@ -105,7 +108,8 @@ Result<int> run(const Options& o) {
 }  // namespace
 
 void add_regroup(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("regroup", "Re-form the composites of a store by a policy; a mount takes it over");
+  auto* command =
+      app.add_subcommand("regroup", "Re-form the composites of a store by a policy; a mount takes it over");
   auto o = std::make_shared<Options>();
   command->add_option("STORE|MNT", o->path, "Store, or where it is mounted")->required();
   add_policy_flags(*command, o->policy);

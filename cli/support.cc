@@ -29,11 +29,13 @@ Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& p
 void add_policy_flags(CLI::App& command, PolicyChoice& choice) {
   command.add_option("--policy", choice.name, "How small files are grouped: " + grouping::policy_names())
       ->capture_default_str();
-  command.add_option("--plan", choice.plan, "Policy frequency: groups made by cffs analyze; else those the store keeps");
+  command.add_option("--plan", choice.plan,
+                     "Policy frequency: groups made by cffs analyze; else those the store keeps");
   command.add_option("--site-root", choice.site_root,
                      "Policy reference: where URLs that begin with / start, a directory in the store");
   command
-      .add_option("--depth", choice.depth, "Policy reference: how far references are followed; 1: immediate ones")
+      .add_option("--depth", choice.depth,
+                  "Policy reference: how far references are followed; 1: immediate ones")
       ->check(CLI::Range(1u, 64u))
       ->capture_default_str();
   command

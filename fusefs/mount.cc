@@ -179,7 +179,8 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     CFFS_TRY(fs_options.access_record_bytes, parse_size(options.access_record, "--access-record"));
   }
   RegrouperOptions regrouping;
-  if (!options.read_only) regrouping.interval_ms = static_cast<std::int64_t>(options.regroup_interval_s * 1000);
+  if (!options.read_only)
+    regrouping.interval_ms = static_cast<std::int64_t>(options.regroup_interval_s * 1000);
   CFFS_TRY(regrouping.bytes_per_second, parse_size(options.regroup_budget, "--regroup-budget"));
   CFFS_TRY(const auto store, PosixStore::open_directory(store_path));
   CFFS_TRY(const auto fs, FileSystem::open(*store, fs_options));

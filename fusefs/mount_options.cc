@@ -28,8 +28,8 @@ Result<double> seconds(const std::string& value, const std::string& option, doub
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !(number > 0) || number > most) {
-    return fail(Error::usage(option + " wants seconds between 0 and " + std::to_string(static_cast<long>(most)) +
-                             ", not '" + value + "'"));
+    return fail(Error::usage(option + " wants seconds between 0 and " +
+                             std::to_string(static_cast<long>(most)) + ", not '" + value + "'"));
   }
   return number;
 }

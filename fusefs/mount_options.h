@@ -12,9 +12,9 @@ struct MountOptions {
   std::string store;  // directory
   std::string mount_point;
   PolicyChoice policy;
-  double regroup_interval_s = 86'400;   // policy frequency: how often it mines its own accesses; 0: never
-  std::string regroup_budget = "16M";   // bytes a second of what it then copies; 0: no limit
-  std::string access_record = "4M";     // size of the ring; 0: none is kept
+  double regroup_interval_s = 86'400;  // policy frequency: how often it mines its own accesses; 0: never
+  std::string regroup_budget = "16M";  // bytes a second of what it then copies; 0: no limit
+  std::string access_record = "4M";    // size of the ring; 0: none is kept
   double commit_interval_s = 5;
   double quiet_s = 2;
   std::string cache_size = "32M";

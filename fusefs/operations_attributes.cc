@@ -30,7 +30,8 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
   return {};
 }
 
-std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_view name, const std::string& value) {
+std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_view name,
+                                            const std::string& value) {
   const bool regroup = name == kRegroupXattr;
   if (name == kCompactXattr) {
     announce_blocking();

@@ -1,5 +1,6 @@
 #include "grouping/evaluation.h"
 
+#include <algorithm>
 #include <list>
 
 namespace cffs::grouping {
@@ -23,30 +24,43 @@ Layout layout_of(std::string name, const std::vector<Candidate>& files, const st
       if (unit == kNone) {
         unit = static_cast<std::uint32_t>(layout.unit_bytes.size());
         layout.unit_bytes.push_back(0);
-        layout.unit_reads.push_back(1);
+        layout.unit_seeks.push_back(1);
       }
       layout.unit_of[i] = unit;
       layout.unit_bytes[unit] += files[i].size;
     }
   }
+  const auto requests = [](std::uint64_t bytes, std::uint64_t largest) {
+    return std::max<std::uint64_t>(1, (bytes + largest - 1) / largest);
+  };
+  for (const std::uint64_t bytes : layout.unit_bytes)
+    layout.unit_reads.push_back(requests(bytes, kGroupRequestBytes));
+  std::uint64_t table_bytes = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    constexpr std::uint64_t kRowBytes = 200;
+    const bool in_table = layout.unit_of[i] == kNone && files[i].size <= inline_max;
+    table_bytes += kRowBytes + (in_table ? files[i].size : 0);
+  }
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (layout.unit_of[i] != kNone) continue;
     layout.unit_of[i] = static_cast<std::uint32_t>(layout.unit_bytes.size());
     layout.unit_bytes.push_back(files[i].size);
-    layout.unit_reads.push_back(files[i].size > inline_max ? 2 : 1);
+    layout.unit_seeks.push_back(files[i].size > inline_max || table_bytes > kSmallTable ? 1 : 0);
+    layout.unit_reads.push_back(layout.unit_seeks.back() == 0 ? 0
+                                                              : requests(files[i].size, kObjectRequestBytes));
   }
   return layout;
 }
 
 double Evaluation::ms_per_access(const DiskProfile& disk) const {
   if (accesses == 0) return 0;
-  const double ms = static_cast<double>(reads) * disk.read_ms +
+  const double ms = static_cast<double>(seeks) * disk.seek_ms +
                     static_cast<double>(bytes_read) / disk.bytes_per_second * 1000;
   return ms / static_cast<double>(accesses);
 }
 
-Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files, const std::vector<Item>& accesses,
-                    std::uint64_t cache_bytes) {
+Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
+                    const std::vector<Item>& accesses, std::uint64_t cache_bytes) {
   struct Cached {
     std::list<std::uint32_t>::iterator place;
     bool in = false;
@@ -66,6 +80,7 @@ Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files, c
       ++e.hits;
       recent.splice(recent.begin(), recent, cached.place);
     } else {
+      e.seeks += layout.unit_seeks[unit];
       e.reads += layout.unit_reads[unit];
       e.bytes_read += layout.unit_bytes[unit];
       held += layout.unit_bytes[unit];

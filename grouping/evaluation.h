@@ -1,7 +1,8 @@
 // What a grouping would cost on a sequence of accesses, without building anything: a cache and a disk as models.
 //
 // A unit is what one miss brings in: a group, or a file without one. The cache holds units, least recently used go
-// first. A miss costs the unit's reads and its bytes; an access whose unit is in the cache costs nothing. What was
+// first. A miss costs one seek and the unit's bytes, in requests of a bounded size; an access whose unit is in the
+// cache costs nothing. Rows of the table cost nothing where the table is small enough to be read at mount. What was
 // brought in and never accessed before it left the cache was wasted. docs/GROUPING.md holds the model against replays.
 #pragma once
 
@@ -16,7 +17,7 @@ namespace cffs::grouping {
 
 struct DiskProfile {
   std::string name;
-  double read_ms = 0;          // of a read at another place, before the first byte
+  double seek_ms = 0;  // of a read at another place, before the first byte
   double bytes_per_second = 0;
 };
 // hdd, ssd, network: a hard disk, a solid-state disk, a disk behind a network.
@@ -25,12 +26,17 @@ const std::vector<DiskProfile>& disk_profiles();
 // Where files lie: for each item its unit.
 struct Layout {
   std::string name;
-  std::vector<std::uint32_t> unit_of;     // index: item
+  std::vector<std::uint32_t> unit_of;  // index: item
   std::vector<std::uint64_t> unit_bytes;
-  std::vector<std::uint8_t> unit_reads;   // device reads of a miss
+  std::vector<std::uint8_t> unit_seeks;   // of a miss
+  std::vector<std::uint64_t> unit_reads;  // requests of a miss
 };
-// Files in groups are subfiles: one read brings their group. A file on its own is a row of the table (one read) up to
-// inline_max, and an object of its own (inode and data: two reads) above.
+// Files in groups are subfiles: one seek brings their group. A file on its own is a row of the table up to inline_max,
+// and an object of its own above; the inodes of objects lie close together and cost little.
+// Largest requests that the kernel makes: of a group that is prefetched, of a large file that is read through.
+inline constexpr std::uint64_t kGroupRequestBytes = 256 * 1024;
+inline constexpr std::uint64_t kObjectRequestBytes = 1024 * 1024;
+inline constexpr std::uint64_t kSmallTable = 32u << 20;
 Layout layout_of(std::string name, const std::vector<Candidate>& files, const std::vector<Group>& groups,
                  std::uint64_t inline_max = 4096, std::uint64_t composite_file_max = 1u << 20);
 
@@ -38,16 +44,19 @@ struct Evaluation {
   std::string name;
   std::uint64_t accesses = 0;
   std::uint64_t hits = 0;
-  std::uint64_t reads = 0;         // of the device
+  std::uint64_t seeks = 0;  // places that were read from
+  std::uint64_t reads = 0;  // requests to the device
   std::uint64_t bytes_read = 0;
-  std::uint64_t bytes_used = 0;    // of those, of files accessed while they were in the cache
+  std::uint64_t bytes_used = 0;  // of those, of files accessed while they were in the cache
   double ms_per_access(const DiskProfile& disk) const;
-  double hit_rate() const { return accesses == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(accesses); }
+  double hit_rate() const {
+    return accesses == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(accesses);
+  }
   double waste() const {
     return bytes_read == 0 ? 0 : 1 - static_cast<double>(bytes_used) / static_cast<double>(bytes_read);
   }
 };
-Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files, const std::vector<Item>& accesses,
-                    std::uint64_t cache_bytes);
+Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
+                    const std::vector<Item>& accesses, std::uint64_t cache_bytes);
 
 }  // namespace cffs::grouping

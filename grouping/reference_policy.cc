@@ -69,8 +69,7 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
     if (document_kind(candidates[i].path) == DocumentKind::none || !read) continue;
     const auto content = read(i);
     if (!content) continue;
-    const DocumentLinks links =
-        links_of(lookup.number(i), candidates[i].path, *content, options_, lookup);
+    const DocumentLinks links = links_of(lookup.number(i), candidates[i].path, *content, options_, lookup);
     for (const Edge& edge : links.edges) graph.add(edge);
     if (on_document_) on_document_(i, links);
   }

@@ -27,14 +27,17 @@ Result<Tree> tree_of(const std::string& directory, const std::vector<LoggedFile>
   std::unordered_map<std::string, std::uint64_t> directories;
   const auto add = [&](const std::string& path, std::uint64_t size) {
     const std::size_t slash = path.rfind('/');
-    const auto number = directories.try_emplace(slash == std::string::npos ? "" : path.substr(0, slash), directories.size()).first->second;
+    const auto number =
+        directories.try_emplace(slash == std::string::npos ? "" : path.substr(0, slash), directories.size())
+            .first->second;
     by_path.emplace(path, static_cast<grouping::Item>(tree.files.size()));
     tree.files.push_back({number, size, path, 0});
   };
   std::vector<std::pair<std::string, std::uint64_t>> found;
   if (!directory.empty()) {
     std::error_code problem;
-    auto entries = fs::recursive_directory_iterator(directory, fs::directory_options::skip_permission_denied, problem);
+    auto entries =
+        fs::recursive_directory_iterator(directory, fs::directory_options::skip_permission_denied, problem);
     for (; !problem && entries != fs::recursive_directory_iterator(); entries.increment(problem)) {
       std::error_code gone;
       if (!entries->is_regular_file(gone) || entries->is_symlink(gone)) continue;
@@ -80,7 +83,8 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
     const auto report = [&](const LogInput& input) {
       if (on_progress) on_progress(input.name + ": " + std::to_string(input.lines) + " lines");
     };
-    CFFS_TRY_VOID(reader.read(log, [&](const grouping::Access& a) { accesses.push_back(a); }, report));
+    CFFS_TRY_VOID(reader.read(
+        log, [&](const grouping::Access& a) { accesses.push_back(a); }, report));
   }
   if (accesses.empty()) {
     return fail(Error::usage(logs.front() + ": no successful access in it"));
@@ -88,7 +92,8 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   reader.settle_directories();
   CFFS_TRY(Tree tree, tree_of(options.tree, reader.files()));
   // Files whose name is a directory's have no place.
-  std::erase_if(accesses, [&](const grouping::Access& a) { return tree.place_of[a.item] == ~grouping::Item{0}; });
+  std::erase_if(accesses,
+                [&](const grouping::Access& a) { return tree.place_of[a.item] == ~grouping::Item{0}; });
   for (grouping::Access& a : accesses) a.item = tree.place_of[a.item];
 
   Trial trial;
@@ -116,7 +121,8 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   trial.has_reference = !options.tree.empty();
   if (trial.has_reference) {
     if (on_progress) on_progress("reading documents");
-    judge("reference", grouping::ReferencePolicy(options.references).group(tree.files, grouping::kGroupBytes, read));
+    judge("reference",
+          grouping::ReferencePolicy(options.references).group(tree.files, grouping::kGroupBytes, read));
   }
 
   grouping::Transactions transactions;
@@ -125,7 +131,8 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   session.gap_ms = options.analysis.session_gap_ms.value_or(trace ? 5'000 : 30 * 60'000);
   session.max_files = options.analysis.session_max_files;
   bool kept = true;
-  grouping::Sessions sessions(session, [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
+  grouping::Sessions sessions(session,
+                              [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
   for (std::size_t i = 0; i < cut; ++i) {
     grouping::Access a = accesses[i];
     if (options.analysis.crawlers == Crawlers::mixed) a.crawler = false;

@@ -9,17 +9,17 @@ namespace cffs::replay {
 
 struct TrialOptions {
   AnalysisOptions analysis;
-  double train = 0.7;                      // share of the accesses that mining sees
+  double train = 0.7;  // share of the accesses that mining sees
   std::uint64_t cache_bytes = 64u << 20;
-  std::string tree;                        // directory with the site's or project's files; empty: the log's files alone
-  std::vector<std::string> plans;          // plan files to judge as well
+  std::string tree;  // directory with the site's or project's files; empty: the log's files alone
+  std::vector<std::string> plans;  // plan files to judge as well
   grouping::ReferenceOptions references;
 };
 
 struct Trial {
   std::uint64_t train_accesses = 0, test_accesses = 0, files = 0, files_not_in_tree = 0, bytes = 0;
   std::uint64_t mined_groups = 0;
-  bool has_reference = false;  // only with a tree
+  bool has_reference = false;                     // only with a tree
   std::vector<grouping::Evaluation> evaluations;  // none, directory, reference, frequency, plans
   // The evaluation with the least predicted latency on that disk; ties go to the simpler policy.
   std::size_t best(const grouping::DiskProfile& disk) const;

@@ -43,7 +43,8 @@ void AccessRecord::note(const Access& access) {
 Status AccessRecord::open_segment() {
   CFFS_TRY(const auto numbers, segments(store_));
   const std::uint64_t next = numbers.empty() ? 1 : std::max(numbers.back(), segment_number_) + 1;
-  for (std::size_t i = 0; i + kSegments <= numbers.size(); ++i) CFFS_TRY_VOID(store_.remove(segment_name(numbers[i])));
+  for (std::size_t i = 0; i + kSegments <= numbers.size(); ++i)
+    CFFS_TRY_VOID(store_.remove(segment_name(numbers[i])));
   CFFS_TRY(segment_, store_.create(segment_name(next), ObjectStore::Create::truncate));
   segment_number_ = next;
   segment_bytes_ = 0;

@@ -44,7 +44,8 @@ class Relocation::Affiliation {
         continue;
       }
       std::vector<std::pair<FileId, std::optional<StoreTree::Place>>> members;
-      for (const FileId file : grouping::members_of(group, index, options)) members.emplace_back(file, index.place(file));
+      for (const FileId file : grouping::members_of(group, index, options))
+        members.emplace_back(file, index.place(file));
       CFFS_TRY_VOID(gather(members));
     }
     return std::move(groups_);
@@ -62,7 +63,8 @@ class Relocation::Affiliation {
       std::vector<std::pair<FileId, std::optional<StoreTree::Place>>> members;
       for (const auto& member : plan.members(group)) {
         const auto by_path = member.path.empty() ? std::nullopt : tree_.find(member.path);
-        const FileId file = member.file != 0 && (!by_path || *by_path == member.file) ? member.file : by_path.value_or(0);
+        const FileId file =
+            member.file != 0 && (!by_path || *by_path == member.file) ? member.file : by_path.value_or(0);
         if (file != 0) members.emplace_back(file, tree_.place(file));
       }
       CFFS_TRY_VOID(gather(members));
@@ -79,8 +81,9 @@ class Relocation::Affiliation {
     if (!directory) return {};
     const std::string path = directory->empty() ? member.name : *directory + "/" + member.name;
     const auto links = grouping::links_of(member.inode.ino.value, path, member.content, options, tree_);
-    return index.replace(member.inode.ino.value, {member.parent, member.name}, kind == grouping::DocumentKind::html,
-                         links, [&](FileId file) { return tree_.place(file); }, touched);
+    return index.replace(
+        member.inode.ino.value, {member.parent, member.name}, kind == grouping::DocumentKind::html, links,
+        [&](FileId file) { return tree_.place(file); }, touched);
   }
 
   // Files that nobody embeds yet may be what earlier documents have been waiting for.
@@ -189,7 +192,8 @@ class Relocation::Affiliation {
   std::uint64_t brought_ = 0;
 };
 
-Result<std::vector<grouping::Group>> Relocation::affiliate(std::vector<Member>& ready, std::int64_t quiet_before_ns) {
+Result<std::vector<grouping::Group>> Relocation::affiliate(std::vector<Member>& ready,
+                                                           std::int64_t quiet_before_ns) {
   Affiliation affiliation(*this, ready, quiet_before_ns);
   if (const auto* reference = dynamic_cast<const grouping::ReferencePolicy*>(policy_.get())) {
     return affiliation.by_reference(reference->options());

@@ -41,7 +41,9 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   std::string bytes(info.size, '\0');
   CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
   bytes.resize(n);
-  const auto damaged = [] { return fail(Error::corruption("object plan: its bytes differ from its checksum")); };
+  const auto damaged = [] {
+    return fail(Error::corruption("object plan: its bytes differ from its checksum"));
+  };
   if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic)) return damaged();
   const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - 8);
   ByteReader end(std::string_view(bytes).substr(bytes.size() - 8));

@@ -20,7 +20,9 @@ Key embedded_key(grouping::FileId target, bool html, grouping::FileId holder) {
   return Key::tagged(KeyTag::embedded_by, target, (std::uint64_t{html ? 0u : 1u} << 56) | holder);
 }
 std::uint64_t stem_number(const std::string& stem) { return checksum(stem) & (kInodeLimit - 1); }
-Key mention_key(std::uint64_t stem, grouping::FileId document) { return Key::tagged(KeyTag::mentions, stem, document); }
+Key mention_key(std::uint64_t stem, grouping::FileId document) {
+  return Key::tagged(KeyTag::mentions, stem, document);
+}
 
 void put_place(ByteWriter& w, const StoreTree::Place& place) {
   w.varint(place.parent.value);
@@ -75,7 +77,8 @@ Status ReferenceIndex::forget(FileId file, std::set<FileId>& touched) {
     for (const Target& target : embedded(holder, file)) {
       touched.insert(target.file);
       // Another document may say the same of this holder.
-      const auto same = std::count_if(all.begin(), all.end(), [&](const Target& t) { return t.file == target.file; });
+      const auto same =
+          std::count_if(all.begin(), all.end(), [&](const Target& t) { return t.file == target.file; });
       if (same > 1) continue;
       batch.erase(embedded_key(target.file, true, holder));
       batch.erase(embedded_key(target.file, false, holder));
@@ -86,7 +89,8 @@ Status ReferenceIndex::forget(FileId file, std::set<FileId>& touched) {
   return table_.write(batch);
 }
 
-Status ReferenceIndex::replace(FileId file, const Place& place, bool html, const grouping::DocumentLinks& links,
+Status ReferenceIndex::replace(FileId file, const Place& place, bool html,
+                               const grouping::DocumentLinks& links,
                                const std::function<std::optional<Place>(FileId)>& place_of,
                                std::set<FileId>& touched) {
   CFFS_TRY_VOID(forget(file, touched));
@@ -130,10 +134,11 @@ Result<std::vector<std::pair<ReferenceIndex::FileId, ReferenceIndex::Place>>> Re
     const std::string& stem, std::size_t most) const {
   std::vector<FileId> documents;
   const std::uint64_t number = stem_number(stem);
-  CFFS_TRY_VOID(table_.scan(mention_key(number, 0), mention_key(number, kLast), [&](Key key, std::string_view) {
-    documents.push_back(key.lower);
-    return documents.size() < most;
-  }));
+  CFFS_TRY_VOID(
+      table_.scan(mention_key(number, 0), mention_key(number, kLast), [&](Key key, std::string_view) {
+        documents.push_back(key.lower);
+        return documents.size() < most;
+      }));
   std::vector<std::pair<FileId, Place>> found;
   for (const FileId file : documents) {
     if (auto d = document(file)) found.emplace_back(file, std::move(d->place));
@@ -145,10 +150,11 @@ std::optional<ReferenceIndex::Place> ReferenceIndex::place(FileId file) const {
   if (auto d = document(file)) return d->place;
   std::optional<Place> found;
   FileId holder = 0;
-  (void)table_.scan(embedded_key(file, true, 0), embedded_key(file, false, kInodeLimit - 1), [&](Key key, std::string_view) {
-    holder = key.lower & (kInodeLimit - 1);
-    return false;
-  });
+  (void)table_.scan(embedded_key(file, true, 0), embedded_key(file, false, kInodeLimit - 1),
+                    [&](Key key, std::string_view) {
+                      holder = key.lower & (kInodeLimit - 1);
+                      return false;
+                    });
   if (holder == 0) return found;
   for (Target& target : embedded(holder, 0)) {
     if (target.file == file) found = std::move(target.place);

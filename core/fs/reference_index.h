@@ -20,7 +20,8 @@ class ReferenceIndex final : public grouping::ReferenceGraph {
   using FileId = grouping::FileId;
   using Place = StoreTree::Place;
 
-  ReferenceIndex(Table& table, const grouping::ReferenceOptions& options) : table_(table), options_(options) {}
+  ReferenceIndex(Table& table, const grouping::ReferenceOptions& options)
+      : table_(table), options_(options) {}
 
   // Replaces what is known of a document. Adds to `touched` the files whose group may change by it.
   Status replace(FileId document, const Place& place, bool html, const grouping::DocumentLinks& links,

@@ -22,7 +22,8 @@ class Regrouping {
     relocation_.use_policy(policy_);
   }
 
-  static Status visit(FileSystem& fs, const std::function<void(SmallFile)>& visit, const std::atomic<bool>* stop);
+  static Status visit(FileSystem& fs, const std::function<void(SmallFile)>& visit,
+                      const std::atomic<bool>* stop);
 
   Result<RegroupReport> run() {
     report_.policy = policy_->name();
@@ -33,7 +34,8 @@ class Regrouping {
         [&](SmallFile f) {
           if (!policy_->needs_paths()) f.path = {};
           files_.push_back(std::move(f));
-          if (files_.size() % 4096 == 0) progress("looking: " + std::to_string(files_.size()) + " small files");
+          if (files_.size() % 4096 == 0)
+            progress("looking: " + std::to_string(files_.size()) + " small files");
         },
         options_.stop));
     report_.files = files_.size();
@@ -75,11 +77,13 @@ class Regrouping {
     std::vector<grouping::Candidate> candidates;
     candidates.reserve(files_.size());
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      candidates.push_back({files_[i].parent.value, files_[i].size, std::move(files_[i].path), files_[i].ino.value});
+      candidates.push_back(
+          {files_[i].parent.value, files_[i].size, std::move(files_[i].path), files_[i].ino.value});
     }
     const grouping::ReadContent read = [&](std::size_t i) { return content(i); };
     const std::uint64_t most = fs_.format_.composite_max;
-    if (const auto* frequency = dynamic_cast<const grouping::FrequencyPolicy*>(policy_.get()); frequency != nullptr && frequency->plan()) {
+    if (const auto* frequency = dynamic_cast<const grouping::FrequencyPolicy*>(policy_.get());
+        frequency != nullptr && frequency->plan()) {
       if (!options_.dry_run) CFFS_TRY_VOID(bind(*frequency->plan(), candidates));
       return policy_->group(candidates, most, read);
     }
@@ -92,20 +96,21 @@ class Regrouping {
     std::set<grouping::FileId> touched;
     Status problem;
     std::size_t documents = 0;
-    const grouping::ReferencePolicy observed(reference->options(), [&](std::size_t i, const grouping::DocumentLinks& links) {
-      if (++documents % 64 == 0) progress("reading: " + std::to_string(documents) + " documents");
-      if (options_.dry_run || !problem.has_value()) return;
-      touched.clear();
-      problem = index.replace(
-          files_[i].ino.value, {files_[i].parent, files_[i].name},
-          grouping::document_kind(files_[i].name) == grouping::DocumentKind::html, links,
-          [&](grouping::FileId file) -> std::optional<StoreTree::Place> {
-            const auto it = by_ino.find(file);
-            if (it == by_ino.end()) return {};
-            return StoreTree::Place{files_[it->second].parent, files_[it->second].name};
-          },
-          touched);
-    });
+    const grouping::ReferencePolicy observed(
+        reference->options(), [&](std::size_t i, const grouping::DocumentLinks& links) {
+          if (++documents % 64 == 0) progress("reading: " + std::to_string(documents) + " documents");
+          if (options_.dry_run || !problem.has_value()) return;
+          touched.clear();
+          problem = index.replace(
+              files_[i].ino.value, {files_[i].parent, files_[i].name},
+              grouping::document_kind(files_[i].name) == grouping::DocumentKind::html, links,
+              [&](grouping::FileId file) -> std::optional<StoreTree::Place> {
+                const auto it = by_ino.find(file);
+                if (it == by_ino.end()) return {};
+                return StoreTree::Place{files_[it->second].parent, files_[it->second].name};
+              },
+              touched);
+        });
     auto found = observed.group(candidates, most, read);
     CFFS_TRY_VOID(problem);
     return found;
@@ -137,12 +142,15 @@ class Regrouping {
       for (const std::size_t i : group) {
         const SmallFile& f = files_[i];
         bytes += f.size;
-        if (f.home == Home::composite) places.insert({f.composite, f.group_offset});
-        else ++elsewhere;
+        if (f.home == Home::composite)
+          places.insert({f.composite, f.group_offset});
+        else
+          ++elsewhere;
       }
       const bool several = group.size() > 1;
       // A quarter of strangers is no reason to copy.
-      const bool in_place = elsewhere == 0 && places.size() == 1 && at_place[*places.begin()] * 3 <= group.size() * 4;
+      const bool in_place =
+          elsewhere == 0 && places.size() == 1 && at_place[*places.begin()] * 3 <= group.size() * 4;
       const bool alone_in_place = !several && elsewhere == 0;
       if (several) {
         ++report_.groups;
@@ -166,13 +174,16 @@ class Regrouping {
     const auto started = std::chrono::steady_clock::now();
     const auto write = [&]() -> Status {
       if (batch.empty()) return {};
-      CFFS_TRY_VOID(fs_.consolidator_->exclusively([&] { return relocation_.write_composite(std::exchange(batch, {}), moved); }));
+      CFFS_TRY_VOID(fs_.consolidator_->exclusively(
+          [&] { return relocation_.write_composite(std::exchange(batch, {}), moved); }));
       done += std::exchange(bytes, 0);
       report_.files_moved = moved;
-      progress("moving: " + std::to_string(moved) + " of " + std::to_string(report_.files_to_move) + " files");
+      progress("moving: " + std::to_string(moved) + " of " + std::to_string(report_.files_to_move) +
+               " files");
       while (options_.bytes_per_second > 0 && !stopped()) {
         const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started;
-        if (elapsed.count() * static_cast<double>(options_.bytes_per_second) >= static_cast<double>(done)) break;
+        if (elapsed.count() * static_cast<double>(options_.bytes_per_second) >= static_cast<double>(done))
+          break;
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
       }
       return {};
@@ -209,7 +220,8 @@ class Regrouping {
   Status dissolve() {
     std::size_t moved = 0;
     for (const SmallFile& f : files_) {
-      const bool out_of_place = f.home == Home::composite || (f.home == Home::inline_ && f.size > fs_.format_.inline_max) ||
+      const bool out_of_place = f.home == Home::composite ||
+                                (f.home == Home::inline_ && f.size > fs_.format_.inline_max) ||
                                 (f.home == Home::blob && f.size <= fs_.format_.inline_max);
       if (!out_of_place) continue;
       ++report_.files_to_move;
@@ -217,7 +229,8 @@ class Regrouping {
       if (options_.dry_run || stopped()) continue;
       CFFS_TRY(auto member, relocation_.locate({f.parent, f.name}, f.ino.value));
       if (!member) continue;
-      CFFS_TRY_VOID(fs_.consolidator_->exclusively([&] { return relocation_.leave_composite(std::move(*member), moved); }));
+      CFFS_TRY_VOID(fs_.consolidator_->exclusively(
+          [&] { return relocation_.leave_composite(std::move(*member), moved); }));
       report_.files_moved = moved;
       if (moved % 256 == 0) progress("moving: " + std::to_string(moved) + " files");
     }
@@ -233,15 +246,17 @@ class Regrouping {
 };
 
 // A directory's own files, then its directories'. Iterative: a tree may be deep.
-Status Regrouping::visit(FileSystem& fs, const std::function<void(SmallFile)>& visit, const std::atomic<bool>* stop) {
+Status Regrouping::visit(FileSystem& fs, const std::function<void(SmallFile)>& visit,
+                         const std::atomic<bool>* stop) {
   std::vector<std::pair<InodeId, std::string>> directories{{kRootInode, ""}};
   std::unordered_set<std::uint64_t> linked;
   while (!directories.empty() && (stop == nullptr || !stop->load())) {
-    const auto [directory, path] = std::move(directories.back());
+    const InodeId directory = directories.back().first;
+    const std::string path = std::move(directories.back().second);
     directories.pop_back();
     std::vector<std::pair<InodeId, std::string>> below;
     std::vector<std::pair<std::string, InodeId>> links;
-    const auto below_here = [&path = path](const std::string& name) { return path.empty() ? name : path + "/" + name; };
+    const auto below_here = [&](const std::string& name) { return path.empty() ? name : path + "/" + name; };
     const auto add = [&](const std::string& name, const Inode& inode) {
       const bool small = inode.is_regular() && inode.size > 0 && inode.size <= fs.format_.composite_file_max;
       if (!small || inode.home == Home::none) return;
@@ -270,11 +285,14 @@ Status Regrouping::visit(FileSystem& fs, const std::function<void(SmallFile)>& v
   return {};
 }
 
-Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& visit, const std::atomic<bool>* stop) {
+Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& visit,
+                         const std::atomic<bool>* stop) {
   return Regrouping::visit(fs, visit, stop);
 }
 
-Result<RegroupReport> regroup(FileSystem& fs, const RegroupOptions& options) { return Regrouping(fs, options).run(); }
+Result<RegroupReport> regroup(FileSystem& fs, const RegroupOptions& options) {
+  return Regrouping(fs, options).run();
+}
 
 std::string regroup_json(const RegroupReport& r) {
   return nlohmann::ordered_json{{"policy", r.policy},

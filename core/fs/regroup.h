@@ -18,7 +18,7 @@ namespace cffs {
 
 struct RegroupOptions {
   bool dry_run = false;
-  std::uint64_t bytes_per_second = 0;  // 0: as fast as it goes
+  std::uint64_t bytes_per_second = 0;                   // 0: as fast as it goes
   std::function<void(const std::string&)> on_progress;  // from the calling thread, now and then
   const std::atomic<bool>* stop = nullptr;              // ends early, cleanly
 };
@@ -27,8 +27,8 @@ struct RegroupReport {
   std::string policy;
   bool dry_run = false;
   bool stopped = false;
-  std::uint64_t files = 0;           // small files looked at
-  std::uint64_t groups = 0;          // of two and more files
+  std::uint64_t files = 0;   // small files looked at
+  std::uint64_t groups = 0;  // of two and more files
   std::uint64_t groups_in_place = 0;
   std::uint64_t files_to_move = 0, bytes_to_move = 0;
   std::uint64_t files_moved = 0;
@@ -47,7 +47,8 @@ struct SmallFile {
   std::uint64_t group_offset = 0;
 };
 // Every file that has data and is small enough for a composite, hard-linked ones once.
-Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& visit, const std::atomic<bool>* stop = nullptr);
+Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& visit,
+                         const std::atomic<bool>* stop = nullptr);
 
 // Opens no other work: consolidation goes on between its steps.
 Result<RegroupReport> regroup(FileSystem& fs, const RegroupOptions& options);

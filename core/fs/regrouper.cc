@@ -40,7 +40,8 @@ Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always) {
   session_options.gap_ms = kRecordGapMs;
   session_options.max_files = kRecordWindow;
   session_options.cut = true;
-  grouping::Sessions sessions(session_options, [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
+  grouping::Sessions sessions(session_options,
+                              [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
   CFFS_TRY_VOID(AccessRecord::visit(fs.objects(), [&](const AccessRecord::Access& a) {
     const auto [it, fresh] = items.try_emplace(a.file.value, static_cast<grouping::Item>(files.size()));
     if (fresh) files.push_back(a.file.value);
@@ -57,7 +58,8 @@ Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always) {
   CFFS_TRY_VOID(visit_small_files(fs, [&](const SmallFile& f) {
     if (const auto it = items.find(f.ino.value); it != items.end()) {
       const bool member = f.home == Home::composite;
-      places[it->second] = {member ? f.composite.value : 0, member ? f.group_offset : f.ino.value, f.size, f.path};
+      places[it->second] = {member ? f.composite.value : 0, member ? f.group_offset : f.ino.value, f.size,
+                            f.path};
     }
   }));
   std::vector<std::uint64_t> sizes;
@@ -96,8 +98,8 @@ Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always) {
     own.reads_then += then.size();
   });
   const std::uint64_t saved = own.reads_now - std::min(own.reads_now, own.reads_then);
-  const bool pays = static_cast<double>(saved) >= kLeastSaved * static_cast<double>(own.reads_now) && saved > 0 &&
-                    saved * kBytesPerRead >= own.bytes_to_move;
+  const bool pays = static_cast<double>(saved) >= kLeastSaved * static_cast<double>(own.reads_now) &&
+                    saved > 0 && saved * kBytesPerRead >= own.bytes_to_move;
   if (plan->size() > 0 && (always || pays)) own.groups = std::move(plan);
   return own;
 }
@@ -129,7 +131,8 @@ Status Regrouper::start(std::shared_ptr<const grouping::Policy> policy, bool dry
 
 std::string Regrouper::status_json() const {
   const std::lock_guard guard(mutex_);
-  nlohmann::ordered_json j{{"state", state_}, {"policy", fs_.policy()->name()}, {"progress", progress_}, {"error", error_}};
+  nlohmann::ordered_json j{
+      {"state", state_}, {"policy", fs_.policy()->name()}, {"progress", progress_}, {"error", error_}};
   if (!report_.empty()) j["report"] = nlohmann::ordered_json::parse(report_);
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -139,7 +142,8 @@ void Regrouper::say(const std::string& progress) {
   progress_ = progress;
 }
 
-void Regrouper::job(std::shared_ptr<const grouping::Policy> policy, bool dry_run, std::uint64_t bytes_per_second) {
+void Regrouper::job(std::shared_ptr<const grouping::Policy> policy, bool dry_run,
+                    std::uint64_t bytes_per_second) {
   const auto before = fs_.policy();
   fs_.set_policy(std::move(policy));
   RegroupOptions options;
@@ -182,9 +186,9 @@ void Regrouper::run() {
     guard.unlock();
     const auto own = mine_own_accesses(fs_, false);
     if (own && own->groups) {
-      fs_.log("regrouping by what " + std::to_string(own->sessions) + " recorded sessions used together: " +
-              std::to_string(own->groups->size()) + " groups, " + std::to_string(own->reads_now) + " reads become " +
-              std::to_string(own->reads_then));
+      fs_.log("regrouping by what " + std::to_string(own->sessions) +
+              " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
+              std::to_string(own->reads_now) + " reads become " + std::to_string(own->reads_then));
       job(std::make_shared<grouping::FrequencyPolicy>(own->groups), false, options_.bytes_per_second);
       guard.lock();
     } else {

@@ -16,8 +16,8 @@
 namespace cffs {
 
 struct RegrouperOptions {
-  std::int64_t interval_ms = 0;         // 0: never by itself
-  std::uint64_t bytes_per_second = 0;   // budget of what it does by itself; 0: none
+  std::int64_t interval_ms = 0;        // 0: never by itself
+  std::uint64_t bytes_per_second = 0;  // budget of what it does by itself; 0: none
 };
 
 class Regrouper {

@@ -10,8 +10,8 @@
 namespace cffs {
 
 // The file of this entry, if it is one that should move.
-std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directory,
-                                                        const Entry& entry, bool any_home) const {
+std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directory, const Entry& entry,
+                                                        bool any_home) const {
   if (entry.name.empty() || (entry.type & S_IFMT) != S_IFREG) return {};
   Member member{key, directory, entry.name, {}, {}, 0};
   if (!entry.inode) member.row_key = Key::null_name(entry.ino);
@@ -27,9 +27,9 @@ std::optional<Relocation::Member> Relocation::candidate(Key key, InodeId directo
     return {};
   }
   const bool composites = policy_->makes_composites();
-  const std::uint64_t most =
-      composites || any_home ? fs_.format_.composite_file_max : fs_.format_.inline_max;
-  const bool movable = any_home || member.inode.home == Home::blob || (composites && member.inode.home == Home::inline_);
+  const std::uint64_t most = composites || any_home ? fs_.format_.composite_file_max : fs_.format_.inline_max;
+  const bool movable =
+      any_home || member.inode.home == Home::blob || (composites && member.inode.home == Home::inline_);
   if (!movable || member.inode.size > most) return {};
   return member;
 }

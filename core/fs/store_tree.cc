@@ -48,7 +48,8 @@ Result<std::optional<std::string>> StoreTree::path_of(InodeId directory) {
   return std::optional<std::string>(path);
 }
 
-std::optional<StoreTree::Found> StoreTree::entry(InodeId directory, const std::string& name, bool exact) const {
+std::optional<StoreTree::Found> StoreTree::entry(InodeId directory, const std::string& name,
+                                                 bool exact) const {
   const auto row = fs_.table_->get_row(fs_.entry_key(directory, name));
   const Entry* e = row ? row->find(name) : nullptr;
   if (e != nullptr) return Found{e->ino, e->type, e->name};
@@ -79,7 +80,8 @@ std::optional<InodeId> StoreTree::directory_at(std::string_view path, bool exact
   const auto parent = directory_at(slash == std::string_view::npos ? "" : path.substr(0, slash), exact);
   std::optional<InodeId> found;
   if (parent) {
-    const auto there = entry(*parent, std::string(path.substr(slash == std::string_view::npos ? 0 : slash + 1)), exact);
+    const auto there =
+        entry(*parent, std::string(path.substr(slash == std::string_view::npos ? 0 : slash + 1)), exact);
     if (there && S_ISDIR(there->type)) found = there->ino;
   }
   constexpr std::size_t kMostRemembered = 1u << 18;
@@ -92,7 +94,8 @@ std::optional<grouping::FileId> StoreTree::look(const std::string& path, bool ex
   const std::size_t slash = path.rfind('/');
   const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   if (name.empty() || name.size() > 255) return {};
-  const auto parent = directory_at(slash == std::string::npos ? "" : std::string_view(path).substr(0, slash), exact);
+  const auto parent =
+      directory_at(slash == std::string::npos ? "" : std::string_view(path).substr(0, slash), exact);
   if (!parent) return {};
   const auto there = entry(*parent, name, exact);
   if (!there || !S_ISREG(there->type)) return {};
@@ -101,22 +104,25 @@ std::optional<grouping::FileId> StoreTree::look(const std::string& path, bool ex
 }
 
 std::optional<grouping::FileId> StoreTree::find(const std::string& path) { return look(path, true); }
-std::optional<grouping::FileId> StoreTree::find_ignoring_case(const std::string& path) { return look(path, false); }
+std::optional<grouping::FileId> StoreTree::find_ignoring_case(const std::string& path) {
+  return look(path, false);
+}
 
 std::vector<grouping::FileId> StoreTree::list(const std::string& directory, std::string_view suffix) {
   std::vector<grouping::FileId> found;
   const auto ino = directory_at(directory, true);
   if (!ino) return found;
-  (void)fs_.table_->scan(Key::entry(*ino, 0), Key::entry(*ino, ~std::uint64_t{0}), [&](Key, std::string_view value) {
-    const auto row = decode_row(value);
-    if (!row) return true;
-    for (const Entry& e : row->entries) {
-      if (!S_ISREG(e.type) || !e.name.ends_with(suffix)) continue;
-      places_[e.ino.value] = {*ino, e.name};
-      found.push_back(e.ino.value);
-    }
-    return found.size() < 4096;
-  });
+  (void)fs_.table_->scan(Key::entry(*ino, 0), Key::entry(*ino, ~std::uint64_t{0}),
+                         [&](Key, std::string_view value) {
+                           const auto row = decode_row(value);
+                           if (!row) return true;
+                           for (const Entry& e : row->entries) {
+                             if (!S_ISREG(e.type) || !e.name.ends_with(suffix)) continue;
+                             places_[e.ino.value] = {*ino, e.name};
+                             found.push_back(e.ino.value);
+                           }
+                           return found.size() < 4096;
+                         });
   return found;
 }
 

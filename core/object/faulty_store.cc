@@ -105,9 +105,9 @@ void FaultyStore::apply(std::string& bytes, const Change& change, std::size_t li
 
 void FaultyStore::name_became_durable(const std::shared_ptr<Body>& body) {
   // Syncing an object makes its creation durable; renames and removals wait for sync_names.
-  const auto creation = std::find_if(unsynced_names_.begin(), unsynced_names_.end(), [&](const NameChange& change) {
-    return change.body == body && change.from.empty();
-  });
+  const auto creation =
+      std::find_if(unsynced_names_.begin(), unsynced_names_.end(),
+                   [&](const NameChange& change) { return change.body == body && change.from.empty(); });
   if (creation == unsynced_names_.end()) return;
   apply(durable_names_, *creation);
   // A removal that came before can no longer undo it.

@@ -23,7 +23,8 @@ Status check_choice(const PolicyChoice& choice) {
   return {};
 }
 
-Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store, const PolicyChoice& choice) {
+Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store,
+                                                              const PolicyChoice& choice) {
   CFFS_TRY_VOID(check_choice(choice));
   if (choice.name == "reference") {
     grouping::ReferenceOptions options;
@@ -48,7 +49,7 @@ Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store
 }
 
 std::string choice_json(const PolicyChoice& c, bool dry_run) {
-  return nlohmann::json{{"policy", c.name}, {"plan", c.plan},   {"site_root", c.site_root},
+  return nlohmann::json{{"policy", c.name}, {"plan", c.plan},     {"site_root", c.site_root},
                         {"depth", c.depth}, {"shared", c.shared}, {"dry_run", dry_run}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

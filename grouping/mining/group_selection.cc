@@ -18,7 +18,8 @@ namespace {
 
 // A set whose most popular files spoil its confidence, without them. A closed set says nothing of its subsets, and what
 // all pages embed is in every page's set.
-Itemset without_popular(const Itemset& set, const std::vector<std::uint64_t>& item_supports, double min_confidence) {
+Itemset without_popular(const Itemset& set, const std::vector<std::uint64_t>& item_supports,
+                        double min_confidence) {
   Itemset kept{{}, set.support, set.last};
   const auto most = static_cast<double>(set.support) / min_confidence;
   for (const Item item : set.items) {
@@ -30,8 +31,8 @@ Itemset without_popular(const Itemset& set, const std::vector<std::uint64_t>& it
 
 // The sets to choose from: those of enough confidence, and what is left of the others. Of equal ones the best known
 // support counts.
-std::vector<Itemset> eligible(const std::vector<Itemset>& itemsets, const std::vector<std::uint64_t>& item_supports,
-                              double min_confidence) {
+std::vector<Itemset> eligible(const std::vector<Itemset>& itemsets,
+                              const std::vector<std::uint64_t>& item_supports, double min_confidence) {
   struct Hash {
     std::size_t operator()(const std::vector<Item>& items) const {
       std::size_t h = items.size();

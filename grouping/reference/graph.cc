@@ -15,9 +15,11 @@ std::string stem_of(std::string_view path) {
 
 namespace {
 
-std::string stem_of_target(const std::string& document, const Extracted& extracted, const Reference& reference) {
+std::string stem_of_target(const std::string& document, const Extracted& extracted,
+                           const Reference& reference) {
   switch (reference.form) {
-    case TargetForm::go: return {};  // names a directory
+    case TargetForm::go:
+      return {};  // names a directory
     case TargetForm::python: {
       const std::string_view target = reference.target;
       return stem_of(target.substr(target.rfind('.') + 1));
@@ -27,7 +29,8 @@ std::string stem_of_target(const std::string& document, const Extracted& extract
       const auto found = resolve_url(document, extracted.base, reference.target);
       return found ? stem_of(found->path) : std::string();
     }
-    default: return stem_of(reference.target);
+    default:
+      return stem_of(reference.target);
   }
 }
 
@@ -43,7 +46,8 @@ DocumentLinks links_of(FileId document, const std::string& path, std::string_vie
   std::map<std::string, std::vector<FileId>> holders;
   for (const Reference& reference : extracted.references) {
     if (links.edges.size() >= kMostEdges) break;
-    if (std::string stem = stem_of_target(path, extracted, reference); !stem.empty() && stems.size() < kMostEdges) {
+    if (std::string stem = stem_of_target(path, extracted, reference);
+        !stem.empty() && stems.size() < kMostEdges) {
       if (stems.insert(stem).second) links.stems.push_back(std::move(stem));
     }
     std::vector<FileId> from{document};

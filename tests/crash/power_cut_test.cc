@@ -111,7 +111,8 @@ void one_run(std::uint64_t seed) {
           }
           break;
         case 6:
-          fs.set_policy(grouping::make_policy(std::array{"none", "directory", "reference", "frequency"}[random() % 4]));
+          fs.set_policy(
+              grouping::make_policy(std::array{"none", "directory", "reference", "frequency"}[random() % 4]));
           REQUIRE(regroup(fs, {}));
           break;
         default:

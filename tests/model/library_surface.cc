@@ -1,13 +1,12 @@
 #include "tests/model/library_surface.h"
 
-#include <array>
-
-#include "core/fs/regroup.h"
-
 #include <fcntl.h>
 #include <linux/fs.h>
 
+#include <array>
 #include <stdexcept>
+
+#include "core/fs/regroup.h"
 
 namespace cffs::test {
 namespace {

@@ -7,7 +7,8 @@ namespace cffs::grouping::test {
 
 TEST_CASE("the directory policy groups neighbours of one directory, up to the maximum") {
   const auto policy = make_policy("directory");
-  const std::vector<Candidate> c{{1, 10, {}, 0}, {1, 20, {}, 0}, {2, 5, {}, 0}, {2, 90, {}, 0}, {2, 10, {}, 0}, {3, 500, {}, 0}, {3, 1, {}, 0}};
+  const std::vector<Candidate> c{{1, 10, {}, 0}, {1, 20, {}, 0},  {2, 5, {}, 0}, {2, 90, {}, 0},
+                                 {2, 10, {}, 0}, {3, 500, {}, 0}, {3, 1, {}, 0}};
   REQUIRE(policy->group(c, 100, {}) == std::vector<Group>{{0, 1}, {2, 3}, {4}, {5}, {6}});
   REQUIRE(policy->group({}, 100, {}).empty());
   REQUIRE(make_policy("none")->group(c, 100, {}).empty());
@@ -27,7 +28,8 @@ TEST_CASE("every candidate ends in exactly one group and pack, in order, within 
     const std::uint64_t room = random() % 1000;
     std::size_t next = 0;
     bool first = true;
-    for (const Pack& pack : pack(make_policy("directory")->group(candidates, 1000, {}), candidates, 1000, room)) {
+    for (const Pack& pack :
+         pack(make_policy("directory")->group(candidates, 1000, {}), candidates, 1000, room)) {
       std::uint64_t bytes = 0;
       for (const Group& group : pack.groups) {
         for (const std::size_t i : group) {
