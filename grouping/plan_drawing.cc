@@ -126,7 +126,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
     const auto most = std::max(plan.files[a].sessions, plan.files[b].sessions);
     const double share =
         most == 0 ? 0 : std::min(1.0, static_cast<double>(count) / static_cast<double>(most));
-    if (share < (inside ? 0.05 : 0.1)) return;
+    if (share < (inside ? 0.05 : 0.2)) return;
     const Dot &from = dots[a], &to = dots[b];
     add(svg,
         "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\" "

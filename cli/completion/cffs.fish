@@ -1,13 +1,23 @@
 # fish completion for cffs
-set -l commands format mount umount import export stat fsck compact dump replay
+set -l commands format mount umount import export analyze evaluate regroup stat fsck compact dump replay
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
-complete -c cffs -n "__fish_seen_subcommand_from mount import" -l policy -x -a "none directory"
+complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
+complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
+complete -c cffs -n "__fish_seen_subcommand_from mount import regroup evaluate" -l site-root -l depth -l shared -x
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l regroup-interval -l regroup-budget -l access-record -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -s o -l output -l graph -l transactions -r
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -l top -x
+complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l tree -r
+complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l train -l cache -x
+complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l disk -x -a "hdd ssd network"
+complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a posix
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
-complete -c cffs -n "__fish_seen_subcommand_from stat replay" -l json
+complete -c cffs -n "__fish_seen_subcommand_from stat replay analyze evaluate regroup" -l json
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l target -l library -r

@@ -47,7 +47,7 @@ class LibrarySurface final : public Surface {
   ObjectStore& store_;
   FileSystemOptions options_;
   bool regroups_ = false;
-  int reorganised_ = 0;
+  std::size_t reorganised_ = 0;
   std::unique_ptr<FileSystem> fs_;
 };
 

@@ -13,12 +13,13 @@ forbid() {
   fi
 }
 forbid core 'fusefs/|replay/|cli/|fuse|CLI/'
-forbid grouping 'core/|fusefs/|replay/|cli/|fuse|leveldb'
+forbid grouping 'core/|fusefs/|replay/|cli/|fuse|leveldb|sqlite'
 forbid fusefs 'replay/|cli/|leveldb'
 forbid replay 'fusefs/|cli/|fuse|leveldb'
 forbid core/object 'core/(table|composite|blob|fs|transfer)/'
 forbid core/table 'core/(composite|blob|fs|transfer)/'
 forbid core/composite 'core/(blob|fs|transfer)/'
 forbid core/blob 'core/(composite|fs|transfer|table)/'
-forbid core/fs 'core/transfer/|leveldb'
+forbid core/fs 'core/(transfer|plan)/|leveldb|sqlite'
+forbid core/plan 'core/transfer/|leveldb'
 exit $failures
