@@ -1,6 +1,8 @@
 #include "grouping/reference_policy.h"
 
 #include <algorithm>
+#include <future>
+#include <thread>
 #include <unordered_map>
 
 #include "grouping/reference/text.h"
@@ -65,14 +67,27 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (document_kind(candidates[i].path) == DocumentKind::html) graph.set_html(lookup.number(i));
   }
+  // Extraction is most of the work and pure, so it has all cores; reading and looking up stay with the caller's thread.
+  const std::size_t at_once = 4 * std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::pair<std::size_t, std::future<Extracted>>> under_way;
+  const auto settle = [&] {
+    for (auto& [i, extracted] : under_way) {
+      const DocumentLinks links = links_of(lookup.number(i), candidates[i].path, extracted.get(), options_, lookup);
+      for (const Edge& edge : links.edges) graph.add(edge);
+      if (on_document_) on_document_(i, links);
+    }
+    under_way.clear();
+  };
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (document_kind(candidates[i].path) == DocumentKind::none || !read) continue;
-    const auto content = read(i);
+    const DocumentKind kind = document_kind(candidates[i].path);
+    if (kind == DocumentKind::none || !read) continue;
+    auto content = read(i);
     if (!content) continue;
-    const DocumentLinks links = links_of(lookup.number(i), candidates[i].path, *content, options_, lookup);
-    for (const Edge& edge : links.edges) graph.add(edge);
-    if (on_document_) on_document_(i, links);
+    under_way.emplace_back(
+        i, std::async(std::launch::async, [kind, text = std::move(*content)] { return extract(kind, text); }));
+    if (under_way.size() >= at_once) settle();
   }
+  settle();
   std::vector<bool> taken(candidates.size());
   std::vector<Group> groups;
   const std::uint64_t most = std::min(max_bytes, kGroupBytes);
@@ -89,7 +104,11 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
         taken[m] = true;
         members.push_back(m);
       }
-      add_in_pieces(groups, members, candidates, most);
+      if (members.size() == 1) {  // alone: its directory is better company than none
+        taken[members.front()] = false;
+      } else {
+        add_in_pieces(groups, members, candidates, most);
+      }
     }
   }
   std::vector<Group> rest = group_by_directory(candidates, taken, max_bytes);

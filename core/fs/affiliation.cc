@@ -80,7 +80,7 @@ class Relocation::Affiliation {
     CFFS_TRY(const auto directory, tree_.path_of(member.parent));
     if (!directory) return {};
     const std::string path = directory->empty() ? member.name : *directory + "/" + member.name;
-    const auto links = grouping::links_of(member.inode.ino.value, path, member.content, options, tree_);
+    const auto links = grouping::links_of(member.inode.ino.value, path, grouping::extract(kind, member.content), options, tree_);
     return index.replace(
         member.inode.ino.value, {member.parent, member.name}, kind == grouping::DocumentKind::html, links,
         [&](FileId file) { return tree_.place(file); }, touched);
@@ -171,6 +171,10 @@ class Relocation::Affiliation {
       local.push_back(group.size());
       group.push_back(i);
       candidates.push_back({0, ready_[i].inode.size, {}, 0});
+    }
+    if (group.size() == 1) {  // alone: its directory is better company than none
+      taken_.erase(group.front());
+      return {};
     }
     std::vector<grouping::Group> pieces;
     grouping::add_in_pieces(pieces, local, candidates, grouping::kGroupBytes);

@@ -36,10 +36,9 @@ std::string stem_of_target(const std::string& document, const Extracted& extract
 
 }  // namespace
 
-DocumentLinks links_of(FileId document, const std::string& path, std::string_view content,
+DocumentLinks links_of(FileId document, const std::string& path, const Extracted& extracted,
                        const ReferenceOptions& options, FileLookup& lookup) {
   constexpr std::size_t kMostEdges = 4096;  // of one document; more is a list of files, not a page
-  const Extracted extracted = extract(document_kind(path), content);
   DocumentLinks links;
   std::set<Edge> seen;
   std::set<std::string> stems;
@@ -135,16 +134,16 @@ void MemoryReferenceGraph::add(const Edge& edge) {
   auto& targets = targets_[edge.holder];
   if (std::find(targets.begin(), targets.end(), edge.target) != targets.end()) return;
   targets.push_back(edge.target);
-  holders_[edge.target].push_back(edge.holder);
+  Owner& owner = owners_[edge.target];
+  const bool html = is_html(edge.holder);
+  const bool first = owner.holders == 0 || (html != is_html(owner.holder) ? html : edge.holder < owner.holder);
+  if (first) owner.holder = edge.holder;
+  ++owner.holders;
 }
 
 std::optional<ReferenceGraph::Owner> MemoryReferenceGraph::owner(FileId target) {
-  const auto it = holders_.find(target);
-  if (it == holders_.end()) return {};
-  const auto first = std::min_element(it->second.begin(), it->second.end(), [&](FileId a, FileId b) {
-    return is_html(a) != is_html(b) ? is_html(a) : a < b;
-  });
-  return Owner{*first, static_cast<unsigned>(it->second.size())};
+  const auto it = owners_.find(target);
+  return it == owners_.end() ? std::nullopt : std::optional<Owner>(it->second);
 }
 
 std::vector<FileId> MemoryReferenceGraph::targets(FileId holder) {

@@ -12,6 +12,8 @@
 
 #include <functional>
 #include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "grouping/reference/resolve.h"
 
@@ -34,7 +36,7 @@ struct DocumentLinks {
   std::vector<Edge> edges;         // without repetitions and self-references, in order of appearance
   std::vector<std::string> stems;  // stem_of() every target, found or not, each once
 };
-DocumentLinks links_of(FileId document, const std::string& path, std::string_view content,
+DocumentLinks links_of(FileId document, const std::string& path, const Extracted& extracted,
                        const ReferenceOptions& options, FileLookup& lookup);
 
 // What a file's name has in common with every way to refer to it: "Logo" for img/Logo.png, lowercased. A file that
@@ -67,15 +69,17 @@ std::vector<FileId> members_of(const Placement& group, ReferenceGraph& graph,
 
 class MemoryReferenceGraph final : public ReferenceGraph {
  public:
-  void set_html(FileId file) { html_.emplace(file, true); }
+  // Before the edges: who owns a file depends on it.
+  void set_html(FileId file) { html_.insert(file); }
   void add(const Edge& edge);
   std::optional<Owner> owner(FileId target) override;
   std::vector<FileId> targets(FileId holder) override;
   bool is_html(FileId file) override { return html_.contains(file); }
 
  private:
-  std::map<FileId, std::vector<FileId>> targets_, holders_;
-  std::map<FileId, bool> html_;
+  std::unordered_map<FileId, std::vector<FileId>> targets_;
+  std::unordered_map<FileId, Owner> owners_;
+  std::unordered_set<FileId> html_;
 };
 
 }  // namespace cffs::grouping

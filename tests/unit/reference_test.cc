@@ -174,7 +174,7 @@ TEST_CASE("conflicts: HTML first, then who was first; shared files apart; depth;
   REQUIRE(grouped({{"a.css", "b{c:url(i.png)}"},
                    {"i.png", ""},
                    {"p.html", "<img src=i.png>"},
-                   {"q.html", "<img src=i.png>"}})[1] == Names{"p.html", "i.png"});
+                   {"q.html", "<img src=i.png>"}})[0] == Names{"p.html", "i.png"});
   std::vector<std::pair<std::string, std::string>> site{{"logo.png", ""}};
   for (int i = 0; i < 8; ++i)
     site.emplace_back("p" + std::to_string(i) + ".html",
@@ -182,8 +182,8 @@ TEST_CASE("conflicts: HTML first, then who was first; shared files apart; depth;
   for (int i = 0; i < 8; ++i) site.emplace_back("own" + std::to_string(i) + ".png", "");
   const auto groups = grouped(site);
   REQUIRE(groups[0] == Names{"p0.html", "own0.png"});
-  REQUIRE(groups[1] == Names{"logo.png"});
-  REQUIRE(groups[2] == Names{"p1.html", "own1.png"});
+  REQUIRE(groups[1] == Names{"p1.html", "own1.png"});
+  REQUIRE(groups[8] == Names{"logo.png"});  // shared, and the only one: by directory
   const std::vector<std::pair<std::string, std::string>> chain{
       {"x/p.html", "<link rel=stylesheet href=../y/s.css>"},
       {"y/s.css", "a{b:url(../z/i.png)}"},
