@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/stat.h>
 
 namespace cffs::replay {
 namespace {
@@ -19,6 +20,9 @@ std::string problem_of(archive* a) {
 void LineReader::Close::operator()(archive* a) const { archive_read_free(a); }
 
 Result<LineReader> LineReader::open(const std::string& path) {
+  struct stat st;
+  if (path != "-" && ::stat(path.c_str(), &st) != 0) return fail(errno, path);
+  if (path != "-" && S_ISDIR(st.st_mode)) return fail(Error::usage(path + " is a directory; name the files in it"));
   std::unique_ptr<archive, Close> a(archive_read_new());
   archive_read_support_filter_all(a.get());
   archive_read_support_format_raw(a.get());
@@ -44,7 +48,7 @@ Status LineReader::fill() {
   const std::size_t old = buffer_.size();
   buffer_.resize(old + kBlock);
   const la_ssize_t n = archive_read_data(archive_.get(), buffer_.data() + old, kBlock);
-  if (n < 0) return fail(Error::usage(path_ + ": " + problem_of(archive_.get())));
+  if (n < 0) return fail(Error::usage(path_ + ": " + problem_of(archive_.get()) + "; is the file complete?"));
   buffer_.resize(old + static_cast<std::size_t>(n));
   end_ = n == 0;
   return {};

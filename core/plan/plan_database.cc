@@ -1,6 +1,7 @@
 #include "core/plan/plan_database.h"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <memory>
@@ -145,6 +146,11 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
 }  // namespace
 
 Status write_plan(const std::string& path, const grouping::Plan& plan) {
+  // A new file takes the name; a device or a directory must keep its own.
+  struct stat st;
+  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
+    return fail(Error::usage("plan " + path + ": there is something that is no regular file; choose another name"));
+  }
   const std::string unfinished = path + ".unfinished";
   (void)::unlink(unfinished.c_str());
   {

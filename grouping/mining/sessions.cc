@@ -1,7 +1,7 @@
 #include "grouping/mining/sessions.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstdlib>
 
 namespace cffs::grouping {
 
@@ -26,7 +26,7 @@ void Sessions::add(const Access& access) {
   --until_sweep_;
   auto [it, fresh] = open_.try_emplace(access.stream);
   Open& open = it->second;
-  if (!fresh && access.time_ms - open.last_ms > options_.gap_ms) {
+  if (!fresh && std::abs(access.time_ms - open.last_ms) > options_.gap_ms) {
     close(open);
     open = {};
     fresh = true;

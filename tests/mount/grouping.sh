@@ -195,6 +195,9 @@ PY
   check "no plan and no record" refused 'has no plan and its access record' "$cffs" regroup "$store" --policy=frequency
   check "junk is refused" refused 'of no known format' "$cffs" analyze /bin/ls
   printf '10.0.0.1 - - [01/Aug/2025:10:00:01 +0000] "GET /a HTTP/1.1" 200 1\n' >"$log"
+  mkdir "$base/work/dir"
+  check "a plan over a directory" refused 'no regular file' "$cffs" analyze "$log" -o "$base/work/dir"
+  check "a log that is a directory" refused 'is a directory' "$cffs" analyze "$base/work/dir"
   check "an empty log" refused 'no successful access' "$cffs" analyze /dev/null
   check "evaluate" "$cffs" evaluate "$log" --tree="$base/work/site"
 }
