@@ -1,10 +1,12 @@
 // Every operation from many threads at once, while consolidation runs; what each thread did in its own directory must
 // be exactly there at the end, and the shared directory must be consistent.
+#include <array>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>
 #include <thread>
 
+#include "core/fs/regroup.h"
 #include "core/fs/statistics.h"
 #include "core/object/memory_store.h"
 #include "tests/test_seeds.h"
@@ -153,8 +155,11 @@ class Worker {
 
 }  // namespace
 
-TEST_CASE("many threads, busy background") {
-  for (const std::uint64_t seed : seeds(3)) {
+namespace {
+
+// With `regrouping`, the whole store is regrouped by one policy after the other meanwhile.
+void busy(std::uint64_t seed, bool regrouping) {
+  {
     INFO("seed " << seed);
     MemoryStore store;
     StoreFormat format;
@@ -165,6 +170,7 @@ TEST_CASE("many threads, busy background") {
     FileSystemOptions options;
     options.quiet_ms = 1;
     options.commit_interval_ms = 5;
+    options.access_record_bytes = 1 << 20;
     auto fs = std::move(*FileSystem::open(store, options));
     const auto shared = *fs->mkdir(kRootInode, "shared", 0755, {});
     std::vector<Attributes> own;
@@ -174,8 +180,21 @@ TEST_CASE("many threads, busy background") {
       own.push_back(*fs->mkdir(kRootInode, "own" + std::to_string(t), 0755, {}));
       workers.push_back(std::make_unique<Worker>(*fs, own.back().ino, shared.ino, seed * 100 + t));
     }
+    std::atomic<bool> done{false};
+    std::thread regrouper([&] {
+      for (int i = 0; regrouping && !done.load(); ++i) {
+        fs->set_policy(grouping::make_policy(
+            std::array{"reference", "none", "directory", "frequency"}[static_cast<std::size_t>(i % 4)]));
+        RegroupOptions regroup_options;
+        regroup_options.stop = &done;
+        if (const auto report = regroup(*fs, regroup_options); !report) FAIL(report.error().message());
+        fs->note_access(shared.ino, 1);
+      }
+    });
     for (auto& worker : workers) threads.emplace_back([&worker] { worker->run(1500); });
     for (std::thread& thread : threads) thread.join();
+    done.store(true);
+    regrouper.join();
     for (std::size_t t = 0; t < workers.size(); ++t) {
       std::map<std::string, std::string> found;
       REQUIRE(fs->readdir(own[t].ino, 2, false, [&](const DirectoryEntry& e) {
@@ -194,6 +213,16 @@ TEST_CASE("many threads, busy background") {
     fs = std::move(*FileSystem::open(store, options));
     REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
   }
+}
+
+}  // namespace
+
+TEST_CASE("many threads, busy background") {
+  for (const std::uint64_t seed : seeds(3)) busy(seed, false);
+}
+
+TEST_CASE("many threads while the store is regrouped by every policy") {
+  for (const std::uint64_t seed : seeds(3)) busy(seed, true);
 }
 
 }  // namespace cffs::test
