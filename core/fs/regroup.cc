@@ -29,9 +29,11 @@ class Regrouping {
     report_.policy = policy_->name();
     report_.dry_run = options_.dry_run;
     CFFS_TRY(report_.composites_before, composites());
+    std::unordered_set<std::uint64_t> seen;
     CFFS_TRY_VOID(visit_small_files(
         fs_,
         [&](SmallFile f) {
+          if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
           if (!policy_->needs_paths()) f.path = {};
           files_.push_back(std::move(f));
           if (files_.size() % 4096 == 0)

@@ -260,6 +260,7 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
   std::map<Key, Row> rows;
   std::vector<std::pair<NodePtr, Inode>> changed;
   std::vector<InodeId> blobs_left;
+  std::set<InodeId> met;
   std::size_t switched = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Member& member = members[i];
@@ -269,7 +270,9 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
       rows.emplace(member.row_key, std::move(loaded));
     }
     Entry* const entry = rows[member.row_key].find(null_name ? std::string_view() : member.name);
-    bool same = entry != nullptr && entry->inode && entry->ino == member.inode.ino;
+    // Once is enough: nodes change after the batch, so a second time would look like the first.
+    bool same =
+        entry != nullptr && entry->inode && entry->ino == member.inode.ino && met.insert(entry->ino).second;
     Inode inode;
     if (same) {
       inode = live[i] ? live[i]->inode : *entry->inode;

@@ -90,8 +90,14 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     if (replaces && !source_is_directory && target_is_directory) return fail(EISDIR);
     // Data before name: after a power cut the new name must not show zeros where the old content was.
     if (replaces && source_seen->inode.home == Home::blob) {
-      CFFS_TRY(const auto object, object_of(source_seen->inode, nullptr));
-      CFFS_TRY_VOID(object->sync());
+      const auto object = object_of(source_seen->inode, nullptr);
+      if (!object) {
+        // It may have been consolidated since that look; where it still is a blob, the missing object is damage.
+        CFFS_TRY(const auto again, peek(from_ino, from_name));
+        if (again && again->same_place(*source_seen)) return fail(object.error());
+        continue;
+      }
+      CFFS_TRY_VOID((*object)->sync());
     }
 
     DirectoryLocks directories;
