@@ -198,7 +198,7 @@ class Regrouping {
         if (!member || member->inode.size == 0 || member->inode.home == Home::none) continue;
         auto readable = relocation_.read_content(*member);
         if (!readable && readable.error().kind == ErrorKind::corruption) {
-          fs_.log(paths_of_problem(files_[i]) + " stays where it is: " + readable.error().message());
+          fs_.log(described(files_[i]) + " stays where it is: " + readable.error().message());
           continue;
         }
         if (!readable) return fail(readable.error());
@@ -214,7 +214,7 @@ class Regrouping {
     return write();
   }
 
-  static std::string paths_of_problem(const SmallFile& f) {
+  static std::string described(const SmallFile& f) {
     return "inode " + std::to_string(f.ino.value) + " (" + f.name + ")";
   }
 
@@ -231,8 +231,10 @@ class Regrouping {
       if (options_.dry_run || stopped()) continue;
       CFFS_TRY(auto member, relocation_.locate({f.parent, f.name}, f.ino.value));
       if (!member) continue;
-      CFFS_TRY_VOID(fs_.consolidator_->exclusively(
-          [&] { return relocation_.leave_composite(std::move(*member), moved); }));
+      const Status left = fs_.consolidator_->exclusively(
+          [&] { return relocation_.leave_composite(std::move(*member), moved); });
+      if (!left && left.error().kind != ErrorKind::corruption) return left;
+      if (!left) fs_.log(described(f) + " stays where it is: " + left.error().message());
       report_.files_moved = moved;
       if (moved % 256 == 0) progress("moving: " + std::to_string(moved) + " files");
     }
