@@ -12,9 +12,13 @@ namespace {
 // not make the device read all of it.
 constexpr std::uint64_t kPrefetchWindow = 1u << 20;
 
-Result<std::size_t> read_extent(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
-  CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, out));
-  if (cached) return *cached;
+// `first`: nobody has read the member since it was looked up, so it may well be cold.
+Result<std::size_t> read_extent(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out,
+                                bool first) {
+  if (!first || object.in_memory(extent.offset + offset, out.size())) {
+    CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, out));
+    if (cached) return *cached;
+  }
   announce_blocking();
   // The member and what follows first, so that it arrives first; then what lies before it.
   const std::uint64_t group_end = extent.group_offset + extent.group_length;
@@ -65,18 +69,18 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
                                   ": data differs from its checksum"));
   };
   if (!verify) {
-    CFFS_TRY(const std::size_t n, read_extent(object, extent, offset, out.first(wanted)));
+    CFFS_TRY(const std::size_t n, read_extent(object, extent, offset, out.first(wanted), false));
     if (n != wanted) return corrupt();
     return wanted;
   }
   if (offset == 0 && wanted == extent.length) {  // the usual case: a small file read whole, no extra copy
-    CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, out.first(wanted)));
+    CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, out.first(wanted), true));
     if (n != wanted || checksum(out.first(wanted)) != extent.checksum) return corrupt();
     return wanted;
   }
   const auto memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
   const Bytes whole(memory.get(), extent.length);
-  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, whole));
+  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, whole, true));
   if (n != extent.length || checksum(whole) != extent.checksum) return corrupt();
   std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
   return wanted;

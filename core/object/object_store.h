@@ -43,6 +43,9 @@ class Object {
     CFFS_TRY(const std::size_t n, read_at(offset, out));
     return std::optional<std::size_t>(n);
   }
+  // Whether the range is in memory, without asking the device for it; true where that cannot be told. try_read_at() of
+  // a range that is not makes the kernel fetch just that range, which then is a request of its own beside the group's.
+  virtual bool in_memory(std::uint64_t /*offset*/, std::uint64_t /*length*/) const { return true; }
   // Writes all of `data`; a gap between the old end and `offset` reads as zeros.
   virtual Status write_at(std::uint64_t offset, ConstBytes data) = 0;
   // Writes all of `data` at the end, returns where it begins. Not to be mixed with concurrent appends.

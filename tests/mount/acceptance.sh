@@ -16,7 +16,7 @@ case_import() {
   check "mount again" "$cffs" mount "$store" "$mnt"
   check "diff -r after remount" same "$source_tree" "$mnt"
   check "rsync sees no difference" bash -c "out=\$(rsync -aHAX --checksum --dry-run --itemize-changes '$source_tree/' '$mnt/'); echo \"\$out\"; test -z \"\$out\""
-  kill -9 "$(daemon_pid)"; sleep 0.2; umount -l "$mnt"
+  kill_daemon
   check "mount after kill -9" "$cffs" mount "$store" "$mnt"
   check "diff -r after kill -9" same "$source_tree" "$mnt"
 }

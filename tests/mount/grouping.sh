@@ -120,7 +120,7 @@ more" ] || { echo "round $n read something else" >"$base/work/wrong"; exit 1; }
   "$cffs" regroup "$mnt" --policy=directory >/dev/null 2>&1 &
   local job=$!
   sleep 0.3
-  kill -9 "$(daemon_pid)"; wait $job 2>/dev/null; sleep 0.2; umount -l "$mnt"
+  kill_daemon; wait $job 2>/dev/null
   check "fsck after kill -9 in the middle" "$cffs" fsck "$store"
   check "the regrouping goes on where it stopped" "$cffs" regroup "$store" --policy=directory
   check "then nothing is left to move" test "$(regroup_number files_to_move "$store" --policy=directory --dry-run)" = 0

@@ -11,6 +11,11 @@ mnt=$base/mnt
 failures=0
 
 daemon_pid() { cut -d ' ' -f 2 "$store/lock" 2>/dev/null; }
+kill_daemon() {  # kill -9, and wait until the process has let go of the store
+  kill -9 "$(daemon_pid)"
+  umount -l "$mnt"
+  flock --wait 30 "$store/lock" true
+}
 take_down() {
   mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
   rm -rf "$store" "$base"/work

@@ -77,6 +77,8 @@ void MountedStore::kill_daemon() {
   // The lock names the daemon: "pid N on HOST".
   shell("kill -9 $(cut -d \" \" -f 2 " + store_ + "/lock)");
   for (int i = 0; i < 100 && ::umount2(mount_point_.c_str(), MNT_DETACH) != 0; ++i) ::usleep(20'000);
+  // A process that was killed is not gone yet: it holds the store until its last thread has left the kernel.
+  shell("flock --wait 30 " + store_ + "/lock true");
   mounted_ = false;
 }
 
