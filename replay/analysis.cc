@@ -61,6 +61,17 @@ Status check_inputs(const AccessReader& reader, const AnalysisOptions& options, 
 
 }  // namespace
 
+grouping::SessionOptions session_options(const AnalysisOptions& options, LogFormat format) {
+  grouping::SessionOptions session;
+  session.gap_ms = options.session_gap_ms.value_or(is_trace(format) ? 5'000 : 30 * 60'000);
+  session.max_files = options.session_max_files;
+  if (format == LogFormat::transactions) {  // a line is one, however long
+    session.gap_ms = std::int64_t{1} << 60;
+    session.max_files = ~std::size_t{0} - 1;
+  }
+  return session;
+}
+
 Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
                          const std::function<void(const std::string&)>& on_progress) {
   Analysis a;
@@ -71,10 +82,8 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
   grouping::AdjacencyMiner adjacency(options.adjacent);
   std::int64_t gap_ms = 0;
   const auto begin = [&](LogFormat format) {
-    grouping::SessionOptions session;
-    gap_ms = options.session_gap_ms.value_or(is_trace(format) ? 5'000 : 30 * 60'000);
-    session.gap_ms = format == LogFormat::transactions ? std::int64_t{1} << 60 : gap_ms;
-    session.max_files = format == LogFormat::transactions ? ~std::size_t{0} - 1 : options.session_max_files;
+    const grouping::SessionOptions session = session_options(options, format);
+    gap_ms = session.gap_ms;
     sessions.emplace(
         session, [&](std::span<const grouping::Item> items) { kept = a.transactions->add(items) && kept; });
   };

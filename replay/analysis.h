@@ -34,6 +34,9 @@ struct Analysis {
   std::shared_ptr<grouping::Transactions> transactions;
 };
 
+// What a session is in logs of this format.
+grouping::SessionOptions session_options(const AnalysisOptions& options, LogFormat format);
+
 Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
                          const std::function<void(const std::string&)>& on_progress);
 

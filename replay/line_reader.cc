@@ -22,7 +22,8 @@ void LineReader::Close::operator()(archive* a) const { archive_read_free(a); }
 Result<LineReader> LineReader::open(const std::string& path) {
   struct stat st;
   if (path != "-" && ::stat(path.c_str(), &st) != 0) return fail(errno, path);
-  if (path != "-" && S_ISDIR(st.st_mode)) return fail(Error::usage(path + " is a directory; name the files in it"));
+  if (path != "-" && S_ISDIR(st.st_mode))
+    return fail(Error::usage(path + " is a directory; name the files in it"));
   std::unique_ptr<archive, Close> a(archive_read_new());
   archive_read_support_filter_all(a.get());
   archive_read_support_format_raw(a.get());

@@ -126,12 +126,8 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   }
 
   grouping::Transactions transactions;
-  grouping::SessionOptions session;
-  const bool trace = reader.format() == LogFormat::strace || reader.format() == LogFormat::trace;
-  session.gap_ms = options.analysis.session_gap_ms.value_or(trace ? 5'000 : 30 * 60'000);
-  session.max_files = options.analysis.session_max_files;
   bool kept = true;
-  grouping::Sessions sessions(session,
+  grouping::Sessions sessions(session_options(options.analysis, reader.format()),
                               [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
   for (std::size_t i = 0; i < cut; ++i) {
     grouping::Access a = accesses[i];

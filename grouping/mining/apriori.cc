@@ -42,30 +42,17 @@ class Run {
 
   MiningResult run() {
     for (Item item = 0; item < p_.originals.size(); ++item) {
-      if (!emit(std::span(&item, 1), p_.supports[item], p_.lasts[item])) return finish();
+      if (!found_.add(std::span(&item, 1), p_.supports[item], p_.lasts[item])) return found_.take();
     }
     Level level = options_.max_size == 1 ? Level{2, {}} : pairs();
-    while (!level.items.empty() && !result_.gave_up &&
+    while (!level.items.empty() && !found_.gave_up() &&
            (options_.max_size == 0 || level.k < options_.max_size)) {
       level = next(level);
     }
-    return finish();
+    return found_.take();
   }
 
  private:
-  bool emit(std::span<const Item> items, std::uint64_t support, std::uint64_t last) {
-    if (options_.max_itemsets > 0 && result_.itemsets.size() >= options_.max_itemsets) {
-      result_.gave_up = true;
-      return false;
-    }
-    result_.itemsets.push_back({original_items(p_, items), support, last});
-    return true;
-  }
-  MiningResult finish() {
-    sort_itemsets(result_.itemsets);
-    return std::move(result_);
-  }
-
   // Whether a pair is frequent, by one pass over the rows.
   std::vector<std::uint32_t> triangle() const {
     const std::size_t n = p_.originals.size();
@@ -95,7 +82,7 @@ class Run {
         const std::uint64_t support = both.support(order_);
         if (support < options_.min_support) continue;
         const std::array<Item, 2> pair{a, b};
-        if (!emit(pair, support, both.last(order_))) return level;
+        if (!found_.add(pair, support, both.last(order_))) return level;
         level.items.insert(level.items.end(), pair.begin(), pair.end());
       }
     }
@@ -117,7 +104,7 @@ class Run {
     std::vector<Item> candidate;
     std::vector<TidSet> members;
     TidSet prefix, both;
-    for (std::size_t first = 0; first < level.size() && !result_.gave_up;) {
+    for (std::size_t first = 0; first < level.size() && !found_.gave_up();) {
       const auto head = level[first].first(level.k - 1);
       std::size_t end = first + 1;
       while (end < level.size() && std::equal(head.begin(), head.end(), level[end].begin())) ++end;
@@ -131,7 +118,7 @@ class Run {
         for (std::size_t i = first; i < end; ++i) {
           TidSet::intersect(prefix, tids_[level[i].back()], order_, members[i - first]);
         }
-        for (std::size_t i = first; i < end && !result_.gave_up; ++i) {
+        for (std::size_t i = first; i < end && !found_.gave_up(); ++i) {
           for (std::size_t j = i + 1; j < end; ++j) {
             candidate.assign(level[i].begin(), level[i].end());
             candidate.push_back(level[j].back());
@@ -139,7 +126,7 @@ class Run {
             TidSet::intersect(members[i - first], members[j - first], order_, both);
             const std::uint64_t support = both.support(order_);
             if (support < options_.min_support) continue;
-            if (!emit(candidate, support, both.last(order_))) break;
+            if (!found_.add(candidate, support, both.last(order_))) break;
             found.items.insert(found.items.end(), candidate.begin(), candidate.end());
           }
         }
@@ -153,7 +140,7 @@ class Run {
   const Projection p_;
   const TidOrder order_;
   std::vector<TidSet> tids_;  // of each item
-  MiningResult result_;
+  ItemsetSink found_{p_, options_};
 };
 
 }  // namespace

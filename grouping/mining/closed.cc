@@ -59,8 +59,8 @@ class Run {
       if (p_.supports[item] == total_) root.push_back(item);
     }
     if (!root.empty()) {
-      if (options_.max_size > 0 && root.size() > options_.max_size) return std::move(result_);
-      if (!emit(root, total_, total_ - 1)) return std::move(result_);
+      if (options_.max_size > 0 && root.size() > options_.max_size) return found_.take();
+      if (!found_.add(root, total_, total_ - 1)) return found_.take();
       for (Database::Row& row : all.rows) {
         const auto kept = std::remove_if(all.items.begin() + row.ahead, all.items.begin() + row.ahead_end,
                                          [&](Item i) { return p_.supports[i] == total_; });
@@ -68,20 +68,10 @@ class Run {
       }
     }
     extend(root, all);
-    sort_itemsets(result_.itemsets);
-    return std::move(result_);
+    return found_.take();
   }
 
  private:
-  bool emit(std::span<const Item> items, std::uint64_t support, std::uint64_t last) {
-    if (options_.max_itemsets > 0 && result_.itemsets.size() >= options_.max_itemsets) {
-      result_.gave_up = true;
-      return false;
-    }
-    result_.itemsets.push_back({original_items(p_, items), support, last});
-    return true;
-  }
-
   // Every closed set that extends `set` beyond the items passed.
   void extend(const std::vector<Item>& set, const Database& db) {
     // Where each item ahead occurs: buckets, in one pass.
@@ -117,7 +107,7 @@ class Run {
     }
     for (const Item item : candidates) counts_[item] = {};
     for (const Bucket& bucket : buckets) {
-      if (result_.gave_up) return;
+      if (found_.gave_up()) return;
       extend_by(set, db, bucket.item, bucket.support,
                 std::span(occurrences).subspan(bucket.begin, bucket.end - bucket.begin));
     }
@@ -150,7 +140,8 @@ class Run {
     Database below;
     if (!met_before && fits) {
       std::sort(closed.begin(), closed.end());
-      if (emit(closed, support, last) && (options_.max_size == 0 || closed.size() < options_.max_size)) {
+      if (found_.add(closed, support, last) &&
+          (options_.max_size == 0 || closed.size() < options_.max_size)) {
         below = restrict_to(db, item, support, rows);
       }
     }
@@ -221,7 +212,7 @@ class Run {
   const Projection p_;
   const std::uint64_t total_;
   std::vector<Count> counts_;  // scratch, all zero between uses
-  MiningResult result_;
+  ItemsetSink found_{p_, options_};
 };
 
 }  // namespace

@@ -79,4 +79,18 @@ void sort_itemsets(std::vector<Itemset>& itemsets) {
   });
 }
 
+bool ItemsetSink::add(std::span<const Item> items, std::uint64_t support, std::uint64_t last) {
+  if (options_.max_itemsets > 0 && result_.itemsets.size() >= options_.max_itemsets) {
+    result_.gave_up = true;
+    return false;
+  }
+  result_.itemsets.push_back({original_items(projection_, items), support, last});
+  return true;
+}
+
+MiningResult ItemsetSink::take() {
+  sort_itemsets(result_.itemsets);
+  return std::move(result_);
+}
+
 }  // namespace cffs::grouping

@@ -16,6 +16,22 @@ struct Projection {
 };
 
 Projection project(const Transactions& transactions, std::uint64_t min_support);
+// Collects what a miner finds, up to the number it may find.
+class ItemsetSink {
+ public:
+  ItemsetSink(const Projection& projection, const MiningOptions& options)
+      : projection_(projection), options_(options) {}
+  // Items of the projection. False: enough, give up.
+  bool add(std::span<const Item> items, std::uint64_t support, std::uint64_t last);
+  bool gave_up() const { return result_.gave_up; }
+  MiningResult take();
+
+ private:
+  const Projection& projection_;
+  const MiningOptions& options_;
+  MiningResult result_;
+};
+
 // Items of the projection as the caller's, ascending.
 std::vector<Item> original_items(const Projection& projection, std::span<const Item> items);
 // By size, then by items.

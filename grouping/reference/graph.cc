@@ -136,7 +136,8 @@ void MemoryReferenceGraph::add(const Edge& edge) {
   targets.push_back(edge.target);
   Owner& owner = owners_[edge.target];
   const bool html = is_html(edge.holder);
-  const bool first = owner.holders == 0 || (html != is_html(owner.holder) ? html : edge.holder < owner.holder);
+  const bool first =
+      owner.holders == 0 || (html != is_html(owner.holder) ? html : edge.holder < owner.holder);
   if (first) owner.holder = edge.holder;
   ++owner.holders;
 }

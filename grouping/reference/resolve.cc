@@ -51,22 +51,6 @@ std::string legalised(std::string_view url, bool is_path) {
   return out;
 }
 
-std::string decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const int high = text[i] == '%' && i + 2 < text.size() ? hex(text[i + 1]) : -1;
-    const int low = high >= 0 ? hex(text[i + 2]) : -1;
-    const int byte = high * 16 + low;
-    if (low < 0 || byte == 0 || byte == '/') {
-      out += text[i];
-    } else {
-      out += static_cast<char>(byte);
-      i += 2;
-    }
-  }
-  return out;
-}
-
 std::string latin1_to_utf8(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -230,7 +214,7 @@ class Resolver {
         all.push_back(std::move(text));
     };
     add(found.raw);
-    add(decoded(found.path));  // encoded twice
+    add(percent_decoded(found.path));  // encoded twice
     add(utf8_to_latin1(found.path));
     add(latin1_to_utf8(found.path));
     return all;
@@ -257,6 +241,22 @@ class Resolver {
 };
 
 }  // namespace
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? hex(text[i + 1]) : -1;
+    const int low = high >= 0 ? hex(text[i + 2]) : -1;
+    const int byte = high * 16 + low;
+    if (low < 0 || byte == 0 || byte == '/') {
+      out += text[i];
+    } else {
+      out += static_cast<char>(byte);
+      i += 2;
+    }
+  }
+  return out;
+}
 
 std::string normalised(std::string_view path) {
   std::vector<std::string_view> parts;
@@ -313,7 +313,7 @@ std::optional<UrlPath> resolve_url(const std::string& document, const std::strin
   }
   const bool directory = found.raw.ends_with('/') || found.raw.empty();
   found.raw = normalised(found.raw);
-  found.path = normalised(decoded(found.raw));
+  found.path = normalised(percent_decoded(found.raw));
   if (directory) {
     for (std::string* path : {&found.raw, &found.path})
       path->append(path->empty() ? "index.html" : "/index.html");
