@@ -1,24 +1,12 @@
 #include "replay/access_log.h"
 
 #include <array>
-#include <charconv>
 #include <chrono>
+
+#include "replay/words.h"
 
 namespace cffs::replay {
 namespace {
-
-std::string_view take_word(std::string_view& rest) {
-  const std::size_t start = rest.find_first_not_of(' ');
-  if (start == std::string_view::npos) {
-    rest = {};
-    return {};
-  }
-  rest.remove_prefix(start);
-  const std::size_t end = std::min(rest.find(' '), rest.size());
-  const std::string_view word = rest.substr(0, end);
-  rest.remove_prefix(end);
-  return word;
-}
 
 template <typename T>
 bool number(std::string_view word, T& value) {
@@ -26,8 +14,7 @@ bool number(std::string_view word, T& value) {
     value = 0;
     return true;
   }
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return error == std::errc() && end == word.data() + word.size();
+  return whole_number(word, value);
 }
 
 // The last of the quoted strings that follow status and size: the agent, or what a server added after it.

@@ -1,25 +1,11 @@
 #include "replay/strace_log.h"
 
 #include <array>
-#include <charconv>
-#include <cmath>
+
+#include "replay/words.h"
 
 namespace cffs::replay {
 namespace {
-
-template <typename T>
-bool whole_number(std::string_view text, T& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-std::string_view take_word(std::string_view& rest) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  const std::string_view word = rest.substr(0, rest.find(' '));
-  rest.remove_prefix(word.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-  return word;
-}
 
 // 1795228278.568819, 12:34:56, 12:34:56.789012, 0.000123
 bool time_of(std::string_view word, std::int64_t& time_ms) {

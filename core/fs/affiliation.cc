@@ -54,10 +54,9 @@ class Relocation::Affiliation {
   Result<std::vector<grouping::Group>> by_plan(const grouping::PlanGroups& plan) {
     std::set<std::size_t> wanted;
     for (const Member& member : ready_) {
-      CFFS_TRY(const auto directory, tree_.path_of(member.parent));
-      if (!directory) continue;
-      const std::string path = directory->empty() ? member.name : *directory + "/" + member.name;
-      if (const auto place = plan.find(member.inode.ino.value, path)) wanted.insert(place->group);
+      CFFS_TRY(const auto path, tree_.path_of({member.parent, member.name}));
+      if (!path) continue;
+      if (const auto place = plan.find(member.inode.ino.value, *path)) wanted.insert(place->group);
     }
     for (const std::size_t group : wanted) {
       std::vector<std::pair<FileId, std::optional<StoreTree::Place>>> members;
@@ -77,10 +76,10 @@ class Relocation::Affiliation {
                  std::set<FileId>& touched) {
     const grouping::DocumentKind kind = grouping::document_kind(member.name);
     if (kind == grouping::DocumentKind::none) return {};
-    CFFS_TRY(const auto directory, tree_.path_of(member.parent));
-    if (!directory) return {};
-    const std::string path = directory->empty() ? member.name : *directory + "/" + member.name;
-    const auto links = grouping::links_of(member.inode.ino.value, path, grouping::extract(kind, member.content), options, tree_);
+    CFFS_TRY(const auto path, tree_.path_of({member.parent, member.name}));
+    if (!path) return {};
+    const auto links = grouping::links_of(member.inode.ino.value, *path,
+                                          grouping::extract(kind, member.content), options, tree_);
     return index.replace(
         member.inode.ino.value, {member.parent, member.name}, kind == grouping::DocumentKind::html, links,
         [&](FileId file) { return tree_.place(file); }, touched);

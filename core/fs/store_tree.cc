@@ -1,19 +1,8 @@
 #include "core/fs/store_tree.h"
 
-#include <algorithm>
+#include "grouping/reference/text.h"
 
 namespace cffs {
-namespace {
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return lower(x) == lower(y);
-  });
-}
-
-}  // namespace
-
 Status StoreTree::scan_directories() {
   scanned_ = true;
   return fs_.table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
@@ -48,6 +37,12 @@ Result<std::optional<std::string>> StoreTree::path_of(InodeId directory) {
   return std::optional<std::string>(path);
 }
 
+Result<std::optional<std::string>> StoreTree::path_of(const Place& place) {
+  CFFS_TRY(auto directory, path_of(place.parent));
+  if (directory) *directory += directory->empty() ? place.name : "/" + place.name;
+  return directory;
+}
+
 std::optional<StoreTree::Found> StoreTree::entry(InodeId directory, const std::string& name,
                                                  bool exact) const {
   const auto row = fs_.table_->get_row(fs_.entry_key(directory, name));
@@ -63,7 +58,7 @@ std::optional<StoreTree::Found> StoreTree::entry(InodeId directory, const std::s
                            const auto other = decode_row(value);
                            if (!other) return true;
                            for (const Entry& o : other->entries) {
-                             if (o.name.empty() || !same_letters(o.name, name)) continue;
+                             if (o.name.empty() || !grouping::same_ignoring_case(o.name, name)) continue;
                              several = found.has_value();
                              found = Found{o.ino, o.type, o.name};
                            }

@@ -24,6 +24,7 @@ class StoreTree final : public grouping::FileLookup {
   // Relative to the root, "" for the root itself; nullopt: the directory is gone. Directories that nobody refers to are
   // found by one scan of the table.
   Result<std::optional<std::string>> path_of(InodeId directory);
+  Result<std::optional<std::string>> path_of(const Place& place);
   // The file at this path, hard links resolved to their inode; only regular files.
   std::optional<grouping::FileId> find(const std::string& path) override;
   std::optional<grouping::FileId> find_ignoring_case(const std::string& path) override;

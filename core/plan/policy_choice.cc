@@ -8,8 +8,9 @@
 #include "grouping/reference_policy.h"
 
 namespace cffs {
+namespace {
 
-Status check_choice(const PolicyChoice& choice) {
+Status check_flags(const PolicyChoice& choice) {
   if (!grouping::make_policy(choice.name)) {
     return fail(Error::usage("unknown policy '" + choice.name + "'; there is: " + grouping::policy_names()));
   }
@@ -19,13 +20,20 @@ Status check_choice(const PolicyChoice& choice) {
   if (!choice.site_root.empty() && choice.name != "reference") {
     return fail(Error::usage("--site-root goes with --policy=reference, not with " + choice.name));
   }
+  return {};
+}
+
+}  // namespace
+
+Status check_choice(const PolicyChoice& choice) {
+  CFFS_TRY_VOID(check_flags(choice));
   if (!choice.plan.empty()) CFFS_TRY_VOID(read_plan(choice.plan));
   return {};
 }
 
 Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store,
                                                               const PolicyChoice& choice) {
-  CFFS_TRY_VOID(check_choice(choice));
+  CFFS_TRY_VOID(check_flags(choice));
   if (choice.name == "reference") {
     grouping::ReferenceOptions options;
     if (!choice.site_root.empty()) options.resolve.site_root = grouping::normalised(choice.site_root);

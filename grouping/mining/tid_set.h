@@ -38,7 +38,6 @@ class TidSet {
 
   std::uint64_t support(const TidOrder& order) const;
   std::uint64_t last(const TidOrder& order) const;  // the set must not be empty
-  std::size_t memory_bytes() const { return words_.capacity() * 8 + tids_.capacity() * 4; }
 
  private:
   void compact(const TidOrder& order);

@@ -8,7 +8,6 @@ bool Transactions::add(std::span<const Item> items) {
   buffer_.push_back(static_cast<Item>(items.size()));
   buffer_.insert(buffer_.end(), items.begin(), items.end());
   ++count_;
-  items_ += items.size();
   return true;
 }
 

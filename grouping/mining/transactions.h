@@ -22,7 +22,6 @@ class Transactions {
   // `items` without repetitions, at least one. False: the temporary file could not be written (the disk is full).
   bool add(std::span<const Item> items);
   std::uint64_t size() const { return count_; }
-  std::uint64_t item_count() const { return items_; }  // over all transactions
   // Calls visit(number, items) for each. False: the temporary file could not be read back.
   bool for_each(const std::function<void(std::uint64_t, std::span<const Item>)>& visit) const;
 
@@ -35,7 +34,7 @@ class Transactions {
   const std::size_t memory_items_;
   std::vector<Item> buffer_;  // length, then items, for each transaction
   std::unique_ptr<std::FILE, Close> file_;
-  std::uint64_t count_ = 0, items_ = 0;
+  std::uint64_t count_ = 0;
 };
 
 // How many transactions hold each item; index: item.
