@@ -10,6 +10,10 @@
 #include "core/object/posix_store.h"
 #include "core/plan/policy_choice.h"
 
+namespace cffs::replay {
+struct LoadOptions;
+}
+
 namespace cffs::cli {
 
 void add_format(CLI::App& app, int& exit_code);
@@ -25,6 +29,7 @@ void add_analyze(CLI::App& app, int& exit_code);
 void add_regroup(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
+void add_trace(CLI::App& app, int& exit_code);
 
 // Prints "cffs: MESSAGE" on stderr; returns 1.
 int complain(const Error& error);
@@ -38,6 +43,9 @@ Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& p
 // --policy, --plan, --site-root, --depth, --shared.
 void add_policy_flags(CLI::App& command, PolicyChoice& choice);
 
+// --format, --below, --initial.
+void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load);
+
 // "12.3 MB"
 std::string human_bytes(std::uint64_t bytes);
 
@@ -49,6 +57,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void show(const std::string& text);
+  void clear();
 
  private:
   const bool terminal_;

@@ -2,12 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
-#include <random>
 #include <set>
 
-#include "core/base/checksum.h"
 #include "replay/line_reader.h"
 #include "replay/site_path.h"
 
@@ -57,7 +53,7 @@ void DocumentTree::add(const AccessRecord& record) {
   } else if (record.status == 200 || (record.status == 206 && !has_full_reply_[f->second])) {
     document.size = std::max(document.size, record.size);
   }
-  requests_.push_back({c->second, f->second});
+  requests_.push_back({c->second, f->second, record.time_ms});
 }
 
 void DocumentTree::settle() {
@@ -103,36 +99,10 @@ std::uint64_t DocumentTree::bytes() const {
   return sum;
 }
 
-Status make_tree(const std::vector<Document>& files, const std::string& directory) {
-  namespace stdfs = std::filesystem;
-  std::error_code error;
-  stdfs::create_directories(directory, error);
-  if (error) return fail(error.value(), directory);
-  if (!stdfs::is_empty(directory, error) || error) {
-    for (const auto& entry : stdfs::directory_iterator(directory)) {
-      if (entry.path().filename() != "lost+found") {
-        return fail(Error::usage(directory + " is not empty; give an empty directory for the tree"));
-      }
-    }
-  }
-  std::string content;
-  for (const Document& file : files) {
-    const stdfs::path path = stdfs::path(directory) / file.path;
-    stdfs::create_directories(path.parent_path(), error);
-    if (error) return fail(error.value(), path.parent_path().string());
-    // Half random, half words: neither incompressible nor trivial.
-    std::mt19937_64 random(checksum(file.path));
-    content.resize(file.size);
-    for (std::size_t i = 0; i < content.size(); i += 16) {
-      const std::string piece = fmt::format("{:016x}", random() & 0xffffffff00ffffff);
-      piece.copy(content.data() + i, std::min<std::size_t>(16, content.size() - i));
-    }
-    std::ofstream out(path, std::ios::binary);
-    out.write(content.data(), static_cast<std::streamsize>(content.size()));
-    out.close();
-    if (!out) return fail(EIO, path.string() + " could not be written");
-  }
-  return {};
+std::vector<std::string> DocumentTree::client_names() const {
+  std::vector<std::string> names(clients_.size());
+  for (const auto& [name, index] : clients_) names[index] = name;
+  return names;
 }
 
 }  // namespace cffs::replay

@@ -21,6 +21,7 @@ namespace cffs::replay {
 struct DocumentRequest {
   std::uint32_t client = 0;
   std::uint32_t file = 0;  // index into files()
+  std::int64_t time_ms = 0;  // since the epoch; 0: not readable
 };
 
 struct Document {
@@ -40,6 +41,7 @@ class DocumentTree {
   const std::vector<Document>& files() const { return files_; }
   const std::vector<DocumentRequest>& requests() const { return requests_; }  // in log order
   std::size_t clients() const { return clients_.size(); }
+  std::vector<std::string> client_names() const;  // index: client
   std::uint64_t lines() const { return lines_; }
   std::uint64_t malformed() const { return malformed_; }
   std::uint64_t skipped() const { return skipped_; }  // well-formed, but no successful GET of a path
@@ -57,9 +59,5 @@ class DocumentTree {
   std::uint64_t lines_ = 0, malformed_ = 0, skipped_ = 0;
   std::vector<std::string> samples_;
 };
-
-// Writes the files below `directory`, which must be empty or not there. Content is reproducible, and different for
-// each file.
-Status make_tree(const std::vector<Document>& files, const std::string& directory);
 
 }  // namespace cffs::replay

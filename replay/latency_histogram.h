@@ -13,14 +13,20 @@ class LatencyHistogram {
   void record(std::uint64_t ns) {
     ++buckets_[bucket_of(ns)];
     ++count_;
+    sum_ += ns;
     if (ns > max_) max_ = ns;
+    if (ns < min_) min_ = ns;
   }
   void merge(const LatencyHistogram& other) {
     for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;
+    sum_ += other.sum_;
+    if (other.min_ < min_) min_ = other.min_;
     if (other.max_ > max_) max_ = other.max_;
   }
   std::uint64_t count() const { return count_; }
+  std::uint64_t sum_ns() const { return sum_; }
+  std::uint64_t min_ns() const { return count_ == 0 ? 0 : min_; }
   std::uint64_t max_ns() const { return max_; }
   // The smallest bucket value that `fraction` (0 to 1) of all latencies do not exceed; 0 where there are none.
   std::uint64_t percentile_ns(double fraction) const {
@@ -31,6 +37,25 @@ class LatencyHistogram {
       if (buckets_[i] > 0 && seen >= wanted) return value_of(i) < max_ ? value_of(i) : max_;
     }
     return max_;
+  }
+  // Visits the buckets that hold something, in order: index, largest value in ns, count.
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    for (std::size_t i = 0; i < buckets_.size(); ++i) {
+      if (buckets_[i] > 0) visit(i, value_of(i), buckets_[i]);
+    }
+  }
+  // Puts a stored histogram together again: its buckets one by one, then what buckets do not hold. False: no such bucket.
+  bool restore_bucket(std::size_t bucket, std::uint64_t count) {
+    if (bucket >= buckets_.size()) return false;
+    buckets_[bucket] += count;
+    count_ += count;
+    return true;
+  }
+  void restore_extremes(std::uint64_t sum_ns, std::uint64_t min_ns, std::uint64_t max_ns) {
+    sum_ = sum_ns;
+    min_ = min_ns;
+    max_ = max_ns;
   }
 
  private:
@@ -51,6 +76,8 @@ class LatencyHistogram {
 
   std::array<std::uint64_t, kBuckets> buckets_{};
   std::uint64_t count_ = 0;
+  std::uint64_t sum_ = 0;
+  std::uint64_t min_ = ~std::uint64_t{0};
   std::uint64_t max_ = 0;
 };
 

@@ -4,6 +4,8 @@
 #include <archive_entry.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace cffs::replay {
 namespace {
 
@@ -69,6 +71,29 @@ Result<std::optional<std::string>> LineReader::next() {
   at_ = std::min(newline + 1, buffer_.size());
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return std::optional<std::string>(std::move(line));
+}
+
+Status each_line(const std::string& path,
+                 const std::function<Status(const std::string& line, std::uint64_t number)>& visit) {
+  CFFS_TRY(LineReader reader, LineReader::open(path));
+  for (std::uint64_t number = 1;; ++number) {
+    CFFS_TRY(const auto line, reader.next());
+    if (!line) return {};
+    CFFS_TRY_VOID(visit(*line, number));
+  }
+}
+
+Result<std::string> read_whole(const std::string& path) {
+  CFFS_TRY(LineReader reader, LineReader::open(path));
+  while (!reader.end_) CFFS_TRY_VOID(reader.fill());
+  return std::move(reader.buffer_);
+}
+
+Result<std::string> read_head(const std::string& path, std::size_t bytes) {
+  CFFS_TRY(LineReader reader, LineReader::open(path));
+  while (!reader.end_ && reader.buffer_.size() < bytes) CFFS_TRY_VOID(reader.fill());
+  reader.buffer_.resize(std::min(bytes, reader.buffer_.size()));
+  return std::move(reader.buffer_);
 }
 
 }  // namespace cffs::replay

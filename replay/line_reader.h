@@ -1,6 +1,8 @@
 // Lines of a text file, plain or compressed (gz, xz, zst, bz2: whatever libarchive knows), streamed.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,8 @@ class LineReader {
   Result<std::optional<std::string>> next();
 
  private:
+  friend Result<std::string> read_whole(const std::string& path);
+  friend Result<std::string> read_head(const std::string& path, std::size_t bytes);
   struct Close {
     void operator()(archive* a) const;
   };
@@ -32,5 +36,12 @@ class LineReader {
   std::size_t at_ = 0;
   bool end_ = false;
 };
+
+// Visits the lines of a file with their numbers, from 1, until one is refused.
+Status each_line(const std::string& path,
+                 const std::function<Status(const std::string& line, std::uint64_t number)>& visit);
+// The same kinds of file, whole or their first bytes (fewer where the file is shorter).
+Result<std::string> read_whole(const std::string& path);
+Result<std::string> read_head(const std::string& path, std::size_t bytes);
 
 }  // namespace cffs::replay

@@ -1,15 +1,9 @@
 #include "core/plan/plan_database.h"
 
-#include <sqlite3.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <memory>
+#include "core/database/database.h"
 
 namespace cffs {
 namespace {
-
-constexpr int kApplicationId = 0x63666670;  // "cffp"
 
 constexpr const char* kSchema = R"sql(
 CREATE TABLE inputs(id INTEGER PRIMARY KEY, name TEXT NOT NULL, format TEXT NOT NULL, hash TEXT NOT NULL,
@@ -31,70 +25,8 @@ CREATE VIEW group_files AS SELECT grp, position, path, files.bytes AS bytes FROM
   ORDER BY grp, position;
 )sql";
 
-struct CloseDatabase {
-  void operator()(sqlite3* db) const { sqlite3_close(db); }
-};
-using Database = std::unique_ptr<sqlite3, CloseDatabase>;
-
-tl::unexpected<Error> problem_with(const std::string& path, sqlite3* db) {
-  return fail(Error::usage("plan " + path + ": " + (db != nullptr ? sqlite3_errmsg(db) : "out of memory")));
-}
-
-Result<Database> open_database(const std::string& path, int flags) {
-  sqlite3* raw = nullptr;
-  const int opened = sqlite3_open_v2(path.c_str(), &raw, flags, nullptr);
-  Database db(raw);
-  if (opened != SQLITE_OK) return problem_with(path, raw);
-  return db;
-}
-
-class Statement {
- public:
-  Statement(sqlite3* db, const char* sql) {
-    good_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK;
-  }
-  ~Statement() { sqlite3_finalize(statement_); }
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-
-  template <typename... Values>
-  bool insert(const Values&... values) {
-    int column = 0;
-    (bind(++column, values), ...);
-    good_ = good_ && sqlite3_step(statement_) == SQLITE_DONE;
-    sqlite3_reset(statement_);
-    return good_;
-  }
-  bool next() {
-    if (!good_) return false;
-    const int state = sqlite3_step(statement_);
-    good_ = state == SQLITE_ROW || state == SQLITE_DONE;
-    return state == SQLITE_ROW;
-  }
-  bool good() const { return good_; }
-  std::uint64_t number(int column) const {
-    return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
-  }
-  std::int64_t signed_number(int column) const { return sqlite3_column_int64(statement_, column); }
-  double real(int column) const { return sqlite3_column_double(statement_, column); }
-  std::string text(int column) const {
-    const void* bytes = sqlite3_column_blob(statement_, column);
-    const auto n = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
-    return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), n);
-  }
-
- private:
-  void bind(int column, const std::string& v) {
-    sqlite3_bind_text64(statement_, column, v.data(), v.size(), SQLITE_STATIC, SQLITE_UTF8);
-  }
-  void bind(int column, double v) { sqlite3_bind_double(statement_, column, v); }
-  template <typename T>
-  requires std::is_integral_v<T>
-  void bind(int column, T v) { sqlite3_bind_int64(statement_, column, static_cast<sqlite3_int64>(v)); }
-
-  sqlite3_stmt* statement_ = nullptr;
-  bool good_ = false;
-};
+constexpr DatabaseKind kKind{"plan", 0x63666670 /* "cffp" */, kPlanVersion, kSchema,
+                             "make one with cffs analyze -o"};
 
 std::string hex(std::uint64_t value) {
   std::string text;
@@ -146,49 +78,13 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
 }  // namespace
 
 Status write_plan(const std::string& path, const grouping::Plan& plan) {
-  // A new file takes the name; a device or a directory must keep its own.
-  struct stat st;
-  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
-    return fail(Error::usage("plan " + path + ": there is something that is no regular file; choose another name"));
-  }
-  const std::string unfinished = path + ".unfinished";
-  (void)::unlink(unfinished.c_str());
-  {
-    CFFS_TRY(const Database db, open_database(unfinished, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
-    const std::string begin =
-        "PRAGMA journal_mode=OFF; PRAGMA application_id=" + std::to_string(kApplicationId) +
-        "; PRAGMA user_version=" + std::to_string(kPlanVersion) + "; BEGIN;";
-    if (sqlite3_exec(db.get(), begin.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK ||
-        sqlite3_exec(db.get(), kSchema, nullptr, nullptr, nullptr) != SQLITE_OK || !fill(db.get(), plan) ||
-        sqlite3_exec(db.get(), "COMMIT", nullptr, nullptr, nullptr) != SQLITE_OK) {
-      const auto problem = problem_with(path, db.get());
-      (void)::unlink(unfinished.c_str());
-      return problem;
-    }
-  }
-  if (::rename(unfinished.c_str(), path.c_str()) != 0) {
-    const int problem = errno;
-    (void)::unlink(unfinished.c_str());
-    return fail(problem, "plan " + path);
-  }
-  return {};
+  CFFS_TRY(Database db, Database::create(path, kKind));
+  if (!fill(db.get(), plan)) return db.problem();
+  return db.publish();
 }
 
 Result<grouping::Plan> read_plan(const std::string& path) {
-  if (::access(path.c_str(), R_OK) != 0) return fail(errno, "plan " + path);
-  CFFS_TRY(const Database db, open_database(path, SQLITE_OPEN_READONLY));
-  const auto pragma = [&](const char* sql) {
-    Statement statement(db.get(), sql);
-    return statement.next() ? statement.signed_number(0) : -1;
-  };
-  if (pragma("PRAGMA application_id") != kApplicationId) {
-    return fail(Error::usage("plan " + path + " is not a plan; make one with cffs analyze -o"));
-  }
-  if (const std::int64_t version = pragma("PRAGMA user_version"); version != kPlanVersion) {
-    return fail(Error::usage("plan " + path + " has version " + std::to_string(version) +
-                             ", this program reads " + std::to_string(kPlanVersion) +
-                             "; make it again with cffs analyze"));
-  }
+  CFFS_TRY(const Database db, Database::open(path, kKind));
   grouping::Plan plan;
   Statement parameters(db.get(), "SELECT name, value FROM parameters");
   while (parameters.next()) plan.parameters.emplace_back(parameters.text(0), parameters.text(1));
@@ -216,7 +112,7 @@ Result<grouping::Plan> read_plan(const std::string& path) {
     plan.groups[at].items.push_back(static_cast<grouping::Item>(members.number(1)));
   }
   for (const Statement* s : {&parameters, &files, &groups, &members}) {
-    if (!s->good()) return problem_with(path, db.get());
+    if (!s->good()) return db.problem();
   }
   return plan;
 }

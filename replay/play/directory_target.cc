@@ -1,0 +1,167 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+#include "core/object/file_descriptor.h"
+#include "replay/play/target.h"
+
+namespace cffs::replay {
+namespace {
+
+std::int64_t result_of(std::int64_t r) { return r < 0 ? -errno : r; }
+
+FileFacts facts_of(const struct stat& st) { return {st.st_mode, static_cast<std::uint64_t>(st.st_size)}; }
+
+struct KernelEntry {  // linux_dirent64
+  ino64_t ino;
+  off64_t next;
+  unsigned short bytes;
+  unsigned char type;
+  char name[1];
+};
+
+class DirectoryTarget final : public Target {
+ public:
+  DirectoryTarget(FileDescriptor root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
+
+  std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override {
+    const int usable = static_cast<int>(flags & ~static_cast<std::uint32_t>(O_DIRECT | O_APPEND)) | O_CLOEXEC;
+    return result_of(::openat(root_.get(), at(path), usable, mode & 07777));
+  }
+  std::int64_t close(std::int64_t handle) override { return result_of(::close(fd(handle))); }
+  std::int64_t read(std::int64_t handle, std::uint64_t offset, std::span<char> out) override {
+    return result_of(::pread(fd(handle), out.data(), out.size(), static_cast<off_t>(offset)));
+  }
+  std::int64_t write(std::int64_t handle, std::uint64_t offset, std::span<const char> data) override {
+    return result_of(::pwrite(fd(handle), data.data(), data.size(), static_cast<off_t>(offset)));
+  }
+  std::int64_t truncate(const std::string& path, std::uint64_t size) override {
+    return result_of(::truncate(whole(path).c_str(), static_cast<off_t>(size)));
+  }
+  std::int64_t truncate(std::int64_t handle, std::uint64_t size) override {
+    return result_of(::ftruncate(fd(handle), static_cast<off_t>(size)));
+  }
+  std::int64_t fsync(std::int64_t handle, bool data_only) override {
+    return result_of(data_only ? ::fdatasync(fd(handle)) : ::fsync(fd(handle)));
+  }
+  std::int64_t sync() override { return result_of(::syncfs(root_.get())); }
+  std::int64_t stat(const std::string& path, bool follow, FileFacts& facts) override {
+    struct stat st;
+    const int r = ::fstatat(root_.get(), at(path), &st, follow ? 0 : AT_SYMLINK_NOFOLLOW);
+    if (r == 0) facts = facts_of(st);
+    return result_of(r);
+  }
+  std::int64_t stat(std::int64_t handle, FileFacts& facts) override {
+    struct stat st;
+    const int r = ::fstat(fd(handle), &st);
+    if (r == 0) facts = facts_of(st);
+    return result_of(r);
+  }
+  std::int64_t access(const std::string& path) override {
+    return result_of(::faccessat(root_.get(), at(path), F_OK, 0));
+  }
+  std::int64_t readlink(const std::string& path, std::string& target) override {
+    std::array<char, PATH_MAX> buffer;
+    const ssize_t n = ::readlinkat(root_.get(), at(path), buffer.data(), buffer.size());
+    if (n >= 0) target.assign(buffer.data(), static_cast<std::size_t>(n));
+    return result_of(n);
+  }
+  std::int64_t list(std::int64_t handle, std::vector<std::string>* names) override {
+    alignas(KernelEntry) thread_local std::array<char, 32768> buffer;
+    if (::lseek(fd(handle), 0, SEEK_SET) < 0) return -errno;
+    std::int64_t entries = 0;
+    for (;;) {
+      const long n = ::syscall(SYS_getdents64, fd(handle), buffer.data(), buffer.size());
+      if (n < 0) return -errno;
+      if (n == 0) return entries;
+      for (long i = 0; i < n;) {
+        const auto* entry = reinterpret_cast<const KernelEntry*>(buffer.data() + i);
+        i += entry->bytes;
+        if (std::strcmp(entry->name, ".") == 0 || std::strcmp(entry->name, "..") == 0) continue;
+        ++entries;
+        if (names != nullptr) names->emplace_back(entry->name);
+      }
+    }
+  }
+  std::int64_t mkdir(const std::string& path, std::uint32_t mode) override {
+    return result_of(::mkdirat(root_.get(), at(path), mode & 07777));
+  }
+  std::int64_t rmdir(const std::string& path) override {
+    return result_of(::unlinkat(root_.get(), at(path), AT_REMOVEDIR));
+  }
+  std::int64_t unlink(const std::string& path) override {
+    return result_of(::unlinkat(root_.get(), at(path), 0));
+  }
+  std::int64_t rename(const std::string& from, const std::string& to, std::uint32_t flags) override {
+    return result_of(::renameat2(root_.get(), at(from), root_.get(), at(to), flags));
+  }
+  std::int64_t link(const std::string& from, const std::string& to) override {
+    return result_of(::linkat(root_.get(), at(from), root_.get(), at(to), 0));
+  }
+  std::int64_t symlink(const std::string& target, const std::string& path) override {
+    return result_of(::symlinkat(target.c_str(), root_.get(), at(path)));
+  }
+  std::int64_t mknod(const std::string& path, std::uint32_t mode) override {
+    return result_of(::mknodat(root_.get(), at(path), mode, 0));
+  }
+  std::int64_t chmod(const std::string& path, std::uint32_t mode) override {
+    return result_of(::fchmodat(root_.get(), at(path), mode & 07777, 0));
+  }
+  std::int64_t chmod(std::int64_t handle, std::uint32_t mode) override {
+    return result_of(::fchmod(fd(handle), mode & 07777));
+  }
+  std::int64_t chown(const std::string& path) override {
+    return result_of(::fchownat(root_.get(), at(path), ::geteuid(), ::getegid(), AT_SYMLINK_NOFOLLOW));
+  }
+  std::int64_t chown(std::int64_t handle) override {
+    return result_of(::fchown(fd(handle), ::geteuid(), ::getegid()));
+  }
+  std::int64_t utimens(const std::string& path) override {
+    return result_of(::utimensat(root_.get(), at(path), nullptr, AT_SYMLINK_NOFOLLOW));
+  }
+  std::int64_t utimens(std::int64_t handle) override { return result_of(::futimens(fd(handle), nullptr)); }
+  std::int64_t getxattr(const std::string& path, const std::string& name) override {
+    std::array<char, 65536> value;
+    return result_of(::lgetxattr(whole(path).c_str(), name.c_str(), value.data(), value.size()));
+  }
+  std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) override {
+    return result_of(::lsetxattr(whole(path).c_str(), name.c_str(), value.data(), value.size(), 0));
+  }
+  std::int64_t listxattr(const std::string& path) override {
+    std::array<char, 65536> names;
+    return result_of(::llistxattr(whole(path).c_str(), names.data(), names.size()));
+  }
+  std::int64_t removexattr(const std::string& path, const std::string& name) override {
+    return result_of(::lremovexattr(whole(path).c_str(), name.c_str()));
+  }
+  std::string absolute(const std::string& path) const override { return path_ + path; }
+
+ private:
+  static int fd(std::int64_t handle) { return static_cast<int>(handle); }
+  static const char* at(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+  std::string whole(const std::string& path) const { return path_ + "/" + path; }
+
+  FileDescriptor root_;
+  const std::string path_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory) {
+  std::array<char, PATH_MAX> resolved;
+  if (::realpath(directory.c_str(), resolved.data()) == nullptr) return fail(errno, "target " + directory);
+  FileDescriptor root(::open(resolved.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return fail(errno, "target " + directory);
+  return std::unique_ptr<Target>(std::make_unique<DirectoryTarget>(std::move(root), resolved.data()));
+}
+
+}  // namespace cffs::replay

@@ -1,0 +1,130 @@
+#include "replay/trace/load_trace.h"
+
+#include <fmt/format.h>
+
+#include "replay/line_reader.h"
+#include "replay/trace/calls_import.h"
+#include "replay/trace/strace_import.h"
+#include "replay/trace/trace_file.h"
+#include "replay/trace/web_import.h"
+
+namespace cffs::replay {
+namespace {
+
+std::string recognise(const std::string& file) {
+  if (is_trace_file(file)) return "trace";
+  auto reader = LineReader::open(file);
+  if (!reader) return {};
+  constexpr int kLooks = 200;
+  for (int i = 0; i < kLooks; ++i) {
+    const auto line = reader->next();
+    if (!line || !*line) return {};
+    const std::string& text = **line;
+    if (const auto record = parse_access_line(text)) return record->agent.empty() ? "common" : "combined";
+    std::size_t tabs = 0;
+    for (const char c : text) tabs += c == '\t' ? 1 : 0;
+    if (tabs == 8) return "calls";
+    if (const auto call = parse_strace(text); call && call->kind == StraceLine::Kind::call) return "strace";
+  }
+  return {};
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report) {
+  DocumentTree tree;
+  for (const std::string& file : files) CFFS_TRY_VOID(tree.read_log(file));
+  tree.settle();
+  report.lines = tree.lines();
+  report.malformed = tree.malformed();
+  report.passed_over = tree.skipped();
+  report.samples = tree.malformed_samples();
+  if (tree.requests().empty()) {
+    return fail(Error::usage(
+        fmt::format("{}: {} lines, {} malformed, no successful GET among them; is it a Common or Combined Log Format "
+                    "file?",
+                    files.front(), tree.lines(), tree.malformed())));
+  }
+  report.site_files = tree.files().size();
+  report.hosts = options.hosts != 0
+                     ? options.hosts
+                     : static_cast<unsigned>((options.min_files + report.site_files - 1) / report.site_files);
+  tree.repeat(report.hosts);
+  return trace_of(tree);
+}
+
+Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report,
+                             const std::function<void(std::uint64_t)>& progress) {
+  if (!options.below.starts_with('/')) {
+    return fail(Error::usage("--below=" + options.below + " is not absolute; recordings hold absolute paths"));
+  }
+  TraceBuilder builder(options.below);
+  if (!options.initial.empty()) {
+    CFFS_TRY(auto entries, read_initial_tree(options.initial, builder));
+    builder.know_initial(std::move(entries));
+  }
+  if (report.format == "strace") {
+    StraceCounts counts;
+    CFFS_TRY_VOID(import_strace(files, builder, counts, [&](const StraceCounts& c) {
+      if (progress) progress(c.lines);
+    }));
+    report.lines = counts.lines;
+    report.malformed = counts.malformed;
+    report.passed_over = counts.passed_over;
+    report.samples = counts.samples;
+  } else {
+    if (files.size() != 1) return fail(Error::usage("one file of calls at a time, please"));
+    CallsCounts counts;
+    CFFS_TRY_VOID(import_calls(files.front(), builder, counts, [&](const CallsCounts& c) {
+      if (progress) progress(c.lines);
+    }));
+    report.lines = counts.lines;
+    report.malformed = counts.malformed;
+    report.passed_over = counts.passed_over;
+    report.samples = counts.samples;
+  }
+  report.passed_over += builder.counts().outside;
+  report.surprises = builder.counts().surprises;
+  report.first_surprise = builder.counts().first_surprise;
+  return builder.finish();
+}
+
+}  // namespace
+
+Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report,
+                         const std::function<void(std::uint64_t)>& progress) {
+  report.format = options.format;
+  // Opening it first tells a missing file from an odd one.
+  CFFS_TRY(LineReader probe, LineReader::open(files.front()));
+  (void)probe;
+  if (report.format == "auto") report.format = recognise(files.front());
+  if (report.format.empty()) {
+    return fail(Error::usage(files.front() +
+                             " is no trace, web log, strace output or file of calls; name its format with --format "
+                             "if it is one of them"));
+  }
+  if (report.format == "trace") {
+    if (files.size() != 1) return fail(Error::usage("one trace at a time, please"));
+    return read_trace(files.front());
+  }
+  const bool web = report.format == "common" || report.format == "combined";
+  CFFS_TRY(Trace trace, web ? load_web(files, options, report) : load_recording(files, options, report, progress));
+  if (static_cast<double>(report.malformed) > options.max_bad * static_cast<double>(report.lines)) {
+    return fail(Error::usage(fmt::format("{}: {} of {} lines are malformed, the first: {}; is the format {}?",
+                                         files.front(), report.malformed, report.lines,
+                                         report.samples.empty() ? "" : report.samples.front(), report.format)));
+  }
+  if (trace.operations.empty()) {
+    return fail(Error::usage(fmt::format("{}: no operation on a file below {} in {} lines; see --below",
+                                         files.front(), options.below, report.lines)));
+  }
+  std::string names;
+  for (const std::string& file : files) names += (names.empty() ? "" : " ") + base_name(file);
+  trace.about["source"] = names;
+  trace.about["format"] = report.format;
+  trace.about["lines"] = std::to_string(report.lines);
+  trace.about["malformed_lines"] = std::to_string(report.malformed);
+  return trace;
+}
+
+}  // namespace cffs::replay

@@ -1,0 +1,170 @@
+#include "replay/trace/trace_file.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/database/database.h"
+#include "replay/line_reader.h"
+
+namespace cffs::replay {
+namespace {
+
+constexpr const char* kSchema = R"sql(
+CREATE TABLE about(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE paths(id INTEGER PRIMARY KEY, path TEXT NOT NULL);
+CREATE TABLE clients(id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE initial(path INTEGER PRIMARY KEY, kind TEXT NOT NULL, mode INTEGER NOT NULL, size INTEGER NOT NULL,
+  target TEXT);
+CREATE TABLE operations(id INTEGER PRIMARY KEY, time_ns INTEGER NOT NULL, duration_ns INTEGER, client INTEGER NOT NULL,
+  call TEXT NOT NULL, path INTEGER, path2 INTEGER, handle INTEGER, offset INTEGER, length INTEGER,
+  result INTEGER NOT NULL, flags INTEGER, mode INTEGER);
+CREATE VIEW readable AS SELECT operations.id AS id, time_ns / 1e9 AS seconds, clients.name AS client, call,
+  a.path AS path, b.path AS path2, handle, offset, length, result, flags, mode, duration_ns / 1e3 AS duration_us
+  FROM operations JOIN clients ON clients.id = client LEFT JOIN paths a ON a.id = operations.path
+  LEFT JOIN paths b ON b.id = operations.path2 ORDER BY operations.id;
+)sql";
+
+constexpr DatabaseKind kKind{"trace", 0x63666674 /* "cfft" */, kTraceVersion, kSchema,
+                             "make one with cffs trace import"};
+constexpr std::string_view kMagic("SQLite format 3\0", 16);
+
+// NULL stands for "none"; zeros too, which most columns hold.
+class Row {
+ public:
+  explicit Row(Statement& statement) : statement_(statement) {}
+  std::uint32_t id(int column, std::uint32_t none) const {
+    return statement_.is_null(column) ? none : static_cast<std::uint32_t>(statement_.number(column));
+  }
+
+ private:
+  Statement& statement_;
+};
+
+bool fill(sqlite3* db, const Trace& trace) {
+  Statement about(db, "INSERT INTO about VALUES(?,?)");
+  Statement path(db, "INSERT INTO paths VALUES(?,?)");
+  Statement client(db, "INSERT INTO clients VALUES(?,?)");
+  Statement initial(db, "INSERT INTO initial VALUES(?,?,?,?,?)");
+  Statement operation(db,
+                      "INSERT INTO operations VALUES(?,?,nullif(?,0),?,?,nullif(?,-1),nullif(?,-1),nullif(?,0),"
+                      "nullif(?,0),nullif(?,0),?,nullif(?,0),nullif(?,0))");
+  bool good = true;
+  for (const auto& [name, value] : trace.about) good = good && about.insert(name, value);
+  for (std::size_t i = 0; i < trace.paths().size(); ++i) good = good && path.insert(i, trace.paths()[i]);
+  for (std::size_t i = 0; i < trace.clients().size(); ++i) good = good && client.insert(i, trace.clients()[i]);
+  for (const InitialEntry& e : trace.initial) {
+    good = good && (e.kind == 'l' ? initial.insert(e.path, std::string(1, e.kind), e.mode, e.size, e.target)
+                                  : initial.insert(e.path, std::string(1, e.kind), e.mode, e.size, nullptr));
+  }
+  std::uint64_t id = 0;
+  const auto path_or_none = [](PathId p) { return p == kNoPath ? std::int64_t{-1} : std::int64_t{p}; };
+  for (const Operation& o : trace.operations) {
+    good = good && operation.insert(++id, o.time_ns, o.duration_ns, o.client, name_of(o.call),
+                                    path_or_none(o.path), path_or_none(o.path2), o.handle, o.offset, o.length,
+                                    o.result, o.flags, o.mode);
+  }
+  return good;
+}
+
+Status damaged(const std::string& path, const std::string& what) {
+  return fail(Error::usage("trace " + path + ": " + what + "; make it again with cffs trace import"));
+}
+
+Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
+  Statement statement(db,
+                      "SELECT time_ns, duration_ns, client, call, path, path2, handle, offset, length, result, flags, mode "
+                      "FROM operations ORDER BY id");
+  const Row row(statement);
+  std::uint64_t line = 0;
+  while (statement.next()) {
+    ++line;
+    Operation o;
+    const auto call = call_of(statement.text(3));
+    if (!call) {
+      return damaged(path, "operation " + std::to_string(line) + " is '" + statement.text(3) +
+                               "', which this program does not know");
+    }
+    o.time_ns = statement.signed_number(0);
+    o.duration_ns = static_cast<std::uint32_t>(statement.number(1));
+    o.client = static_cast<std::uint32_t>(statement.number(2));
+    o.call = *call;
+    o.path = row.id(4, kNoPath);
+    o.path2 = row.id(5, kNoPath);
+    o.handle = row.id(6, kNoHandle);
+    o.offset = statement.number(7);
+    o.length = statement.number(8);
+    o.result = statement.signed_number(9);
+    o.flags = static_cast<std::uint32_t>(statement.number(10));
+    o.mode = static_cast<std::uint32_t>(statement.number(11));
+    const bool spawns = o.call == Call::spawn || o.call == Call::reap;
+    if (o.client >= trace.clients().size() || (o.path != kNoPath && o.path >= trace.paths().size()) ||
+        (o.path2 != kNoPath && o.path2 >= trace.paths().size()) ||
+        (spawns && o.handle >= trace.clients().size()) ||
+        (!spawns && o.call != Call::sync && o.path == kNoPath && o.handle == kNoHandle)) {
+      return damaged(path, "operation " + std::to_string(line) + " names a path or client that is not there");
+    }
+    trace.operations.push_back(o);
+  }
+  if (!statement.good()) return damaged(path, sqlite3_errmsg(db));
+  return {};
+}
+
+Result<Trace> read_database(const std::string& path, sqlite3* db) {
+  Trace trace;
+  Statement about(db, "SELECT name, value FROM about");
+  while (about.next()) trace.about[about.text(0)] = about.text(1);
+  Statement paths(db, "SELECT id, path FROM paths ORDER BY id");
+  while (paths.next()) {
+    const std::string text = paths.text(1);
+    if (paths.number(0) != trace.intern(text)) return fail(damaged(path, "its paths have gaps").error());
+  }
+  Statement clients(db, "SELECT id, name FROM clients ORDER BY id");
+  while (clients.next()) {
+    if (clients.number(0) != trace.client(clients.text(1))) {
+      return fail(damaged(path, "its clients have gaps").error());
+    }
+  }
+  Statement initial(db, "SELECT path, kind, mode, size, target FROM initial");
+  while (initial.next()) {
+    const std::string kind = initial.text(1);
+    if (initial.number(0) >= trace.paths().size() || (kind != "f" && kind != "d" && kind != "l")) {
+      return fail(damaged(path, "its initial tree has an entry without a path or kind").error());
+    }
+    trace.initial.push_back({static_cast<PathId>(initial.number(0)), kind[0],
+                             static_cast<std::uint32_t>(initial.number(2)), initial.number(3),
+                             initial.text(4)});
+  }
+  for (const Statement* s : {&about, &paths, &clients, &initial}) {
+    if (!s->good()) return fail(damaged(path, sqlite3_errmsg(db)).error());
+  }
+  std::sort(trace.initial.begin(), trace.initial.end(), [&](const InitialEntry& a, const InitialEntry& b) {
+    return trace.path(a.path) < trace.path(b.path);
+  });
+  CFFS_TRY_VOID(read_operations(path, db, trace));
+  return trace;
+}
+
+}  // namespace
+
+Status write_trace(const std::string& path, const Trace& trace) {
+  CFFS_TRY(Database db, Database::create(path, kKind));
+  if (!fill(db.get(), trace)) return db.problem();
+  return db.publish();
+}
+
+bool is_trace_file(const std::string& path) {
+  if (path == "-") return false;
+  const auto head = read_head(path, kMagic.size());
+  return head && *head == kMagic;
+}
+
+Result<Trace> read_trace(const std::string& path) {
+  CFFS_TRY(const std::string bytes, read_whole(path));
+  if (!bytes.starts_with(kMagic)) {
+    return fail(Error::usage("trace " + path + " is not a trace; " + kKind.cure));
+  }
+  CFFS_TRY(const Database db, Database::open_bytes(path, kKind, bytes));
+  return read_database(path, db.get());
+}
+
+}  // namespace cffs::replay
