@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_analyze(app, exit_code);
   cffs::cli::add_evaluate(app, exit_code);
   cffs::cli::add_regroup(app, exit_code);
+  cffs::cli::add_replay(app, exit_code);
   cffs::cli::add_trace(app, exit_code);
   try {
     if (std::filesystem::path(argv[0]).filename() == "mount.cffs") {

@@ -138,4 +138,8 @@ Status Table::scan(Key first, Key last, const std::function<bool(Key, std::strin
 
 void Table::compact() { db_->CompactRange(nullptr, nullptr); }
 
+std::string table_library_version() {
+  return std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion);
+}
+
 }  // namespace cffs

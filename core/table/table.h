@@ -56,6 +56,9 @@ class Batch {
   std::size_t changes_ = 0;
 };
 
+// Of LevelDB, for reports: "1.23".
+std::string table_library_version();
+
 class Table {
  public:
   static Result<std::unique_ptr<Table>> open(ObjectStore& store, const TableOptions& options);

@@ -183,6 +183,11 @@ std::uint64_t ModelTree::size_of(std::uint32_t handle) const {
   return node == kAbsent ? 0 : nodes_[node].size;
 }
 
+bool ModelTree::is_directory(const std::string& path) {
+  const Place place = walk(0, path, true, {}, 0);
+  return place.error == 0 && nodes_[place.node].kind == 'd';
+}
+
 bool ModelTree::is_open_on(std::uint32_t handle, const std::string& path) {
   const Place place = walk(0, path, true, {}, 0);
   return place.error == 0 && place.node == on_handle(handle);

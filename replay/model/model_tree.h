@@ -57,6 +57,7 @@ class ModelTree {
 
   // The size of what a handle is open on; 0 where it is not known.
   std::uint64_t size_of(std::uint32_t handle) const;
+  bool is_directory(const std::string& path);
   bool is_open_on(std::uint32_t handle, const std::string& path);
   // The tree as it is now, parents first, with paths interned in `trace`; and the present path of what each open handle is
   // on (none where its name is gone).

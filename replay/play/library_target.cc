@@ -23,10 +23,16 @@ std::int64_t result_of(const Status& status) { return status ? 0 : errno_of(stat
 class LibraryTarget : public Target {
  public:
   LibraryTarget(FileSystem& fs, FileDescriptor toll) : fs_(fs), toll_(std::move(toll)) {}
+  Status enter(const std::string& below) {
+    CFFS_TRY(const Attributes at, resolve(kRootInode, below, true, 0));
+    root_ = at.ino;  // the reference stays ours
+    return {};
+  }
   ~LibraryTarget() override {
     for (const Open& open : open_) {
       if (open.used) fs_.forget(open.ino, 1);
     }
+    fs_.forget(root_, 1);
   }
 
   std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override;
@@ -245,7 +251,7 @@ class LibraryTarget : public Target {
         }
         std::string rest = *target;
         if (!path.empty()) rest.append("/").append(path);
-        auto found = resolve(rest.starts_with('/') ? kRootInode : directory, rest, follow, depth + 1);
+        auto found = resolve(rest.starts_with('/') ? root_ : directory, rest, follow, depth + 1);
         fs_.forget(directory, 1);
         return found;
       }
@@ -258,7 +264,7 @@ class LibraryTarget : public Target {
   template <typename Action>
   std::int64_t on_node(const std::string& path, bool follow, const Action& action) {
     pay(path.size() + 8);
-    const auto node = resolve(kRootInode, path, follow, 0);
+    const auto node = resolve(root_, path, follow, 0);
     if (!node) return errno_of(node.error());
     const std::int64_t result = action(*node);
     fs_.forget(node->ino, 1);
@@ -267,9 +273,10 @@ class LibraryTarget : public Target {
   template <typename Action>
   std::int64_t in_parent(const std::string& path, const Action& action) {
     pay(path.size() + 8);
+    if (path.empty()) return -EEXIST;  // the root is always there
     const std::size_t slash = path.rfind('/');
     const auto parent = resolve(
-        kRootInode, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
+        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
     if (!parent) return errno_of(parent.error());
     const std::int64_t result =
         action(parent->ino, slash == std::string::npos ? path : path.substr(slash + 1));
@@ -290,6 +297,7 @@ class LibraryTarget : public Target {
 
   FileSystem& fs_;
   FileDescriptor toll_;
+  InodeId root_ = kRootInode;
   std::shared_mutex mutex_;
   std::vector<Open> open_;
   std::vector<std::int64_t> free_;
@@ -299,12 +307,12 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
   const auto has = [&](int flag) { return (flags & static_cast<std::uint32_t>(flag)) != 0; };
   pay(path.size() + 16);
   const bool exclusive = has(O_CREAT) && has(O_EXCL);
-  auto node = resolve(kRootInode, path, !has(O_NOFOLLOW) && !exclusive, 0);
+  auto node = resolve(root_, path, !has(O_NOFOLLOW) && !exclusive, 0);
   if (!node && node.error().errno_value == ENOENT && has(O_CREAT)) {
     const std::size_t slash = path.rfind('/');
     const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
     const auto parent = resolve(
-        kRootInode, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
+        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
     if (!parent) return errno_of(parent.error());
     node = fs_.mknod(parent->ino, name, S_IFREG | (mode & 07777), 0, caller());
     if (!node && node.error().errno_value == EEXIST && !exclusive) node = fs_.lookup(parent->ino, name);
@@ -335,12 +343,17 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
 
 }  // namespace
 
-std::unique_ptr<Target> make_library_target(FileSystem& fs) {
-  return std::make_unique<LibraryTarget>(fs, FileDescriptor());
+Result<std::unique_ptr<Target>> make_library_target(FileSystem& fs, const std::string& below) {
+  auto target = std::make_unique<LibraryTarget>(fs, FileDescriptor());
+  CFFS_TRY_VOID(target->enter(below));
+  return std::unique_ptr<Target>(std::move(target));
 }
 
-std::unique_ptr<Target> make_predict_target(FileSystem& fs) {
-  return std::make_unique<LibraryTarget>(fs, FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC)));
+Result<std::unique_ptr<Target>> make_predict_target(FileSystem& fs, const std::string& below) {
+  auto target =
+      std::make_unique<LibraryTarget>(fs, FileDescriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC)));
+  CFFS_TRY_VOID(target->enter(below));
+  return std::unique_ptr<Target>(std::move(target));
 }
 
 }  // namespace cffs::replay

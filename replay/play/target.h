@@ -65,10 +65,10 @@ class Target {
 
 // System calls below a directory.
 Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory);
-// The library. The file system must outlive the target.
-std::unique_ptr<Target> make_library_target(FileSystem& fs);
+// The library, below a directory of its store ("" is its root). The file system must outlive the target.
+Result<std::unique_ptr<Target>> make_library_target(FileSystem& fs, const std::string& below);
 // TableFS-Predict (TableFS §4.3): the library, and before each call a write of the arguments' size to /dev/null, which
 // stands for the system call and the copying that a kernel file system would pay.
-std::unique_ptr<Target> make_predict_target(FileSystem& fs);
+Result<std::unique_ptr<Target>> make_predict_target(FileSystem& fs, const std::string& below);
 
 }  // namespace cffs::replay

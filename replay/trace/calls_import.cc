@@ -100,7 +100,7 @@ std::shared_ptr<OpenFile> CallsImporter::file(std::uint32_t flags) {
   if (place && path.starts_with('/')) {
     Operation o = begin(Call::open);
     o.path = *place;
-    o.flags = flags;
+    o.flags = builder_.implied_flags(*place, flags);
     o.result = 0;
     o.handle = seen->handle = builder_.new_handle();
     builder_.add(o);

@@ -106,7 +106,7 @@ std::shared_ptr<OpenFile> StraceImporter::file_argument(std::size_t index, std::
   if (place) {
     Operation o = begin(Call::open);
     o.path = *place;
-    o.flags = flags_if_unseen;
+    o.flags = builder_.implied_flags(*place, flags_if_unseen);
     o.result = 0;
     o.handle = seen->handle = builder_.new_handle();
     emit(o);

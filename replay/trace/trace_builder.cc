@@ -1,5 +1,6 @@
 #include "replay/trace/trace_builder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,6 +45,11 @@ std::optional<PathId> TraceBuilder::place(const std::string& absolute) {
   if (path.size() == root_.size()) return trace_.intern("");
   if (path[root_.size()] != '/') return {};
   return trace_.intern(path.substr(root_.size() + 1));
+}
+
+std::uint32_t TraceBuilder::implied_flags(PathId path, std::uint32_t first_use) {
+  if ((first_use & O_DIRECTORY) != 0 || model_.is_directory(trace_.path(path))) return O_RDONLY;
+  return O_RDWR;
 }
 
 void TraceBuilder::add(Operation operation) {

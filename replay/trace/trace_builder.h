@@ -35,6 +35,9 @@ class TraceBuilder {
   // Whether the handle's file is the one of that name now.
   bool is_open_on(std::uint32_t handle, PathId path) { return model_.is_open_on(handle, trace_.path(path)); }
 
+  // How a file is opened whose open was not recorded, given what it is used for first: it may be written later.
+  std::uint32_t implied_flags(PathId path, std::uint32_t first_use);
+
   Trace& trace() { return trace_; }
   BuildCounts& counts() { return counts_; }
   const std::string& root() const { return root_; }
