@@ -1,4 +1,7 @@
+#include <filesystem>
+
 #include "cli/commands.h"
+#include "cli/mount_recorder.h"
 #include "fusefs/mount.h"
 
 namespace cffs::cli {
@@ -8,6 +11,7 @@ void add_mount(CLI::App& app, int& exit_code) {
   struct Options {
     MountOptions mount;
     std::vector<std::string> lists;
+    std::string record;
   };
   auto o = std::make_shared<Options>();
   command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
@@ -38,6 +42,7 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("--threads", o->mount.threads, "Most requests served at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
+  command->add_option("--record", o->record, "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
       ->add_option(
@@ -51,6 +56,12 @@ void add_mount(CLI::App& app, int& exit_code) {
     Status done;
     for (const std::string& list : o->lists) {
       if (done) done = apply_option_list(list, o->mount);
+    }
+    if (done && !o->record.empty()) {
+      // A daemon's working directory is the root.
+      const std::string file = std::filesystem::absolute(o->record).string();
+      const std::string mount_point = o->mount.mount_point;
+      o->mount.make_observer = [file, mount_point] { return MountRecorder::create(file, mount_point); };
     }
     if (done) done = mount_store(o->mount);
     if (!done) exit_code = complain(done.error());

@@ -194,7 +194,11 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   fs->set_policy(std::move(*policy));
   auto regrouper = std::make_unique<Regrouper>(*fs, regrouping);
 
-  MountContext context{*fs, *regrouper, *store, [&] { readiness.report({}); }, log};
+  std::unique_ptr<RequestObserver> observer;
+  if (options.make_observer) {
+    CFFS_TRY(observer, options.make_observer());
+  }
+  MountContext context{*fs, *regrouper, *store, [&] { readiness.report({}); }, log, observer.get()};
   const fuse_lowlevel_ops ops = fuse_operations();
   std::vector<std::string> arguments = fuse_arguments(options, store_path);
   std::vector<char*> argv;

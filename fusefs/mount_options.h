@@ -1,10 +1,12 @@
 // What a mount is asked to do: the flags of `cffs mount` and the -o list of mount(8), one set.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "core/plan/policy_choice.h"
+#include "fusefs/request_observer.h"
 
 namespace cffs {
 
@@ -21,6 +23,8 @@ struct MountOptions {
   unsigned threads = 16;
   bool foreground = false;
   bool read_only = false;
+  // Makes what watches the requests, in the process that serves them; gone before the daemon ends.
+  std::function<Result<std::unique_ptr<RequestObserver>>()> make_observer;
   std::vector<std::string> fuse_options;  // handed to libfuse: allow_other, nosuid, ...
 };
 

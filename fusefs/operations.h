@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/fs/regrouper.h"
+#include "fusefs/request_observer.h"
 
 namespace cffs {
 
@@ -23,6 +24,7 @@ struct MountContext {
   ObjectStore& store;
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
+  RequestObserver* observer = nullptr;
 };
 
 // The table to give to fuse_session_new.

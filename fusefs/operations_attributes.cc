@@ -64,7 +64,10 @@ void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
 }
 
 void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
-  guarded(req, "getattr", [&] { reply_attributes(req, fs(req).getattr(inode_of(node))); });
+  guarded(req, "getattr", [&] {
+    Watch watch(req, Watch::What::getattr, inode_of(node));
+    reply_attributes(req, watch.outcome(fs(req).getattr(inode_of(node))));
+  });
 }
 
 void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fuse_file_info*) {
@@ -82,7 +85,16 @@ void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fus
     if ((to_set & FUSE_SET_ATTR_MTIME) != 0) change.mtime_ns = to_ns(attr->st_mtim);
     if ((to_set & FUSE_SET_ATTR_MTIME_NOW) != 0) change.mtime_ns = to_ns(now);
     if ((to_set & FUSE_SET_ATTR_CTIME) != 0) change.ctime_ns = to_ns(attr->st_ctim);
-    reply_attributes(req, fs(req).setattr(inode_of(node), change));
+    Watch watch(req, Watch::What::utimens, inode_of(node));
+    if (change.size) {
+      watch.seen().what = Watch::What::truncate;
+      watch.seen().length = *change.size;
+    } else if (change.mode) {
+      watch.seen().what = Watch::What::chmod;
+    } else if (change.uid || change.gid) {
+      watch.seen().what = Watch::What::chown;
+    }
+    reply_attributes(req, watch.outcome(fs(req).setattr(inode_of(node), change)));
   });
 }
 
@@ -108,7 +120,10 @@ void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t siz
         return;
       }
     }
+    Watch watch(req, Watch::What::getxattr, inode_of(node));
+    watch.seen().name = name;
     const auto value = fs(req).getxattr(inode_of(node), name);
+    watch.seen().result = value ? static_cast<std::int64_t>(value->size()) : -errno_of(value.error());
     if (!value) {
       fuse_reply_err(req, errno_of(value.error()));
     } else {
@@ -119,7 +134,9 @@ void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t siz
 
 void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
   guarded(req, "listxattr", [&] {
+    Watch watch(req, Watch::What::listxattr, inode_of(node));
     const auto names = fs(req).listxattr(inode_of(node));
+    watch.seen().result = names ? 0 : -errno_of(names.error());
     if (!names) {
       fuse_reply_err(req, errno_of(names.error()));
       return;
@@ -142,12 +159,19 @@ void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* val
     const XattrMode mode = flags == XATTR_CREATE    ? XattrMode::create
                            : flags == XATTR_REPLACE ? XattrMode::replace
                                                     : XattrMode::any;
-    reply_status(req, fs(req).setxattr(inode_of(node), name, {value, size}, mode));
+    Watch watch(req, Watch::What::setxattr, inode_of(node));
+    watch.seen().name = name;
+    watch.seen().length = size;
+    reply_status(req, watch.outcome(fs(req).setxattr(inode_of(node), name, {value, size}, mode)));
   });
 }
 
 void removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
-  guarded(req, "removexattr", [&] { reply_status(req, fs(req).removexattr(inode_of(node), name)); });
+  guarded(req, "removexattr", [&] {
+    Watch watch(req, Watch::What::removexattr, inode_of(node));
+    watch.seen().name = name;
+    reply_status(req, watch.outcome(fs(req).removexattr(inode_of(node), name)));
+  });
 }
 
 void statfs(fuse_req_t req, fuse_ino_t) {

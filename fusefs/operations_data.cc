@@ -26,7 +26,11 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
     const Bytes out = thread_buffer(size);
     const pid_t process = fuse_req_ctx(req)->pid;  // the reply frees the request
     FileSystem& engine = fs(req);
+    Watch watch(req, Watch::What::read, inode_of(node));
+    watch.seen().offset = static_cast<std::uint64_t>(offset);
+    watch.seen().length = size;
     const auto n = engine.read(inode_of(node), static_cast<std::uint64_t>(offset), out);
+    watch.seen().result = n ? static_cast<std::int64_t>(*n) : -errno_of(n.error());
     if (!n) {
       fuse_reply_err(req, errno_of(n.error()));
     } else {
@@ -39,9 +43,13 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
 void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, off_t offset,
            fuse_file_info*) {
   guarded(req, "write", [&] {
+    Watch watch(req, Watch::What::write, inode_of(node));
+    watch.seen().offset = static_cast<std::uint64_t>(offset);
+    watch.seen().length = size;
+    watch.seen().result = static_cast<std::int64_t>(size);
     const Status done = fs(req).write(inode_of(node), static_cast<std::uint64_t>(offset),
                                       as_bytes(std::string_view(data, size)), by_root(req));
-    if (!done) {
+    if (!watch.outcome(done)) {
       fuse_reply_err(req, errno_of(done));
     } else {
       fuse_reply_write(req, size);
@@ -50,7 +58,10 @@ void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, 
 }
 
 void fsync(fuse_req_t req, fuse_ino_t node, int, fuse_file_info*) {
-  guarded(req, "fsync", [&] { reply_status(req, fs(req).fsync(inode_of(node))); });
+  guarded(req, "fsync", [&] {
+    Watch watch(req, Watch::What::fsync, inode_of(node));
+    reply_status(req, watch.outcome(fs(req).fsync(inode_of(node))));
+  });
 }
 
 void lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_file_info*) {

@@ -11,7 +11,9 @@ namespace {
 
 void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   guarded(req, "lookup", [&] {
+    Watch watch(req, Watch::What::lookup, {});
     auto found = fs(req).lookup(inode_of(parent), name);
+    (void)watch.named(inode_of(parent), name).outcome(found);
     if (!found && found.error().errno_value == ENOENT) {
       fuse_entry_param negative{};
       negative.entry_timeout = kForEver;
@@ -33,50 +35,80 @@ void forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) 
 }
 
 void mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev_t rdev) {
-  guarded(req, "mknod",
-          [&] { reply_entry(req, fs(req).mknod(inode_of(parent), name, mode, rdev, caller(req))); });
+  guarded(req, "mknod", [&] {
+    Watch watch(req, Watch::What::mknod, {});
+    watch.named(inode_of(parent), name);
+    reply_entry(req, watch.outcome(fs(req).mknod(inode_of(parent), name, mode, rdev, caller(req))));
+  });
 }
 
 void mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
-  guarded(req, "mkdir", [&] { reply_entry(req, fs(req).mkdir(inode_of(parent), name, mode, caller(req))); });
+  guarded(req, "mkdir", [&] {
+    Watch watch(req, Watch::What::mkdir, {});
+    watch.named(inode_of(parent), name);
+    reply_entry(req, watch.outcome(fs(req).mkdir(inode_of(parent), name, mode, caller(req))));
+  });
 }
 
 void symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* name) {
-  guarded(req, "symlink",
-          [&] { reply_entry(req, fs(req).symlink(inode_of(parent), name, target, caller(req))); });
+  guarded(req, "symlink", [&] {
+    Watch watch(req, Watch::What::symlink, {});
+    watch.named(inode_of(parent), name).seen().second_name = target;
+    reply_entry(req, watch.outcome(fs(req).symlink(inode_of(parent), name, target, caller(req))));
+  });
 }
 
 void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) {
-  guarded(req, "link", [&] { reply_entry(req, fs(req).link(inode_of(node), inode_of(parent), name)); });
+  guarded(req, "link", [&] {
+    Watch watch(req, Watch::What::link, inode_of(node));
+    watch.named(inode_of(parent), name);
+    reply_entry(req, watch.outcome(fs(req).link(inode_of(node), inode_of(parent), name)));
+  });
 }
 
 void unlink(fuse_req_t req, fuse_ino_t parent, const char* name) {
-  guarded(req, "unlink", [&] { reply_status(req, fs(req).unlink(inode_of(parent), name)); });
+  guarded(req, "unlink", [&] {
+    Watch watch(req, Watch::What::unlink, {});
+    watch.named(inode_of(parent), name);
+    reply_status(req, watch.outcome(fs(req).unlink(inode_of(parent), name)));
+  });
 }
 
 void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
-  guarded(req, "rmdir", [&] { reply_status(req, fs(req).rmdir(inode_of(parent), name)); });
+  guarded(req, "rmdir", [&] {
+    Watch watch(req, Watch::What::rmdir, {});
+    watch.named(inode_of(parent), name);
+    reply_status(req, watch.outcome(fs(req).rmdir(inode_of(parent), name)));
+  });
 }
 
 void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_parent, const char* new_name,
             unsigned flags) {
   guarded(req, "rename", [&] {
+    Watch watch(req, Watch::What::rename, {});
+    watch.named(inode_of(parent), name);
+    watch.seen().second_parent = inode_of(new_parent);
+    watch.seen().second_name = new_name;
+    watch.seen().flags = flags;
     RenameMode mode = RenameMode::replace;
     if (flags == RENAME_NOREPLACE) {
       mode = RenameMode::no_replace;
     } else if (flags == RENAME_EXCHANGE) {
       mode = RenameMode::exchange;
     } else if (flags != 0) {
+      watch.seen().result = -EINVAL;
       fuse_reply_err(req, EINVAL);
       return;
     }
-    reply_status(req, fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode));
+    reply_status(req, watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode)));
   });
 }
 
 void readlink(fuse_req_t req, fuse_ino_t node) {
   guarded(req, "readlink", [&] {
+    Watch watch(req, Watch::What::readlink, inode_of(node));
     const auto target = fs(req).readlink(inode_of(node));
+    watch.seen().result = target ? static_cast<std::int64_t>(target->size()) : -errno_of(target.error());
     if (!target) {
       fuse_reply_err(req, errno_of(target.error()));
     } else {
@@ -86,6 +118,8 @@ void readlink(fuse_req_t req, fuse_ino_t node) {
 }
 
 void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool plus) {
+  Watch watch(req, Watch::What::readdir, inode_of(node));
+  watch.seen().offset = static_cast<std::uint64_t>(offset);
   std::vector<char> buffer(size);
   std::size_t used = 0;
   const Status done =
@@ -104,8 +138,19 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
         }
         if (needed > size - used) return false;
         used += needed;
+        if (watch.on() && name != "." && name != "..") {
+          ObservedRequest entry;
+          entry.what = Watch::What::entry;
+          entry.parent = inode_of(node);
+          entry.name = name;
+          entry.node = e.attributes.ino;
+          entry.mode = e.attributes.mode;
+          entry.size = e.attributes.size;
+          watch.tell(entry);
+        }
         return true;
       });
+  (void)watch.outcome(done);
   if (!done && used == 0) {
     fuse_reply_err(req, errno_of(done));
   } else {

@@ -63,6 +63,62 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
   if (fuse_reply_entry(req, &entry) == -ENOENT) engine.forget(made->ino, 1);
 }
 
+// What an observer is told about the request at hand, at the end of its life. Costs a comparison where nobody observes.
+class Watch {
+ public:
+  using What = ObservedRequest::What;
+  Watch(fuse_req_t req, What what, InodeId node) : observer_(context(req).observer) {
+    if (observer_ == nullptr) return;
+    seen_.what = what;
+    seen_.node = node;
+    seen_.process = fuse_req_ctx(req)->pid;
+    seen_.start_ns = now();
+  }
+  ~Watch() {
+    if (observer_ == nullptr) return;
+    seen_.end_ns = now();
+    observer_->observe(seen_);
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  bool on() const { return observer_ != nullptr; }
+  ObservedRequest& seen() { return seen_; }
+  Watch& named(InodeId parent, std::string_view name) {
+    seen_.parent = parent;
+    seen_.name = name;
+    return *this;
+  }
+  // Notes the outcome and hands it on.
+  const Status& outcome(const Status& status) {
+    if (!status) seen_.result = -errno_of(status);
+    return status;
+  }
+  const Result<Attributes>& outcome(const Result<Attributes>& attributes) {
+    if (!attributes) {
+      seen_.result = -errno_of(attributes.error());
+    } else {
+      seen_.node = attributes->ino;
+      seen_.mode = attributes->mode;
+      seen_.size = attributes->size;
+    }
+    return attributes;
+  }
+  // Tells about something else that this request brought up.
+  void tell(const ObservedRequest& other) {
+    if (observer_ != nullptr) observer_->observe(other);
+  }
+
+ private:
+  static std::int64_t now() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return to_ns(t);
+  }
+  RequestObserver* const observer_;
+  ObservedRequest seen_;
+};
+
 // Runs one operation; an exception that escapes becomes EIO and a log line.
 template <typename Operation>
 void guarded(fuse_req_t req, const char* name, Operation operation) {

@@ -136,6 +136,7 @@ class Player::Thread {
   std::int64_t perform_write(const Step& step, const Operation& o);
   std::int64_t fetch(const std::string& path, std::uint64_t from, std::uint64_t most, const Step& step);
   std::int64_t list(const std::string& path);
+  std::int64_t sync_by_path(const std::string& path, bool data_only);
   std::int64_t call(const Operation& o, std::int64_t handle);
   void check_bytes(const Step& step, std::uint64_t offset, std::span<const char> bytes);
   void record(const Step& step, std::int64_t latency_ns);
@@ -285,6 +286,14 @@ std::int64_t Player::Thread::list(const std::string& path) {
   return entries;
 }
 
+std::int64_t Player::Thread::sync_by_path(const std::string& path, bool data_only) {
+  const std::int64_t handle = player_.target_->open(path, O_RDONLY, 0);
+  if (handle < 0) return handle;
+  const std::int64_t synced = player_.target_->fsync(handle, data_only);
+  (void)player_.target_->close(handle);
+  return synced;
+}
+
 std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
   Target& target = *player_.target_;
   static const std::string kNone;
@@ -298,6 +307,7 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
       return handle >= 0 ? target.truncate(handle, o.length) : target.truncate(path, o.length);
     case Call::fsync:
     case Call::fdatasync:
+      if (handle < 0) return sync_by_path(path, o.call == Call::fdatasync);
       return target.fsync(handle, o.call == Call::fdatasync);
     case Call::sync:
       return target.sync();

@@ -40,32 +40,6 @@ class Row {
   Statement& statement_;
 };
 
-bool fill(sqlite3* db, const Trace& trace) {
-  Statement about(db, "INSERT INTO about VALUES(?,?)");
-  Statement path(db, "INSERT INTO paths VALUES(?,?)");
-  Statement client(db, "INSERT INTO clients VALUES(?,?)");
-  Statement initial(db, "INSERT INTO initial VALUES(?,?,?,?,?)");
-  Statement operation(db,
-                      "INSERT INTO operations VALUES(?,?,nullif(?,0),?,?,nullif(?,-1),nullif(?,-1),nullif(?,0),"
-                      "nullif(?,0),nullif(?,0),?,nullif(?,0),nullif(?,0))");
-  bool good = true;
-  for (const auto& [name, value] : trace.about) good = good && about.insert(name, value);
-  for (std::size_t i = 0; i < trace.paths().size(); ++i) good = good && path.insert(i, trace.paths()[i]);
-  for (std::size_t i = 0; i < trace.clients().size(); ++i) good = good && client.insert(i, trace.clients()[i]);
-  for (const InitialEntry& e : trace.initial) {
-    good = good && (e.kind == 'l' ? initial.insert(e.path, std::string(1, e.kind), e.mode, e.size, e.target)
-                                  : initial.insert(e.path, std::string(1, e.kind), e.mode, e.size, nullptr));
-  }
-  std::uint64_t id = 0;
-  const auto path_or_none = [](PathId p) { return p == kNoPath ? std::int64_t{-1} : std::int64_t{p}; };
-  for (const Operation& o : trace.operations) {
-    good = good && operation.insert(++id, o.time_ns, o.duration_ns, o.client, name_of(o.call),
-                                    path_or_none(o.path), path_or_none(o.path2), o.handle, o.offset, o.length,
-                                    o.result, o.flags, o.mode);
-  }
-  return good;
-}
-
 Status damaged(const std::string& path, const std::string& what) {
   return fail(Error::usage("trace " + path + ": " + what + "; make it again with cffs trace import"));
 }
@@ -146,10 +120,57 @@ Result<Trace> read_database(const std::string& path, sqlite3* db) {
 
 }  // namespace
 
-Status write_trace(const std::string& path, const Trace& trace) {
+Result<TraceWriter> TraceWriter::create(const std::string& path) {
   CFFS_TRY(Database db, Database::create(path, kKind));
-  if (!fill(db.get(), trace)) return db.problem();
-  return db.publish();
+  return TraceWriter(std::move(db));
+}
+
+Status TraceWriter::write(const Trace& trace) {
+  Statement path(db_.get(), "INSERT INTO paths VALUES(?,?)");
+  Statement client(db_.get(), "INSERT INTO clients VALUES(?,?)");
+  Statement operation(db_.get(),
+                      "INSERT INTO operations VALUES(?,?,nullif(?,0),?,?,nullif(?,-1),nullif(?,-1),nullif(?,0),"
+                      "nullif(?,0),nullif(?,0),?,nullif(?,0),nullif(?,0))");
+  bool good = true;
+  for (; paths_ < trace.paths().size(); ++paths_) good = good && path.insert(paths_, trace.paths()[paths_]);
+  for (; clients_ < trace.clients().size(); ++clients_)
+    good = good && client.insert(clients_, trace.clients()[clients_]);
+  const auto path_or_none = [](PathId p) { return p == kNoPath ? std::int64_t{-1} : std::int64_t{p}; };
+  for (const Operation& o : trace.operations) {
+    good = good && operation.insert(++operations_, o.time_ns, o.duration_ns, o.client, name_of(o.call),
+                                    path_or_none(o.path), path_or_none(o.path2), o.handle, o.offset, o.length,
+                                    o.result, o.flags, o.mode);
+  }
+  if (!good) return db_.problem();
+  return {};
+}
+
+Status TraceWriter::append(Trace& trace) {
+  CFFS_TRY_VOID(write(trace));
+  trace.operations.clear();
+  return {};
+}
+
+Status TraceWriter::finish(const Trace& trace) {
+  CFFS_TRY_VOID(write(trace));
+  bool good = true;
+  {
+    Statement about(db_.get(), "INSERT INTO about VALUES(?,?)");
+    Statement initial(db_.get(), "INSERT INTO initial VALUES(?,?,?,?,?)");
+    for (const auto& [name, value] : trace.about) good = good && about.insert(name, value);
+    for (const InitialEntry& e : trace.initial) {
+      const std::string kind(1, e.kind);
+      good = good && (e.kind == 'l' ? initial.insert(e.path, kind, e.mode, e.size, e.target)
+                                    : initial.insert(e.path, kind, e.mode, e.size, nullptr));
+    }
+  }
+  if (!good) return db_.problem();
+  return db_.publish();
+}
+
+Status write_trace(const std::string& path, const Trace& trace) {
+  CFFS_TRY(TraceWriter writer, TraceWriter::create(path));
+  return writer.finish(trace);
 }
 
 bool is_trace_file(const std::string& path) {

@@ -5,12 +5,30 @@
 
 #include <functional>
 
-#include "core/base/error.h"
+#include "core/database/database.h"
 #include "replay/trace/trace.h"
 
 namespace cffs::replay {
 
 inline constexpr int kTraceVersion = 1;
+
+// Writes a trace bit by bit, as it comes.
+class TraceWriter {
+ public:
+  static Result<TraceWriter> create(const std::string& path);
+  // Writes the operations, and the paths and clients that are new since the last call; takes the operations out.
+  Status append(Trace& trace);
+  // Writes the rest; the file takes its name.
+  Status finish(const Trace& trace);
+
+ private:
+  explicit TraceWriter(Database db) : db_(std::move(db)) {}
+  Status write(const Trace& trace);
+
+  Database db_;
+  std::size_t paths_ = 0, clients_ = 0;
+  std::uint64_t operations_ = 0;
+};
 
 Status write_trace(const std::string& path, const Trace& trace);
 Result<Trace> read_trace(const std::string& path);
