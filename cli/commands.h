@@ -30,6 +30,7 @@ void add_regroup(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
+void add_bench(CLI::App& app, int& exit_code);
 
 // Prints "cffs: MESSAGE" on stderr; returns 1.
 int complain(const Error& error);
