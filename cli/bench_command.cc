@@ -1,27 +1,123 @@
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 #include "bench/disk/disk_profile.h"
 #include "bench/disk/slow_disk.h"
 #include "bench/rig/passthrough.h"
+#include "bench/suite/session.h"
+#include "bench/suite/supervised.h"
 #include "cli/commands.h"
+#include "fusefs/mount_options.h"
 
 namespace cffs::cli {
+namespace {
 
-void add_bench(CLI::App& app, int& exit_code) {
-  auto* bench = app.add_subcommand("bench", "Benchmarks of the papers and of everyday work, on targets side by side");
-  bench->require_subcommand(1);
-  struct Options {
+struct Options {
+  bench::SessionOptions session;
+  std::vector<std::string> memory;
+  std::string image_size;
+  bool tiny = false, paper = false;
+};
+
+Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
+  if (::geteuid() != 0) {
+    return fail(Error::usage("benchmarks make file systems and drop caches, which needs root"));
+  }
+  if (o.tiny) o.session.size = bench::Size::tiny;
+  if (o.paper) o.session.size = bench::Size::paper;
+  for (const std::string& size : o.memory) {
+    CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--memory"));
+    o.session.memory_bytes.push_back(bytes);
+  }
+  if (!o.image_size.empty()) {
+    CFFS_TRY(o.session.image_bytes, parse_size(o.image_size, "--image-size"));
+  }
+  for (auto it = o.session.parameters.begin(); it != o.session.parameters.end();)
+    it = it->second.empty() ? o.session.parameters.erase(it) : std::next(it);
+  if (!o.session.results.empty()) o.session.results = std::filesystem::absolute(o.session.results).string();
+  const bool own = o.session.work.empty();
+  if (own) {
+    const char* base = std::getenv("TMPDIR");
+    o.session.work = std::string(base == nullptr ? "/tmp" : base) + "/cffs-bench.XXXXXX";
+    if (::mkdtemp(o.session.work.data()) == nullptr) return fail(errno, o.session.work);
+  } else {
+    std::error_code error;
+    std::filesystem::create_directories(o.session.work, error);
+    if (error) return fail(error.value(), "--work=" + o.session.work);
+    o.session.work = std::filesystem::canonical(o.session.work, error).string();
+  }
+  fmt::print("{}: {}\n  repeats: {}\n", benchmark.name, benchmark.title, benchmark.source);
+  for (const bench::Parameter& p : benchmark.parameters) {
+    const auto given = o.session.parameters.find(p.name);
+    const std::string value = given != o.session.parameters.end() ? given->second
+                              : o.tiny                            ? p.tiny
+                              : o.paper                           ? p.paper
+                                                                  : p.small;
+    if (!value.empty()) fmt::print("  {} = {} ({})\n", p.name, value, p.help);
+  }
+  fmt::print("\n");
+  std::fflush(stdout);
+  return bench::run_supervised(o.session.work, own, [&] {
+    bench::Session session(benchmark, o.session);
+    const Status done = session.run();
+    return done ? 0 : complain(done.error());
+  });
+}
+
+void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit_code) {
+  auto* command = bench.add_subcommand(benchmark.name, benchmark.title + " [" + benchmark.source + "]");
+  auto o = std::make_shared<Options>();
+  std::string targets;
+  for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
+  command
+      ->add_option("--targets", o->session.targets,
+                   "ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, library, predict, dir:PATH; "
+                   "default " + targets)
+      ->delimiter(',');
+  command->add_option("--disk", o->session.disk, "Below all targets: the machine's own, or a model")
+      ->check(CLI::IsMember(bench::disk_names()))
+      ->capture_default_str();
+  command->add_option("--image-size", o->image_size, "Of each target's disk");
+  command->add_option("--memory", o->memory, "Limits, one run of all targets for each: 350M,700M")->delimiter(',');
+  command->add_option("--aged", o->session.aged, "Share of the disk that was filled, and mostly freed again, before")
+      ->check(CLI::Range(0.0, 0.95));
+  command->add_option("--rounds", o->session.rounds, "Each on targets made anew")
+      ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  command->add_flag("--sync", o->session.sync, "Each phase ends when all that it wrote is on the disk");
+  command->add_option("--seed", o->session.seed, "Of everything random")->capture_default_str();
+  command->add_option("--results", o->session.results, "Results file (SQLite) that the runs are added to");
+  command->add_option("--work", o->session.work, "Directory for images and mounts");
+  command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");
+  command->add_flag("--paper", o->paper, "The published size and memory limits");
+  for (const bench::Parameter& p : benchmark.parameters) {
+    command->add_option("--" + p.name, o->session.parameters[p.name],
+                        fmt::format("{}; {}", p.help, p.small == p.paper ? "default " + (p.small.empty() ? "none" : p.small)
+                                                                         : "default " + p.small + ", published " + p.paper));
+  }
+  command->callback([o, &benchmark, &exit_code] {
+    const auto done = run_benchmark(benchmark, *o);
+    exit_code = done ? *done : complain(done.error());
+  });
+}
+
+void add_servers(CLI::App& bench, int& exit_code) {
+  struct Served {
     std::string source, mount_point, profile = "hdd";
   };
-  auto o = std::make_shared<Options>();
-  auto* passthrough = bench->add_subcommand("passthrough", "Serve a directory through a tuned FUSE pass-through, the baseline");
+  auto o = std::make_shared<Served>();
+  auto* passthrough =
+      bench.add_subcommand("passthrough", "Serve a directory through a tuned FUSE pass-through, the baseline");
   passthrough->add_option("DIR", o->source)->required();
   passthrough->add_option("MNT", o->mount_point)->required();
   passthrough->callback([o, &exit_code] {
     if (const Status done = bench::serve_passthrough(o->source, o->mount_point); !done)
       exit_code = complain(done.error());
   });
-  auto* disk = bench->add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
+  auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
   disk->add_option("--profile", o->profile, "The disk")->check(CLI::IsMember({"cloud", "hdd"}))->capture_default_str();
   disk->add_option("IMAGE", o->source, "A file of the disk's size")->required();
   disk->add_option("MNT", o->mount_point)->required();
@@ -29,6 +125,19 @@ void add_bench(CLI::App& app, int& exit_code) {
     if (const Status done = bench::serve_disk(o->profile, o->source, o->mount_point); !done)
       exit_code = complain(done.error());
   });
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_code) {
+  auto* bench = app.add_subcommand("bench", "Benchmarks of the papers and of everyday work, on targets side by side");
+  bench->require_subcommand(1);
+  auto* list = bench->add_subcommand("list", "All benchmarks, with what they repeat");
+  list->callback([] {
+    for (const bench::Benchmark& b : bench::benchmarks()) fmt::print("{:<17} {}\n{:<17}   {}\n", b.name, b.title, "", b.source);
+  });
+  for (const bench::Benchmark& benchmark : bench::benchmarks()) add_benchmark(*bench, benchmark, exit_code);
+  add_servers(*bench, exit_code);
 }
 
 }  // namespace cffs::cli

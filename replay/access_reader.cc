@@ -1,5 +1,6 @@
 #include "replay/access_reader.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "core/base/checksum.h"
 #include "replay/line_reader.h"
 #include "replay/site_path.h"
+#include "replay/trace/trace_file.h"
 
 namespace cffs::replay {
 namespace {
@@ -189,7 +191,53 @@ bool AccessReader::transaction_line(std::string_view line, LogInput& input, cons
   return true;
 }
 
+// A trace file: opens for reading, whole-file reads, and first reads by path count.
+Status AccessReader::read_trace_file(const std::string& path, const Visit& visit) {
+  CFFS_TRY(const Trace trace, read_trace(path));
+  LogInput input;
+  input.name = path.substr(path.rfind('/') + 1);
+  const auto about = [&](const char* name) {
+    const auto it = trace.about.find(name);
+    return it == trace.about.end() ? std::string() : it->second;
+  };
+  input.format = log_format(about("format")).value_or(LogFormat::trace);
+  if (input.format == LogFormat::strace || input.format == LogFormat::automatic) input.format = LogFormat::trace;
+  format_ = input.format;
+  std::unordered_map<PathId, std::uint64_t> sizes;
+  for (const InitialEntry& entry : trace.initial) sizes[entry.path] = entry.size;
+  for (const Operation& o : trace.operations) {
+    ++input.lines;
+    input.hash = (input.hash ^ static_cast<std::uint64_t>(o.time_ns) ^ (std::uint64_t{o.path} << 32)) * 0x9e3779b97f4a7c15u;
+    const bool opens = o.call == Call::open && (o.flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
+    const bool reads = o.call == Call::fetch || (o.call == Call::read && o.handle == kNoHandle && o.offset == 0);
+    if (o.result < 0 || o.path == kNoPath || !(opens || reads) || trace.path(o.path).empty()) {
+      ++input.others;
+      continue;
+    }
+    const auto place = below("/" + trace.path(o.path));
+    if (!place || place->empty()) {
+      ++input.others;
+      continue;
+    }
+    grouping::Access access;
+    access.time_ms = o.time_ns / 1'000'000;
+    access.stream = o.client;
+    access.item = file(options_.prefix + *place);
+    LoggedFile& f = files_[access.item];
+    ++f.accesses;
+    const auto known = sizes.find(o.path);
+    f.bytes = std::max({f.bytes, known == sizes.end() ? 0 : known->second,
+                        opens ? 0 : static_cast<std::uint64_t>(o.result)});
+    if (input.accesses++ == 0) input.first_ms = access.time_ms;
+    input.last_ms = std::max(input.last_ms, access.time_ms);
+    visit(access);
+  }
+  inputs_.push_back(std::move(input));
+  return {};
+}
+
 Status AccessReader::read(const std::string& path, const Visit& visit, const Progress& progress) {
+  if (is_trace_file(path)) return read_trace_file(path, visit);
   CFFS_TRY(LineReader reader, LineReader::open(path));
   const std::size_t slash = path.rfind('/');
   LogInput input;

@@ -68,6 +68,7 @@ class AccessReader {
   LogFormat format() const { return format_; }
 
  private:
+  Status read_trace_file(const std::string& path, const Visit& visit);
   grouping::Item file(std::string path);
   bool web_line(std::string_view line, LogInput& input, const Visit& visit);
   bool call_line(std::string_view line, bool strace, LogInput& input, const Visit& visit);

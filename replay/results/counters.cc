@@ -53,12 +53,12 @@ double cpu_seconds(pid_t process) {
 }
 
 double own_cpu_seconds() {
-  rusage usage;
-  if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  rusage own, ended;
+  if (::getrusage(RUSAGE_SELF, &own) != 0 || ::getrusage(RUSAGE_CHILDREN, &ended) != 0) return 0;
   const auto seconds = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
   };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+  return seconds(own.ru_utime) + seconds(own.ru_stime) + seconds(ended.ru_utime) + seconds(ended.ru_stime);
 }
 
 std::uint64_t resident_bytes(pid_t process) { return status_bytes(process, "VmRSS:"); }

@@ -20,7 +20,7 @@ DeviceCounters device_counters(const std::string& device);
 
 // User and system time that a process has used up; 0 where it is not there.
 double cpu_seconds(pid_t process);
-double own_cpu_seconds();  // this process alone, all its threads
+double own_cpu_seconds();  // this process, all its threads, and the children that it waited for
 std::uint64_t resident_bytes(pid_t process);
 std::uint64_t peak_resident_bytes(pid_t process);
 

@@ -71,9 +71,10 @@ Trace slice(const Trace& trace, const SliceOptions& options) {
   while (begin < end && !inside(begin)) ++begin;
   while (end > begin && !inside(end - 1)) --end;
 
-  // What the tree is at the beginning. Interning may add paths, so a copy takes them.
+  // What the tree is at the beginning. Interning may add paths, so a copy of the names takes them.
   Trace before;
   for (const std::string& path : trace.paths()) (void)before.intern(path);
+  for (const std::string& client : trace.clients()) (void)before.client(client);
   const std::string root = root_of(trace);
   ModelTree model(ModelTree::Mode::replays, root);
   for (const InitialEntry& entry : trace.initial) model.add(trace.path(entry.path), entry);

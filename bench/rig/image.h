@@ -1,0 +1,50 @@
+// A file system of its own on a disk of its own: an image file, a loop device, where asked for a disk model between them.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bench/rig/process.h"
+
+namespace cffs::bench {
+
+struct ImageOptions {
+  std::string work;       // directory for the image and the mount points; must be there
+  std::string disk = "raw";
+  std::string type = "ext4";  // ext4, xfs, btrfs
+  std::uint64_t bytes = 4ull << 30;
+};
+
+class Image {
+ public:
+  static Result<std::unique_ptr<Image>> make(const ImageOptions& options);
+  ~Image();
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  const std::string& directory() const { return mounted_; }
+  const std::string& device_number() const { return device_number_; }  // "7:3"
+  Status remount();
+  Status unmount();
+  Status mount();
+  pid_t disk_server() const { return server_.pid(); }
+
+ private:
+  explicit Image(const ImageOptions& options) : options_(options) {}
+  Status build();
+  Status serve_model();
+  Status attach();
+
+  const ImageOptions options_;
+  std::string file_, model_, mounted_, device_, device_number_;
+  Server server_;
+  bool is_mounted_ = false;
+};
+
+// Takes down everything that is mounted below a directory, deepest first.
+void unmount_below(const std::string& directory);
+// umount(2), again and again while something still closes its files there.
+Status unmount_patiently(const std::string& directory);
+bool is_mount_point(const std::string& directory);
+
+}  // namespace cffs::bench

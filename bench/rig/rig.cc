@@ -1,0 +1,285 @@
+#include "bench/rig/rig.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "bench/rig/passthrough.h"
+#include "core/object/file_descriptor.h"
+#include "core/plan/policy_choice.h"
+#include "replay/play/replay.h"
+#include "replay/results/environment.h"
+
+namespace cffs::bench {
+namespace {
+
+const std::vector<std::string> kFileSystems{"ext4", "xfs", "btrfs"};
+const std::vector<std::string> kPolicies{"none", "directory", "reference", "frequency"};
+
+bool among(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+}  // namespace
+
+Status check_target(const std::string& name) {
+  if (name.starts_with("dir:")) {
+    struct stat st;
+    if (::stat(name.c_str() + 4, &st) != 0) return fail(errno, "target " + name);
+    if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "target " + name);
+    return {};
+  }
+  const std::string kind = name.substr(0, name.find('@'));
+  const std::string below = name.find('@') == std::string::npos ? "ext4" : name.substr(name.find('@') + 1);
+  const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
+                     kind == "library" || kind == "predict";
+  if (known && among(kFileSystems, below)) return {};
+  return fail(Error::usage("there is no target '" + name +
+                           "'; there are ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, "
+                           "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
+}
+
+Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
+  CFFS_TRY_VOID(check_target(name));
+  std::unique_ptr<Rig> rig(new Rig(name, options));
+  CFFS_TRY_VOID(rig->build());
+  return rig;
+}
+
+Status Rig::build() {
+  const std::string kind = name_.substr(0, name_.find('@'));
+  if (name_.find('@') != std::string::npos) backing_ = name_.substr(name_.find('@') + 1);
+  if (name_.starts_with("dir:")) {
+    kind_ = Kind::directory;
+    directory_ = fmt::format("{}/cffs-bench-{}", name_.substr(4), ::getpid());
+    if (::mkdir(directory_.c_str(), 0755) != 0) return fail(errno, directory_);
+    CFFS_TRY(memory_, MemoryLimit::set(options_.memory_bytes));
+    return up();
+  }
+  if (among(kFileSystems, kind)) {
+    backing_ = kind;
+  } else if (kind == "passthrough") {
+    kind_ = Kind::passthrough;
+  } else if (kind == "library") {
+    kind_ = Kind::library;
+  } else if (kind == "predict") {
+    kind_ = Kind::predict;
+  } else {
+    kind_ = Kind::cffs;
+    policy_ = kind;
+  }
+  own_ = options_.work + "/" + kind;
+  std::error_code error;
+  std::filesystem::create_directories(own_ + "/mnt", error);
+  if (error) return fail(error.value(), own_);
+  ImageOptions image;
+  image.work = own_;
+  image.disk = options_.disk;
+  image.type = backing_;
+  image.bytes = options_.image_bytes;
+  CFFS_TRY(image_, Image::make(image));
+  if (options_.aged > 0) CFFS_TRY_VOID(age());
+  before_ = space_now();
+  if (is_cffs_mount() || is_library()) {
+    CFFS_TRY_VOID(run({own_program(), "format", store()}));
+  } else {
+    (void)::mkdir((image_->directory() + "/tree").c_str(), 0755);
+  }
+  CFFS_TRY(memory_, MemoryLimit::set(options_.memory_bytes));
+  if (memory_) memory_->exempt(image_->disk_server());
+  return up();
+}
+
+// Fills the disk with files of many sizes and removes three quarters of them at random, so that free space is in pieces.
+Status Rig::age() {
+  const std::string directory = image_->directory() + "/aged";
+  CFFS_TRY(const auto target, replay::make_directory_target(image_->directory()));
+  (void)target->mkdir("aged", 0755);
+  std::mt19937_64 random(7);
+  std::vector<std::string> files;
+  const std::string data(1u << 20, 'a');
+  const auto limit = static_cast<double>(options_.image_bytes) * std::min(options_.aged, 0.95);
+  double written = 0;
+  while (written < limit) {
+    const std::string path = fmt::format("aged/{}", files.size());
+    const std::uint64_t size = std::uint64_t{1} << (9 + random() % 12);
+    const std::int64_t file = target->open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (file < 0) return fail(static_cast<int>(-file), path);
+    const std::int64_t n = target->write(file, 0, std::span<const char>(data).first(std::min<std::size_t>(size, data.size())));
+    (void)target->close(file);
+    if (n < 0) break;
+    written += static_cast<double>(n);
+    files.push_back(path);
+  }
+  std::shuffle(files.begin(), files.end(), random);
+  for (std::size_t i = 0; i < files.size() * 3 / 4; ++i) (void)target->unlink(files[i]);
+  (void)target->sync();
+  return {};
+}
+
+Status Rig::up() {
+  switch (kind_) {
+    case Kind::native:
+      directory_ = image_->directory() + "/tree";
+      break;
+    case Kind::directory:
+      break;
+    case Kind::passthrough: {
+      const std::string point = own_ + "/mnt";
+      CFFS_TRY(server_, Server::start({own_program(), "bench", "passthrough", image_->directory() + "/tree", point}));
+      constexpr int kTries = 500;
+      for (int i = 0; i < kTries && !is_mount_point(point) && server_.is_running(); ++i) ::usleep(10'000);
+      if (!is_mount_point(point)) return fail(Error::usage("the pass-through did not come up; is /dev/fuse there?"));
+      struct stat st;
+      if (::stat(point.c_str(), &st) != 0) return fail(errno, point);
+      // cffs mount raises the kernel's read-ahead to 1 MiB; the baseline gets the same.
+      std::ofstream(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(st.st_dev), minor(st.st_dev))) << 1024;
+      directory_ = point;
+      break;
+    }
+    case Kind::cffs: {
+      std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o", "allow_other"};
+      if (!options_.plan.empty() && policy_ == "frequency") words.push_back("--plan=" + options_.plan);
+      words.insert(words.end(), {store(), own_ + "/mnt"});
+      CFFS_TRY_VOID(run(words));
+      directory_ = own_ + "/mnt";
+      break;
+    }
+    case Kind::library:
+    case Kind::predict: {
+      auto objects = PosixStore::open_directory(store());
+      if (!objects) return fail(objects.error().errno_value, store());
+      objects_ = std::move(*objects);
+      FileSystemOptions options;
+      options.policy = nullptr;
+      CFFS_TRY(fs_, FileSystem::open(*objects_, options));
+      // As in TableFS: what is compared is the table alone.
+      PolicyChoice choice;
+      choice.name = "none";
+      CFFS_TRY(auto policy, choose_policy(*objects_, choice));
+      fs_->set_policy(std::move(policy));
+      CFFS_TRY(target_, kind_ == Kind::library ? replay::make_library_target(*fs_, "")
+                                               : replay::make_predict_target(*fs_, ""));
+      return {};
+    }
+  }
+  CFFS_TRY(target_, replay::make_directory_target(directory_));
+  return {};
+}
+
+Status Rig::down() {
+  target_.reset();
+  if (kind_ == Kind::cffs && is_mount_point(own_ + "/mnt")) {
+    constexpr int kTries = 100;
+    Status done;
+    for (int i = 0; i < kTries; ++i) {
+      done = run({own_program(), "umount", own_ + "/mnt"});
+      if (done || !is_mount_point(own_ + "/mnt")) break;
+      ::usleep(50'000);
+    }
+    if (!done) return done;
+  }
+  if (kind_ == Kind::passthrough && is_mount_point(own_ + "/mnt")) {
+    CFFS_TRY_VOID(unmount_patiently(own_ + "/mnt"));
+    server_.wait();
+  }
+  if (fs_) {
+    const Status closed = fs_->close();
+    fs_.reset();
+    objects_.reset();
+    if (!closed) return closed;
+  }
+  return {};
+}
+
+Status Rig::cool() {
+  CFFS_TRY_VOID(down());
+  if (image_) CFFS_TRY_VOID(image_->remount());
+  CFFS_TRY_VOID(replay::drop_kernel_caches());
+  return up();
+}
+
+Status Rig::settle() {
+  if (is_cffs_mount() && ::setxattr(directory_.c_str(), "user.cffs.compact", "1", 1, 0) != 0)
+    return fail(errno, directory_);
+  if (fs_) CFFS_TRY_VOID(fs_->consolidate_now());
+  const std::int64_t synced = target_->sync();
+  if (synced < 0) return fail(static_cast<int>(-synced), directory_);
+  ::sync();
+  return {};
+}
+
+Status Rig::import(const std::string& tree) {
+  if (is_cffs_mount() || is_library()) {
+    CFFS_TRY_VOID(down());
+    std::vector<std::string> words{own_program(), "import", "--policy=" + (is_library() ? "none" : policy_)};
+    if (!options_.plan.empty() && policy_ == "frequency" && is_cffs_mount()) words.push_back("--plan=" + options_.plan);
+    words.insert(words.end(), {tree, store()});
+    CFFS_TRY_VOID(run(words));
+    return up();
+  }
+  return run({"cp", "-a", tree + "/.", directory_});
+}
+
+Status Rig::use_plan(const std::string& plan) {
+  CFFS_TRY_VOID(down());
+  options_.plan = plan;
+  return up();
+}
+
+std::string Rig::device() const {
+  return image_ ? image_->device_number() : replay::mount_of(directory_).device;
+}
+
+pid_t Rig::daemon() const {
+  if (kind_ == Kind::passthrough) return server_.pid();
+  if (!is_cffs_mount()) return 0;
+  std::ifstream lock(store() + "/lock");
+  std::string word;
+  pid_t pid = 0;
+  lock >> word >> pid;
+  return pid;
+}
+
+Rig::Space Rig::space_now() const {
+  struct statvfs v;
+  if (!image_ || ::statvfs(image_->directory().c_str(), &v) != 0) return {};
+  return {static_cast<double>(v.f_blocks - v.f_bfree) * static_cast<double>(v.f_frsize),
+          static_cast<double>(v.f_files - v.f_ffree)};
+}
+
+Rig::Space Rig::used() const {
+  const Space now = space_now();
+  return {now.bytes - before_.bytes, now.inodes - before_.inodes};
+}
+
+std::string Rig::mount_description() const {
+  const std::string at = has_directory() ? directory_ : image_->directory();
+  const replay::MountFacts facts = replay::mount_of(at);
+  return facts.type + " " + facts.options + (image_ && facts.type.starts_with("fuse") ? " over " + backing_ : "");
+}
+
+Rig::~Rig() {
+  if (kind_ == Kind::directory) {
+    target_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+    return;
+  }
+  if (!down()) unmount_below(own_);
+  image_.reset();
+  memory_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(own_, ignored);
+}
+
+}  // namespace cffs::bench

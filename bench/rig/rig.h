@@ -1,0 +1,91 @@
+// A target of benchmarks, set up from nothing and taken down without a trace.
+//
+//   ext4, xfs, btrfs      the file system itself, on an image of its own
+//   passthrough           a tuned FUSE pass-through over ext4
+//   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
+//   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
+//   dir:PATH              a directory of any file system that is there already
+//
+// "@xfs" or "@btrfs" behind a name puts that file system below instead of ext4.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/rig/image.h"
+#include "bench/rig/memory_limit.h"
+#include "core/fs/file_system.h"
+#include "core/object/posix_store.h"
+#include "replay/play/target.h"
+
+namespace cffs::bench {
+
+struct RigOptions {
+  std::string work;  // an existing directory; the rig makes its own below it
+  std::string disk = "raw";
+  std::uint64_t image_bytes = 4ull << 30;
+  std::uint64_t memory_bytes = 0;  // limit for this process and the daemon; 0: none
+  double aged = 0;                 // share of the disk that was filled and partly freed again before; 0: fresh
+  std::string plan;                // for policy frequency
+};
+
+// Whether there is such a target.
+Status check_target(const std::string& name);
+
+class Rig {
+ public:
+  static Result<std::unique_ptr<Rig>> start(const std::string& name, const RigOptions& options);
+  ~Rig();
+  Rig(const Rig&) = delete;
+  Rig& operator=(const Rig&) = delete;
+
+  const std::string& name() const { return name_; }
+  replay::Target& target() { return *target_; }
+  // Where programs see the target; empty for the library.
+  const std::string& directory() const { return directory_; }
+  bool has_directory() const { return !directory_.empty(); }
+
+  // Everything is taken down, caches are dropped, everything is put up again.
+  Status cool();
+  // What was written is on the disk, and small files are where they will stay.
+  Status settle();
+  // Puts a tree into the target, as its users would: `cffs import` for cffs, a copy for the others.
+  Status import(const std::string& tree);
+  // A plan for policy frequency, from now on.
+  Status use_plan(const std::string& plan);
+
+  std::string device() const;  // "7:3"; empty where it is not known
+  pid_t daemon() const;        // 0: there is none
+  struct Space {
+    double bytes = 0, inodes = 0;
+  };
+  Space used() const;  // since the target was set up
+  std::string mount_description() const;
+
+ private:
+  Rig(std::string name, RigOptions options) : name_(std::move(name)), options_(std::move(options)) {}
+  Status build();
+  Status up();
+  Status down();
+  Status age();
+  bool is_cffs_mount() const { return kind_ == Kind::cffs; }
+  bool is_library() const { return kind_ == Kind::library || kind_ == Kind::predict; }
+  std::string store() const { return image_->directory() + "/store"; }
+  Space space_now() const;
+
+  enum class Kind { native, passthrough, cffs, library, predict, directory };
+  const std::string name_;
+  RigOptions options_;
+  Kind kind_ = Kind::native;
+  std::string policy_ = "directory", backing_ = "ext4", own_, directory_;
+  std::unique_ptr<MemoryLimit> memory_;
+  std::unique_ptr<Image> image_;
+  Server server_;
+  std::unique_ptr<PosixStore> objects_;
+  std::unique_ptr<FileSystem> fs_;
+  std::unique_ptr<replay::Target> target_;
+  Space before_;
+};
+
+}  // namespace cffs::bench

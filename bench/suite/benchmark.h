@@ -1,0 +1,43 @@
+// What a benchmark is: a name, where it comes from, parameters with three sizes, and how it runs on one target.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/rig/rig.h"
+
+namespace cffs::bench {
+
+class Session;
+
+enum class Size { tiny, small, paper };  // seconds; a minute for all default targets; as published
+
+struct Parameter {
+  std::string name, help;
+  std::string tiny, small, paper;
+};
+
+struct Benchmark {
+  std::string name, title;
+  std::string source;  // the figure or table that it repeats
+  std::vector<Parameter> parameters;
+  std::vector<std::string> targets;  // the default ones
+  bool needs_mount = false;          // runs programs, which the library cannot serve
+  // Once for each target and round, on a target that was just set up.
+  std::function<Status(Session&, Rig&)> run;
+  std::vector<std::uint64_t> paper_memory;  // bytes, the limits of the published runs; empty: none
+};
+
+const std::vector<Benchmark>& benchmarks();
+const Benchmark* find_benchmark(const std::string& name);
+
+// By file: what they are made of.
+std::vector<Benchmark> table_benchmarks();    // TableFS, create and query
+std::vector<Benchmark> tree_benchmarks();     // readdir, fdtree
+std::vector<Benchmark> mail_benchmarks();     // Postmark
+std::vector<Benchmark> replay_benchmarks();   // the composite-file paper
+std::vector<Benchmark> object_benchmarks();   // OBFS
+std::vector<Benchmark> program_benchmarks();  // what users do
+
+}  // namespace cffs::bench

@@ -1,0 +1,252 @@
+#include "bench/suite/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+#include "core/fs/store_format.h"
+#include "replay/results/environment.h"
+#include "replay/results/results_file.h"
+
+namespace cffs::bench {
+
+std::int64_t Lane::now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Status must(std::int64_t result, const std::string& what) {
+  if (result < 0) return fail(static_cast<int>(-result), what);
+  return {};
+}
+
+std::uint64_t bytes_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  double factor = 1;
+  if (unit == "K" || unit == "k") factor = 1024;
+  if (unit == "M" || unit == "m") factor = 1024.0 * 1024;
+  if (unit == "G" || unit == "g") factor = 1024.0 * 1024 * 1024;
+  return static_cast<std::uint64_t>(number * factor);
+}
+
+Status in_parallel(unsigned threads, const std::function<Status(unsigned)>& work) {
+  if (threads <= 1) return work(0);
+  std::vector<Status> outcomes(threads);
+  std::vector<std::thread> running;
+  for (unsigned i = 0; i < threads; ++i) running.emplace_back([&, i] { outcomes[i] = work(i); });
+  for (std::thread& thread : running) thread.join();
+  for (Status& outcome : outcomes) {
+    if (!outcome) return outcome;
+  }
+  return {};
+}
+
+// --- phases ---
+
+Phase::Phase(Session& session, Rig& rig, std::string name) : session_(session), rig_(rig), start_ns_(0) {
+  run_.phase = std::move(name);
+  run_.target = rig.name();
+  run_.started_s = ::time(nullptr);
+  session.progress(fmt::format("{}, {}: {}", session.benchmark().name, rig.name(), run_.phase));
+  meter_ = std::make_unique<replay::Meter>(rig.device(), rig.daemon());
+  start_ns_ = Lane::now();
+}
+
+Lane& Phase::lane(std::size_t index) {
+  while (lanes_.size() <= index) lanes_.push_back(std::make_unique<Lane>(start_ns_));
+  return *lanes_[index];
+}
+
+void Phase::take(replay::Run run) {
+  run_.latencies = std::move(run.latencies);
+  run_.timeline = std::move(run.timeline);
+  run_.metrics.merge(run.metrics);
+  run_.operations = run.operations;
+  run_.seconds = run.seconds;
+}
+
+void Phase::finish(std::uint64_t operations) {
+  if (session_.options().sync) (void)rig_.target().sync();
+  const std::int64_t end = Lane::now();
+  if (run_.seconds == 0) run_.seconds = static_cast<double>(end - start_ns_) / 1e9;
+  meter_->finish(run_.metrics, run_.timeline);
+  replay::Timeline timeline;
+  for (const auto& lane : lanes_) {
+    for (const auto& [call, histogram] : lane->histograms_) run_.latencies[call].merge(*histogram);
+    timeline.merge(lane->timeline_);
+    run_.operations += lane->operations_;
+  }
+  if (!lanes_.empty()) {
+    auto& done = run_.timeline["operations"];
+    for (const std::uint64_t count : timeline.counts()) done.push_back(static_cast<double>(count));
+  }
+  if (operations != 0) run_.operations = operations;
+  const Rig::Space space = rig_.used();
+  run_.metrics["space_bytes"] = space.bytes;
+  run_.metrics["inodes"] = space.inodes;
+  run_.environment["mount"] = rig_.mount_description();
+  session_.add(std::move(run_));
+}
+
+// --- sessions ---
+
+Session::Session(const Benchmark& benchmark, SessionOptions options)
+    : benchmark_(benchmark), options_(std::move(options)) {}
+
+std::string Session::text(const std::string& name) const {
+  if (const auto given = options_.parameters.find(name); given != options_.parameters.end()) return given->second;
+  for (const Parameter& p : benchmark_.parameters) {
+    if (p.name != name) continue;
+    return options_.size == Size::tiny ? p.tiny : options_.size == Size::small ? p.small : p.paper;
+  }
+  return {};
+}
+
+std::uint64_t Session::number(const std::string& name) const { return bytes_of(text(name)); }
+double Session::real(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
+
+std::vector<double> Session::reals(const std::string& name) const {
+  std::vector<double> values;
+  std::string rest = text(name);
+  while (!rest.empty()) {
+    const std::string word = rest.substr(0, rest.find(','));
+    rest.erase(0, std::min(word.size() + 1, rest.size()));
+    values.push_back(std::strtod(word.c_str(), nullptr));
+  }
+  return values;
+}
+
+std::string Session::workload() const {
+  std::string words = options_.disk;
+  if (options_.aged > 0) words += fmt::format(", aged {:g}", options_.aged);
+  if (memory_bytes_ != 0) words += fmt::format(", {} MB memory", memory_bytes_ >> 20);
+  for (const Parameter& p : benchmark_.parameters) {
+    const std::string value = text(p.name);
+    if (!value.empty()) words += ", " + p.name + " " + value.substr(value.rfind('/') + 1);
+  }
+  return words;
+}
+
+std::uint64_t Session::image_bytes() const {
+  if (options_.image_bytes != 0) return options_.image_bytes;
+  switch (options_.size) {
+    case Size::tiny:
+      return 1ull << 30;
+    case Size::small:
+      return 8ull << 30;
+    case Size::paper:
+      break;
+  }
+  return 64ull << 30;
+}
+
+void Session::progress(const std::string& text) const {
+  if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+}
+
+void Session::print_line(const replay::Run& run) const {
+  if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K");
+  if (!printed_head_) {
+    fmt::print("{:<14} {:<34} {:>5} {:>10} {:>11} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7}\n", "target", "phase", "round",
+               "seconds", "ops/s", "p50 us", "p99 us", "max us", "reads", "writes", "MB disk", "cpu s");
+    printed_head_ = true;
+  }
+  const replay::LatencyHistogram all = run.all_latencies();
+  const auto us = [&](std::uint64_t ns) {
+    return all.count() == 0 ? std::string("-") : fmt::format("{:.1f}", static_cast<double>(ns) / 1e3);
+  };
+  const auto metric = [&](const char* name) {
+    const auto it = run.metrics.find(name);
+    return it == run.metrics.end() ? 0.0 : it->second;
+  };
+  const bool counted = run.metrics.contains("device_reads");
+  const double moved = (metric("device_read_bytes") + metric("device_written_bytes")) / 1e6;
+  fmt::print("{:<14} {:<34} {:>5} {:>10.4f} {:>11.1f} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7.2f}\n", run.target,
+             run.phase, run.round, run.seconds, run.rate(), us(all.percentile_ns(0.5)), us(all.percentile_ns(0.99)),
+             us(all.max_ns()), counted ? fmt::format("{:.0f}", metric("device_reads")) : "-",
+             counted ? fmt::format("{:.0f}", metric("device_writes")) : "-",
+             counted ? fmt::format("{:.1f}", moved) : "-", metric("client_cpu_s") + metric("daemon_cpu_s"));
+  std::fflush(stdout);
+}
+
+void Session::add(replay::Run run) {
+  run.benchmark = benchmark_.name;
+  run.workload = workload();
+  run.round = round_;
+  run.parameters["disk"] = options_.disk;
+  run.parameters["memory_bytes"] = std::to_string(memory_bytes_);
+  run.parameters["aged"] = fmt::format("{:g}", options_.aged);
+  run.parameters["seed"] = std::to_string(options_.seed);
+  for (const Parameter& p : benchmark_.parameters) run.parameters[p.name] = text(p.name);
+  std::string mount = run.environment["mount"];
+  run.environment = replay::environment();
+  run.environment["mount"] = mount;
+  run.environment["disk"] = options_.disk;
+  print_line(run);
+  runs_.push_back(std::move(run));
+}
+
+Status Session::run_target(const std::string& target) {
+  RigOptions rig_options;
+  rig_options.work = options_.work;
+  rig_options.disk = options_.disk;
+  rig_options.image_bytes = image_bytes();
+  rig_options.memory_bytes = memory_bytes_;
+  rig_options.aged = options_.aged;
+  progress(fmt::format("{}: setting up {}", benchmark_.name, target));
+  CFFS_TRY(const auto rig, Rig::start(target, rig_options));
+  if (benchmark_.needs_mount && !rig->has_directory()) {
+    return fail(Error::usage(fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",
+                                         benchmark_.name, target)));
+  }
+  return benchmark_.run(*this, *rig);
+}
+
+Status Session::run() {
+  const std::vector<std::string>& targets = options_.targets.empty() ? benchmark_.targets : options_.targets;
+  for (const std::string& target : targets) CFFS_TRY_VOID(check_target(target));
+  std::vector<std::uint64_t> memories = options_.memory_bytes;
+  if (memories.empty() && options_.size == Size::paper) memories = benchmark_.paper_memory;
+  if (memories.empty()) memories.push_back(0);
+  for (const std::uint64_t memory : memories) {
+    memory_bytes_ = memory;
+    for (round_ = 1; round_ <= options_.rounds; ++round_) {
+      for (const std::string& target : targets) {
+        const std::size_t before = runs_.size();
+        CFFS_TRY_VOID(run_target(target));
+        if (options_.results.empty()) continue;
+        const std::vector<replay::Run> fresh(runs_.begin() + static_cast<std::ptrdiff_t>(before), runs_.end());
+        CFFS_TRY_VOID(replay::add_results(options_.results, fresh));
+      }
+    }
+  }
+  return {};
+}
+
+const std::vector<Benchmark>& benchmarks() {
+  static const std::vector<Benchmark> all = [] {
+    std::vector<Benchmark> list;
+    for (auto make : {table_benchmarks, tree_benchmarks, mail_benchmarks, replay_benchmarks, object_benchmarks,
+                      program_benchmarks}) {
+      for (Benchmark& b : make()) list.push_back(std::move(b));
+    }
+    return list;
+  }();
+  return all;
+}
+
+const Benchmark* find_benchmark(const std::string& name) {
+  for (const Benchmark& b : benchmarks()) {
+    if (b.name == name) return &b;
+  }
+  return nullptr;
+}
+
+}  // namespace cffs::bench

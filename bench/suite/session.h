@@ -1,0 +1,123 @@
+// One call of `cffs bench`: options, the targets in turn, phases that are measured, what they printed and stored.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/suite/benchmark.h"
+#include "replay/play/player.h"
+#include "replay/results/counters.h"
+#include "replay/results/run.h"
+
+namespace cffs::bench {
+
+struct SessionOptions {
+  std::vector<std::string> targets;  // empty: the benchmark's own
+  Size size = Size::small;
+  std::map<std::string, std::string> parameters;  // given by name; others have the size's value
+  std::string disk = "raw";
+  std::uint64_t image_bytes = 0;       // 0: the benchmark's need
+  std::vector<std::uint64_t> memory_bytes;  // limits, one after the other; empty: none, or the paper's
+  double aged = 0;
+  unsigned rounds = 1;
+  std::string work;     // an existing directory
+  std::string results;  // file that runs are added to; empty: none
+  std::uint64_t seed = 1;
+  bool sync = false;    // each phase ends when all of it is on the disk
+};
+
+// Latencies of one thread's operations in a phase.
+class Lane {
+ public:
+  explicit Lane(std::int64_t start_ns) : start_ns_(start_ns) {}
+  // Times one operation; returns what it returned.
+  template <typename Action>
+  std::int64_t time(const char* call, const Action& action) {
+    const std::int64_t start = now();
+    const std::int64_t result = action();
+    const std::int64_t end = now();
+    auto& histogram = histograms_[call];
+    if (!histogram) histogram = std::make_unique<replay::LatencyHistogram>();
+    histogram->record(static_cast<std::uint64_t>(end - start));
+    timeline_.record(end - start_ns_);
+    ++operations_;
+    return result;
+  }
+  static std::int64_t now();
+
+ private:
+  friend class Phase;
+  const std::int64_t start_ns_;
+  std::map<const char*, std::unique_ptr<replay::LatencyHistogram>> histograms_;
+  replay::Timeline timeline_;
+  std::uint64_t operations_ = 0;
+};
+
+// A measured stretch of work, from its construction to finish().
+class Phase {
+ public:
+  Phase(Session& session, Rig& rig, std::string name);
+  Lane& lane(std::size_t index = 0);  // make lanes before threads use them
+  // Ends it: one run of the results, one line of the table. `operations` where they were not timed one by one.
+  void finish(std::uint64_t operations = 0);
+  // Something to store beside; before finish().
+  void note(const std::string& metric, double value) { run_.metrics[metric] = value; }
+  void parameter(const std::string& name, const std::string& value) { run_.parameters[name] = value; }
+  // Takes a replay's latencies instead of lanes.
+  void take(replay::Run run);
+
+ private:
+  Session& session_;
+  Rig& rig_;
+  replay::Run run_;
+  std::unique_ptr<replay::Meter> meter_;
+  std::int64_t start_ns_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+class Session {
+ public:
+  Session(const Benchmark& benchmark, SessionOptions options);
+  Status run();
+  const std::vector<replay::Run>& runs() const { return runs_; }
+
+  // --- for benchmarks ---
+  std::uint64_t number(const std::string& parameter) const;
+  double real(const std::string& parameter) const;
+  std::string text(const std::string& parameter) const;
+  std::vector<double> reals(const std::string& parameter) const;  // comma-separated
+  std::uint64_t seed() const { return options_.seed; }
+  unsigned round() const { return round_; }
+  const std::string& work() const { return options_.work; }
+  const SessionOptions& options() const { return options_; }
+  std::uint64_t memory_bytes() const { return memory_bytes_; }
+  std::string workload() const;
+  const Benchmark& benchmark() const { return benchmark_; }
+  void add(replay::Run run);
+  // A line on stderr for what takes long; nothing where that is no terminal.
+  void progress(const std::string& text) const;
+
+ private:
+  Status run_target(const std::string& target);
+  void print_line(const replay::Run& run) const;
+  std::uint64_t image_bytes() const;
+
+  const Benchmark& benchmark_;
+  const SessionOptions options_;
+  unsigned round_ = 1;
+  std::uint64_t memory_bytes_ = 0;
+  std::vector<replay::Run> runs_;
+  mutable bool printed_head_ = false;
+};
+
+// Fails where a target's call failed: a benchmark that goes wrong must not look fast.
+Status must(std::int64_t result, const std::string& what);
+// Runs `work(thread)` on several threads; the first error counts.
+Status in_parallel(unsigned threads, const std::function<Status(unsigned thread)>& work);
+std::uint64_t bytes_of(const std::string& text);  // "4K", "1M", "700M"
+
+}  // namespace cffs::bench
