@@ -31,6 +31,7 @@ void add_evaluate(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_compare(CLI::App& app, int& exit_code);
 
 // Prints "cffs: MESSAGE" on stderr; returns 1.
 int complain(const Error& error);

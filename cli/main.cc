@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_regroup(app, exit_code);
   cffs::cli::add_replay(app, exit_code);
   cffs::cli::add_trace(app, exit_code);
+  cffs::cli::add_compare(app, exit_code);
   cffs::cli::add_bench(app, exit_code);
   try {
     if (std::filesystem::path(argv[0]).filename() == "mount.cffs") {
