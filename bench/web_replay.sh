@@ -2,7 +2,7 @@
 # The main job: a real web log replayed cold, at zero think time, on four targets side by side.
 #
 #   native        the tree on ext4
-#   pass-through  a tuned FUSE pass-through (bench/passthrough.cc) over that same ext4
+#   pass-through  a tuned FUSE pass-through (bench/rig/passthrough.h) over that same ext4
 #   cffs none     a cffs store, policy none (TableFS as published), on an ext4 of its own
 #   cffs directory  the same with policy directory
 #
@@ -49,7 +49,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 cffs=$bin/cffs
-[ -x "$cffs" ] && [ -x "$bin/passthrough" ] || fail "no cffs in $bin; run scripts/quickstart.sh, which builds it"
+[ -x "$cffs" ] || fail "no cffs in $bin; run scripts/quickstart.sh, which builds it"
 [ -r "$log" ] || fail "cannot read the log $log"
 [ "$(id -u)" = 0 ] || fail "mounting and dropping caches needs root; run it with sudo"
 [ -c /dev/fuse ] || fail "/dev/fuse is missing; load the fuse module"
@@ -77,7 +77,7 @@ cleanup() {
   set +e
   for t in passthrough none directory; do unmount_one "$work/mnt-$t"; done
   # A daemon that was unmounted is still closing its store.
-  for _ in $(seq 50); do pgrep -f "(cffs|passthrough) .*$work/" >/dev/null || break; sleep 0.1; done
+  for _ in $(seq 50); do pgrep -f "cffs .*$work/" >/dev/null || break; sleep 0.1; done
   for t in native none directory; do unmount_one "$work/disk-$t"; done
   for l in "${loops[@]}"; do losetup -d "$l" 2>/dev/null; done
   rm -rf "$work"/disk-* "$work"/mnt-* "$work"/*.img "$work"/*.out
@@ -147,7 +147,7 @@ up() {
   case $1 in
     native) ;;
     passthrough)
-      "$bin/passthrough" "$work/disk-native/tree" "$work/mnt-passthrough" & passthrough_pid=$!
+      "$cffs" bench passthrough "$work/disk-native/tree" "$work/mnt-passthrough" & passthrough_pid=$!
       for _ in $(seq 100); do mountpoint -q "$work/mnt-passthrough" && break; sleep 0.05; done
       mountpoint -q "$work/mnt-passthrough" || fail "the pass-through did not come up"
       # cffs mount raises the kernel's readahead to 1 MiB; the baseline gets the same.

@@ -7,7 +7,8 @@ packages=(
   libfuse3-dev fuse3 libleveldb-dev libsnappy-dev libboost-dev catch2
   libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libarchive-dev
   libsqlite3-dev libgumbo-dev liburiparser-dev
-  mount util-linux e2fsprogs procps psmisc attr rsync diffutils gawk xz-utils zstd sqlite3 python3 make
+  mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc attr rsync diffutils gawk xz-utils zstd sqlite3 python3 make
+  strace gnuplot-nox nginx-light wrk fio
 )
 
 missing=()
@@ -23,6 +24,15 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "== installing ${#missing[@]} packages: ${missing[*]}"
 log=$(mktemp)
+# Benchmarks start a web server of their own; the package's must not start by itself.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+if [ ! -e "$policy" ]; then
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  made_policy=1
+fi
+trap '[ -z "$made_policy" ] || rm -f "$policy"' EXIT
 if ! { DEBIAN_FRONTEND=noninteractive apt-get update -q &&
        DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2

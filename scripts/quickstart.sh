@@ -9,6 +9,6 @@ fail() { echo "quickstart: $*" >&2; exit 1; }
 scripts/install_packages.sh || fail "the packages could not be installed"
 echo "== building cffs (release)"
 cmake --preset release -DCFFS_TESTS=OFF >/dev/null || fail "cmake could not configure the build"
-cmake --build --preset release --target cffs passthrough || fail "the build failed, see above"
+cmake --build --preset release --target cffs || fail "the build failed, see above"
 echo "== built build/release/cffs"
 exec bench/web_replay.sh "$@"

@@ -14,7 +14,7 @@ constexpr const char* kStyle = R"css(
 @media (prefers-color-scheme: dark) { :root { --ground: #14171d; --text: #e3e7ee; --soft: #9aa4b5; --line: #2c323d; --band: #1b1f27; --good: #5cc48c; --bad: #ef8279; --mark: #86b3f0; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-main { max-width: 72rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
+main { max-width: 88rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
 h1 { font-size: 1.7rem; margin: 0 0 .3rem; letter-spacing: -.01em; }
 h2 { font-size: 1.25rem; margin: 3.2rem 0 .2rem; padding-top: 1.2rem; border-top: 1px solid var(--line); }
 p { max-width: 46rem; }
@@ -22,8 +22,8 @@ p { max-width: 46rem; }
 nav ul { list-style: none; padding: 0; columns: 2 20rem; }
 nav a, a { color: var(--mark); text-decoration: none; } a:hover { text-decoration: underline; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .88rem; margin: 1rem 0; }
-th, td { padding: .32rem .6rem; text-align: right; white-space: nowrap; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .84rem; margin: 1rem 0; }
+th, td { padding: .32rem .5rem; text-align: right; white-space: nowrap; }
 th { font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 tbody tr:nth-child(even) { background: var(--band); }

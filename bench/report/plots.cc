@@ -44,7 +44,7 @@ class Drawing {
     plot_.title = std::move(title);
   }
   std::string script;
-  int height = 400;
+  int width = 560, height = 350;
 
   Result<Plot> draw(const std::string& directory) {
     std::string folder = "/tmp/cffs-plot.XXXXXX";
@@ -63,10 +63,10 @@ class Drawing {
       out << "set encoding utf8\nset border 3 linewidth 0.8\nset tics nomirror out scale 0.5\n"
              "set grid ytics linewidth 0.5 linecolor rgb '#999999' dashtype 3\nset key outside top horizontal left Left reverse samplen 1.5 width 1\n"
              "set lmargin 11\nset rmargin 3\n"
-          << script << fmt::format("\nset terminal svg size 860,{} dynamic font 'sans-serif,13' rounded\n", height)
+          << script << fmt::format("\nset terminal svg size {},{} dynamic font 'sans-serif,13' rounded\n", width, height)
           << "set output '" << folder << "/plot.svg'\nreplot\nset output\n";
       if (!directory.empty()) {
-        out << fmt::format("set terminal pngcairo size 1290,{} background 'white' font 'sans,13' fontscale 1.3 rounded\n", height * 3 / 2)
+        out << fmt::format("set terminal pngcairo size {},{} background 'white' font 'sans,13' fontscale 1.3 rounded\n", width * 3 / 2, height * 3 / 2)
             << "set output " << quoted(directory + "/" + plot_.name + ".png") << "\nreplot\nset output\n";
       }
     }
@@ -105,6 +105,8 @@ class Drawing {
 // Bars in groups of phases, one bar a target, with confidence intervals.
 Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const std::string& directory) {
   Drawing d(prefix + "-throughput", "Throughput");
+  d.width = 1100;
+  d.height = 400;
   d.script = "$data << EOD\n";
   double least = kMost, most = 0;
   for (std::size_t p = 0; p < c.phases.size(); ++p) {
@@ -134,7 +136,7 @@ Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const st
     d.script += fmt::format("{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' title {}", t == 0 ? "" : ", ", t,
                             shift, colour_of(c.targets[t], t), quoted(title_of(c.targets[t])));
     if (c.rounds > 1)
-      d.script += fmt::format(", $data using ($2=={} && $3>0 ? $1+{} : NaN):3:4:5 with yerrorbars linecolor rgb '#777777' pointtype 0 notitle", t, shift);
+      d.script += fmt::format(", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 linecolor rgb '#777777' notitle", t, shift);
   }
   return d.draw(directory);
 }

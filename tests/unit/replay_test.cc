@@ -1,20 +1,17 @@
-#include <stdlib.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
-#include "replay/replayer.h"
+#include "replay/play/make_tree.h"
+#include "replay/play/player.h"
+#include "replay/trace/web_import.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace cffs::replay::test {
 namespace {
 
-struct TemporaryDirectory {
-  std::string path = "/tmp/cffs-replay.XXXXXX";
-  TemporaryDirectory() { REQUIRE(::mkdtemp(path.data()) != nullptr); }
-  ~TemporaryDirectory() { std::filesystem::remove_all(path); }
-};
+using cffs::test::TemporaryDirectory;
 
 }  // namespace
 
@@ -80,18 +77,25 @@ TEST_CASE("a log becomes a tree, and its replay reads every byte of it") {
     tree.repeat(3);
     REQUIRE(tree.files().size() == 15);
     const std::string made = directory.path + "/tree" + suffix;
-    REQUIRE(make_tree(tree.files(), made));
-    REQUIRE(!make_tree(tree.files(), made));  // not empty
+    std::filesystem::create_directory(made);
+    const Trace trace = trace_of(tree);
+    const auto target = make_directory_target(made);
+    REQUIRE(target);
+    REQUIRE(make_tree(trace, **target));
+    REQUIRE(!make_tree(trace, **target));  // it is there already
     REQUIRE(std::filesystem::file_size(made + "/host01/dir/x.gif") == 5000);
     REQUIRE(std::filesystem::file_size(made + "/host00/dir/index.html") == 40);
-    DirectoryTarget target(made);
-    const ReplayReport report = replay(tree, target, 3);
-    REQUIRE(report.requests == 7);
-    REQUIRE(report.failed == 0);
-    REQUIRE(report.wrong_size == 0);
-    REQUIRE(report.bytes == 100 + 40 + 5000 + 5000 + 40 + 7 + 11);
+    const Schedule schedule = make_schedule(trace, {3, 1});
+    const PlayReport report = Player(trace, schedule, target->get()).play({});
+    REQUIRE(report.operations == 7);
+    REQUIRE(report.problems() == 0);
+    REQUIRE(report.read_bytes == 100 + 40 + 5000 + 5000 + 40 + 7 + 11);
+    std::ofstream(made + "/host01/dir/x.gif", std::ios::in | std::ios::out) << "other bytes";
+    REQUIRE(Player(trace, schedule, target->get()).play({}).wrong_content == 2);
+    std::filesystem::resize_file(made + "/host01/dir/x.gif", 17);
+    REQUIRE(Player(trace, schedule, target->get()).play({}).wrong_size == 2);
     std::filesystem::remove(made + "/host01/dir/x.gif");
-    REQUIRE(replay(tree, target, 1).failed == 2);
+    REQUIRE(Player(trace, schedule, target->get()).play({}).failed == 2);
   }
   DocumentTree none;
   REQUIRE(!none.read_log(directory.path + "/nothing"));

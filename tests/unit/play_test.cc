@@ -1,0 +1,236 @@
+// Schedules and players: whatever the threads do, outcomes are the trace's.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <random>
+
+#include "core/fs/file_system.h"
+#include "core/object/memory_store.h"
+#include "replay/model/content.h"
+#include "replay/play/make_tree.h"
+#include "replay/play/replay.h"
+#include "tests/test_seeds.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace cffs::replay::test {
+namespace {
+
+using cffs::test::TemporaryDirectory;
+
+// A random trace of several clients on few names, with outcomes as the model has them: as a recording would be.
+Trace random_trace(std::uint64_t seed, int operations) {
+  std::mt19937_64 random(seed);
+  Trace trace;
+  trace.about["root"] = "/";
+  const auto name = [&] {
+    const std::string directory = random() % 3 == 0 ? "" : "d" + std::to_string(random() % 3) + "/";
+    return trace.intern(directory + "n" + std::to_string(random() % 6));
+  };
+  for (const char* directory : {"d0", "d1"}) trace.initial.push_back({trace.intern(directory), 'd', 0755, 0, {}});
+  trace.initial.push_back({trace.intern("d0/n1"), 'f', 0644, 3000, {}});
+  ModelTree model(ModelTree::Mode::replays, "/");
+  for (const InitialEntry& e : trace.initial) model.add(trace.path(e.path), e);
+  std::vector<std::uint32_t> open;
+  std::uint32_t handles = 0;
+  while (static_cast<int>(trace.operations.size()) < operations) {
+    Operation o;
+    o.client = trace.client("c" + std::to_string(random() % 6));
+    o.time_ns = static_cast<std::int64_t>(trace.operations.size()) * 1000;
+    o.path = name();
+    switch (random() % 14) {
+      case 0:
+        o.call = Call::mkdir;
+        o.mode = 0755;
+        o.path = trace.intern("d" + std::to_string(random() % 3));
+        break;
+      case 1:
+        o.call = Call::unlink;
+        break;
+      case 2:
+        o.call = Call::rename;
+        o.path2 = name();
+        break;
+      case 3:
+        o.call = Call::link;
+        o.path2 = name();
+        break;
+      case 4:
+        o.call = Call::stat;
+        break;
+      case 5:
+        o.call = Call::readdir;
+        o.path = trace.intern(random() % 2 == 0 ? "" : "d" + std::to_string(random() % 3));
+        break;
+      case 6:
+        o.call = Call::fetch;
+        break;
+      case 7:
+        o.call = Call::rmdir;
+        o.path = trace.intern("d" + std::to_string(random() % 3));
+        break;
+      case 8:
+        o.call = Call::truncate;
+        o.length = random() % 5000;
+        break;
+      case 9:
+      case 10:
+        o.call = Call::open;
+        o.flags = O_RDWR | (random() % 2 == 0 ? O_CREAT : 0) | (random() % 4 == 0 ? O_TRUNC : 0);
+        o.mode = 0644;
+        o.handle = ++handles;
+        break;
+      default:
+        if (open.empty()) continue;
+        o.path = kNoPath;
+        o.handle = open[random() % open.size()];
+        o.call = random() % 4 == 0 ? Call::close : random() % 2 == 0 ? Call::read : Call::write;
+        o.offset = random() % 3000;
+        o.length = 1 + random() % 3000;
+        break;
+    }
+    if (o.call == Call::write) o.result = static_cast<std::int64_t>(o.length);
+    const Outcome outcome = model.apply(o, trace, trace.operations.size() + 1, nullptr);
+    o.result = outcome.error != 0 ? -outcome.error : o.call == Call::read ? static_cast<std::int64_t>(outcome.length) : o.result;
+    if (o.call == Call::open && outcome.error == 0) open.push_back(o.handle);
+    if (o.call == Call::open && outcome.error != 0) o.handle = kNoHandle;
+    if (o.call == Call::close) std::erase(open, o.handle);
+    trace.operations.push_back(o);
+  }
+  return trace;
+}
+
+void play_everywhere(const Trace& trace, Target& target, unsigned threads) {
+  ScheduleOptions options;
+  options.threads = threads;
+  const Schedule schedule = make_schedule(trace, options);
+  REQUIRE(schedule.left_out == 0);
+  REQUIRE(schedule.unexplained == 0);
+  REQUIRE(schedule.operations == trace.operations.size());
+  REQUIRE(make_tree(trace, target));
+  Player player(trace, schedule, &target);
+  const PlayReport report = player.play({});
+  INFO(threads << " threads: " << report.first_problem);
+  REQUIRE(report.problems() == 0);
+  REQUIRE(report.operations == trace.operations.size());
+  REQUIRE(report.all().count() == report.operations);
+}
+
+}  // namespace
+
+TEST_CASE("random traces come out the same with any number of threads, on a directory and on the library") {
+  for (const std::uint64_t seed : cffs::test::seeds(30)) {
+    INFO("CFFS_TEST_SEED=" << seed);
+    const Trace trace = random_trace(seed, 600);
+    for (const unsigned threads : {1u, 2u, 5u}) {
+      const TemporaryDirectory directory;
+      const auto target = make_directory_target(directory.path);
+      REQUIRE(target);
+      play_everywhere(trace, **target, threads);
+      MemoryStore store;
+      REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+      FileSystemOptions options;
+      options.background = false;
+      const auto fs = FileSystem::open(store, options);
+      REQUIRE(fs);
+      {
+        const auto library = threads == 2 ? make_predict_target(**fs, "") : make_library_target(**fs, "");
+        REQUIRE(library);
+        play_everywhere(trace, **library, threads);
+      }
+      REQUIRE((*fs)->close());
+    }
+  }
+}
+
+TEST_CASE("without a target the player returns what must be, and two plays go on where the first ended") {
+  const Trace trace = random_trace(1, 2000);
+  const Schedule schedule = make_schedule(trace, {3, 1'000'000'000});
+  Player player(trace, schedule, nullptr);
+  const PlayReport first = player.play({}, 700), rest = player.play({});
+  REQUIRE(first.operations == 700);
+  REQUIRE(rest.operations == 1300);
+  REQUIRE(first.problems() + rest.problems() == 0);
+}
+
+TEST_CASE("recorded time is kept, scaled, and idle stretches are cut") {
+  Trace trace;
+  trace.initial.push_back({trace.intern("f"), 'f', 0644, 10, {}});
+  for (const double at : {0.0, 0.05, 100.0, 100.02}) {
+    Operation o;
+    o.client = trace.client("c");
+    o.call = Call::fetch;
+    o.path = 0;
+    o.result = 10;
+    o.time_ns = static_cast<std::int64_t>(at * 1e9);
+    trace.operations.push_back(o);
+  }
+  const Schedule schedule = make_schedule(trace, {1, 50'000'000});
+  const std::vector<Step>& steps = schedule.threads[0];
+  REQUIRE(steps[1].start_ns == 50'000'000);
+  REQUIRE(steps[2].start_ns == 100'000'000);
+  REQUIRE(steps[3].start_ns == 120'000'000);
+  PlayOptions options;
+  options.think = 0.5;
+  const PlayReport report = Player(trace, schedule, nullptr).play(options);
+  REQUIRE(report.seconds >= 0.06);  // not before its time; how late is the machine's business
+}
+
+TEST_CASE("children wait for their parent, parents for the end of their children") {
+  Trace trace;
+  const std::uint32_t parent = trace.client("p"), child = trace.client("c");
+  const auto add = [&](std::uint32_t client, Call call, const char* path, std::uint32_t handle = 0) {
+    Operation o;
+    o.client = client;
+    o.call = call;
+    if (path != nullptr) o.path = trace.intern(path);
+    o.handle = handle;
+    trace.operations.push_back(o);
+  };
+  add(parent, Call::mkdir, "a");
+  add(parent, Call::spawn, nullptr, child);
+  add(child, Call::mkdir, "b");
+  add(child, Call::mkdir, "c");
+  add(parent, Call::reap, nullptr, child);
+  add(parent, Call::mkdir, "d");
+  const Schedule schedule = make_schedule(trace, {2, 1});
+  REQUIRE(schedule.operations == 4);
+  for (const std::vector<Step>& steps : schedule.threads) {
+    REQUIRE(steps.size() == 2);
+    for (const Step& step : steps) {
+      if (trace.path(trace.operations[step.operation].path) == "b") {
+        REQUIRE(step.awaited == 1);
+        REQUIRE(schedule.awaited[step.first_awaited].operations == 1);
+      }
+      if (trace.path(trace.operations[step.operation].path) == "d") {
+        REQUIRE(step.awaited == 1);
+        REQUIRE(schedule.awaited[step.first_awaited].operations == 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("contents are found out when they are stale, shifted or zero") {
+  std::string bytes(1000, '\0');
+  fill_content(7, 123, bytes);
+  REQUIRE(is_content(7, 123, bytes));
+  REQUIRE(is_content(7, 124, std::span<const char>(bytes).subspan(1)));
+  REQUIRE(!is_content(8, 123, bytes));
+  REQUIRE(!is_content(7, 122, bytes));
+  REQUIRE(!is_content(7, 123, std::string(1000, '\0')));
+  REQUIRE(is_content(0, 5, std::string(17, '\0')));
+  bytes[999] ^= 1;
+  REQUIRE(!is_content(7, 123, bytes));
+}
+
+TEST_CASE("symlinks of a trace never lead out of the target") {
+  const TemporaryDirectory directory;
+  const auto target = make_directory_target(directory.path);
+  REQUIRE(symlink_target("a/b", "/r", **target) == "a/b");
+  REQUIRE(symlink_target("/r/a", "/r", **target).starts_with(directory.path));
+  REQUIRE(symlink_target("/root/a", "/r", **target) == "outside-of-the-trace");
+  REQUIRE(symlink_target("/etc/passwd", "/", **target) == (*target)->absolute("/etc/passwd"));
+}
+
+}  // namespace cffs::replay::test

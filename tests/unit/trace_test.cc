@@ -1,0 +1,292 @@
+// Traces: what strace's lines become, what is inferred, files, slices.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <random>
+
+#include "replay/trace/load_trace.h"
+#include "replay/trace/record_command.h"
+#include "replay/trace/strace_import.h"
+#include "replay/trace/trace_file.h"
+#include "replay/trace/trace_slice.h"
+#include "replay/trace/trace_summary.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace cffs::replay::test {
+namespace {
+
+using cffs::test::TemporaryDirectory;
+
+struct Imported {
+  Trace trace;
+  StraceCounts counts;
+  BuildCounts build;
+};
+
+Imported import(const std::string& lines, const std::string& root = "/r") {
+  TraceBuilder builder(root);
+  StraceImporter importer(builder, root);
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at);
+    importer.line(lines.substr(at, end - at));
+    at = end + 1;
+  }
+  importer.finish();
+  Imported result{{}, importer.counts(), builder.counts()};
+  result.trace = builder.finish();
+  return result;
+}
+
+// "open a", "read a 0+5", ... without closes.
+std::vector<std::string> words(const Trace& trace) {
+  std::vector<std::string> all;
+  std::map<std::uint32_t, std::string> open;
+  for (const Operation& o : trace.operations) {
+    std::string text(name_of(o.call));
+    if (o.call == Call::spawn || o.call == Call::reap) {
+      text += " " + trace.clients()[o.handle];
+    } else {
+      if (o.path != kNoPath) text += " " + trace.path(o.path);
+      if (o.call == Call::open && o.handle != kNoHandle) open[o.handle] = trace.path(o.path);
+      if (o.path == kNoPath && o.handle != kNoHandle) text += " " + open[o.handle];
+    }
+    if (o.path2 != kNoPath) text += " " + trace.path(o.path2);
+    if (o.call == Call::read || o.call == Call::write) text += " " + std::to_string(o.offset) + "+" + std::to_string(o.result);
+    if (o.result < 0) text += " !";
+    all.push_back(text);
+  }
+  return all;
+}
+
+using List = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("strace lines are taken apart in all their forms") {
+  const auto full = parse_strace(
+      R"(29755 1795228278.568819 openat(AT_FDCWD</proj/work>, "a, \"b\").h", O_RDONLY|O_CLOEXEC) = 3</proj/work/a> <0.000012>)");
+  REQUIRE(full);
+  REQUIRE(full->kind == StraceLine::Kind::call);
+  REQUIRE(full->process == 29755);
+  REQUIRE(full->time_ns == 1795228278568819000);
+  REQUIRE(full->arguments.size() == 3);
+  REQUIRE(quoted(full->arguments[1]) == R"(a, "b").h)");
+  REQUIRE(open_flags(full->arguments[2]) == (O_RDONLY | O_CLOEXEC));
+  REQUIRE(full->value() == 3);
+  REQUIRE(full->duration_ns == 12000);
+  REQUIRE(descriptor_of(full->result).path == "/proj/work/a");
+  const auto odd = parse_strace(R"([pid  17] 12:00:01.5 read(3</a>b,(c)>, ""..., 80) = 80)");
+  REQUIRE(odd);
+  REQUIRE(odd->process == 17);
+  REQUIRE(odd->time_ns == 43201500000000);
+  REQUIRE(descriptor_of(odd->arguments[0]).path == "/a>b,(c)");
+  REQUIRE(parse_strace(R"(fstat(3</x>(deleted), {st_mode=S_IFREG|0644, st_size=7, ...}) = 0)")->arguments.size() == 2);
+  REQUIRE(parse_strace(R"(1 access("/etc/x", R_OK) = -1 ENOENT (No such file or directory))")->value() == -ENOENT);
+  REQUIRE(!parse_strace("1 exit_group(0) = ?")->value());
+  REQUIRE(parse_strace("1 1.5 +++ exited with 0 +++")->kind == StraceLine::Kind::exited);
+  REQUIRE(parse_strace("1 --- SIGCHLD {si_signo=SIGCHLD} ---")->kind == StraceLine::Kind::other);
+  REQUIRE(parse_strace("1 read(3,  <unfinished ...>")->kind == StraceLine::Kind::unfinished);
+  REQUIRE(parse_strace("1 <... read resumed> \"\", 5) = 5")->kind == StraceLine::Kind::resumed);
+  for (const char* bad : {"", "words", "1 read(3", "1 read(3, \"x", "read(3) 5", "1 2 3", "<... resumed"}) {
+    INFO(bad);
+    REQUIRE(!parse_strace(bad));
+  }
+}
+
+TEST_CASE("a recording is followed through forks, dups, exec, relative paths and lines cut in two") {
+  const Imported done = import(
+      "10 1.000001 openat(AT_FDCWD</r>, \"a\", O_RDWR|O_CREAT, 0644) = 3</r/a>\n"
+      "10 1.000002 write(3</r/a>, \"\"..., 5) = 5\n"
+      "10 1.000003 dup2(3</r/a>, 7) = 7</r/a>\n"
+      "10 1.000004 close(3</r/a>) = 0\n"
+      "10 1.000005 openat(AT_FDCWD</r>, \"secret\", O_WRONLY|O_CREAT|O_CLOEXEC, 0600) = 4</r/secret>\n"
+      "10 1.000006 vfork( <unfinished ...>\n"
+      "11 1.000007 lseek(7</r/a>, 1, SEEK_SET) = 1\n"
+      "11 1.000008 chdir(\"d\") = 0\n"
+      "11 1.000009 execve(\"/bin/true\", [\"true\"], 0x7ffd /* 3 vars */) = 0\n"
+      "10 1.000010 <... vfork resumed>) = 11\n"
+      "11 1.000011 read(7</r/a>,  <unfinished ...>\n"
+      "10 1.000012 wait4(-1,  <unfinished ...>\n"
+      "11 1.000013 <... read resumed>\"\"..., 4096) = 4\n"
+      "11 1.000014 read(4, \"\", 9) = -1 EBADF (Bad file descriptor)\n"
+      "11 1.000015 open(\"inside\", O_RDONLY) = -1 ENOENT (No such file or directory)\n"
+      "11 1.000016 rename(\"../a\", \"b\") = 0\n"
+      "11 1.000017 +++ exited with 0 +++\n"
+      "10 1.000018 <... wait4 resumed>NULL, 0, NULL) = 11\n"
+      "10 1.000019 pwrite64(7</r/d/b>, \"\"..., 3, 100) = 3\n"
+      "10 1.000020 newfstatat(7</r/d/b>, \"\", {st_mode=S_IFREG|0644, st_size=103, ...}, AT_EMPTY_PATH) = 0\n"
+      "10 1.000021 mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, 7</r/d/b>, 0) = 0x7f12\n"
+      "10 1.000022 unlinkat(AT_FDCWD</r>, \"d\", AT_REMOVEDIR) = -1 ENOTEMPTY (Directory not empty)\n"
+      "10 1.000023 socket(AF_INET, SOCK_STREAM, 0) = 9<socket:[5]>\n"
+      "10 1.000024 write(9<socket:[5]>, \"\", 5) = 5\n"
+      "what is this\n");
+  REQUIRE(words(done.trace) ==
+          List{"open a", "write a 0+5", "open secret", "spawn 11", "read a 1+4", "open d/inside !", "rename a d/b",
+               "reap 11", "write a 100+3", "stat a", "read a 0+103", "rmdir d !", "close secret", "close a"});
+  REQUIRE(done.counts.malformed == 1);
+  REQUIRE(done.build.surprises == 0);
+  // The directory must have been there: it was entered and named in paths.
+  REQUIRE(done.trace.initial.size() == 1);
+  REQUIRE(done.trace.path(done.trace.initial[0].path) == "d");
+  REQUIRE(done.trace.initial[0].kind == 'd');
+}
+
+TEST_CASE("the tree before is inferred from what was found") {
+  const Imported done = import(
+      "1 1.1 stat(\"/r/x/size\", {st_mode=S_IFREG|0640, st_size=17, ...}) = 0\n"
+      "1 1.2 openat(AT_FDCWD</r>, \"read\", O_RDONLY) = 3</r/read>\n"
+      "1 1.3 read(3</r/read>, \"\"..., 4096) = 4096\n"
+      "1 1.4 read(3</r/read>, \"\"..., 4096) = 100\n"
+      "1 1.5 openat(AT_FDCWD</r>, \"made\", O_WRONLY|O_CREAT|O_TRUNC, 0644) = 4</r/made>\n"
+      "1 1.6 openat(AT_FDCWD</r>, \"no/way\", O_RDONLY) = -1 ENOENT (No such file or directory)\n"
+      "1 1.7 mkdir(\"/r/old\", 0755) = -1 EEXIST (File exists)\n"
+      "1 1.8 rename(\"/r/x\", \"/r/y\") = 0\n"
+      "1 1.9 stat(\"/r/y/late\", {st_mode=S_IFREG|0644, st_size=3, ...}) = 0\n"
+      "1 2.0 readlink(\"/r/link\", \"...\", 99) = 4\n"
+      "1 2.1 stat(\"/other/place\", {st_mode=S_IFREG|0644, st_size=3, ...}) = 0\n");
+  std::map<std::string, std::pair<char, std::uint64_t>> tree;
+  for (const InitialEntry& e : done.trace.initial) tree[done.trace.path(e.path)] = {e.kind, e.size};
+  REQUIRE(tree == std::map<std::string, std::pair<char, std::uint64_t>>{{"link", {'l', 0}},
+                                                                        {"old", {'d', 0}},
+                                                                        {"read", {'f', 4196}},
+                                                                        {"x", {'d', 0}},
+                                                                        {"x/late", {'f', 3}},
+                                                                        {"x/size", {'f', 17}}});
+  REQUIRE(done.build.surprises == 0);
+  REQUIRE(done.build.outside == 1);
+}
+
+TEST_CASE("traces survive their files, whole, compressed and damaged") {
+  const TemporaryDirectory directory;
+  Trace trace;
+  trace.about["root"] = "/r";
+  trace.initial.push_back({trace.intern(std::string("odd\n\xff name")), 'f', 0600, 12345678901, {}});
+  trace.initial.push_back({trace.intern("link"), 'l', 0777, 0, "target"});
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 2000; ++i) {
+    Operation o;
+    o.time_ns = i * 1000;
+    o.client = trace.client("c" + std::to_string(random() % 5));
+    o.call = random() % 2 == 0 ? Call::stat : Call::rename;
+    o.path = static_cast<PathId>(random() % 2);
+    if (o.call == Call::rename) o.path2 = trace.intern("p" + std::to_string(random() % 50));
+    o.result = random() % 3 == 0 ? -ENOENT : 0;
+    o.offset = random() >> 2;
+    o.mode = static_cast<std::uint32_t>(random());
+    trace.operations.push_back(o);
+  }
+  const std::string file = directory.path + "/t.db";
+  REQUIRE(write_trace(file, trace));
+  REQUIRE(std::system(("xz -k " + file + " && zstd -q " + file).c_str()) == 0);
+  for (const char* suffix : {"", ".xz", ".zst"}) {
+    REQUIRE(is_trace_file(file + suffix));
+    const auto again = read_trace(file + suffix);
+    REQUIRE(again);
+    REQUIRE(again->paths() == trace.paths());
+    REQUIRE(again->clients() == trace.clients());
+    REQUIRE(again->operations.size() == trace.operations.size());
+    for (std::size_t i = 0; i < trace.operations.size(); ++i) {
+      const Operation &a = trace.operations[i], &b = again->operations[i];
+      REQUIRE(std::tie(a.time_ns, a.client, a.call, a.path, a.path2, a.result, a.offset, a.mode) ==
+              std::tie(b.time_ns, b.client, b.call, b.path, b.path2, b.result, b.offset, b.mode));
+    }
+    REQUIRE(again->initial.size() == 2);
+  }
+  std::ofstream(directory.path + "/junk") << "SQLite format 3 but not really";
+  REQUIRE(!read_trace(directory.path + "/junk"));
+  REQUIRE(!read_trace(directory.path + "/missing"));
+  REQUIRE(!write_trace(directory.path, trace));
+  REQUIRE(std::system(("sqlite3 " + file + " \"UPDATE operations SET call='fly' WHERE id=7\"").c_str()) == 0);
+  const auto damaged = read_trace(file);
+  REQUIRE(!damaged);
+  REQUIRE(damaged.error().message().find("operation 7 is 'fly'") != std::string::npos);
+  REQUIRE(std::system(("sqlite3 " + file + " \"UPDATE operations SET call='stat', path=99999 WHERE id=7\"").c_str()) == 0);
+  REQUIRE(!read_trace(file));
+  // Truncated anywhere, flipped anywhere: an error or a trace, never a crash.
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  for (int i = 0; i < 200; ++i) {
+    std::string broken = bytes;
+    if (i % 2 == 0) broken.resize(random() % broken.size());
+    for (int k = 0; k < 20 && !broken.empty(); ++k) broken[random() % broken.size()] = static_cast<char>(random());
+    std::ofstream(directory.path + "/broken", std::ios::binary) << broken;
+    (void)read_trace(directory.path + "/broken");
+  }
+}
+
+TEST_CASE("a slice starts from the tree that the operations before it left") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/d\", 0755) = 0\n"
+      "1 2.0 openat(AT_FDCWD</r>, \"d/f\", O_RDWR|O_CREAT|O_EXCL, 0644) = 3</r/d/f>\n"
+      "1 3.0 write(3</r/d/f>, \"\"..., 10) = 10\n"
+      "1 4.0 rename(\"/r/d\", \"/r/e\") = 0\n"
+      "1 5.0 write(3</r/e/f>, \"\"..., 10) = 10\n"
+      "1 6.0 close(3</r/e/f>) = 0\n"
+      "1 7.0 unlink(\"/r/e/f\") = 0\n");
+  SliceOptions options;
+  options.from_s = 3.5;
+  Trace part = slice(done.trace, options);
+  REQUIRE(words(part) == List{"open e/f", "write e/f 10+10", "close e/f", "unlink e/f"});
+  REQUIRE(part.initial.size() == 2);
+  REQUIRE(part.path(part.initial[1].path) == "e/f");
+  REQUIRE(part.initial[1].size == 10);
+  options = {};
+  options.below = "e";
+  options.first = 5;
+  part = slice(done.trace, options);
+  REQUIRE(words(part) == List{"open f", "write f 10+10", "close f", "unlink f"});
+  REQUIRE(part.about["root"] == "/r/e");
+  options = {};
+  options.from_s = 100;
+  REQUIRE(slice(done.trace, options).operations.empty());
+}
+
+TEST_CASE("a command is recorded with its children") {
+  const TemporaryDirectory directory;
+  std::ofstream(directory.path + "/before") << "hello";
+  const auto recorded = record_command(
+      {"/bin/sh", "-c", "cd " + directory.path + "; cat before > after; (echo more >> after) & wait; mv after b; exit 5"},
+      directory.path);
+  REQUIRE(recorded);
+  REQUIRE(recorded->exit_code == 5);
+  REQUIRE(recorded->report.surprises == 0);
+  REQUIRE(recorded->trace.initial.size() == 1);
+  const TraceSummary s = summary_of(recorded->trace);
+  const auto calls = [&](Call call) { return s.calls[static_cast<std::size_t>(call)]; };
+  REQUIRE(calls(Call::write).bytes == 10);
+  REQUIRE(calls(Call::rename).calls == 1);
+  REQUIRE(calls(Call::spawn).calls >= 2);
+  REQUIRE(s.changes);
+  REQUIRE(!record_command({"true"}, directory.path + "/missing"));
+}
+
+TEST_CASE("what a file holds is recognised, and refused in a sentence where it is nothing known") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path + "/input";
+  LoadReport report;
+  std::ofstream(file) << "12\t1\topen\t3\t3\t/r/a\t-\tO_RDONLY\t-\n30\t1\tread\t5\t3\t/r/a\t-\t-\t-\n";
+  auto trace = load_trace({file}, {}, report);
+  REQUIRE(trace);
+  REQUIRE(report.format == "calls");
+  REQUIRE(trace->operations.size() == 3);
+  std::ofstream(file) << "h - - [01/Aug/1995:00:00:00 -0400] \"GET /a HTTP/1.0\" 200 5\n";
+  REQUIRE(load_trace({file}, {}, report));
+  REQUIRE(report.format == "common");
+  LoadOptions options;
+  options.below = "/elsewhere";
+  std::ofstream(file) << "1 1.0 mkdir(\"/r/d\", 0755) = 0\n";
+  trace = load_trace({file}, options, report);
+  REQUIRE(!trace);
+  REQUIRE(trace.error().message().find("--below") != std::string::npos);
+  std::ofstream(file) << "1 1.0 mkdir(\"/r/d\", 0755) = 0\nnonsense\nnonsense\n";
+  REQUIRE(!load_trace({file}, {}, report));
+  std::ofstream(file) << "nothing known\n";
+  trace = load_trace({file}, {}, report);
+  REQUIRE(!trace);
+  REQUIRE(trace.error().message().find("--format") != std::string::npos);
+  REQUIRE(!load_trace({directory.path + "/missing"}, {}, report));
+}
+
+}  // namespace cffs::replay::test
