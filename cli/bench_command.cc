@@ -73,16 +73,21 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   std::string targets;
   for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
   command
-      ->add_option("--targets", o->session.targets,
-                   "ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, library, predict, dir:PATH; "
-                   "default " + targets)
+      ->add_option(
+          "--targets", o->session.targets,
+          "ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, library, predict, dir:PATH; "
+          "default " +
+              targets)
       ->delimiter(',');
   command->add_option("--disk", o->session.disk, "Below all targets: the machine's own, or a model")
       ->check(CLI::IsMember(bench::disk_names()))
       ->capture_default_str();
   command->add_option("--image-size", o->image_size, "Of each target's disk");
-  command->add_option("--memory", o->memory, "Limits, one run of all targets for each: 350M,700M")->delimiter(',');
-  command->add_option("--aged", o->session.aged, "Share of the disk that was filled, and mostly freed again, before")
+  command->add_option("--memory", o->memory, "Limits, one run of all targets for each: 350M,700M")
+      ->delimiter(',');
+  command
+      ->add_option("--aged", o->session.aged,
+                   "Share of the disk that was filled, and mostly freed again, before")
       ->check(CLI::Range(0.0, 0.95));
   command->add_option("--rounds", o->session.rounds, "Each on targets made anew")
       ->check(CLI::Range(1u, 1000u))
@@ -94,9 +99,10 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");
   command->add_flag("--paper", o->paper, "The published size and memory limits");
   for (const bench::Parameter& p : benchmark.parameters) {
-    command->add_option("--" + p.name, o->session.parameters[p.name],
-                        fmt::format("{}; {}", p.help, p.small == p.paper ? "default " + (p.small.empty() ? "none" : p.small)
-                                                                         : "default " + p.small + ", published " + p.paper));
+    command->add_option((p.name.size() == 1 ? "-" : "--") + p.name, o->session.parameters[p.name],
+                        fmt::format("{}; {}", p.help,
+                                    p.small == p.paper ? "default " + (p.small.empty() ? "none" : p.small)
+                                                       : "default " + p.small + ", published " + p.paper));
   }
   command->callback([o, &benchmark, &exit_code] {
     const auto done = run_benchmark(benchmark, *o);
@@ -109,8 +115,8 @@ void add_servers(CLI::App& bench, int& exit_code) {
     std::string source, mount_point, profile = "hdd";
   };
   auto o = std::make_shared<Served>();
-  auto* passthrough =
-      bench.add_subcommand("passthrough", "Serve a directory through a tuned FUSE pass-through, the baseline");
+  auto* passthrough = bench.add_subcommand(
+      "passthrough", "Serve a directory through a tuned FUSE pass-through, the baseline");
   passthrough->add_option("DIR", o->source)->required();
   passthrough->add_option("MNT", o->mount_point)->required();
   passthrough->callback([o, &exit_code] {
@@ -118,7 +124,9 @@ void add_servers(CLI::App& bench, int& exit_code) {
       exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
-  disk->add_option("--profile", o->profile, "The disk")->check(CLI::IsMember({"cloud", "hdd"}))->capture_default_str();
+  disk->add_option("--profile", o->profile, "The disk")
+      ->check(CLI::IsMember({"cloud", "hdd"}))
+      ->capture_default_str();
   disk->add_option("IMAGE", o->source, "A file of the disk's size")->required();
   disk->add_option("MNT", o->mount_point)->required();
   disk->callback([o, &exit_code] {
@@ -130,11 +138,13 @@ void add_servers(CLI::App& bench, int& exit_code) {
 }  // namespace
 
 void add_bench(CLI::App& app, int& exit_code) {
-  auto* bench = app.add_subcommand("bench", "Benchmarks of the papers and of everyday work, on targets side by side");
+  auto* bench =
+      app.add_subcommand("bench", "Benchmarks of the papers and of everyday work, on targets side by side");
   bench->require_subcommand(1);
   auto* list = bench->add_subcommand("list", "All benchmarks, with what they repeat");
   list->callback([] {
-    for (const bench::Benchmark& b : bench::benchmarks()) fmt::print("{:<17} {}\n{:<17}   {}\n", b.name, b.title, "", b.source);
+    for (const bench::Benchmark& b : bench::benchmarks())
+      fmt::print("{:<17} {}\n{:<17}   {}\n", b.name, b.title, "", b.source);
   });
   for (const bench::Benchmark& benchmark : bench::benchmarks()) add_benchmark(*bench, benchmark, exit_code);
   add_servers(*bench, exit_code);

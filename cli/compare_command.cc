@@ -19,15 +19,17 @@ struct Options {
 };
 
 void print_table(const bench::Comparison& c) {
-  fmt::print("== {} ({}), {} round{}, ratios to {}\n", c.benchmark, c.workload, c.rounds, c.rounds == 1 ? "" : "s",
-             bench::title_of(c.baseline));
-  fmt::print("{:<32} {:<18} {:>11} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "phase", "target", "ops/s", "ratio",
-             "90 % interval", "p50 us", "p99 us", "reads", "writes", "CPU s");
+  fmt::print("== {} ({}), {} round{}, ratios to {}\n", c.benchmark, c.workload, c.rounds,
+             c.rounds == 1 ? "" : "s", bench::title_of(c.baseline));
+  fmt::print("{:<32} {:<18} {:>11} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "phase", "target", "ops/s",
+             "ratio", "90 % interval", "p50 us", "p99 us", "reads", "writes", "CPU s");
   for (const bench::PhaseResult& phase : c.phases) {
     bool first = true;
     for (const bench::TargetResult& t : phase.targets) {
       const auto us = [&](double p) {
-        return t.latencies.count() == 0 ? std::string("-") : fmt::format("{:.1f}", static_cast<double>(t.latencies.percentile_ns(p)) / 1e3);
+        return t.latencies.count() == 0
+                   ? std::string("-")
+                   : fmt::format("{:.1f}", static_cast<double>(t.latencies.percentile_ns(p)) / 1e3);
       };
       const auto metric = [&](const char* name) {
         const auto it = t.metrics.find(name);
@@ -36,8 +38,9 @@ void print_table(const bench::Comparison& c) {
       const double cpu = (t.metrics.contains("client_cpu_s") ? t.metrics.at("client_cpu_s") : 0) +
                          (t.metrics.contains("daemon_cpu_s") ? t.metrics.at("daemon_cpu_s") : 0);
       const replay::Estimate& r = t.rate_of_baseline;
-      fmt::print("{:<32} {:<18} {:>11.1f} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8.2f}\n", first ? phase.phase : "",
-                 bench::title_of(t.target), t.rate.value, r.value > 0 ? fmt::format("{:.2f}", r.value) : "-",
+      fmt::print("{:<32} {:<18} {:>11.1f} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8.2f}\n",
+                 first ? phase.phase : "", bench::title_of(t.target), t.rate.value,
+                 r.value > 0 ? fmt::format("{:.2f}", r.value) : "-",
                  r.samples > 1 ? fmt::format("{:.2f} to {:.2f}", r.low, r.high) : "", us(0.5), us(0.99),
                  metric("device_reads"), metric("device_writes"), cpu);
       first = false;
@@ -47,7 +50,8 @@ void print_table(const bench::Comparison& c) {
 }
 
 nlohmann::ordered_json json_of(const bench::Comparison& c) {
-  nlohmann::ordered_json json{{"benchmark", c.benchmark}, {"workload", c.workload}, {"baseline", c.baseline}, {"rounds", c.rounds}};
+  nlohmann::ordered_json json{
+      {"benchmark", c.benchmark}, {"workload", c.workload}, {"baseline", c.baseline}, {"rounds", c.rounds}};
   for (const bench::PhaseResult& phase : c.phases) {
     for (const bench::TargetResult& t : phase.targets) {
       nlohmann::ordered_json entry{{"phase", phase.phase},
@@ -59,7 +63,8 @@ nlohmann::ordered_json json_of(const bench::Comparison& c) {
                                    {"ratio_low", t.rate_of_baseline.low},
                                    {"ratio_high", t.rate_of_baseline.high}};
       if (t.latencies.count() > 0) {
-        for (const auto& [name, p] : {std::pair{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999}})
+        for (const auto& [name, p] :
+             {std::pair{"p50_ns", 0.5}, {"p90_ns", 0.9}, {"p99_ns", 0.99}, {"p999_ns", 0.999}})
           entry[name] = t.latencies.percentile_ns(p);
         entry["max_ns"] = t.latencies.max_ns();
       }
@@ -79,7 +84,9 @@ Status run_compare(const Options& o) {
       if (o.benchmark.empty() || run.benchmark == o.benchmark) runs.push_back(std::move(run));
     }
   }
-  if (runs.empty()) return fail(Error::usage("there are no runs in " + o.results.front() + (o.benchmark.empty() ? "" : " of benchmark " + o.benchmark)));
+  if (runs.empty())
+    return fail(Error::usage("there are no runs in " + o.results.front() +
+                             (o.benchmark.empty() ? "" : " of benchmark " + o.benchmark)));
   const std::vector<bench::Comparison> comparisons = bench::compare(runs, o.baseline);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const bench::Comparison& c : comparisons) {
@@ -115,9 +122,11 @@ Status run_compare(const Options& o) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("compare", "Results side by side: ratios with confidence intervals, plots, a page");
+  auto* command =
+      app.add_subcommand("compare", "Results side by side: ratios with confidence intervals, plots, a page");
   auto o = std::make_shared<Options>();
-  command->add_option("RESULTS", o->results, "Files that cffs replay and cffs bench wrote with --results")->required();
+  command->add_option("RESULTS", o->results, "Files that cffs replay and cffs bench wrote with --results")
+      ->required();
   command->add_option("--baseline", o->baseline, "Target that ratios are to; default ext4, else the first");
   command->add_option("--benchmark", o->benchmark, "Only this one");
   command->add_option("--plot", o->plot, "Directory for the figures, as SVG and PNG");

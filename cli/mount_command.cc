@@ -42,7 +42,8 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("--threads", o->mount.threads, "Most requests served at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  command->add_option("--record", o->record, "Record the mount's requests as a trace in this file, until it is unmounted");
+  command->add_option("--record", o->record,
+                      "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
       ->add_option(

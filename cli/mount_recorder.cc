@@ -17,7 +17,7 @@ using replay::Call;
 }  // namespace
 
 Result<std::unique_ptr<RequestObserver>> MountRecorder::create(const std::string& path,
-                                                                const std::string& mount_point) {
+                                                               const std::string& mount_point) {
   CFFS_TRY(auto writer, replay::TraceWriter::create(path));
   return std::unique_ptr<RequestObserver>(new MountRecorder(std::move(writer), mount_point));
 }
@@ -92,7 +92,8 @@ void MountRecorder::forget(InodeId parent, const std::string& name) {
   if (it == nodes_.end()) return;
   const auto place = places_.find(it->second);
   // Another name of the file may be known.
-  if (place != places_.end() && place->second.parent == parent && place->second.name == name) places_.erase(place);
+  if (place != places_.end() && place->second.parent == parent && place->second.name == name)
+    places_.erase(place);
   nodes_.erase(it);
 }
 

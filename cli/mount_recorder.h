@@ -21,7 +21,8 @@ namespace cffs::cli {
 
 class MountRecorder final : public RequestObserver {
  public:
-  static Result<std::unique_ptr<RequestObserver>> create(const std::string& path, const std::string& mount_point);
+  static Result<std::unique_ptr<RequestObserver>> create(const std::string& path,
+                                                         const std::string& mount_point);
   ~MountRecorder() override;
   void observe(const ObservedRequest& request) override;
 

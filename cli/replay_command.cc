@@ -25,7 +25,8 @@ struct Options {
   std::vector<std::string> inputs;
   replay::LoadOptions load;
   replay::ReplayOptions replay;
-  std::string target, library, hosts = "auto", think = "zero", cache = "as-is", check = "content", before, results, name;
+  std::string target, library, hosts = "auto", think = "zero", cache = "as-is", check = "content", before,
+                               results, name;
   double longest_idle_s = 1;
   bool predict = false, make_tree = false, cold = false, json = false;
 };
@@ -71,8 +72,8 @@ Status settle(Options& o) {
     return wrong("cache", o.cache, "as-is, cold, warm, list:FILE");
   }
   o.replay.play.check = o.check == "content" ? replay::Check::content
-                        : o.check == "size" ? replay::Check::size
-                                            : replay::Check::none;
+                        : o.check == "size"  ? replay::Check::size
+                                             : replay::Check::none;
   o.replay.schedule.longest_idle_ns = static_cast<std::int64_t>(o.longest_idle_s * 1e9);
   return {};
 }
@@ -121,7 +122,8 @@ Status check_tree(const replay::Trace& trace, replay::Target& target, const std:
     const std::string& path = trace.path(entry.path);
     if (entry.kind != 'f' || target.stat(path, false, facts) == 0) continue;
     return fail(Error::usage(fmt::format(
-        "{}/{} is not there: the trace starts from a tree; make it with --make-tree, or give --fresh", where, path)));
+        "{}/{} is not there: the trace starts from a tree; make it with --make-tree, or give --fresh", where,
+        path)));
   }
   return {};
 }
@@ -129,8 +131,8 @@ Status check_tree(const replay::Trace& trace, replay::Target& target, const std:
 void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
   const replay::TraceSummary s = replay::summary_of(trace);
   if (report.format == "common" || report.format == "combined") {
-    fmt::print("log: {} lines, {} malformed, {} other than successful GETs; {} clients, {} requests\n", report.lines,
-               report.malformed, report.passed_over, s.clients, s.operations);
+    fmt::print("log: {} lines, {} malformed, {} other than successful GETs; {} clients, {} requests\n",
+               report.lines, report.malformed, report.passed_over, s.clients, s.operations);
   } else {
     fmt::print("trace: {} operations of {} clients in {:.1f} s\n", s.operations, s.clients, s.seconds);
   }
@@ -146,9 +148,11 @@ void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
 
 void print_problems(const replay::PlayReport& r) {
   if (r.problems() == 0) return;
-  fmt::print("{} operations came out otherwise than they must: {} failed, {} were not refused, {} with another error, {} "
-             "of another size, {} with other bytes; the first: {}\n",
-             r.problems(), r.failed, r.not_refused, r.other_error, r.wrong_size, r.wrong_content, r.first_problem);
+  fmt::print(
+      "{} operations came out otherwise than they must: {} failed, {} were not refused, {} with another "
+      "error, {} "
+      "of another size, {} with other bytes; the first: {}\n",
+      r.problems(), r.failed, r.not_refused, r.other_error, r.wrong_size, r.wrong_content, r.first_problem);
 }
 
 void print_result(const replay::ReplayResult& result, const Options& o) {
@@ -168,11 +172,11 @@ void print_result(const replay::ReplayResult& result, const Options& o) {
   }
   if (rates.size() > 1) {
     const replay::Estimate rate = replay::mean_of(rates);
-    fmt::print("mean of {} rounds: {:.0f}/s, 90 % confidence {:.0f} to {:.0f}\n", rates.size(), rate.value, rate.low,
-               rate.high);
+    fmt::print("mean of {} rounds: {:.0f}/s, 90 % confidence {:.0f} to {:.0f}\n", rates.size(), rate.value,
+               rate.low, rate.high);
   }
-  fmt::print("\n{:<12} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "latency, us", "calls", "p50", "p90", "p99",
-             "p99.9", "max");
+  fmt::print("\n{:<12} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "latency, us", "calls", "p50", "p90",
+             "p99", "p99.9", "max");
   const auto line = [&](const std::string& name, const replay::LatencyHistogram& h) {
     fmt::print("{:<12} {:>10} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f} {:>10.1f}\n", name, h.count(),
                us(h.percentile_ns(0.5)), us(h.percentile_ns(0.9)), us(h.percentile_ns(0.99)),
@@ -194,20 +198,24 @@ void print_result(const replay::ReplayResult& result, const Options& o) {
   }
   const double seconds = last.seconds * static_cast<double>(o.replay.schedule.threads);
   fmt::print("the replayer itself: {:.0f} ns an operation ({:.1f} % of the time), checking {:.1f} %\n",
-             result.overhead_ns, result.overhead_ns * static_cast<double>(last.operations) / 1e7 / last.seconds,
+             result.overhead_ns,
+             result.overhead_ns * static_cast<double>(last.operations) / 1e7 / last.seconds,
              result.reports.back().checking_seconds * 100 / seconds);
   if (o.replay.play.think > 0)
     fmt::print("the most that an operation started late: {:.3f} s\n", result.reports.back().late_seconds);
   if (result.schedule.left_out > 0)
-    fmt::print("{} operations were left out: they failed when recorded for reasons that are not in the trace\n",
-               result.schedule.left_out);
+    fmt::print(
+        "{} operations were left out: they failed when recorded for reasons that are not in the trace\n",
+        result.schedule.left_out);
   if (result.schedule.unexplained > 0)
-    fmt::print("{} operations succeeded when recorded on files that nothing in the trace made; here they must fail\n",
-               result.schedule.unexplained);
+    fmt::print(
+        "{} operations succeeded when recorded on files that nothing in the trace made; here they must "
+        "fail\n",
+        result.schedule.unexplained);
 }
 
-nlohmann::ordered_json json_of(const replay::ReplayResult& result, const Options& o, const replay::Trace& trace,
-                               const replay::LoadReport& report) {
+nlohmann::ordered_json json_of(const replay::ReplayResult& result, const Options& o,
+                               const replay::Trace& trace, const replay::LoadReport& report) {
   const replay::Run& run = result.runs.back();
   const replay::PlayReport& r = result.reports.back();
   const replay::LatencyHistogram l = run.all_latencies();
@@ -308,7 +316,8 @@ Result<int> run_replay(Options o) {
   for (replay::Run& run : result.runs) {
     run.benchmark = "replay";
     run.workload = trace.about.contains("source") ? trace.about.at("source") : o.inputs.front();
-    run.phase = fmt::format("{}, {} thread{}", o.cache, o.replay.schedule.threads, o.replay.schedule.threads == 1 ? "" : "s");
+    run.phase = fmt::format("{}, {} thread{}", o.cache, o.replay.schedule.threads,
+                            o.replay.schedule.threads == 1 ? "" : "s");
     run.target = name_of_place(o, mount);
     run.parameters = {{"threads", std::to_string(o.replay.schedule.threads)},
                       {"think", o.think},
@@ -321,7 +330,9 @@ Result<int> run_replay(Options o) {
   }
   if (!o.results.empty()) CFFS_TRY_VOID(replay::add_results(o.results, result.runs));
   if (o.json) {
-    fmt::print("{}\n", json_of(result, o, trace, report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print(
+        "{}\n",
+        json_of(result, o, trace, report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     const auto& problem = result.reports.back().first_problem;
     if (!problem.empty()) std::fprintf(stderr, "cffs: %s\n", problem.c_str());
   } else {
@@ -335,17 +346,24 @@ Result<int> run_replay(Options o) {
 }  // namespace
 
 void add_replay(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("replay", "Replay a trace or a web log on a directory or a store, timing each operation");
+  auto* command = app.add_subcommand(
+      "replay", "Replay a trace or a web log on a directory or a store, timing each operation");
   auto o = std::make_shared<Options>();
-  command->add_option("TRACE", o->inputs, "A trace, a web log, strace output; plain or compressed; - for stdin")
+  command
+      ->add_option("TRACE", o->inputs, "A trace, a web log, strace output; plain or compressed; - for stdin")
       ->required();
   add_trace_input_flags(*command, o->load);
   command->add_option("--target", o->target, "Directory to replay in: native or any mount");
   command->add_option("--library", o->library, "Store to replay on through the library, without FUSE");
-  command->add_flag("--predict", o->predict, "With --library: a write to /dev/null before each call (TableFS-Predict)");
-  command->add_flag("--make-tree", o->make_tree, "Make the tree that the trace starts from in --target, and stop");
-  command->add_flag("--fresh", o->replay.fresh, "Each round makes its own tree in a directory of its own, removed afterwards");
-  command->add_option("--hosts", o->hosts, "Of web logs: copies of the site as virtual hosts; auto: enough for --min-files")
+  command->add_flag("--predict", o->predict,
+                    "With --library: a write to /dev/null before each call (TableFS-Predict)");
+  command->add_flag("--make-tree", o->make_tree,
+                    "Make the tree that the trace starts from in --target, and stop");
+  command->add_flag("--fresh", o->replay.fresh,
+                    "Each round makes its own tree in a directory of its own, removed afterwards");
+  command
+      ->add_option("--hosts", o->hosts,
+                   "Of web logs: copies of the site as virtual hosts; auto: enough for --min-files")
       ->capture_default_str();
   o->load.min_files = 10'000;
   command->add_option("--min-files", o->load.min_files, "Fewest files in the tree, with --hosts=auto")
@@ -356,16 +374,26 @@ void add_replay(CLI::App& app, int& exit_code) {
                    "Each client's operations keep their order, and those that touch the same files")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  command->add_option("--think", o->think, "Time between operations: zero, recorded, or a factor of the recorded one")
+  command
+      ->add_option("--think", o->think,
+                   "Time between operations: zero, recorded, or a factor of the recorded one")
       ->capture_default_str();
-  command->add_option("--longest-idle", o->longest_idle_s, "Seconds to which recorded stretches without any operation are cut")
+  command
+      ->add_option("--longest-idle", o->longest_idle_s,
+                   "Seconds to which recorded stretches without any operation are cut")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command->add_option("--cache", o->cache, "Before each round: as-is, cold, warm (all files read), list:FILE (cold, then these paths)")
+  command
+      ->add_option(
+          "--cache", o->cache,
+          "Before each round: as-is, cold, warm (all files read), list:FILE (cold, then these paths)")
       ->capture_default_str();
   command->add_flag("--cold", o->cold, "The same as --cache=cold");
-  command->add_option("--before", o->before, "Command run whenever the target is opened, say to mount it anew");
-  command->add_option("--warm-up", o->replay.warm_up, "Share of the operations that is played first and not counted")
+  command->add_option("--before", o->before,
+                      "Command run whenever the target is opened, say to mount it anew");
+  command
+      ->add_option("--warm-up", o->replay.warm_up,
+                   "Share of the operations that is played first and not counted")
       ->check(CLI::Range(0.0, 0.99));
   command->add_option("--rounds", o->replay.rounds, "Rounds; means come with 90 % confidence intervals")
       ->check(CLI::Range(1u, 1000u))

@@ -29,11 +29,11 @@ std::string text_of(std::int64_t result) {
 
 void print_report(const replay::Trace& trace, const replay::LoadReport& report, const std::string& output) {
   const replay::TraceSummary s = replay::summary_of(trace);
-  fmt::print("{}: {} operations of {} clients in {:.1f} s; before them {} files in {} directories, {}\n", output,
-             s.operations, s.clients, s.seconds, s.initial_files, s.initial_directories,
+  fmt::print("{}: {} operations of {} clients in {:.1f} s; before them {} files in {} directories, {}\n",
+             output, s.operations, s.clients, s.seconds, s.initial_files, s.initial_directories,
              human_bytes(s.initial_bytes));
-  fmt::print("  {} lines: {} malformed, {} without an operation on the tree\n", report.lines, report.malformed,
-             report.passed_over);
+  fmt::print("  {} lines: {} malformed, {} without an operation on the tree\n", report.lines,
+             report.malformed, report.passed_over);
   for (const std::string& sample : report.samples) fmt::print("  malformed: {}\n", sample);
   if (report.surprises > 0) {
     fmt::print("  {} outcomes do not follow from what was recorded; the first: {}\n", report.surprises,
@@ -120,7 +120,8 @@ Status stat(const Options& o) {
     return {};
   }
   for (const auto& [name, value] : trace.about) fmt::print("{:<16} {}\n", name, value);
-  fmt::print("{:<16} {} in {:.1f} s, {:.1f} s of them idle\n", "operations", s.operations, s.seconds, s.idle_seconds);
+  fmt::print("{:<16} {} in {:.1f} s, {:.1f} s of them idle\n", "operations", s.operations, s.seconds,
+             s.idle_seconds);
   fmt::print("{:<16} {}\n{:<16} {} touched, {} opened\n", "clients", s.clients, "paths", s.paths_touched,
              s.files_opened);
   fmt::print("{:<16} {} files in {} directories, {} symlinks, {}\n", "initial tree", s.initial_files,
@@ -129,8 +130,8 @@ Status stat(const Options& o) {
   for (std::size_t i = 0; i < replay::kCalls; ++i) {
     const auto& c = s.calls[i];
     if (c.calls == 0) continue;
-    fmt::print("{:<12} {:>10} {:>10} {:>12}\n", replay::name_of(static_cast<replay::Call>(i)), c.calls, c.failed,
-               c.bytes > 0 ? human_bytes(c.bytes) : "");
+    fmt::print("{:<12} {:>10} {:>10} {:>12}\n", replay::name_of(static_cast<replay::Call>(i)), c.calls,
+               c.failed, c.bytes > 0 ? human_bytes(c.bytes) : "");
   }
   return {};
 }
@@ -139,12 +140,13 @@ Status slice(const Options& o) {
   CFFS_TRY(const replay::Trace trace, load(o));
   const replay::Trace part = replay::slice(trace, o.slice);
   if (part.operations.empty()) {
-    return fail(Error::usage("no operation of " + o.inputs.front() + " is in that part; cffs trace stat tells its length"));
+    return fail(Error::usage("no operation of " + o.inputs.front() +
+                             " is in that part; cffs trace stat tells its length"));
   }
   CFFS_TRY_VOID(replay::write_trace(o.output, part));
   const replay::TraceSummary s = replay::summary_of(part);
-  fmt::print("{}: {} operations of {} clients in {:.1f} s; before them {} files in {} directories, {}\n", o.output,
-             s.operations, s.clients, s.seconds, s.initial_files, s.initial_directories,
+  fmt::print("{}: {} operations of {} clients in {:.1f} s; before them {} files in {} directories, {}\n",
+             o.output, s.operations, s.clients, s.seconds, s.initial_files, s.initial_directories,
              human_bytes(s.initial_bytes));
   return {};
 }
@@ -167,7 +169,8 @@ void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load) {
       ->check(CLI::IsMember({"auto", "trace", "common", "combined", "strace", "calls"}))
       ->capture_default_str();
   command
-      .add_option("--below", load.below, "Of recordings: only files below this directory; it becomes the tree's root")
+      .add_option("--below", load.below,
+                  "Of recordings: only files below this directory; it becomes the tree's root")
       ->capture_default_str();
   command.add_option("--initial", load.initial,
                      "Of recordings: the tree before, a list of type, mode, size, path; else it is inferred");
@@ -192,7 +195,8 @@ void add_trace(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   finish(command, [o] { return import(*o); });
 
-  command = trace->add_subcommand("record", "Run a command and record what it does to the files below a directory");
+  command =
+      trace->add_subcommand("record", "Run a command and record what it does to the files below a directory");
   command->add_option("--below", o->directory, "The tree to record")->capture_default_str();
   add_output(*command, *o);
   command->add_option("COMMAND", o->inputs, "With its arguments, after --")->required();
@@ -212,7 +216,8 @@ void add_trace(CLI::App& app, int& exit_code) {
   command->add_flag("--json", o->json, "For programs");
   finish(command, [o] { return stat(*o); });
 
-  command = trace->add_subcommand("slice", "A part of a trace as a trace, with the tree as it was at its start");
+  command =
+      trace->add_subcommand("slice", "A part of a trace as a trace, with the tree as it was at its start");
   command->add_option("TRACE", o->inputs)->required()->expected(1);
   add_output(*command, *o);
   add_range(*command, *o);

@@ -100,7 +100,8 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
       fuse_reply_err(req, EINVAL);
       return;
     }
-    reply_status(req, watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode)));
+    reply_status(req,
+                 watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode)));
   });
 }
 

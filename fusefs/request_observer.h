@@ -16,29 +16,29 @@ namespace cffs {
 
 struct ObservedRequest {
   enum class What {
-    lookup,    // parent, name -> node, mode, size
-    entry,     // parent, name -> node, mode, size: a readdir told about it
-    mknod,     // parent, name, mode -> node
-    mkdir,     // the same
-    symlink,   // parent, name, second_name: the target -> node
-    link,      // node gets parent, name
-    unlink,    // parent, name
-    rmdir,     // parent, name
-    rename,    // parent, name to second_parent, second_name; flags
-    readlink,  // node
-    readdir,   // node; from the start
-    getattr,   // node -> mode, size
-    chmod,     // node, mode
-    chown,     // node
-    utimens,   // node
-    truncate,  // node, length
-    getxattr,  // node, name
-    setxattr,  // node, name, length
+    lookup,       // parent, name -> node, mode, size
+    entry,        // parent, name -> node, mode, size: a readdir told about it
+    mknod,        // parent, name, mode -> node
+    mkdir,        // the same
+    symlink,      // parent, name, second_name: the target -> node
+    link,         // node gets parent, name
+    unlink,       // parent, name
+    rmdir,        // parent, name
+    rename,       // parent, name to second_parent, second_name; flags
+    readlink,     // node
+    readdir,      // node; from the start
+    getattr,      // node -> mode, size
+    chmod,        // node, mode
+    chown,        // node
+    utimens,      // node
+    truncate,     // node, length
+    getxattr,     // node, name
+    setxattr,     // node, name, length
     listxattr,    // node
     removexattr,  // node, name
-    read,      // node, offset, length -> result: bytes
-    write,     // the same
-    fsync,     // node
+    read,         // node, offset, length -> result: bytes
+    write,        // the same
+    fsync,        // node
   };
   What what = What::lookup;
   InodeId node, parent, second_parent;

@@ -201,15 +201,18 @@ Status AccessReader::read_trace_file(const std::string& path, const Visit& visit
     return it == trace.about.end() ? std::string() : it->second;
   };
   input.format = log_format(about("format")).value_or(LogFormat::trace);
-  if (input.format == LogFormat::strace || input.format == LogFormat::automatic) input.format = LogFormat::trace;
+  if (input.format == LogFormat::strace || input.format == LogFormat::automatic)
+    input.format = LogFormat::trace;
   format_ = input.format;
   std::unordered_map<PathId, std::uint64_t> sizes;
   for (const InitialEntry& entry : trace.initial) sizes[entry.path] = entry.size;
   for (const Operation& o : trace.operations) {
     ++input.lines;
-    input.hash = (input.hash ^ static_cast<std::uint64_t>(o.time_ns) ^ (std::uint64_t{o.path} << 32)) * 0x9e3779b97f4a7c15u;
+    input.hash = (input.hash ^ static_cast<std::uint64_t>(o.time_ns) ^ (std::uint64_t{o.path} << 32)) *
+                 0x9e3779b97f4a7c15u;
     const bool opens = o.call == Call::open && (o.flags & (O_ACCMODE | O_DIRECTORY)) == O_RDONLY;
-    const bool reads = o.call == Call::fetch || (o.call == Call::read && o.handle == kNoHandle && o.offset == 0);
+    const bool reads =
+        o.call == Call::fetch || (o.call == Call::read && o.handle == kNoHandle && o.offset == 0);
     if (o.result < 0 || o.path == kNoPath || !(opens || reads) || trace.path(o.path).empty()) {
       ++input.others;
       continue;

@@ -20,7 +20,7 @@ namespace cffs::replay {
 
 struct DocumentRequest {
   std::uint32_t client = 0;
-  std::uint32_t file = 0;  // index into files()
+  std::uint32_t file = 0;    // index into files()
   std::int64_t time_ms = 0;  // since the epoch; 0: not readable
 };
 

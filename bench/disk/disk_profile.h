@@ -11,7 +11,7 @@
 namespace cffs::bench {
 
 struct CloudProfile {
-  double latency_s = 0.00038;    // with the way through FUSE and the loop device fio sees 0.5 ms
+  double latency_s = 0.00038;  // with the way through FUSE and the loop device fio sees 0.5 ms
   double requests_per_s = 3000;
   double bytes_per_s = 125e6;
   std::uint64_t request_bytes = 256 * 1024;  // a larger request counts as several

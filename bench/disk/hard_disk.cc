@@ -43,14 +43,17 @@ std::int64_t HardDisk::positioning_ns(std::int64_t now_ns, std::uint64_t offset)
 
 std::int64_t HardDisk::read_cost_ns(std::int64_t now_ns, const DiskRequest& request) const {
   const std::int64_t command = ns(profile_.command_s * 1e9);
-  const std::int64_t elsewhere = positioning_ns(now_ns, request.offset) + transfer_ns(request.length) + command;
+  const std::int64_t elsewhere =
+      positioning_ns(now_ns, request.offset) + transfer_ns(request.length) + command;
   if (!streaming_ || request.offset < stream_from_) return elsewhere;
   // The head has been reading on: what it passed is in the drive's memory, what comes next needs no positioning.
-  const std::int64_t passed_at = stream_from_ns_ + transfer_ns(request.offset + request.length - stream_from_);
+  const std::int64_t passed_at =
+      stream_from_ns_ + transfer_ns(request.offset + request.length - stream_from_);
   const std::int64_t to_host =
       ns(static_cast<double>(request.length) / profile_.cache_bytes_per_s * 1e9) + command;
   const std::int64_t full_at = stream_from_ns_ + transfer_ns(kReadAhead);  // the memory is full: it stops
-  if (request.offset + request.length <= stream_from_ + kReadAhead) return std::max(passed_at - now_ns, to_host);
+  if (request.offset + request.length <= stream_from_ + kReadAhead)
+    return std::max(passed_at - now_ns, to_host);
   if (now_ns <= full_at) return std::min(std::max(passed_at - now_ns, to_host), elsewhere);
   return elsewhere;
 }
@@ -79,8 +82,10 @@ void HardDisk::accept_write(std::int64_t now_ns, const DiskRequest& request) {
   }
   dirty_[from] = to - from;
   dirty_bytes_ += to - from;
-  complete(now_ns + ns((profile_.command_s + static_cast<double>(request.length) / profile_.cache_bytes_per_s) * 1e9),
-           request.id);
+  complete(
+      now_ns +
+          ns((profile_.command_s + static_cast<double>(request.length) / profile_.cache_bytes_per_s) * 1e9),
+      request.id);
 }
 
 void HardDisk::accept_waiting_writes(std::int64_t now_ns) {
@@ -106,8 +111,8 @@ void HardDisk::start_read(std::int64_t now_ns, std::size_t index) {
                          stream_from_ns_ + transfer_ns(end - stream_from_) <= now_ns + cost;
   if (of_stream && stream_from_ns_ + transfer_ns(end - stream_from_) < now_ns) {
     // From memory: the head is further on, and stays there; the read-ahead window moves with the reader.
-    const std::uint64_t passed = static_cast<std::uint64_t>(
-        static_cast<double>(now_ns - stream_from_ns_) * profile_.bytes_per_s / 1e9);
+    const std::uint64_t passed = static_cast<std::uint64_t>(static_cast<double>(now_ns - stream_from_ns_) *
+                                                            profile_.bytes_per_s / 1e9);
     if (passed <= kReadAhead) {
       stream_from_ns_ += transfer_ns(request.offset - stream_from_);
       stream_from_ = request.offset;
@@ -182,7 +187,9 @@ void HardDisk::submit(std::int64_t now_ns, const DiskRequest& request) {
   switch (request.kind) {
     case DiskRequest::Kind::read:
       if (in_memory(request)) {
-        complete(now_ns + ns((profile_.command_s + static_cast<double>(request.length) / profile_.cache_bytes_per_s) * 1e9),
+        complete(now_ns + ns((profile_.command_s +
+                              static_cast<double>(request.length) / profile_.cache_bytes_per_s) *
+                             1e9),
                  request.id);
       } else {
         reads_.push_back({request, now_ns});

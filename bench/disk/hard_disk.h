@@ -49,8 +49,8 @@ class HardDisk final : public DiskModel {
   const double rotation_ns_, track_bytes_, seek_factor_ns_;
 
   std::vector<Pending> reads_;
-  std::deque<Pending> writes_;   // that do not fit into the memory yet
-  std::deque<Pending> flushes_;  // with everything before them still to be brought out
+  std::deque<Pending> writes_;                    // that do not fit into the memory yet
+  std::deque<Pending> flushes_;                   // with everything before them still to be brought out
   std::map<std::uint64_t, std::uint64_t> dirty_;  // offset -> length, disjoint and not adjacent
   std::uint64_t dirty_bytes_ = 0;
 

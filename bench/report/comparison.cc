@@ -20,7 +20,8 @@ void finish(PhaseResult& phase, const std::string& baseline) {
   };
   for (TargetResult& t : phase.targets) {
     t.rate = replay::mean_of(rates(t));
-    if (const TargetResult* base = phase.find(baseline)) t.rate_of_baseline = replay::ratio_of(rates(t), rates(*base));
+    if (const TargetResult* base = phase.find(baseline))
+      t.rate_of_baseline = replay::ratio_of(rates(t), rates(*base));
     std::map<std::string, std::vector<double>> samples;
     for (const replay::Run* run : t.runs) {
       t.latencies.merge(run->all_latencies());
@@ -43,9 +44,8 @@ const TargetResult* PhaseResult::find(const std::string& target) const {
 std::vector<Comparison> compare(const std::vector<replay::Run>& runs, const std::string& baseline) {
   std::vector<Comparison> all;
   for (const replay::Run& run : runs) {
-    Comparison& c = find_or_add(all, [&](const Comparison& x) {
-      return x.benchmark == run.benchmark && x.workload == run.workload;
-    });
+    Comparison& c = find_or_add(
+        all, [&](const Comparison& x) { return x.benchmark == run.benchmark && x.workload == run.workload; });
     if (c.phases.empty()) {
       c.benchmark = run.benchmark;
       c.workload = run.workload;
@@ -53,11 +53,13 @@ std::vector<Comparison> compare(const std::vector<replay::Run>& runs, const std:
     }
     PhaseResult& phase = find_or_add(c.phases, [&](const PhaseResult& x) { return x.phase == run.phase; });
     phase.phase = run.phase;
-    TargetResult& target = find_or_add(phase.targets, [&](const TargetResult& x) { return x.target == run.target; });
+    TargetResult& target =
+        find_or_add(phase.targets, [&](const TargetResult& x) { return x.target == run.target; });
     target.target = run.target;
     target.runs.push_back(&run);
     c.rounds = std::max(c.rounds, static_cast<unsigned>(target.runs.size()));
-    if (std::find(c.targets.begin(), c.targets.end(), run.target) == c.targets.end()) c.targets.push_back(run.target);
+    if (std::find(c.targets.begin(), c.targets.end(), run.target) == c.targets.end())
+      c.targets.push_back(run.target);
     for (auto& [name, value] : c.environment) {
       const auto it = run.environment.find(name);
       if (it == run.environment.end() || it->second != value) value = "differs";

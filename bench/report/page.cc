@@ -44,11 +44,20 @@ std::string escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -65,7 +74,12 @@ std::string ratio_cell(const TargetResult& t, const std::string& baseline) {
   const replay::Estimate& r = t.rate_of_baseline;
   if (t.target == baseline || r.value == 0) return "<td class=\"soft\">1</td>";
   // Only what the interval tells apart from 1 is called better or worse.
-  const char* kind = r.samples > 1 ? (r.low > 1 ? "good" : r.high < 1 ? "bad" : "soft") : r.value > 1.05 ? "good" : r.value < 0.95 ? "bad" : "soft";
+  const char* kind = r.samples > 1    ? (r.low > 1    ? "good"
+                                         : r.high < 1 ? "bad"
+                                                      : "soft")
+                     : r.value > 1.05 ? "good"
+                     : r.value < 0.95 ? "bad"
+                                      : "soft";
   std::string cell = fmt::format("<td><span class=\"{}\">{:.2f}</span>", kind, r.value);
   if (r.samples > 1) cell += fmt::format(" <span class=\"interval\">{:.2f} to {:.2f}</span>", r.low, r.high);
   return cell + "</td>";
@@ -74,32 +88,44 @@ std::string ratio_cell(const TargetResult& t, const std::string& baseline) {
 std::string row_of(const TargetResult& t, std::size_t index, const std::string& baseline) {
   const auto metric = [&](const char* name, double factor) {
     const auto it = t.metrics.find(name);
-    return it == t.metrics.end() ? std::string("<td class=\"soft\">–</td>") : "<td>" + number(it->second * factor) + "</td>";
+    return it == t.metrics.end() ? std::string("<td class=\"soft\">–</td>")
+                                 : "<td>" + number(it->second * factor) + "</td>";
   };
   const auto microseconds = [&](double percentile) {
     if (t.latencies.count() == 0) return std::string("<td class=\"soft\">–</td>");
     return fmt::format("<td>{:.1f}</td>", static_cast<double>(t.latencies.percentile_ns(percentile)) / 1e3);
   };
-  std::string row = fmt::format("<tr><td><span class=\"dot\" style=\"background:{}\"></span>{}</td><td>{}</td>", colour_of(t.target, index),
-                                escaped(title_of(t.target)), number(t.rate.value));
-  row += ratio_cell(t, baseline) + metric("seconds", 1) + microseconds(0.5) + microseconds(0.99) + microseconds(0.999);
-  row += metric("device_reads", 1) + metric("device_writes", 1) + metric("device_read_bytes", 1e-6) + metric("device_written_bytes", 1e-6);
+  std::string row =
+      fmt::format("<tr><td><span class=\"dot\" style=\"background:{}\"></span>{}</td><td>{}</td>",
+                  colour_of(t.target, index), escaped(title_of(t.target)), number(t.rate.value));
+  row += ratio_cell(t, baseline) + metric("seconds", 1) + microseconds(0.5) + microseconds(0.99) +
+         microseconds(0.999);
+  row += metric("device_reads", 1) + metric("device_writes", 1) + metric("device_read_bytes", 1e-6) +
+         metric("device_written_bytes", 1e-6);
   const double cpu = (t.metrics.contains("client_cpu_s") ? t.metrics.at("client_cpu_s") : 0) +
                      (t.metrics.contains("daemon_cpu_s") ? t.metrics.at("daemon_cpu_s") : 0);
-  row += fmt::format("<td>{:.2f}</td>", cpu) + metric("daemon_peak_bytes", 1e-6) + metric("space_bytes", 1e-6) + metric("inodes", 1) + "</tr>\n";
+  row += fmt::format("<td>{:.2f}</td>", cpu) + metric("daemon_peak_bytes", 1e-6) +
+         metric("space_bytes", 1e-6) + metric("inodes", 1) + "</tr>\n";
   return row;
 }
 
 std::string section(const Comparison& c, const std::vector<Plot>& plots, std::size_t index) {
   std::string out = fmt::format("<section id=\"s{}\"><h2>{}</h2>\n", index, escaped(c.benchmark));
   if (const Benchmark* known = find_benchmark(c.benchmark))
-    out += fmt::format("<p>{}. <span class=\"soft\">Repeats: {}.</span></p>\n", escaped(known->title), escaped(known->source));
-  out += fmt::format("<p class=\"soft\">{}; {} round{}; ratios to {}{}</p>\n", escaped(c.workload), c.rounds, c.rounds == 1 ? "" : "s",
-                     escaped(title_of(c.baseline)), c.rounds > 1 ? ", with 90 % confidence intervals" : "");
-  out += "<div class=\"wide\"><table><thead><tr><th>target</th><th>operations/s</th><th>ratio</th><th>seconds</th><th>p50 µs</th><th>p99 µs</th><th>p99.9 µs</th>"
-         "<th>reads</th><th>writes</th><th>MB read</th><th>MB written</th><th>CPU s</th><th>daemon MB</th><th>MB used</th><th>inodes</th></tr></thead><tbody>\n";
+    out += fmt::format("<p>{}. <span class=\"soft\">Repeats: {}.</span></p>\n", escaped(known->title),
+                       escaped(known->source));
+  out += fmt::format("<p class=\"soft\">{}; {} round{}; ratios to {}{}</p>\n", escaped(c.workload), c.rounds,
+                     c.rounds == 1 ? "" : "s", escaped(title_of(c.baseline)),
+                     c.rounds > 1 ? ", with 90 % confidence intervals" : "");
+  out +=
+      "<div "
+      "class=\"wide\"><table><thead><tr><th>target</th><th>operations/s</th><th>ratio</th><th>seconds</"
+      "th><th>p50 µs</th><th>p99 µs</th><th>p99.9 µs</th>"
+      "<th>reads</th><th>writes</th><th>MB read</th><th>MB written</th><th>CPU s</th><th>daemon "
+      "MB</th><th>MB used</th><th>inodes</th></tr></thead><tbody>\n";
   for (const PhaseResult& phase : c.phases) {
-    if (!phase.phase.empty()) out += "<tr class=\"phase\"><td colspan=\"15\">" + escaped(phase.phase) + "</td></tr>\n";
+    if (!phase.phase.empty())
+      out += "<tr class=\"phase\"><td colspan=\"15\">" + escaped(phase.phase) + "</td></tr>\n";
     for (const TargetResult& t : phase.targets) {
       const auto place = std::find(c.targets.begin(), c.targets.end(), t.target) - c.targets.begin();
       out += row_of(t, static_cast<std::size_t>(place), c.baseline);
@@ -110,7 +136,8 @@ std::string section(const Comparison& c, const std::vector<Plot>& plots, std::si
     std::string svg = plots[i].svg;
     // The page's own text colour, not the one for a picture that stands alone.
     if (const std::size_t at = svg.find(" color=\"#222\""); at != std::string::npos) svg.erase(at, 13);
-    out += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n", i == 0 ? " class=\"first\"" : "", escaped(plots[i].title), svg);
+    out += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n", i == 0 ? " class=\"first\"" : "",
+                       escaped(plots[i].title), svg);
   }
   out += "</div>\n<details><summary>Where this was measured</summary><dl>\n";
   for (const auto& [name, value] : c.environment)
@@ -120,13 +147,19 @@ std::string section(const Comparison& c, const std::vector<Plot>& plots, std::si
 
 }  // namespace
 
-std::string html_page(const std::vector<Comparison>& comparisons, const std::vector<std::vector<Plot>>& plots) {
-  std::string page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+std::string html_page(const std::vector<Comparison>& comparisons,
+                      const std::vector<std::vector<Plot>>& plots) {
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width, initial-scale=1\">\n";
   page += "<title>cffs: results</title><style>" + std::string(kStyle) + "</style></head><body><main>\n";
-  page += "<h1>Results, side by side</h1>\n<p class=\"soft\">A ratio is operations per second over the baseline's in the same results: above 1 is faster. "
-          "Medians of rounds for counted things; latencies of all rounds together.</p>\n<nav><ul>\n";
+  page +=
+      "<h1>Results, side by side</h1>\n<p class=\"soft\">A ratio is operations per second over the "
+      "baseline's in the same results: above 1 is faster. "
+      "Medians of rounds for counted things; latencies of all rounds together.</p>\n<nav><ul>\n";
   for (std::size_t i = 0; i < comparisons.size(); ++i)
-    page += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"soft\">{}</span></li>\n", i, escaped(comparisons[i].benchmark), escaped(comparisons[i].workload));
+    page += fmt::format("<li><a href=\"#s{}\">{}</a> <span class=\"soft\">{}</span></li>\n", i,
+                        escaped(comparisons[i].benchmark), escaped(comparisons[i].workload));
   page += "</ul></nav>\n";
   for (std::size_t i = 0; i < comparisons.size(); ++i) page += section(comparisons[i], plots[i], i);
   return page + "</main></body></html>\n";

@@ -9,6 +9,7 @@
 
 namespace cffs::bench {
 
-std::string html_page(const std::vector<Comparison>& comparisons, const std::vector<std::vector<Plot>>& plots);
+std::string html_page(const std::vector<Comparison>& comparisons,
+                      const std::vector<std::vector<Plot>>& plots);
 
 }  // namespace cffs::bench

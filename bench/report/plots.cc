@@ -31,10 +31,17 @@ std::string plain(const std::string& text) {
   while (out.ends_with('-')) out.pop_back();
   return out;
 }
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "\"";
   for (const char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
   return out + "\"";
+}
+
+// Labels of axes are formats.
+std::string tic_label(const std::string& text) {
+  std::string out;
+  for (const char c : text) out += c == '%' ? std::string("%%") : std::string(1, c);
+  return in_quotes(out);
 }
 
 class Drawing {
@@ -61,13 +68,19 @@ class Drawing {
     {
       std::ofstream out(folder + "/script");
       out << "set encoding utf8\nset border 3 linewidth 0.8\nset tics nomirror out scale 0.5\n"
-             "set grid ytics linewidth 0.5 linecolor rgb '#999999' dashtype 3\nset key outside top horizontal left Left reverse samplen 1.5 width 1\n"
+             "set grid ytics linewidth 0.5 linecolor rgb '#999999' dashtype 3\nset key outside top "
+             "horizontal left Left reverse samplen 1.5 width 1\n"
              "set lmargin 11\nset rmargin 3\n"
-          << script << fmt::format("\nset terminal svg size {},{} dynamic font 'sans-serif,13' rounded\n", width, height)
+          << script
+          << fmt::format("\nset terminal svg size {},{} dynamic font 'sans-serif,13' rounded\n", width,
+                         height)
           << "set output '" << folder << "/plot.svg'\nreplot\nset output\n";
       if (!directory.empty()) {
-        out << fmt::format("set terminal pngcairo size {},{} background 'white' font 'sans,13' fontscale 1.3 rounded\n", width * 3 / 2, height * 3 / 2)
-            << "set output " << quoted(directory + "/" + plot_.name + ".png") << "\nreplot\nset output\n";
+        out << fmt::format(
+                   "set terminal pngcairo size {},{} background 'white' font 'sans,13' fontscale 1.3 "
+                   "rounded\n",
+                   width * 3 / 2, height * 3 / 2)
+            << "set output " << in_quotes(directory + "/" + plot_.name + ".png") << "\nreplot\nset output\n";
       }
     }
     CFFS_TRY_VOID(run({"gnuplot", "-e", "set terminal unknown", folder + "/script"}));
@@ -84,15 +97,19 @@ class Drawing {
   // Black becomes the colour of the surrounding text, so that the same figure serves light and dark pages.
   void follow_text_colour() {
     for (const std::string black : {"rgb(  0,   0,   0)", "rgb(0,0,0)", "\"black\"", "'black'"}) {
-      const std::string with = black.front() == '"' ? "\"currentColor\"" : black.front() == '\'' ? "'currentColor'" : "currentColor";
-      for (std::size_t at = plot_.svg.find(black); at != std::string::npos; at = plot_.svg.find(black, at + with.size()))
+      const std::string with = black.front() == '"'    ? "\"currentColor\""
+                               : black.front() == '\'' ? "'currentColor'"
+                                                       : "currentColor";
+      for (std::size_t at = plot_.svg.find(black); at != std::string::npos;
+           at = plot_.svg.find(black, at + with.size()))
         plot_.svg.replace(at, black.size(), with);
     }
     // Only the picture itself is wanted inside a page, and ids must not clash between pictures.
     const std::size_t begin = plot_.svg.find("<svg");
     if (begin != std::string::npos) plot_.svg.erase(0, begin);
     for (const std::string mark : {"id=\"", "url(#", "xlink:href='#", "xlink:href=\"#", "id='"}) {
-      for (std::size_t at = plot_.svg.find(mark); at != std::string::npos; at = plot_.svg.find(mark, at + mark.size()))
+      for (std::size_t at = plot_.svg.find(mark); at != std::string::npos;
+           at = plot_.svg.find(mark, at + mark.size()))
         plot_.svg.insert(at + mark.size(), plot_.name + "-");
     }
     if (const std::size_t style = plot_.svg.find("<svg"); style != std::string::npos)
@@ -115,34 +132,43 @@ Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const st
       const double rate = result == nullptr ? 0 : result->rate.value;
       if (rate > 0) least = std::min(least, rate);
       most = std::max(most, rate);
-      d.script += fmt::format("{} {} {} {} {}\n", p, t, rate, result == nullptr ? 0 : std::max(result->rate.low, 0.0),
-                              result == nullptr ? 0 : result->rate.high);
+      d.script +=
+          fmt::format("{} {} {} {} {}\n", p, t, rate, result == nullptr ? 0 : std::max(result->rate.low, 0.0),
+                      result == nullptr ? 0 : result->rate.high);
     }
   }
   d.script += "EOD\n";
   const double width = 0.8 / static_cast<double>(c.targets.size());
   const bool wide = most > 30 * least;
-  d.script += fmt::format("set boxwidth {}\nset style fill solid 0.85 noborder\nset ylabel 'operations/s'\nset xrange [-0.6:{}]\n", width * 0.92,
-                          static_cast<double>(c.phases.size()) - 0.4);
-  d.script += wide ? fmt::format("set logscale y\nset format y '10^{{%T}}'\nset yrange [{}:*]\n", least / 3) : std::string("set yrange [0:*]\nset format y '%.0s%c'\n");
+  d.script += fmt::format(
+      "set boxwidth {}\nset style fill solid 0.85 noborder\nset ylabel 'operations/s'\nset xrange "
+      "[-0.6:{}]\n",
+      width * 0.92, static_cast<double>(c.phases.size()) - 0.4);
+  d.script += wide ? fmt::format("set logscale y\nset format y '10^{{%T}}'\nset yrange [{}:*]\n", least / 3)
+                   : std::string("set yrange [0:*]\nset format y '%.0s%c'\n");
   d.script += "set xtics (";
   for (std::size_t p = 0; p < c.phases.size(); ++p)
-    d.script += fmt::format("{}{} {}", p == 0 ? "" : ", ", quoted(c.phases[p].phase), p);
+    d.script += fmt::format("{}{} {}", p == 0 ? "" : ", ", tic_label(c.phases[p].phase), p);
   d.script += c.phases.size() > 4 ? ") rotate by -30 font ',11'\n" : ") font ',12'\n";
   if (c.phases.size() > 4) d.height = 470;
   d.script += "plot ";
   for (std::size_t t = 0; t < c.targets.size(); ++t) {
     const double shift = (static_cast<double>(t) - static_cast<double>(c.targets.size() - 1) / 2) * width;
-    d.script += fmt::format("{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' title {}", t == 0 ? "" : ", ", t,
-                            shift, colour_of(c.targets[t], t), quoted(title_of(c.targets[t])));
+    d.script += fmt::format(
+        "{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' title {}",
+        t == 0 ? "" : ", ", t, shift, colour_of(c.targets[t], t), in_quotes(title_of(c.targets[t])));
     if (c.rounds > 1)
-      d.script += fmt::format(", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 linecolor rgb '#777777' notitle", t, shift);
+      d.script += fmt::format(
+          ", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 "
+          "linecolor rgb '#777777' notitle",
+          t, shift);
   }
   return d.draw(directory);
 }
 
 // The share of operations that took no longer than x.
-Result<Plot> draw_distribution(const PhaseResult& phase, const std::string& prefix, const std::string& directory) {
+Result<Plot> draw_distribution(const PhaseResult& phase, const std::string& prefix,
+                               const std::string& directory) {
   Drawing d(prefix + "-latency", "Latency, distribution: " + phase.phase);
   std::string plots;
   for (std::size_t t = 0; t < phase.targets.size(); ++t) {
@@ -156,14 +182,19 @@ Result<Plot> draw_distribution(const PhaseResult& phase, const std::string& pref
                               static_cast<double>(seen) / static_cast<double>(target.latencies.count()));
     });
     d.script += "EOD\n";
-    plots += fmt::format("{}$t{} using 1:2 with steps linewidth 2 linecolor rgb '{}' title {}", plots.empty() ? "" : ", ", t,
-                         colour_of(target.target, t), quoted(title_of(target.target)));
+    plots += fmt::format("{}$t{} using 1:2 with steps linewidth 2 linecolor rgb '{}' title {}",
+                         plots.empty() ? "" : ", ", t, colour_of(target.target, t),
+                         in_quotes(title_of(target.target)));
   }
-  d.script += "set logscale x\nset xlabel 'microseconds'\nset ylabel 'share of operations'\nset yrange [0:1]\nset format x '%.0s%c'\nplot " + plots;
+  d.script +=
+      "set logscale x\nset xlabel 'microseconds'\nset ylabel 'share of operations'\nset yrange [0:1]\nset "
+      "format x '%.0s%c'\nplot " +
+      plots;
   return d.draw(directory);
 }
 
-Result<Plot> draw_percentiles(const PhaseResult& phase, const std::string& prefix, const std::string& directory) {
+Result<Plot> draw_percentiles(const PhaseResult& phase, const std::string& prefix,
+                              const std::string& directory) {
   Drawing d(prefix + "-percentiles", "Latency, percentiles: " + phase.phase);
   constexpr double kPercentiles[] = {0.5, 0.9, 0.99, 0.999, 1};
   std::string plots;
@@ -172,19 +203,24 @@ Result<Plot> draw_percentiles(const PhaseResult& phase, const std::string& prefi
     if (target.latencies.count() == 0) continue;
     d.script += fmt::format("$t{} << EOD\n", t);
     for (std::size_t p = 0; p < std::size(kPercentiles); ++p) {
-      const std::uint64_t ns = kPercentiles[p] == 1 ? target.latencies.max_ns() : target.latencies.percentile_ns(kPercentiles[p]);
+      const std::uint64_t ns =
+          kPercentiles[p] == 1 ? target.latencies.max_ns() : target.latencies.percentile_ns(kPercentiles[p]);
       d.script += fmt::format("{} {}\n", p, std::max(0.001, static_cast<double>(ns) / 1e3));
     }
     d.script += "EOD\n";
-    plots += fmt::format("{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' title {}",
-                         plots.empty() ? "" : ", ", t, colour_of(target.target, t), quoted(title_of(target.target)));
+    plots += fmt::format(
+        "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' title {}",
+        plots.empty() ? "" : ", ", t, colour_of(target.target, t), in_quotes(title_of(target.target)));
   }
-  d.script += "set logscale y\nset ylabel 'microseconds'\nset format y '%.0s%c'\nset xrange [-0.3:4.3]\n"
-              "set xtics ('p50' 0, 'p90' 1, 'p99' 2, 'p99.9' 3, 'max' 4)\nplot " + plots;
+  d.script +=
+      "set logscale y\nset ylabel 'microseconds'\nset format y '%.0s%c'\nset xrange [-0.3:4.3]\n"
+      "set xtics ('p50' 0, 'p90' 1, 'p99' 2, 'p99.9' 3, 'max' 4)\nplot " +
+      plots;
   return d.draw(directory);
 }
 
-Result<Plot> draw_timeline(const PhaseResult& phase, const std::string& prefix, const std::string& directory) {
+Result<Plot> draw_timeline(const PhaseResult& phase, const std::string& prefix,
+                           const std::string& directory) {
   Drawing d(prefix + "-timeline", "Throughput over time: " + phase.phase);
   std::string plots;
   for (std::size_t t = 0; t < phase.targets.size(); ++t) {
@@ -202,10 +238,13 @@ Result<Plot> draw_timeline(const PhaseResult& phase, const std::string& prefix, 
                               sum / static_cast<double>(step) * 1e3 / replay::Run::kSliceMs);
     }
     d.script += "EOD\n";
-    plots += fmt::format("{}$t{} using 1:2 with lines linewidth 2 linecolor rgb '{}' title {}", plots.empty() ? "" : ", ", t,
-                         colour_of(phase.targets[t].target, t), quoted(title_of(phase.targets[t].target)));
+    plots += fmt::format("{}$t{} using 1:2 with lines linewidth 2 linecolor rgb '{}' title {}",
+                         plots.empty() ? "" : ", ", t, colour_of(phase.targets[t].target, t),
+                         in_quotes(title_of(phase.targets[t].target)));
   }
-  d.script += "set xlabel 'seconds'\nset ylabel 'operations/s'\nset yrange [0:*]\nset format y '%.0s%c'\nplot " + plots;
+  d.script +=
+      "set xlabel 'seconds'\nset ylabel 'operations/s'\nset yrange [0:*]\nset format y '%.0s%c'\nplot " +
+      plots;
   return d.draw(directory);
 }
 
@@ -233,8 +272,9 @@ Result<std::vector<Plot>> draw(const Comparison& comparison, const std::string& 
     std::filesystem::create_directories(directory, error);
     if (error) return fail(error.value(), "--plot=" + directory);
   }
-  const std::string base = plain(comparison.benchmark) + "-" +
-                           fmt::format("{:08x}", static_cast<std::uint32_t>(std::hash<std::string>()(comparison.workload)));
+  const std::string base =
+      plain(comparison.benchmark) + "-" +
+      fmt::format("{:08x}", static_cast<std::uint32_t>(std::hash<std::string>()(comparison.workload)));
   std::vector<Plot> plots;
   CFFS_TRY(Plot rates, draw_rates(comparison, base, directory));
   plots.push_back(std::move(rates));

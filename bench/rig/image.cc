@@ -63,8 +63,10 @@ void unmount_below(const std::string& directory) {
     return std::count(a.begin(), a.end(), '/') > std::count(b.begin(), b.end(), '/');
   });
   // Mounts on stores come before the file systems that the stores are on.
-  std::stable_partition(points.begin(), points.end(), [](const std::string& p) { return p.ends_with("/mnt"); });
-  std::stable_partition(points.begin(), points.end(), [](const std::string& p) { return !p.ends_with("/model"); });
+  std::stable_partition(points.begin(), points.end(),
+                        [](const std::string& p) { return p.ends_with("/mnt"); });
+  std::stable_partition(points.begin(), points.end(),
+                        [](const std::string& p) { return !p.ends_with("/model"); });
   for (const std::string& point : points) {
     if (!unmount_patiently(point)) (void)::umount2(point.c_str(), MNT_DETACH);
   }
@@ -81,16 +83,19 @@ Status Image::build() {
   (void)::mkdir(mounted_.c_str(), 0755);
   const std::string maker = "mkfs." + options_.type;
   if (!is_installed(maker)) {
-    return fail(Error::usage(maker + " is not installed; scripts/install_packages.sh installs what benchmarks need"));
+    return fail(
+        Error::usage(maker + " is not installed; scripts/install_packages.sh installs what benchmarks need"));
   }
   // A modelled disk keeps its bytes in memory where there is room, so that the model alone takes time.
   const bool in_memory = options_.disk != "raw" && free_bytes("/dev/shm") > options_.bytes / 2;
-  file_ = in_memory ? fmt::format("/dev/shm/cffs-bench-{}-{}.img", ::getpid(), std::hash<std::string>()(options_.work))
+  file_ = in_memory ? fmt::format("/dev/shm/cffs-bench-{}-{}.img", ::getpid(),
+                                  std::hash<std::string>()(options_.work))
                     : options_.work + "/image";
   const FileDescriptor file(::open(file_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(options_.bytes)) != 0) return fail(errno, file_);
   std::vector<std::string> make{maker, "-q"};
-  if (options_.type == "ext4") make.insert(make.end(), {"-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
+  if (options_.type == "ext4")
+    make.insert(make.end(), {"-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
   if (options_.type == "xfs") make.insert(make.end(), {"-f"});
   // As in TableFS §4.1: neither a second copy of metadata nor checksums, which the others do not have either.
   if (options_.type == "btrfs") make.insert(make.end(), {"-f", "-m", "single", "-d", "single"});
@@ -103,7 +108,8 @@ Status Image::build() {
 Status Image::serve_model() {
   model_ = options_.work + "/model";
   (void)::mkdir(model_.c_str(), 0755);
-  CFFS_TRY(server_, Server::start({own_program(), "bench", "disk", "--profile=" + options_.disk, file_, model_}));
+  CFFS_TRY(server_,
+           Server::start({own_program(), "bench", "disk", "--profile=" + options_.disk, file_, model_}));
   for (int i = 0; i < kTries; ++i) {
     if (is_mount_point(model_)) return {};
     if (!server_.is_running()) break;
@@ -155,7 +161,8 @@ Status Image::unmount() {
   CFFS_TRY_VOID(unmount_patiently(mounted_));
   is_mounted_ = false;
   // The loop device lets go of its file a moment later.
-  for (int i = 0; i < kTries && ::access(("/sys/dev/block/" + device_number_ + "/loop").c_str(), F_OK) == 0; ++i)
+  for (int i = 0; i < kTries && ::access(("/sys/dev/block/" + device_number_ + "/loop").c_str(), F_OK) == 0;
+       ++i)
     ::usleep(kTryMicroseconds / 10);
   return {};
 }

@@ -9,7 +9,7 @@
 namespace cffs::bench {
 
 struct ImageOptions {
-  std::string work;       // directory for the image and the mount points; must be there
+  std::string work;  // directory for the image and the mount points; must be there
   std::string disk = "raw";
   std::string type = "ext4";  // ext4, xfs, btrfs
   std::uint64_t bytes = 4ull << 30;

@@ -29,7 +29,8 @@ Result<std::unique_ptr<MemoryLimit>> MemoryLimit::set(std::uint64_t bytes) {
   const std::string limit_file = group + (v1 ? "/memory.limit_in_bytes" : "/memory.max");
   if (!write_to(limit_file, std::to_string(bytes)) ||
       !write_to(group + "/cgroup.procs", std::to_string(::getpid()))) {
-    return fail(Error::usage("memory cannot be limited: " + limit_file + " cannot be written; it needs root and a memory cgroup"));
+    return fail(Error::usage("memory cannot be limited: " + limit_file +
+                             " cannot be written; it needs root and a memory cgroup"));
   }
   return limit;
 }

@@ -63,9 +63,9 @@ void init(void*, fuse_conn_info* conn) {
   const auto want = [conn](unsigned flag) {
     if ((conn->capable & flag) != 0) conn->want |= flag;
   };
-  conn->want &= ~static_cast<unsigned>(FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE |
-                                       FUSE_CAP_SPLICE_MOVE | FUSE_CAP_WRITEBACK_CACHE |
-                                       FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA);
+  conn->want &= ~static_cast<unsigned>(
+      FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
+      FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA);
   want(FUSE_CAP_ASYNC_READ);
   want(FUSE_CAP_PARALLEL_DIROPS);
   want(FUSE_CAP_READDIRPLUS);
@@ -178,7 +178,8 @@ class Opened {
     if (inode.path && (path_only || !inode.handle)) {
       fd_ = inode.path.get();
     } else if (inode.path) {  // its last name is gone: by the descriptor that keeps it
-      owned_ = FileDescriptor(::open(("/proc/self/fd/" + std::to_string(inode.path.get())).c_str(), flags | O_CLOEXEC));
+      owned_ = FileDescriptor(
+          ::open(("/proc/self/fd/" + std::to_string(inode.path.get())).c_str(), flags | O_CLOEXEC));
       fd_ = owned_.get();
     } else {
       const int mount_fd = mount_of(req).root_readable.get();
@@ -216,7 +217,8 @@ int change_attributes(const Opened& file, fuse_req_t req, fuse_ino_t node, const
     const Opened writable(req, node, O_WRONLY);
     if (writable.get() < 0 || ::ftruncate(writable.get(), attr.st_size) != 0) return -1;
   }
-  if ((set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME_NOW)) != 0) {
+  if ((set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
+              FUSE_SET_ATTR_MTIME_NOW)) != 0) {
     timespec times[2] = {{0, UTIME_OMIT}, {0, UTIME_OMIT}};
     if ((set & FUSE_SET_ATTR_ATIME_NOW) != 0) {
       times[0].tv_nsec = UTIME_NOW;
@@ -318,7 +320,8 @@ void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) 
 void keep_open(fuse_req_t req, int parent, const char* name) {
   FileDescriptor fd(::openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat st;
-  if (!fd || ::fstatat(fd.get(), "", &st, AT_EMPTY_PATH) != 0 || S_ISDIR(st.st_mode) || st.st_nlink != 1) return;
+  if (!fd || ::fstatat(fd.get(), "", &st, AT_EMPTY_PATH) != 0 || S_ISDIR(st.st_mode) || st.st_nlink != 1)
+    return;
   Mount& mount = mount_of(req);
   const std::lock_guard guard(mount.mutex);
   const auto it = mount.inodes.find({st.st_dev, st.st_ino});
@@ -337,7 +340,8 @@ void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
 void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_parent, const char* new_name,
             unsigned flags) {
   keep_open(req, directory_of(req, new_parent), new_name);
-  reply_result(req, ::renameat2(directory_of(req, parent), name, directory_of(req, new_parent), new_name, flags));
+  reply_result(req,
+               ::renameat2(directory_of(req, parent), name, directory_of(req, new_parent), new_name, flags));
 }
 
 // --- data ---
@@ -366,7 +370,8 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
   }
 }
 
-void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, off_t offset, fuse_file_info*) {
+void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, off_t offset,
+           fuse_file_info*) {
   const Opened file(req, node, O_WRONLY);
   const ssize_t n = file.get() < 0 ? -1 : ::pwrite(file.get(), data, size, offset);
   if (n < 0) {
@@ -439,7 +444,8 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
   reply_xattr(req, ::listxattr(file.name().c_str(), value.data(), size), value);
 }
 
-void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size, int flags) {
+void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size,
+              int flags) {
   const Opened file(req, node, O_PATH);
   reply_result(req, ::setxattr(file.name().c_str(), name, value, size, flags));
 }
@@ -505,7 +511,8 @@ Status serve_passthrough(const std::string& directory, const std::string& mount_
   const fuse_lowlevel_ops ops = operations();
   std::string source;
   for (const char c : directory) source += c == ',' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  std::vector<std::string> words{"passthrough", "-o", "suid,dev,default_permissions,subtype=passthrough,fsname=" + source};
+  std::vector<std::string> words{"passthrough", "-o",
+                                 "suid,dev,default_permissions,subtype=passthrough,fsname=" + source};
   if (::geteuid() == 0) words.back() += ",allow_other";
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -68,10 +68,10 @@ Status run(const std::vector<std::string>& command, const std::string& directory
   const std::string last = words.substr(words.rfind('\n') + 1);
   std::string line;
   for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
-  return fail(Error::usage(fmt::format(
-      "'{}' ended with {}{}{}", line.substr(0, 300),
-      WIFEXITED(status) ? fmt::format("status {}", WEXITSTATUS(status)) : fmt::format("signal {}", WTERMSIG(status)),
-      last.empty() ? "" : ": ", last)));
+  return fail(Error::usage(fmt::format("'{}' ended with {}{}{}", line.substr(0, 300),
+                                       WIFEXITED(status) ? fmt::format("status {}", WEXITSTATUS(status))
+                                                         : fmt::format("signal {}", WTERMSIG(status)),
+                                       last.empty() ? "" : ": ", last)));
 }
 
 Status run_shell(const std::string& line, const std::string& directory) {

@@ -43,9 +43,10 @@ Status check_target(const std::string& name) {
   const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
                      kind == "library" || kind == "predict";
   if (known && among(kFileSystems, below)) return {};
-  return fail(Error::usage("there is no target '" + name +
-                           "'; there are ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, "
-                           "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
+  return fail(
+      Error::usage("there is no target '" + name +
+                   "'; there are ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, "
+                   "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
 }
 
 Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
@@ -114,7 +115,8 @@ Status Rig::age() {
     const std::uint64_t size = std::uint64_t{1} << (9 + random() % 12);
     const std::int64_t file = target->open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
     if (file < 0) return fail(static_cast<int>(-file), path);
-    const std::int64_t n = target->write(file, 0, std::span<const char>(data).first(std::min<std::size_t>(size, data.size())));
+    const std::int64_t n =
+        target->write(file, 0, std::span<const char>(data).first(std::min<std::size_t>(size, data.size())));
     (void)target->close(file);
     if (n < 0) break;
     written += static_cast<double>(n);
@@ -135,14 +137,17 @@ Status Rig::up() {
       break;
     case Kind::passthrough: {
       const std::string point = own_ + "/mnt";
-      CFFS_TRY(server_, Server::start({own_program(), "bench", "passthrough", image_->directory() + "/tree", point}));
+      CFFS_TRY(server_,
+               Server::start({own_program(), "bench", "passthrough", image_->directory() + "/tree", point}));
       constexpr int kTries = 500;
       for (int i = 0; i < kTries && !is_mount_point(point) && server_.is_running(); ++i) ::usleep(10'000);
-      if (!is_mount_point(point)) return fail(Error::usage("the pass-through did not come up; is /dev/fuse there?"));
+      if (!is_mount_point(point))
+        return fail(Error::usage("the pass-through did not come up; is /dev/fuse there?"));
       struct stat st;
       if (::stat(point.c_str(), &st) != 0) return fail(errno, point);
       // cffs mount raises the kernel's read-ahead to 1 MiB; the baseline gets the same.
-      std::ofstream(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(st.st_dev), minor(st.st_dev))) << 1024;
+      std::ofstream(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(st.st_dev), minor(st.st_dev)))
+          << 1024;
       directory_ = point;
       break;
     }
@@ -222,7 +227,8 @@ Status Rig::import(const std::string& tree) {
   if (is_cffs_mount() || is_library()) {
     CFFS_TRY_VOID(down());
     std::vector<std::string> words{own_program(), "import", "--policy=" + (is_library() ? "none" : policy_)};
-    if (!options_.plan.empty() && policy_ == "frequency" && is_cffs_mount()) words.push_back("--plan=" + options_.plan);
+    if (!options_.plan.empty() && policy_ == "frequency" && is_cffs_mount())
+      words.push_back("--plan=" + options_.plan);
     words.insert(words.end(), {tree, store()});
     CFFS_TRY_VOID(run(words));
     return up();
@@ -265,7 +271,8 @@ Rig::Space Rig::used() const {
 std::string Rig::mount_description() const {
   const std::string at = has_directory() ? directory_ : image_->directory();
   const replay::MountFacts facts = replay::mount_of(at);
-  return facts.type + " " + facts.options + (image_ && facts.type.starts_with("fuse") ? " over " + backing_ : "");
+  return facts.type + " " + facts.options +
+         (image_ && facts.type.starts_with("fuse") ? " over " + backing_ : "");
 }
 
 Rig::~Rig() {

@@ -26,8 +26,8 @@ struct RigOptions {
   std::string disk = "raw";
   std::uint64_t image_bytes = 4ull << 30;
   std::uint64_t memory_bytes = 0;  // limit for this process and the daemon; 0: none
-  double aged = 0;                 // share of the disk that was filled and partly freed again before; 0: fresh
-  std::string plan;                // for policy frequency
+  double aged = 0;   // share of the disk that was filled and partly freed again before; 0: fresh
+  std::string plan;  // for policy frequency
 };
 
 // Whether there is such a target.

@@ -31,7 +31,8 @@ class Postmark {
     }
     {
       Phase phase(session_, rig_, "transactions");
-      for (std::uint64_t i = 0; i < session_.number("transactions"); ++i) CFFS_TRY_VOID(transaction(phase.lane()));
+      for (std::uint64_t i = 0; i < session_.number("transactions"); ++i)
+        CFFS_TRY_VOID(transaction(phase.lane()));
       phase.finish(session_.number("transactions"));
     }
     Phase phase(session_, rig_, "delete");
@@ -45,11 +46,13 @@ class Postmark {
 
   Status create(Lane& lane) {
     const std::uint64_t directories = session_.number("directories");
-    const std::string path = directories == 0 ? fmt::format("m{}", next_++) : fmt::format("s{}/m{}", random_() % directories, next_++);
+    const std::string path = directories == 0 ? fmt::format("m{}", next_++)
+                                              : fmt::format("s{}/m{}", random_() % directories, next_++);
     const std::span<const char> data(data_.data(), size());
     CFFS_TRY_VOID(must(lane.time("create",
                                  [&] {
-                                   const std::int64_t file = target_.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+                                   const std::int64_t file =
+                                       target_.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
                                    if (file < 0) return file;
                                    const std::int64_t n = target_.write(file, 0, data);
                                    const std::int64_t closed = target_.close(file);
@@ -72,7 +75,8 @@ class Postmark {
                             if (file < 0) return file;
                             std::int64_t n = 0;
                             std::uint64_t at = 0;
-                            while ((n = target_.read(file, at, buffer_)) > 0) at += static_cast<std::uint64_t>(n);
+                            while ((n = target_.read(file, at, buffer_)) > 0)
+                              at += static_cast<std::uint64_t>(n);
                             (void)target_.close(file);
                             return n;
                           }),

@@ -38,7 +38,8 @@ NamespaceModel NamespaceModel::desktop(std::uint64_t files, std::uint64_t seed) 
     stack.push_back((stack.empty() ? "" : stack.back() + "/") + fmt::format("dir{:06}", d));
     model.directories.push_back(stack.back());
     const std::uint64_t here = std::min<std::uint64_t>(files_here(random), files - model.files.size());
-    for (std::uint64_t f = 0; f < here; ++f) model.files.push_back(stack.back() + fmt::format("/file{:03}.txt", f));
+    for (std::uint64_t f = 0; f < here; ++f)
+      model.files.push_back(stack.back() + fmt::format("/file{:03}.txt", f));
   }
   return model;
 }

@@ -27,9 +27,11 @@ class ObjectsInStore final : public Objects {
  public:
   explicit ObjectsInStore(std::unique_ptr<PosixStore> store) : store_(std::move(store)) {}
   std::int64_t write(std::uint64_t id, std::span<const char> data, bool fresh) override {
-    auto object = fresh ? store_->create(name_of(id), ObjectStore::Create::exclusive) : store_->open(name_of(id));
+    auto object =
+        fresh ? store_->create(name_of(id), ObjectStore::Create::exclusive) : store_->open(name_of(id));
     if (!object) return -object.error().errno_value;
-    if (const Status done = (*object)->write_at(0, std::as_bytes(data)); !done) return -done.error().errno_value;
+    if (const Status done = (*object)->write_at(0, std::as_bytes(data)); !done)
+      return -done.error().errno_value;
     if (const Status done = (*object)->sync(); !done) return -done.error().errno_value;
     return static_cast<std::int64_t>(data.size());
   }
@@ -92,7 +94,9 @@ class Population {
   Status create(Lane* lane) {
     const std::uint64_t id = next_++;
     const std::uint64_t size = pick_size();
-    CFFS_TRY_VOID(must(timed(lane, "write", [&] { return objects_.write(id, std::span(buffer_).first(size), true); }), "write"));
+    CFFS_TRY_VOID(
+        must(timed(lane, "write", [&] { return objects_.write(id, std::span(buffer_).first(size), true); }),
+             "write"));
     ids_.push_back(id);
     sizes_[id] = size;
     bytes_ += size;
@@ -100,12 +104,15 @@ class Population {
   }
   Status read(Lane* lane) {
     const std::uint64_t id = pick();
-    return must(timed(lane, "read", [&] { return objects_.read(id, std::span(buffer_).first(sizes_[id])); }), "read");
+    return must(timed(lane, "read", [&] { return objects_.read(id, std::span(buffer_).first(sizes_[id])); }),
+                "read");
   }
   Status rewrite(Lane* lane) {
     const std::uint64_t id = pick();
-    return must(timed(lane, "rewrite", [&] { return objects_.write(id, std::span<const char>(buffer_).first(sizes_[id]), false); }),
-                "rewrite");
+    return must(
+        timed(lane, "rewrite",
+              [&] { return objects_.write(id, std::span<const char>(buffer_).first(sizes_[id]), false); }),
+        "rewrite");
   }
   Status remove(Lane* lane) {
     const std::size_t index = random_() % ids_.size();
@@ -164,13 +171,15 @@ Status on_interfaces(Session& session, Rig& rig,
 Status run_micro(Session& session, Rig& rig) {
   const std::uint64_t capacity = session.number("capacity"), requests = session.number("requests");
   return on_interfaces(session, rig, [&](Objects& objects, const std::string& label) -> Status {
-    for (const auto& [name, mix] : {std::pair{"mixed", Mix::mixed}, {"large", Mix::large}, {"small", Mix::small}}) {
+    for (const auto& [name, mix] :
+         {std::pair{"mixed", Mix::mixed}, {"large", Mix::large}, {"small", Mix::small}}) {
       Population population(session, objects, mix);
       for (const double full : session.reals("utilization")) {
         const auto wanted = static_cast<std::uint64_t>(full / 100 * static_cast<double>(capacity));
         while (population.bytes() < wanted) CFFS_TRY_VOID(population.create(nullptr));
         const auto phase_of = [&](const char* what) {
-          return std::make_unique<Phase>(session, rig, fmt::format("{}: {} {} at {:g} %", label, name, what, full));
+          return std::make_unique<Phase>(session, rig,
+                                         fmt::format("{}: {} {} at {:g} %", label, name, what, full));
         };
         const std::uint64_t before = population.count();
         auto phase = phase_of("write");
@@ -197,13 +206,17 @@ struct Counts {
 
 Status run_macro(Session& session, Rig& rig, const Counts& published) {
   const double scale = session.real("scale");
-  const auto scaled = [&](std::uint64_t n) { return static_cast<std::uint64_t>(static_cast<double>(n) * scale + 0.5); };
+  const auto scaled = [&](std::uint64_t n) {
+    return static_cast<std::uint64_t>(static_cast<double>(n) * scale + 0.5);
+  };
   return on_interfaces(session, rig, [&](Objects& objects, const std::string& label) -> Status {
     Population population(session, objects, Mix::mixed);
-    const auto start = static_cast<std::uint64_t>(session.real("utilization") / 100 * session.real("capacity-bytes"));
+    const auto start =
+        static_cast<std::uint64_t>(session.real("utilization") / 100 * session.real("capacity-bytes"));
     while (population.bytes() < start || population.count() < 2) CFFS_TRY_VOID(population.create(nullptr));
     CFFS_TRY_VOID(must(rig.target().sync(), "sync"));
-    Counts left{scaled(published.reads), scaled(published.writes), scaled(published.rewrites), scaled(published.deletes)};
+    Counts left{scaled(published.reads), scaled(published.writes), scaled(published.rewrites),
+                scaled(published.deletes)};
     Phase phase(session, rig, label);
     for (;;) {
       const std::uint64_t sum = left.reads + left.writes + left.rewrites + left.deletes;
@@ -241,8 +254,8 @@ Status run_macro(Session& session, Rig& rig, const Counts& published) {
 Benchmark macro(const std::string& name, const std::string& figure, Counts counts) {
   Benchmark b;
   b.name = name;
-  b.title = fmt::format("objects: {} reads, {} writes, {} rewrites, {} deletes at full size", counts.reads, counts.writes,
-                        counts.rewrites, counts.deletes);
+  b.title = fmt::format("objects: {} reads, {} writes, {} rewrites, {} deletes at full size", counts.reads,
+                        counts.writes, counts.rewrites, counts.deletes);
   b.source = "OBFS, " + figure + " and Table 2";
   b.parameters = {{"scale", "share of Table 2's numbers", "0.002", "0.02", "1"},
                   {"object", "bytes of a large object", "64K", "512K", "512K"},

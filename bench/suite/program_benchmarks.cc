@@ -33,8 +33,8 @@ Status prepare_source(Session& session) {
 }
 
 // One step, timed; `files` is what its rate is counted in.
-Status step(Session& session, Rig& rig, const std::string& name, const std::string& line, const std::string& below,
-            std::uint64_t operations = 1) {
+Status step(Session& session, Rig& rig, const std::string& name, const std::string& line,
+            const std::string& below, std::uint64_t operations = 1) {
   Phase phase(session, rig, name);
   CFFS_TRY_VOID(run_shell(line, rig.directory() + (below.empty() ? "" : "/" + below)));
   phase.finish(operations);
@@ -43,7 +43,8 @@ Status step(Session& session, Rig& rig, const std::string& name, const std::stri
 
 Status need(const std::string& program) {
   if (is_installed(program)) return {};
-  return fail(Error::usage(program + " is not installed; scripts/install_packages.sh installs what benchmarks need"));
+  return fail(
+      Error::usage(program + " is not installed; scripts/install_packages.sh installs what benchmarks need"));
 }
 
 Status run_source_tree(Session& session, Rig& rig) {
@@ -53,7 +54,8 @@ Status run_source_tree(Session& session, Rig& rig) {
   CFFS_TRY_VOID(rig.cool());
   CFFS_TRY_VOID(step(session, rig, "grep", "grep -r 'no such pattern anywhere' . ; test $? = 1", ""));
   CFFS_TRY_VOID(rig.cool());
-  CFFS_TRY_VOID(step(session, rig, "gzip", "find . -type f -print0 | xargs -0 gzip -1 -f -q || test $? = 123", ""));
+  CFFS_TRY_VOID(
+      step(session, rig, "gzip", "find . -type f -print0 | xargs -0 gzip -1 -f -q || test $? = 123", ""));
   return {};
 }
 
@@ -66,7 +68,9 @@ Status make_project(const std::string& directory, std::uint64_t sources) {
     std::ofstream out(fmt::format("{}/h{}.h", directory, h));
     out << "#pragma once\n";
     if (h > 0) out << fmt::format("#include \"h{}.h\"\n", random() % h);
-    for (int i = 0; i < 40; ++i) out << fmt::format("static inline int h{}_{}(int x) {{ return x * {} + {}; }}\n", h, i, i + 1, random() % 97);
+    for (int i = 0; i < 40; ++i)
+      out << fmt::format("static inline int h{}_{}(int x) {{ return x * {} + {}; }}\n", h, i, i + 1,
+                         random() % 97);
   }
   std::string objects;
   std::ofstream makefile(directory + "/Makefile");
@@ -74,7 +78,8 @@ Status make_project(const std::string& directory, std::uint64_t sources) {
   for (std::uint64_t c = 0; c < sources; ++c) {
     std::ofstream out(fmt::format("{}/c{}.c", directory, c));
     const std::uint64_t a = random() % headers;
-    out << fmt::format("#include <stdio.h>\n#include \"h{}.h\"\nint c{}(int x) {{ return h{}_{}(x); }}\n", a, c, a, c % 40);
+    out << fmt::format("#include <stdio.h>\n#include \"h{}.h\"\nint c{}(int x) {{ return h{}_{}(x); }}\n", a,
+                       c, a, c % 40);
     objects += fmt::format(" c{}.o", c);
   }
   std::ofstream main_file(directory + "/main.c");
@@ -89,15 +94,19 @@ Status run_git(Session& session, Rig& rig) {
   const std::string origin = session.work() + "/origin.git";
   if (::access(origin.c_str(), F_OK) != 0) {
     const std::string source = session.work() + "/source";
-    CFFS_TRY_VOID(run_shell("rm -rf .git && git init -q -b main . && git -c user.name=b -c user.email=b@b add -A -f && "
-                            "git -c user.name=b -c user.email=b@b commit -qm one && for f in $(ls -p | grep -v / | head -20); do echo >> $f; done; "
-                            "git -c user.name=b -c user.email=b@b commit -qam two --allow-empty && git clone -q --bare . " + origin + " && rm -rf .git",
-                            source));
+    CFFS_TRY_VOID(run_shell(
+        "rm -rf .git && git init -q -b main . && git -c user.name=b -c user.email=b@b add -A -f && "
+        "git -c user.name=b -c user.email=b@b commit -qm one && for f in $(ls -p | grep -v / | head -20); do "
+        "echo >> $f; done; "
+        "git -c user.name=b -c user.email=b@b commit -qam two --allow-empty && git clone -q --bare . " +
+            origin + " && rm -rf .git",
+        source));
   }
   const std::string git = "git -c safe.directory='*' ";
   CFFS_TRY_VOID(step(session, rig, "git clone", git + "clone -q " + origin + " clone", ""));
   CFFS_TRY_VOID(step(session, rig, "git status", git + "status --porcelain", "clone"));
-  CFFS_TRY_VOID(step(session, rig, "git checkout", git + "checkout -q HEAD~1 && " + git + "checkout -q main", "clone"));
+  CFFS_TRY_VOID(
+      step(session, rig, "git checkout", git + "checkout -q HEAD~1 && " + git + "checkout -q main", "clone"));
   CFFS_TRY_VOID(rig.settle());
   CFFS_TRY_VOID(rig.cool());
   return step(session, rig, "git status, cold", git + "status --porcelain", "clone");
@@ -108,13 +117,17 @@ Status run_packages(Session& session, Rig& rig) {
   const std::string packages = session.work() + "/packages";
   const std::uint64_t count = session.number("packages");
   if (::access(packages.c_str(), F_OK) != 0) {
-    CFFS_TRY_VOID(run_shell(fmt::format(
-        "mkdir packages && find source -type f | sort > files && split -d -a 4 -n l/{} files packages/list. && cd packages && "
-        "for l in list.*; do tar -czf pkg.${{l#list.}}.tgz -C .. -T $l; rm $l; done", count), session.work()));
+    CFFS_TRY_VOID(
+        run_shell(fmt::format("mkdir packages && find source -type f | sort > files && split -d -a 4 -n l/{} "
+                              "files packages/list. && cd packages && "
+                              "for l in list.*; do tar -czf pkg.${{l#list.}}.tgz -C .. -T $l; rm $l; done",
+                              count),
+                  session.work()));
   }
   return step(session, rig, "unpack packages",
               "mkdir node_modules && ls " + packages +
-                  " | xargs -P 4 -I{} sh -c 'mkdir node_modules/{} && tar -xzf " + packages + "/{} -C node_modules/{}'",
+                  " | xargs -P 4 -I{} sh -c 'mkdir node_modules/{} && tar -xzf " + packages +
+                  "/{} -C node_modules/{}'",
               "", count);
 }
 
@@ -131,12 +144,15 @@ Status run_maildir(Session& session, Rig& rig) {
     const std::uint64_t size = 1024 + random() % 16384;
     CFFS_TRY_VOID(must(lane.time("delivery",
                                  [&] {
-                                   const std::int64_t file = target.open("Maildir/tmp/" + name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+                                   const std::int64_t file =
+                                       target.open("Maildir/tmp/" + name, O_WRONLY | O_CREAT | O_EXCL, 0600);
                                    if (file < 0) return file;
-                                   std::int64_t n = target.write(file, 0, std::span<const char>(mail).first(size));
+                                   std::int64_t n =
+                                       target.write(file, 0, std::span<const char>(mail).first(size));
                                    if (n >= 0) n = target.fsync(file, false);
                                    (void)target.close(file);
-                                   if (n >= 0) n = target.rename("Maildir/tmp/" + name, "Maildir/new/" + name, 0);
+                                   if (n >= 0)
+                                     n = target.rename("Maildir/tmp/" + name, "Maildir/new/" + name, 0);
                                    return n;
                                  }),
                        name));
@@ -153,36 +169,49 @@ Status run_web_serving(Session& session, Rig& rig) {
   const unsigned port = 20000 + static_cast<unsigned>(::getpid()) % 20000;
   {
     std::ofstream config(work + "/nginx.conf");
-    config << "worker_processes 1; pid " << work << "/pid; error_log " << work << "/error.log; daemon off; user root;\n"
-           << "events { worker_connections 512; }\nhttp { access_log off; sendfile on; client_body_temp_path " << work
-           << "; proxy_temp_path " << work << "; fastcgi_temp_path " << work << "; uwsgi_temp_path " << work
-           << "; scgi_temp_path " << work << ";\n server { listen 127.0.0.1:" << port << "; root " << rig.directory()
-           << "; } }\n";
+    config << "worker_processes 1; pid " << work << "/pid; error_log " << work
+           << "/error.log; daemon off; user root;\n"
+           << "events { worker_connections 512; }\nhttp { access_log off; sendfile on; client_body_temp_path "
+           << work << "; proxy_temp_path " << work << "; fastcgi_temp_path " << work << "; uwsgi_temp_path "
+           << work << "; scgi_temp_path " << work << ";\n server { listen 127.0.0.1:" << port << "; root "
+           << rig.directory() << "; } }\n";
     std::ofstream script(work + "/paths.lua");
-    script << "local paths = {}\nfor line in io.lines('" << work << "/paths') do paths[#paths + 1] = line end\n"
-           << "math.randomseed(1)\nrequest = function() return wrk.format('GET', paths[math.random(#paths)]) end\n";
+    script << "local paths = {}\nfor line in io.lines('" << work
+           << "/paths') do paths[#paths + 1] = line end\n"
+           << "math.randomseed(1)\nrequest = function() return wrk.format('GET', paths[math.random(#paths)]) "
+              "end\n";
   }
-  CFFS_TRY_VOID(run_shell("find . -type f -path './tree/*' | sed 's/^.//' | grep -v '[^A-Za-z0-9_./+-]' > " + work + "/paths", rig.directory()));
+  CFFS_TRY_VOID(run_shell(
+      "find . -type f -path './tree/*' | sed 's/^.//' | grep -v '[^A-Za-z0-9_./+-]' > " + work + "/paths",
+      rig.directory()));
   CFFS_TRY_VOID(rig.cool());
   CFFS_TRY(Server nginx, Server::start({"nginx", "-c", work + "/nginx.conf", "-p", work}));
   constexpr int kTries = 100;
   for (int i = 0; i < kTries; ++i) {
-    if (run_shell(fmt::format("exec 3<>/dev/tcp/127.0.0.1/{} 2>/dev/null || wrk -c1 -t1 -d1 http://127.0.0.1:{}/ >/dev/null", port, port), work)) break;
+    if (run_shell(fmt::format("exec 3<>/dev/tcp/127.0.0.1/{} 2>/dev/null || wrk -c1 -t1 -d1 "
+                              "http://127.0.0.1:{}/ >/dev/null",
+                              port, port),
+                  work))
+      break;
     ::usleep(50'000);
   }
   for (const char* state : {"cold", "warm"}) {
     Phase phase(session, rig, fmt::format("nginx, {}", state));
-    CFFS_TRY_VOID(run_shell(fmt::format("wrk -c 16 -t 1 -d {} -s {}/paths.lua --latency http://127.0.0.1:{} > {}/wrk.out",
-                                        session.number("seconds"), work, port, work), work));
+    CFFS_TRY_VOID(run_shell(
+        fmt::format("wrk -c 16 -t 1 -d {} -s {}/paths.lua --latency http://127.0.0.1:{} > {}/wrk.out",
+                    session.number("seconds"), work, port, work),
+        work));
     std::ifstream out(work + "/wrk.out");
     double requests = 0, errors = 0;
     for (std::string line; std::getline(out, line);) {
       const std::size_t at = line.find(" requests in ");
       if (at != std::string::npos) requests = std::strtod(line.c_str(), nullptr);
-      if (line.find("Non-2xx") != std::string::npos) errors = std::strtod(line.substr(line.rfind(' ') + 1).c_str(), nullptr);
+      if (line.find("Non-2xx") != std::string::npos)
+        errors = std::strtod(line.substr(line.rfind(' ') + 1).c_str(), nullptr);
     }
     if (requests == 0 || errors > 0)
-      return fail(Error::usage(fmt::format("nginx answered {:.0f} requests, {:.0f} of them with an error", requests, errors)));
+      return fail(Error::usage(
+          fmt::format("nginx answered {:.0f} requests, {:.0f} of them with an error", requests, errors)));
     phase.finish(static_cast<std::uint64_t>(requests));
   }
   nginx.stop();
@@ -244,7 +273,8 @@ Status run_programs(Session& session, Rig& rig) {
 
 std::vector<Benchmark> program_benchmarks() {
   const std::vector<std::string> all{"ext4", "xfs", "btrfs", "passthrough", "none", "directory"};
-  const Parameter tree{"tree", "directory or tar to work on; for the paper's figure a Linux source tree", "/usr/include/linux", "/usr/include", "/usr/include"};
+  const Parameter tree{"tree", "directory or tar to work on; for the paper's figure a Linux source tree",
+                       "/usr/include/linux", "/usr/include", "/usr/include"};
   Benchmark source;
   source.name = "source-tree";
   source.title = "untar, grep and gzip of a source tree";
@@ -257,12 +287,14 @@ std::vector<Benchmark> program_benchmarks() {
   programs.name = "programs";
   programs.title = "tar, find, grep, du, ls, rsync, packages, git, make, maildir, nginx, rm";
   programs.source = "everyday work";
-  programs.parameters = {tree,
-                         {"only", "some of: tar, find, grep, du, ls, rsync, packages, git, make, maildir, nginx, rm", "", "", ""},
-                         {"packages", "archives to unpack", "5", "100", "1000"},
-                         {"sources", "files of the project that is built", "4", "40", "400"},
-                         {"mails", "delivered, each with fsync", "20", "500", "10000"},
-                         {"seconds", "that nginx is asked", "1", "3", "30"}};
+  programs.parameters = {
+      tree,
+      {"only", "some of: tar, find, grep, du, ls, rsync, packages, git, make, maildir, nginx, rm", "", "",
+       ""},
+      {"packages", "archives to unpack", "5", "100", "1000"},
+      {"sources", "files of the project that is built", "4", "40", "400"},
+      {"mails", "delivered, each with fsync", "20", "500", "10000"},
+      {"seconds", "that nginx is asked", "1", "3", "30"}};
   programs.targets = {"ext4", "passthrough", "directory"};
   programs.needs_mount = true;
   programs.run = run_programs;

@@ -23,7 +23,8 @@ Result<std::string> find_trace(const std::string& name) {
   if (::access(name.c_str(), R_OK) == 0) return name;
   const std::string program = own_program();
   const std::string folder = program.substr(0, program.rfind('/'));
-  for (const std::string& place : {std::string("traces"), folder + "/../../traces", folder + "/../share/cffs/traces"}) {
+  for (const std::string& place :
+       {std::string("traces"), folder + "/../../traces", folder + "/../share/cffs/traces"}) {
     const std::string path = place + "/" + name;
     if (::access(path.c_str(), R_OK) == 0) return path;
   }
@@ -63,12 +64,14 @@ struct Variant {
 std::vector<Variant> variants(const Session& session) {
   std::vector<Variant> list;
   for (const bool cold : {true, false}) {
-    for (const double threads : session.reals("threads")) list.push_back({cold, static_cast<unsigned>(threads)});
+    for (const double threads : session.reals("threads"))
+      list.push_back({cold, static_cast<unsigned>(threads)});
   }
   return list;
 }
 
-Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::string& below, const Variant& variant) {
+Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::string& below,
+            const Variant& variant) {
   replay::ScheduleOptions schedule_options;
   schedule_options.threads = variant.threads;
   const replay::Schedule schedule = replay::make_schedule(trace, schedule_options);
@@ -79,7 +82,9 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
     CFFS_TRY(own, replay::make_directory_target(rig.directory() + "/" + below));
     target = own.get();
   }
-  Phase phase(session, rig, fmt::format("{}, {} thread{}", variant.cold ? "cold" : "warm", variant.threads, variant.threads == 1 ? "" : "s"));
+  Phase phase(session, rig,
+              fmt::format("{}, {} thread{}", variant.cold ? "cold" : "warm", variant.threads,
+                          variant.threads == 1 ? "" : "s"));
   replay::Player player(trace, schedule, target);
   replay::PlayReport report = player.play({});
   replay::Run run;
@@ -89,14 +94,15 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
     if (report.by_call[i])
       run.latencies[std::string(replay::name_of(static_cast<replay::Call>(i)))] = *report.by_call[i];
   }
-  for (const std::uint64_t n : report.timeline.counts()) run.timeline["operations"].push_back(static_cast<double>(n));
+  for (const std::uint64_t n : report.timeline.counts())
+    run.timeline["operations"].push_back(static_cast<double>(n));
   run.metrics["problems"] = static_cast<double>(report.problems());
   phase.take(std::move(run));
   phase.finish();
   player.close_all();
   if (report.problems() > 0) {
-    return fail(Error::usage(fmt::format("{}: {} operations came out otherwise than they must; the first: {}", rig.name(),
-                                         report.problems(), report.first_problem)));
+    return fail(Error::usage(fmt::format("{}: {} operations came out otherwise than they must; the first: {}",
+                                         rig.name(), report.problems(), report.first_problem)));
   }
   return {};
 }
@@ -150,17 +156,19 @@ std::vector<Benchmark> replay_benchmarks() {
   web.name = "web-server";
   web.title = "a web server's log replayed: latency of each request, by policy";
   web.source = "composite-file paper, web-server latency";
-  web.parameters = {{"trace", "a web log or trace", "nasa_19950801.log.xz", "nasa_19950801.log.xz", "nasa_19950801.log.xz"},
-                    {"share", "of the trace, from its start", "0.02", "1", "1"},
-                    {"min-files", "the site is repeated as virtual hosts until it has so many", "1", "10000", "50000"},
-                    {"threads", "clients at a time", "1,4", "1,4", "1,4"}};
+  web.parameters = {
+      {"trace", "a web log or trace", "nasa_19950801.log.xz", "nasa_19950801.log.xz", "nasa_19950801.log.xz"},
+      {"share", "of the trace, from its start", "0.02", "1", "1"},
+      {"min-files", "the site is repeated as virtual hosts until it has so many", "1", "10000", "50000"},
+      {"threads", "clients at a time", "1,4", "1,4", "1,4"}};
   web.targets = {"ext4", "passthrough", "none", "directory", "reference", "frequency"};
   web.run = run_web;
   Benchmark development;
   development.name = "development";
   development.title = "a developer's session replayed (unpack, git, builds, edits, search): by policy";
   development.source = "composite-file paper, software-development replay";
-  development.parameters = {{"trace", "a trace or strace output", "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz"},
+  development.parameters = {{"trace", "a trace or strace output", "cpp_dev_session.trace.db.xz",
+                             "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz"},
                             {"share", "of the trace, from its start", "0.005", "0.2", "1"},
                             {"below", "of recordings: only what is below this directory", "", "", ""},
                             {"threads", "at a time", "1,4", "1,4", "1,4"}};

@@ -16,7 +16,8 @@
 namespace cffs::bench {
 
 std::int64_t Lane::now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -101,7 +102,8 @@ Session::Session(const Benchmark& benchmark, SessionOptions options)
     : benchmark_(benchmark), options_(std::move(options)) {}
 
 std::string Session::text(const std::string& name) const {
-  if (const auto given = options_.parameters.find(name); given != options_.parameters.end()) return given->second;
+  if (const auto given = options_.parameters.find(name); given != options_.parameters.end())
+    return given->second;
   for (const Parameter& p : benchmark_.parameters) {
     if (p.name != name) continue;
     return options_.size == Size::tiny ? p.tiny : options_.size == Size::small ? p.small : p.paper;
@@ -154,8 +156,9 @@ void Session::progress(const std::string& text) const {
 void Session::print_line(const replay::Run& run) const {
   if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K");
   if (!printed_head_) {
-    fmt::print("{:<14} {:<34} {:>5} {:>10} {:>11} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7}\n", "target", "phase", "round",
-               "seconds", "ops/s", "p50 us", "p99 us", "max us", "reads", "writes", "MB disk", "cpu s");
+    fmt::print("{:<14} {:<34} {:>5} {:>10} {:>11} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7}\n", "target",
+               "phase", "round", "seconds", "ops/s", "p50 us", "p99 us", "max us", "reads", "writes",
+               "MB disk", "cpu s");
     printed_head_ = true;
   }
   const replay::LatencyHistogram all = run.all_latencies();
@@ -168,9 +171,10 @@ void Session::print_line(const replay::Run& run) const {
   };
   const bool counted = run.metrics.contains("device_reads");
   const double moved = (metric("device_read_bytes") + metric("device_written_bytes")) / 1e6;
-  fmt::print("{:<14} {:<34} {:>5} {:>10.4f} {:>11.1f} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7.2f}\n", run.target,
-             run.phase, run.round, run.seconds, run.rate(), us(all.percentile_ns(0.5)), us(all.percentile_ns(0.99)),
-             us(all.max_ns()), counted ? fmt::format("{:.0f}", metric("device_reads")) : "-",
+  fmt::print("{:<14} {:<34} {:>5} {:>10.4f} {:>11.1f} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7.2f}\n",
+             run.target, run.phase, run.round, run.seconds, run.rate(), us(all.percentile_ns(0.5)),
+             us(all.percentile_ns(0.99)), us(all.max_ns()),
+             counted ? fmt::format("{:.0f}", metric("device_reads")) : "-",
              counted ? fmt::format("{:.0f}", metric("device_writes")) : "-",
              counted ? fmt::format("{:.1f}", moved) : "-", metric("client_cpu_s") + metric("daemon_cpu_s"));
   std::fflush(stdout);
@@ -203,8 +207,9 @@ Status Session::run_target(const std::string& target) {
   progress(fmt::format("{}: setting up {}", benchmark_.name, target));
   CFFS_TRY(const auto rig, Rig::start(target, rig_options));
   if (benchmark_.needs_mount && !rig->has_directory()) {
-    return fail(Error::usage(fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",
-                                         benchmark_.name, target)));
+    return fail(Error::usage(
+        fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",
+                    benchmark_.name, target)));
   }
   return benchmark_.run(*this, *rig);
 }
@@ -222,7 +227,8 @@ Status Session::run() {
         const std::size_t before = runs_.size();
         CFFS_TRY_VOID(run_target(target));
         if (options_.results.empty()) continue;
-        const std::vector<replay::Run> fresh(runs_.begin() + static_cast<std::ptrdiff_t>(before), runs_.end());
+        const std::vector<replay::Run> fresh(runs_.begin() + static_cast<std::ptrdiff_t>(before),
+                                             runs_.end());
         CFFS_TRY_VOID(replay::add_results(options_.results, fresh));
       }
     }
@@ -233,8 +239,8 @@ Status Session::run() {
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> all = [] {
     std::vector<Benchmark> list;
-    for (auto make : {table_benchmarks, tree_benchmarks, mail_benchmarks, replay_benchmarks, object_benchmarks,
-                      program_benchmarks}) {
+    for (auto make : {table_benchmarks, tree_benchmarks, mail_benchmarks, replay_benchmarks,
+                      object_benchmarks, program_benchmarks}) {
       for (Benchmark& b : make()) list.push_back(std::move(b));
     }
     return list;

@@ -20,14 +20,14 @@ struct SessionOptions {
   Size size = Size::small;
   std::map<std::string, std::string> parameters;  // given by name; others have the size's value
   std::string disk = "raw";
-  std::uint64_t image_bytes = 0;       // 0: the benchmark's need
+  std::uint64_t image_bytes = 0;            // 0: the benchmark's need
   std::vector<std::uint64_t> memory_bytes;  // limits, one after the other; empty: none, or the paper's
   double aged = 0;
   unsigned rounds = 1;
   std::string work;     // an existing directory
   std::string results;  // file that runs are added to; empty: none
   std::uint64_t seed = 1;
-  bool sync = false;    // each phase ends when all of it is on the disk
+  bool sync = false;  // each phase ends when all of it is on the disk
 };
 
 // Latencies of one thread's operations in a phase.

@@ -51,7 +51,8 @@ void clean_up(const std::string& directory, pid_t child) {
 int run_supervised(const std::string& directory, bool remove_directory, const std::function<int()>& work) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
-  struct sigaction old_int {}, old_term {};
+  struct sigaction old_int {
+  }, old_term{};
   const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child == 0) {

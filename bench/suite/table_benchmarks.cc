@@ -62,7 +62,8 @@ Status create_all(Session& session, Rig& rig, const NamespaceModel& names, const
       if (sleep_ms > 0 && i % kStretch == kStretch - 1) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(sleep_ms));
       }
-      if (i % 8192 == 0) session.progress(fmt::format("{}, {}: {} of {}", rig.name(), phase_name, i, names.files.size()));
+      if (i % 8192 == 0)
+        session.progress(fmt::format("{}, {}: {} of {}", rig.name(), phase_name, i, names.files.size()));
     }
     return {};
   }));
@@ -83,7 +84,8 @@ Status query_file(replay::Target& target, Lane& lane, const std::string& path, b
                         [&] {
                           const std::int64_t file = target.open(path, reads ? O_RDONLY : O_WRONLY, 0);
                           if (file < 0) return file;
-                          const std::int64_t n = reads ? target.read(file, 0, data) : target.write(file, 0, data);
+                          const std::int64_t n =
+                              reads ? target.read(file, 0, data) : target.write(file, 0, data);
                           const std::int64_t closed = target.close(file);
                           return n < 0 ? n : closed;
                         }),
@@ -142,41 +144,47 @@ Benchmark make(const std::string& name, const std::string& title, const std::str
 }  // namespace
 
 std::vector<Benchmark> table_benchmarks() {
-  const std::vector<std::string> all{"ext4", "xfs", "btrfs", "passthrough", "none", "directory", "library", "predict"};
+  const std::vector<std::string> all{"ext4", "xfs",       "btrfs",   "passthrough",
+                                     "none", "directory", "library", "predict"};
   const Parameter sizes{"size", "bytes of each file", "0", "0", "0"};
   std::vector<Benchmark> list;
-  list.push_back(make("create", "zero-length files in one directory, by FUSE, library and predict",
-                      "TableFS report, Fig. 6-8 (700 MB memory)", {Shape::Names::flat, false},
-                      {{"files", "how many", "300", "100000", "1000000"},
-                       sizes,
-                       {"sleep-ms", "library, once more with this sleep every 1000 files; 0: not", "1", "40", "150"}},
-                      {"none", "library", "predict"}, {700 * kMegabyte}));
-  list.push_back(make("metadata", "zero-length files in one directory: create, then stat, chmod and utime at random, cold",
-                      "TableFS report, Fig. 9-12 (350, 700, 1500 MB memory)", {},
-                      {{"files", "how many", "300", "50000", "2000000"},
-                       sizes,
-                       {"queries", "how many", "200", "25000", "1000000"},
-                       {"reads", "percentages of queries that read", "50", "50", "50"}},
-                      all, {350 * kMegabyte, 700 * kMegabyte, 1500 * kMegabyte}));
+  list.push_back(
+      make("create", "zero-length files in one directory, by FUSE, library and predict",
+           "TableFS report, Fig. 6-8 (700 MB memory)", {Shape::Names::flat, false},
+           {{"files", "how many", "300", "100000", "1000000"},
+            sizes,
+            {"sleep-ms", "library, once more with this sleep every 1000 files; 0: not", "1", "40", "150"}},
+           {"none", "library", "predict"}, {700 * kMegabyte}));
+  list.push_back(make(
+      "metadata", "zero-length files in one directory: create, then stat, chmod and utime at random, cold",
+      "TableFS report, Fig. 9-12 (350, 700, 1500 MB memory)", {},
+      {{"files", "how many", "300", "50000", "2000000"},
+       sizes,
+       {"queries", "how many", "200", "25000", "1000000"},
+       {"reads", "percentages of queries that read", "50", "50", "50"}},
+      all, {350 * kMegabyte, 700 * kMegabyte, 1500 * kMegabyte}));
   list.push_back(make("large-directory", "zero-length files in one directory: throughput over time",
                       "TableFS report, Fig. 13 (100 million files)", {Shape::Names::flat, false},
                       {{"files", "how many", "500", "200000", "100000000"}, sizes},
                       {"ext4", "xfs", "btrfs", "none", "library", "predict"}, {}));
-  list.push_back(make("small-files", "files of 512 bytes in one directory: create, then read and overwrite at random, cold",
+  list.push_back(make("small-files",
+                      "files of 512 bytes in one directory: create, then read and overwrite at random, cold",
                       "TableFS report, Fig. 14-15 (700 MB memory)", {},
                       {{"files", "how many", "300", "20000", "1000000"},
                        {"size", "bytes of each", "512", "512", "512"},
                        {"queries", "how many, for each percentage", "200", "10000", "1000000"},
                        {"reads", "percentages of queries that read", "10,50,90", "10,50,90", "10,50,90"}},
                       all, {700 * kMegabyte}));
-  list.push_back(make("desktop-metadata", "a desktop's tree of zero-length files: create, then stat, chmod and utime, cold",
+  list.push_back(make("desktop-metadata",
+                      "a desktop's tree of zero-length files: create, then stat, chmod and utime, cold",
                       "TableFS short paper, Fig. 4-6 (512 MB memory)", {Shape::Names::desktop, true},
                       {{"files", "how many", "300", "25000", "1000000"},
                        sizes,
                        {"queries", "how many, for each percentage", "200", "15000", "2000000"},
                        {"reads", "percentages of queries that read", "100,50,0", "100,50,0", "100,50,0"}},
                       all, {512 * kMegabyte}));
-  list.push_back(make("grid-small-files", "files of 1 KB in many directories: create, then read and overwrite, cold",
+  list.push_back(make("grid-small-files",
+                      "files of 1 KB in many directories: create, then read and overwrite, cold",
                       "TableFS short paper, Fig. 7 (512 MB memory)", {Shape::Names::grid, true},
                       {{"files", "how many", "300", "20000", "1000000"},
                        {"directories", "how many", "10", "100", "1000"},

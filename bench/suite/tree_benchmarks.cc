@@ -25,7 +25,8 @@ Status read_directories(Session& session, Rig& rig, const NamespaceModel& names,
     entries.clear();
     CFFS_TRY_VOID(must(lane.time("readdir",
                                  [&] {
-                                   const std::int64_t directory = rig.target().open(path, O_RDONLY | O_DIRECTORY, 0);
+                                   const std::int64_t directory =
+                                       rig.target().open(path, O_RDONLY | O_DIRECTORY, 0);
                                    if (directory < 0) return directory;
                                    const std::int64_t n = rig.target().list(directory, &entries);
                                    (void)rig.target().close(directory);
@@ -60,7 +61,8 @@ Status run_readdir(Session& session, Rig& rig) {
         if (path.compare(0, path.rfind('/'), directory) != 0) break;
         CFFS_TRY_VOID(must(lane.time("create",
                                      [&] {
-                                       const std::int64_t f = rig.target().open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+                                       const std::int64_t f =
+                                           rig.target().open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
                                        if (f < 0) return f;
                                        const std::int64_t n = rig.target().write(f, 0, data);
                                        (void)rig.target().close(f);
@@ -85,7 +87,8 @@ struct Combination {
 
 // The article's four, and what is left of them at other sizes.
 std::vector<Combination> combinations(const Session& session) {
-  if (!session.text("d").empty() || !session.text("f").empty() || !session.text("s").empty() || !session.text("l").empty()) {
+  if (!session.text("d").empty() || !session.text("f").empty() || !session.text("s").empty() ||
+      !session.text("l").empty()) {
     const auto value = [&](const char* name, std::uint64_t otherwise) {
       return session.text(name).empty() ? otherwise : session.number(name);
     };
@@ -93,17 +96,27 @@ std::vector<Combination> combinations(const Session& session) {
   }
   switch (session.options().size) {
     case Size::tiny:
-      return {{"small shallow", 2, 2, 1, 2}, {"small deep", 1, 2, 1, 4}, {"medium shallow", 2, 1, 10, 1}, {"medium deep", 1, 1, 10, 2}};
+      return {{"small shallow", 2, 2, 1, 2},
+              {"small deep", 1, 2, 1, 4},
+              {"medium shallow", 2, 1, 10, 1},
+              {"medium deep", 1, 1, 10, 2}};
     case Size::small:
-      return {{"small shallow", 8, 10, 1, 3}, {"small deep", 3, 4, 1, 6}, {"medium shallow", 4, 2, 1000, 2}, {"medium deep", 2, 1, 1000, 4}};
+      return {{"small shallow", 8, 10, 1, 3},
+              {"small deep", 3, 4, 1, 6},
+              {"medium shallow", 4, 2, 1000, 2},
+              {"medium deep", 2, 1, 1000, 4}};
     case Size::paper:
       break;
   }
-  return {{"small shallow", 20, 40, 1, 3}, {"small deep", 3, 4, 1, 10}, {"medium shallow", 17, 10, 1000, 2}, {"medium deep", 2, 2, 1000, 10}};
+  return {{"small shallow", 20, 40, 1, 3},
+          {"small deep", 3, 4, 1, 10},
+          {"medium shallow", 17, 10, 1000, 2},
+          {"medium deep", 2, 2, 1000, 10}};
 }
 
 // Directories as fdtree makes them: so many in each, down to the last level. The first is the one all are in.
-void list_directories(const std::string& base, std::uint64_t level, std::uint64_t each, std::vector<std::string>& all) {
+void list_directories(const std::string& base, std::uint64_t level, std::uint64_t each,
+                      std::vector<std::string>& all) {
   all.push_back(base);
   if (level == 0) return;
   for (std::uint64_t d = 0; d < each; ++d)
@@ -118,14 +131,18 @@ Status run_combination(Session& session, Rig& rig, const Combination& c) {
   replay::Target& target = rig.target();
   const auto phase_of = [&](const char* what) {
     auto phase = std::make_unique<Phase>(session, rig, c.name + ": " + what);
-    for (const auto& [name, value] : {std::pair{"d", c.directories}, {"f", c.files}, {"s", c.blocks}, {"l", c.levels}})
+    for (const auto& [name, value] :
+         {std::pair{"d", c.directories}, {"f", c.files}, {"s", c.blocks}, {"l", c.levels}})
       phase->parameter(name, std::to_string(value));
     return phase;
   };
-  const auto file_name = [](const std::string& directory, std::uint64_t f) { return fmt::format("{}/F{}", directory, f); };
+  const auto file_name = [](const std::string& directory, std::uint64_t f) {
+    return fmt::format("{}/F{}", directory, f);
+  };
   auto phase = phase_of("directory create");
   for (const std::string& directory : directories)
-    CFFS_TRY_VOID(must(phase->lane().time("mkdir", [&] { return target.mkdir(directory, 0755); }), directory));
+    CFFS_TRY_VOID(
+        must(phase->lane().time("mkdir", [&] { return target.mkdir(directory, 0755); }), directory));
   phase->finish();
   phase = phase_of("file create");
   for (const std::string& directory : directories) {
@@ -171,7 +188,8 @@ std::vector<Benchmark> tree_benchmarks() {
   const std::vector<std::string> all{"ext4", "xfs", "btrfs", "passthrough", "none", "directory"};
   Benchmark readdir;
   readdir.name = "readdir";
-  readdir.title = "a desktop's tree: readdir of random directories, without and with stat of each entry, cold";
+  readdir.title =
+      "a desktop's tree: readdir of random directories, without and with stat of each entry, cold";
   readdir.source = "TableFS report, Fig. 16-18 (700 MB memory)";
   readdir.parameters = {{"files", "how many", "300", "25000", "1000000"},
                         {"size", "bytes of each", "512", "512", "512"},

@@ -92,7 +92,8 @@ Result<Database> Database::open(const std::string& path, const DatabaseKind& kin
   return db;
 }
 
-Result<Database> Database::open_bytes(const std::string& path, const DatabaseKind& kind, std::string_view bytes) {
+Result<Database> Database::open_bytes(const std::string& path, const DatabaseKind& kind,
+                                      std::string_view bytes) {
   Database db(path, kind);
   CFFS_TRY_VOID(db.connect(":memory:", SQLITE_OPEN_READWRITE));
   auto* data = reinterpret_cast<unsigned char*>(const_cast<char*>(bytes.data()));  // read only, says the flag

@@ -80,7 +80,8 @@ class Database {
   // Opens a file to be read. Another kind of file, or another version, is refused in one sentence.
   static Result<Database> open(const std::string& path, const DatabaseKind& kind);
   // The same for a file whose bytes are in memory; they must outlive the connection. `path` is for messages.
-  static Result<Database> open_bytes(const std::string& path, const DatabaseKind& kind, std::string_view bytes);
+  static Result<Database> open_bytes(const std::string& path, const DatabaseKind& kind,
+                                     std::string_view bytes);
   // Opens a file to be added to, making it where it is not there yet.
   static Result<Database> open_or_create(const std::string& path, const DatabaseKind& kind);
   ~Database();

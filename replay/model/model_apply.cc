@@ -66,7 +66,8 @@ ModelTree::Place ModelTree::walk_to_parent(const Operation& o, const Trace& trac
 }
 
 Outcome ModelTree::make_entry(const Operation& o, const Trace& trace, char kind) {
-  Place place = walk(0, trace.path(o.path), false, evidence_of(o).exists && o.result < 0 ? evidence_of(o) : Evidence{}, 0);
+  Place place = walk(0, trace.path(o.path), false,
+                     evidence_of(o).exists && o.result < 0 ? evidence_of(o) : Evidence{}, 0);
   if (place.error == ENOENT && place.entry == 0 && o.result >= 0 && mode_ == Mode::infers) {
     place = walk_to_parent(o, trace);
   }

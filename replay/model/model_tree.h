@@ -61,7 +61,8 @@ class ModelTree {
   bool is_open_on(std::uint32_t handle, const std::string& path);
   // The tree as it is now, parents first, with paths interned in `trace`; and the present path of what each open handle is
   // on (none where its name is gone).
-  std::vector<InitialEntry> present(Trace& trace, std::unordered_map<std::uint32_t, PathId>& open_paths) const;
+  std::vector<InitialEntry> present(Trace& trace,
+                                    std::unordered_map<std::uint32_t, PathId>& open_paths) const;
   // The entries that must have been there before, parents first; paths are interned in `trace`.
   std::vector<InitialEntry> inferred(Trace& trace) const;
   // Stamp of a file of the initial tree; no operation has such a one.
@@ -115,7 +116,9 @@ class ModelTree {
   Evidence evidence_of(const Operation& o) const;
   std::optional<std::string> within(const std::string& target) const;
 
-  void touch(std::uint64_t kind, std::uint64_t id, Touch::How how) { touches_.push_back({id * 4 + kind, how}); }
+  void touch(std::uint64_t kind, std::uint64_t id, Touch::How how) {
+    touches_.push_back({id * 4 + kind, how});
+  }
   void touch_entry(std::uint32_t entry, Touch::How how) { touch(0, entry, how); }
   void touch_node(NodeIndex node, Touch::How how) { touch(1, node, how); }
   void touch_listing(NodeIndex node, Touch::How how) { touch(2, node, how); }

@@ -113,17 +113,15 @@ class LibraryTarget : public Target {
     });
   }
   std::int64_t rmdir(const std::string& path) override {
-    return in_parent(path, [&](InodeId parent, const std::string& name) {
-      return result_of(fs_.rmdir(parent, name));
-    });
+    return in_parent(
+        path, [&](InodeId parent, const std::string& name) { return result_of(fs_.rmdir(parent, name)); });
   }
   std::int64_t unlink(const std::string& path) override {
-    return in_parent(path, [&](InodeId parent, const std::string& name) {
-      return result_of(fs_.unlink(parent, name));
-    });
+    return in_parent(
+        path, [&](InodeId parent, const std::string& name) { return result_of(fs_.unlink(parent, name)); });
   }
   std::int64_t rename(const std::string& from, const std::string& to, std::uint32_t flags) override {
-    const RenameMode mode = flags == 1 ? RenameMode::no_replace
+    const RenameMode mode = flags == 1   ? RenameMode::no_replace
                             : flags == 2 ? RenameMode::exchange
                                          : RenameMode::replace;
     return in_parent(from, [&](InodeId parent, const std::string& name) {
@@ -134,9 +132,8 @@ class LibraryTarget : public Target {
   }
   std::int64_t link(const std::string& from, const std::string& to) override {
     return on_node(from, false, [&](const Attributes& a) {
-      return in_parent(to, [&](InodeId parent, const std::string& name) {
-        return made(fs_.link(a.ino, parent, name));
-      });
+      return in_parent(
+          to, [&](InodeId parent, const std::string& name) { return made(fs_.link(a.ino, parent, name)); });
     });
   }
   std::int64_t symlink(const std::string& target, const std::string& path) override {
@@ -181,8 +178,7 @@ class LibraryTarget : public Target {
     });
   }
   std::int64_t removexattr(const std::string& path, const std::string& name) override {
-    return on_node(path, false,
-                   [&](const Attributes& a) { return result_of(fs_.removexattr(a.ino, name)); });
+    return on_node(path, false, [&](const Attributes& a) { return result_of(fs_.removexattr(a.ino, name)); });
   }
   std::string absolute(const std::string& path) const override { return path; }
 
@@ -276,7 +272,8 @@ class LibraryTarget : public Target {
     if (path.empty()) return -EEXIST;  // the root is always there
     const std::size_t slash = path.rfind('/');
     const auto parent = resolve(
-        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
+        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash),
+        true, 0);
     if (!parent) return errno_of(parent.error());
     const std::int64_t result =
         action(parent->ino, slash == std::string::npos ? path : path.substr(slash + 1));
@@ -312,7 +309,8 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
     const std::size_t slash = path.rfind('/');
     const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
     const auto parent = resolve(
-        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash), true, 0);
+        root_, slash == std::string::npos ? std::string_view() : std::string_view(path).substr(0, slash),
+        true, 0);
     if (!parent) return errno_of(parent.error());
     node = fs_.mknod(parent->ino, name, S_IFREG | (mode & 07777), 0, caller());
     if (!node && node.error().errno_value == EEXIST && !exclusive) node = fs_.lookup(parent->ino, name);

@@ -21,7 +21,8 @@ constexpr std::size_t kChunk = 256 * 1024;
 constexpr std::uint64_t kLargest = 64u << 20;  // of one read or write
 
 std::int64_t now_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -76,8 +77,9 @@ class Player::Thread {
     while (at < steps.size() && steps[at].operation < end_) {
       const Step& step = steps[at];
       wait_for_others(step);
-      if (options_.think > 0) wait_until(start_ns + static_cast<std::int64_t>(
-                                                        static_cast<double>(step.start_ns - first_ns) * options_.think));
+      if (options_.think > 0)
+        wait_until(start_ns +
+                   static_cast<std::int64_t>(static_cast<double>(step.start_ns - first_ns) * options_.think));
       const std::int64_t latency = perform(step);
       record(step, latency);
       report.timeline.record(std::max<std::int64_t>(0, ended_ns_ - start_ns));
@@ -180,8 +182,8 @@ std::int64_t Player::Thread::perform(const Step& step) {
   content_is_right_ = true;
   facts_ = {0, step.expected.length};
   if (player_.target_ == nullptr) {
-    const std::int64_t latency =
-        timed([&] { return step.expected.error != 0 ? -step.expected.error : std::int64_t(step.expected.length); });
+    const std::int64_t latency = timed(
+        [&] { return step.expected.error != 0 ? -step.expected.error : std::int64_t(step.expected.length); });
     return latency;
   }
   if (o.call == Call::read) return perform_read(step, o);
@@ -224,7 +226,8 @@ std::int64_t Player::Thread::perform_read(const Step& step, const Operation& o) 
   } else {
     const std::int64_t handle = player_.handles_[o.handle];
     const std::span<char> into = buffer(bytes);
-    latency = timed([&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->read(handle, o.offset, into); });
+    latency = timed(
+        [&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->read(handle, o.offset, into); });
     if (result_ > 0) check_bytes(step, o.offset, into.first(static_cast<std::size_t>(result_)));
     checking_ns_ = 0;
   }
@@ -233,8 +236,8 @@ std::int64_t Player::Thread::perform_read(const Step& step, const Operation& o) 
 }
 
 std::int64_t Player::Thread::perform_write(const Step& step, const Operation& o) {
-  const std::uint64_t bytes = std::min<std::uint64_t>(
-      o.result > 0 ? static_cast<std::uint64_t>(o.result) : o.length, kLargest);
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(o.result > 0 ? static_cast<std::uint64_t>(o.result) : o.length, kLargest);
   const std::int64_t start = now_ns();
   const std::span<char> data = buffer(bytes);
   fill_content(std::uint64_t{step.operation} + 1, o.offset, data);
@@ -251,8 +254,8 @@ std::int64_t Player::Thread::perform_write(const Step& step, const Operation& o)
     });
   } else {
     const std::int64_t handle = player_.handles_[o.handle];
-    latency =
-        timed([&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->write(handle, o.offset, data); });
+    latency = timed(
+        [&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->write(handle, o.offset, data); });
   }
   if (result_ > 0) report.written_bytes += static_cast<std::uint64_t>(result_);
   return latency;
@@ -332,7 +335,9 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
     case Call::symlink:
       return target.symlink(symlink_target(path2, player_.root_, target), path);
     case Call::mknod:
-      return target.mknod(path, (o.mode & S_IFMT) == S_IFSOCK || (o.mode & S_IFMT) == S_IFIFO ? o.mode : S_IFREG | (o.mode & 07777));
+      return target.mknod(path, (o.mode & S_IFMT) == S_IFSOCK || (o.mode & S_IFMT) == S_IFIFO
+                                    ? o.mode
+                                    : S_IFREG | (o.mode & 07777));
     case Call::chmod:
       return handle >= 0 ? target.chmod(handle, o.mode) : target.chmod(path, o.mode);
     case Call::chown:
@@ -374,7 +379,8 @@ void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
     problem(step, report.not_refused, fmt::format("succeeded, {} was due", std::strerror(expected.error)));
   } else if (result_ < 0 && -result_ != expected.error) {
     problem(step, report.other_error,
-            fmt::format("{}, {} was due", std::strerror(static_cast<int>(-result_)), std::strerror(expected.error)));
+            fmt::format("{}, {} was due", std::strerror(static_cast<int>(-result_)),
+                        std::strerror(expected.error)));
   } else if (expected.checkable && options_.check != Check::none) {
     const bool sized = o.call == Call::read || o.call == Call::fetch || o.call == Call::readdir;
     const std::uint64_t got = o.call == Call::stat ? facts_.size : static_cast<std::uint64_t>(result_);

@@ -51,10 +51,10 @@ struct PlayReport {
   double late_seconds = 0;      // with think time: the most an operation started after its moment
 
   // What differs from what the trace requires.
-  std::uint64_t failed = 0;          // should have succeeded
-  std::uint64_t not_refused = 0;     // should have failed
-  std::uint64_t other_error = 0;     // failed as it should, with another errno
-  std::uint64_t wrong_size = 0;      // of a read or a stat, or a number of entries
+  std::uint64_t failed = 0;       // should have succeeded
+  std::uint64_t not_refused = 0;  // should have failed
+  std::uint64_t other_error = 0;  // failed as it should, with another errno
+  std::uint64_t wrong_size = 0;   // of a read or a stat, or a number of entries
   std::uint64_t wrong_content = 0;
   std::string first_problem;
   std::uint64_t problems() const { return failed + not_refused + other_error + wrong_size + wrong_content; }

@@ -26,8 +26,10 @@ Status read_file(Target& target, const std::string& path, std::string& buffer) {
 }
 
 // Brings the caches into the state that a round starts from.
-Status prepare_caches(const Trace& trace, Target& target, const ReplayOptions& options, const ReplayHooks& hooks) {
-  if (options.cache == CacheState::cold || options.cache == CacheState::list) CFFS_TRY_VOID(hooks.drop_caches());
+Status prepare_caches(const Trace& trace, Target& target, const ReplayOptions& options,
+                      const ReplayHooks& hooks) {
+  if (options.cache == CacheState::cold || options.cache == CacheState::list)
+    CFFS_TRY_VOID(hooks.drop_caches());
   std::string buffer(256 * 1024, '\0');
   if (options.cache == CacheState::list) {
     for (const std::string& path : options.cache_list) CFFS_TRY_VOID(read_file(target, path, buffer));
@@ -105,7 +107,8 @@ Result<ReplayResult> replay(const Trace& trace, const ReplayOptions& options, co
   result.schedule = make_schedule(trace, options.schedule);
   result.overhead_ns = overhead_of(trace, result.schedule, options.play);
   if (options.rounds > 1 && !options.fresh && summary_of(trace).changes) {
-    return fail(Error::usage("the trace changes its tree, so several rounds need --fresh: each makes a tree of its own"));
+    return fail(Error::usage(
+        "the trace changes its tree, so several rounds need --fresh: each makes a tree of its own"));
   }
   for (unsigned round = 1; round <= options.rounds; ++round) {
     const std::string below = options.fresh ? fmt::format("round-{}-{}", round, ::getpid()) : std::string();
@@ -132,7 +135,8 @@ Result<ReplayResult> replay(const Trace& trace, const ReplayOptions& options, co
     if (options.warm_up > 0) {
       PlayOptions quick = play;
       quick.think = 0;
-      (void)player.play(quick, static_cast<std::uint64_t>(options.warm_up * static_cast<double>(trace.operations.size())));
+      (void)player.play(
+          quick, static_cast<std::uint64_t>(options.warm_up * static_cast<double>(trace.operations.size())));
     }
     if (hooks.measure) hooks.measure(true, run);
     result.reports.push_back(player.play(play));

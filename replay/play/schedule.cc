@@ -100,8 +100,8 @@ class Waits {
 };
 
 bool is_attribute_call(Call call) {
-  return call == Call::getxattr || call == Call::setxattr || call == Call::listxattr || call == Call::removexattr ||
-         call == Call::access;
+  return call == Call::getxattr || call == Call::setxattr || call == Call::listxattr ||
+         call == Call::removexattr || call == Call::access;
 }
 
 }  // namespace

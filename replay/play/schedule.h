@@ -18,9 +18,9 @@ namespace cffs::replay {
 
 struct Expected {
   int error = 0;
-  bool checkable = false;     // `length` is known
-  bool compared = true;       // success or failure can be told from the trace
-  std::uint64_t length = 0;   // bytes, size or entries
+  bool checkable = false;    // `length` is known
+  bool compared = true;      // success or failure can be told from the trace
+  std::uint64_t length = 0;  // bytes, size or entries
   std::uint32_t first_segment = 0, segments = 0;
 };
 

@@ -31,7 +31,8 @@ DeviceCounters device_counters(const std::string& device) {
   std::uint64_t read_merges = 0, read_ticks = 0, write_merges = 0, write_ticks = 0, skip = 0;
   in >> c.reads >> read_merges >> c.read_bytes >> read_ticks >> c.writes >> write_merges >> c.written_bytes >>
       write_ticks;
-  for (int i = 0; i < 7; ++i) in >> skip;  // in flight, busy, weighted; discards and their merges, sectors, ticks
+  for (int i = 0; i < 7; ++i)
+    in >> skip;  // in flight, busy, weighted; discards and their merges, sectors, ticks
   in >> c.flushes;
   c.read_bytes *= kSector;
   c.written_bytes *= kSector;
@@ -91,7 +92,8 @@ void Meter::sample() {
   }
 }
 
-void Meter::finish(std::map<std::string, double>& metrics, std::map<std::string, std::vector<double>>& timeline) {
+void Meter::finish(std::map<std::string, double>& metrics,
+                   std::map<std::string, std::vector<double>>& timeline) {
   over_.store(true);
   metrics["client_cpu_s"] = own_cpu_seconds() - own_cpu_;
   if (daemon_ > 0) {

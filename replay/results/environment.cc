@@ -30,7 +30,9 @@ std::string value_in(const std::string& file, const std::string& key) {
   return {};
 }
 
-std::string number_of(dev_t device) { return std::to_string(major(device)) + ":" + std::to_string(minor(device)); }
+std::string number_of(dev_t device) {
+  return std::to_string(major(device)) + ":" + std::to_string(minor(device));
+}
 
 // Mountinfo writes blanks and the like as \040.
 std::string unescaped(const std::string& text) {
@@ -64,7 +66,8 @@ std::map<std::string, std::string> environment() {
   facts["cores"] = std::to_string(std::thread::hardware_concurrency());
   facts["memory"] = value_in("/proc/meminfo", "MemTotal");
   const std::string os = value_in("/etc/os-release", "PRETTY_NAME=");
-  facts["system"] = os.size() > 2 ? os.substr(os.front() == '"' ? 1 : 0, os.size() - (os.front() == '"' ? 2 : 0)) : os;
+  facts["system"] =
+      os.size() > 2 ? os.substr(os.front() == '"' ? 1 : 0, os.size() - (os.front() == '"' ? 2 : 0)) : os;
   return facts;
 }
 
@@ -86,7 +89,8 @@ MountFacts mount_of(const std::string& path) {
     std::string type, source, more;
     words >> type >> source >> more;
     point = unescaped(point);
-    const bool below = whole == point || point == "/" || (whole.starts_with(point) && whole[point.size()] == '/');
+    const bool below =
+        whole == point || point == "/" || (whole.starts_with(point) && whole[point.size()] == '/');
     if (!below || point.size() < best) continue;
     best = point.size();
     facts.type = type;

@@ -39,8 +39,8 @@ bool insert(sqlite3* db, const Run& run) {
   Statement fact(db, "INSERT OR IGNORE INTO facts VALUES(?,?,?)");
   for (const auto& [name, value] : run.environment) good = good && fact.insert(in, name, value);
   Statement row(db, "INSERT INTO runs VALUES(NULL,datetime(?,'unixepoch'),?,?,?,?,?,?,?,?)");
-  good = good && row.insert(run.started_s, run.benchmark, run.workload, run.phase, run.target, run.round, run.seconds,
-                            run.operations, in);
+  good = good && row.insert(run.started_s, run.benchmark, run.workload, run.phase, run.target, run.round,
+                            run.seconds, run.operations, in);
   const std::int64_t id = sqlite3_last_insert_rowid(db);
   Statement parameter(db, "INSERT INTO parameters VALUES(?,?,?)");
   for (const auto& [name, value] : run.parameters) good = good && parameter.insert(id, name, value);
@@ -63,7 +63,8 @@ bool insert(sqlite3* db, const Run& run) {
 }
 
 Status damaged(const std::string& path) {
-  return fail(Error::usage("results " + path + " are damaged: a row names a run or bucket that is not there"));
+  return fail(
+      Error::usage("results " + path + " are damaged: a row names a run or bucket that is not there"));
 }
 
 }  // namespace
@@ -84,9 +85,10 @@ Result<std::vector<Run>> read_results(const std::string& path) {
   std::map<std::uint64_t, std::map<std::string, std::string>> environments;
   Statement facts(db.get(), "SELECT environment, name, value FROM facts");
   while (facts.next()) environments[facts.number(0)][facts.text(1)] = facts.text(2);
-  Statement rows(db.get(),
-                 "SELECT id, unixepoch(started), benchmark, workload, phase, target, round, seconds, operations, "
-                 "environment FROM runs ORDER BY id");
+  Statement rows(
+      db.get(),
+      "SELECT id, unixepoch(started), benchmark, workload, phase, target, round, seconds, operations, "
+      "environment FROM runs ORDER BY id");
   while (rows.next()) {
     by_id[rows.number(0)] = runs.size();
     Run& run = runs.emplace_back();
@@ -115,14 +117,15 @@ Result<std::vector<Run>> read_results(const std::string& path) {
   Statement buckets(db.get(), "SELECT run, call, bucket, count FROM buckets");
   while (buckets.next()) {
     Run* run = run_of(buckets);
-    if (run == nullptr || !run->latencies[buckets.text(1)].restore_bucket(buckets.number(2), buckets.number(3)))
+    if (run == nullptr ||
+        !run->latencies[buckets.text(1)].restore_bucket(buckets.number(2), buckets.number(3)))
       return fail(damaged(path).error());
   }
   Statement latencies(db.get(), "SELECT run, call, sum_ns, min_ns, max_ns FROM latencies");
   while (latencies.next()) {
     if (Run* run = run_of(latencies)) {
       run->latencies[latencies.text(1)].restore_extremes(latencies.number(2), latencies.number(3),
-                                                          latencies.number(4));
+                                                         latencies.number(4));
     }
   }
   Statement timeline(db.get(), "SELECT run, series, value FROM timeline ORDER BY run, series, slice");

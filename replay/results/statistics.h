@@ -18,6 +18,7 @@ Estimate mean_of(const std::vector<double>& samples, double confidence = kConfid
 double median_of(std::vector<double> samples);
 // What `a` is of `b`: ratio of geometric means, by Welch's test on the logarithms. Samples must be positive; others are
 // left out, and without one on either side the ratio is 0.
-Estimate ratio_of(const std::vector<double>& a, const std::vector<double>& b, double confidence = kConfidence);
+Estimate ratio_of(const std::vector<double>& a, const std::vector<double>& b,
+                  double confidence = kConfidence);
 
 }  // namespace cffs::replay

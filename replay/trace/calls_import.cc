@@ -94,7 +94,8 @@ std::shared_ptr<OpenFile> CallsImporter::file(std::uint32_t flags) {
   auto known = files_.find(pid_, descriptor_);
   if (known && (known->path == path || path == "-")) return known;
   const auto place = builder_.place(path);
-  if (known && known->handle != kNoHandle && (!place || builder_.is_open_on(known->handle, *place))) return known;
+  if (known && known->handle != kNoHandle && (!place || builder_.is_open_on(known->handle, *place)))
+    return known;
   auto seen = std::make_shared<OpenFile>();
   seen->path = path;
   if (place && path.starts_with('/')) {
@@ -261,7 +262,8 @@ bool CallsImporter::perform() {
 
 bool CallsImporter::line(std::string_view text, bool last_of_process) {
   std::int64_t microseconds = 0;
-  if (!split(text, column_, 9) || !whole_number(column_[0], microseconds) || !whole_number(column_[1], pid_)) {
+  if (!split(text, column_, 9) || !whole_number(column_[0], microseconds) ||
+      !whole_number(column_[1], pid_)) {
     return false;
   }
   if (column_[3].starts_with("-E")) {
@@ -317,8 +319,8 @@ Result<std::vector<InitialEntry>> read_initial_tree(const std::string& name, Tra
         std::string_view("fdl").find(column[0][0]) == std::string_view::npos ||
         !whole_number(column[2], entry.size)) {
       return fail(Error::usage(fmt::format(
-          "{} line {}: '{}' is not \"type mode size path target\" with tabs between; type is f, d or l", name, n,
-          line.substr(0, 80))));
+          "{} line {}: '{}' is not \"type mode size path target\" with tabs between; type is f, d or l", name,
+          n, line.substr(0, 80))));
     }
     entry.kind = column[0][0];
     (void)std::from_chars(column[1].data(), column[1].data() + column[1].size(), entry.mode, 8);

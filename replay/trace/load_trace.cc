@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "replay/line_reader.h"
 #include "replay/trace/calls_import.h"
 #include "replay/trace/strace_import.h"
@@ -20,6 +22,7 @@ std::string recognise(const std::string& file) {
     const auto line = reader->next();
     if (!line || !*line) return {};
     const std::string& text = **line;
+    if (text.find('\0') != std::string::npos) return {};  // no text
     if (const auto record = parse_access_line(text)) return record->agent.empty() ? "common" : "combined";
     std::size_t tabs = 0;
     for (const char c : text) tabs += c == '\t' ? 1 : 0;
@@ -31,7 +34,8 @@ std::string recognise(const std::string& file) {
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report) {
+Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions& options,
+                       LoadReport& report) {
   DocumentTree tree;
   for (const std::string& file : files) CFFS_TRY_VOID(tree.read_log(file));
   tree.settle();
@@ -40,10 +44,10 @@ Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions&
   report.passed_over = tree.skipped();
   report.samples = tree.malformed_samples();
   if (tree.requests().empty()) {
-    return fail(Error::usage(
-        fmt::format("{}: {} lines, {} malformed, no successful GET among them; is it a Common or Combined Log Format "
-                    "file?",
-                    files.front(), tree.lines(), tree.malformed())));
+    return fail(Error::usage(fmt::format(
+        "{}: {} lines, {} malformed, no successful GET among them; is it a Common or Combined Log Format "
+        "file?",
+        files.front(), tree.lines(), tree.malformed())));
   }
   report.site_files = tree.files().size();
   report.hosts = options.hosts != 0
@@ -53,10 +57,11 @@ Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions&
   return trace_of(tree);
 }
 
-Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report,
-                             const std::function<void(std::uint64_t)>& progress) {
+Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOptions& options,
+                             LoadReport& report, const std::function<void(std::uint64_t)>& progress) {
   if (!options.below.starts_with('/')) {
-    return fail(Error::usage("--below=" + options.below + " is not absolute; recordings hold absolute paths"));
+    return fail(
+        Error::usage("--below=" + options.below + " is not absolute; recordings hold absolute paths"));
   }
   TraceBuilder builder(options.below);
   if (!options.initial.empty()) {
@@ -91,30 +96,35 @@ Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOp
 
 }  // namespace
 
-Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report,
-                         const std::function<void(std::uint64_t)>& progress) {
+Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options,
+                         LoadReport& report, const std::function<void(std::uint64_t)>& progress) {
   report.format = options.format;
   // Opening it first tells a missing file from an odd one.
   CFFS_TRY(LineReader probe, LineReader::open(files.front()));
   (void)probe;
   if (report.format == "auto") report.format = recognise(files.front());
   if (report.format.empty()) {
-    return fail(Error::usage(files.front() +
-                             " is no trace, web log, strace output or file of calls; name its format with --format "
-                             "if it is one of them"));
+    return fail(
+        Error::usage(files.front() +
+                     " is no trace, web log, strace output or file of calls; name its format with --format "
+                     "if it is one of them"));
   }
   if (report.format == "trace") {
     if (files.size() != 1) return fail(Error::usage("one trace at a time, please"));
     return read_trace(files.front());
   }
   const bool web = report.format == "common" || report.format == "combined";
-  CFFS_TRY(Trace trace, web ? load_web(files, options, report) : load_recording(files, options, report, progress));
+  CFFS_TRY(Trace trace,
+           web ? load_web(files, options, report) : load_recording(files, options, report, progress));
   if (static_cast<double>(report.malformed) > options.max_bad * static_cast<double>(report.lines)) {
-    return fail(Error::usage(fmt::format("{}: {} of {} lines are malformed, the first: {}; is the format {}?",
-                                         files.front(), report.malformed, report.lines,
-                                         report.samples.empty() ? "" : report.samples.front(), report.format)));
+    return fail(Error::usage(fmt::format(
+        "{}: {} of {} lines are malformed, the first: {}; is the format {}?", files.front(), report.malformed,
+        report.lines, report.samples.empty() ? "" : report.samples.front(), report.format)));
   }
-  if (trace.operations.empty()) {
+  const bool empty = std::all_of(trace.operations.begin(), trace.operations.end(), [](const Operation& o) {
+    return o.call == Call::spawn || o.call == Call::reap || o.call == Call::sync;
+  });
+  if (empty) {
     return fail(Error::usage(fmt::format("{}: no operation on a file below {} in {} lines; see --below",
                                          files.front(), options.below, report.lines)));
   }

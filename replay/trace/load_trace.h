@@ -29,7 +29,7 @@ struct LoadReport {
   unsigned hosts = 1;
 };
 
-Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options, LoadReport& report,
-                         const std::function<void(std::uint64_t lines)>& progress = {});
+Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options,
+                         LoadReport& report, const std::function<void(std::uint64_t lines)>& progress = {});
 
 }  // namespace cffs::replay

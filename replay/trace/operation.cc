@@ -6,9 +6,10 @@ namespace cffs::replay {
 namespace {
 
 constexpr std::array<std::string_view, kCalls> kNames = {
-    "open",  "close",  "read",   "write",  "truncate", "fsync", "fdatasync", "sync",     "stat",     "access",
-    "readlink", "readdir", "mkdir", "rmdir", "unlink",   "rename", "link",    "symlink",  "mknod",    "chmod",
-    "chown", "utimens", "getxattr", "setxattr", "listxattr", "removexattr", "fetch", "spawn", "reap"};
+    "open",      "close",       "read",     "write",   "truncate", "fsync",   "fdatasync", "sync",
+    "stat",      "access",      "readlink", "readdir", "mkdir",    "rmdir",   "unlink",    "rename",
+    "link",      "symlink",     "mknod",    "chmod",   "chown",    "utimens", "getxattr",  "setxattr",
+    "listxattr", "removexattr", "fetch",    "spawn",   "reap"};
 
 }  // namespace
 

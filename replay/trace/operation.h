@@ -13,16 +13,16 @@
 namespace cffs::replay {
 
 enum class Call : std::uint8_t {
-  open,         // path, flags, mode -> handle
-  close,        // handle; the last descriptor of it is gone
-  read,         // handle (or path: opened and closed for this one read), offset, length
-  write,        // the same
-  truncate,     // handle or path, length
-  fsync,        // handle
-  fdatasync,    // handle
-  sync,         // the whole file system
-  stat,         // path (flags 1: follows symlinks) or handle; length: size, mode: type and permissions as recorded
-  access,       // path, mode
+  open,       // path, flags, mode -> handle
+  close,      // handle; the last descriptor of it is gone
+  read,       // handle (or path: opened and closed for this one read), offset, length
+  write,      // the same
+  truncate,   // handle or path, length
+  fsync,      // handle
+  fdatasync,  // handle
+  sync,       // the whole file system
+  stat,    // path (flags 1: follows symlinks) or handle; length: size, mode: type and permissions as recorded
+  access,  // path, mode
   readlink,     // path
   readdir,      // handle or path: all entries with their types
   mkdir,        // path, mode
@@ -54,7 +54,7 @@ inline constexpr std::uint32_t kNoHandle = 0;
 inline constexpr std::uint64_t kToTheEnd = std::numeric_limits<std::int64_t>::max();
 
 struct Operation {
-  std::int64_t time_ns = 0;  // from the trace's start to the call's
+  std::int64_t time_ns = 0;       // from the trace's start to the call's
   std::uint32_t duration_ns = 0;  // 0: not recorded; the longest that fits is 4.2 s
   std::uint32_t client = 0;
   Call call = Call::stat;

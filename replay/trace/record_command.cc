@@ -22,8 +22,8 @@ Result<std::vector<InitialEntry>> snapshot(const std::string& root, TraceBuilder
   std::vector<InitialEntry> entries;
   std::error_code error;
   const auto options = stdfs::directory_options::skip_permission_denied;
-  for (auto it = stdfs::recursive_directory_iterator(root, options, error); it != stdfs::recursive_directory_iterator();
-       it.increment(error)) {
+  for (auto it = stdfs::recursive_directory_iterator(root, options, error);
+       it != stdfs::recursive_directory_iterator(); it.increment(error)) {
     if (error) return fail(error.value(), root);
     const auto status = it->symlink_status(error);
     InitialEntry entry;
@@ -49,8 +49,22 @@ Result<std::vector<InitialEntry>> snapshot(const std::string& root, TraceBuilder
 
 [[noreturn]] void become_strace(int output, const std::vector<std::string>& command) {
   const std::string out = "/dev/fd/" + std::to_string(output);
-  std::vector<std::string> words{"strace", "-f", "-ttt", "-y", "-T", "-qq", "-s", "0", "--seccomp-bpf",
-                                 "-e",     "trace=%file,%desc,%process", "-e", "signal=none", "-o", out, "--"};
+  std::vector<std::string> words{"strace",
+                                 "-f",
+                                 "-ttt",
+                                 "-y",
+                                 "-T",
+                                 "-qq",
+                                 "-s",
+                                 "0",
+                                 "--seccomp-bpf",
+                                 "-e",
+                                 "trace=%file,%desc,%process",
+                                 "-e",
+                                 "signal=none",
+                                 "-o",
+                                 out,
+                                 "--"};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -93,7 +107,8 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   RecordedCommand recorded;
   recorded.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   if (recorded.exit_code == 127 && importer.counts().lines == 0) {
-    return fail(Error::usage("cannot run strace, which does the recording; install it (apt-get install strace)"));
+    return fail(
+        Error::usage("cannot run strace, which does the recording; install it (apt-get install strace)"));
   }
   const StraceCounts& counts = importer.counts();
   recorded.report.format = "strace";

@@ -201,10 +201,12 @@ struct StraceCalls {
   }
   void close_range() {
     if (in.result_ < 0) return;
-    const auto last = std::min<std::uint64_t>(c_number(argument(1)), std::numeric_limits<std::int32_t>::max());
+    const auto last =
+        std::min<std::uint64_t>(c_number(argument(1)), std::numeric_limits<std::int32_t>::max());
     const auto first = static_cast<std::int64_t>(c_number(argument(0)));
     if (holds(argument(2), "CLOSE_RANGE_CLOEXEC")) {
-      for (std::int64_t n = first; n <= std::min<std::int64_t>(static_cast<std::int64_t>(last), first + 65536); ++n)
+      for (std::int64_t n = first;
+           n <= std::min<std::int64_t>(static_cast<std::int64_t>(last), first + 65536); ++n)
         in.files_.set_close_on_exec(in.pid_, n, true);
     } else {
       in.files_.close(in.pid_, first, static_cast<std::int64_t>(last));
@@ -222,7 +224,8 @@ struct StraceCalls {
     if (what.starts_with("F_DUPFD")) {
       duplicate(what == "F_DUPFD_CLOEXEC");
     } else if (what == "F_SETFD") {
-      in.files_.set_close_on_exec(in.pid_, descriptor_of(argument(0)).number, holds(argument(2), "FD_CLOEXEC"));
+      in.files_.set_close_on_exec(in.pid_, descriptor_of(argument(0)).number,
+                                  holds(argument(2), "FD_CLOEXEC"));
     } else if (what == "F_SETFL") {
       if (const auto file = in.file_argument(0, O_RDWR)) file->appends = holds(argument(2), "O_APPEND");
     }
@@ -345,8 +348,8 @@ bool StraceCalls::attributes(std::string_view n) {
     if (const auto name = quoted(argument(1)); name && call != Call::listxattr)
       o.path2 = in.builder_.trace().intern(*name);
     if (call == Call::setxattr) o.length = c_number(argument(3));
-    const bool good = by_file ? in.target_file(o, in.file_argument(0, O_RDONLY))
-                              : in.target_path(o, in.path_argument(0));
+    const bool good =
+        by_file ? in.target_file(o, in.file_argument(0, O_RDONLY)) : in.target_path(o, in.path_argument(0));
     if (good) in.emit(o);
   };
   if (n == "stat" || n == "lstat") {

@@ -21,7 +21,8 @@ bool makes_process(std::string_view name) {
 }  // namespace
 
 StraceImporter::StraceImporter(TraceBuilder& builder, std::string directory)
-    : builder_(builder), files_([this](const OpenFile& file) {
+    : builder_(builder),
+      files_([this](const OpenFile& file) {
         if (file.handle == kNoHandle) return;
         Operation o = begin(Call::close);
         o.handle = file.handle;
@@ -229,7 +230,8 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
     CFFS_TRY_VOID(each_line(names.front(), [&](const std::string& line, std::uint64_t n) -> Status {
       has_ends = has_ends || line.find("+++ ") != std::string::npos;
       std::uint64_t pid = 0;
-      if (!has_ends && whole_number(std::string_view(line).substr(0, line.find(' ')), pid)) last_line[pid] = n;
+      if (!has_ends && whole_number(std::string_view(line).substr(0, line.find(' ')), pid))
+        last_line[pid] = n;
       return {};
     }));
     if (has_ends) last_line.clear();

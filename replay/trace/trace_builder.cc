@@ -64,10 +64,11 @@ void TraceBuilder::add(Operation operation) {
     ++counts_.surprises;
     if (counts_.first_surprise.empty()) {
       const std::string path = operation.path == kNoPath ? "" : " " + trace_.path(operation.path);
-      counts_.first_surprise = fmt::format(
-          "operation {}, {}{}: recorded {}, expected {}", trace_.operations.size() + 1, name_of(operation.call),
-          path, operation.result < 0 ? std::strerror(static_cast<int>(-operation.result)) : "success",
-          outcome.error != 0 ? std::strerror(outcome.error) : "success");
+      counts_.first_surprise =
+          fmt::format("operation {}, {}{}: recorded {}, expected {}", trace_.operations.size() + 1,
+                      name_of(operation.call), path,
+                      operation.result < 0 ? std::strerror(static_cast<int>(-operation.result)) : "success",
+                      outcome.error != 0 ? std::strerror(outcome.error) : "success");
     }
   }
   trace_.operations.push_back(operation);

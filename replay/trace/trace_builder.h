@@ -13,8 +13,9 @@ namespace cffs::replay {
 std::string normalised_path(std::string_view path);
 
 struct BuildCounts {
-  std::uint64_t outside = 0;   // operations on files that are not below the root
-  std::uint64_t surprises = 0; // their outcome does not follow from the operations before: something was not recorded
+  std::uint64_t outside = 0;  // operations on files that are not below the root
+  std::uint64_t surprises =
+      0;  // their outcome does not follow from the operations before: something was not recorded
   std::string first_surprise;
 };
 

@@ -45,9 +45,10 @@ Status damaged(const std::string& path, const std::string& what) {
 }
 
 Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
-  Statement statement(db,
-                      "SELECT time_ns, duration_ns, client, call, path, path2, handle, offset, length, result, flags, mode "
-                      "FROM operations ORDER BY id");
+  Statement statement(
+      db,
+      "SELECT time_ns, duration_ns, client, call, path, path2, handle, offset, length, result, flags, mode "
+      "FROM operations ORDER BY id");
   const Row row(statement);
   std::uint64_t line = 0;
   while (statement.next()) {
@@ -128,9 +129,10 @@ Result<TraceWriter> TraceWriter::create(const std::string& path) {
 Status TraceWriter::write(const Trace& trace) {
   Statement path(db_.get(), "INSERT INTO paths VALUES(?,?)");
   Statement client(db_.get(), "INSERT INTO clients VALUES(?,?)");
-  Statement operation(db_.get(),
-                      "INSERT INTO operations VALUES(?,?,nullif(?,0),?,?,nullif(?,-1),nullif(?,-1),nullif(?,0),"
-                      "nullif(?,0),nullif(?,0),?,nullif(?,0),nullif(?,0))");
+  Statement operation(
+      db_.get(),
+      "INSERT INTO operations VALUES(?,?,nullif(?,0),?,?,nullif(?,-1),nullif(?,-1),nullif(?,0),"
+      "nullif(?,0),nullif(?,0),?,nullif(?,0),nullif(?,0))");
   bool good = true;
   for (; paths_ < trace.paths().size(); ++paths_) good = good && path.insert(paths_, trace.paths()[paths_]);
   for (; clients_ < trace.clients().size(); ++clients_)

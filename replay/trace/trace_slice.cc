@@ -65,7 +65,8 @@ class Mover {
 Trace slice(const Trace& trace, const SliceOptions& options) {
   const auto inside = [&](std::size_t index) {
     const double seconds = static_cast<double>(trace.operations[index].time_ns) / 1e9;
-    return index + 1 >= options.first && index < options.last && seconds >= options.from_s && seconds < options.to_s;
+    return index + 1 >= options.first && index < options.last && seconds >= options.from_s &&
+           seconds < options.to_s;
   };
   std::size_t begin = 0, end = trace.operations.size();
   while (begin < end && !inside(begin)) ++begin;

@@ -43,7 +43,8 @@ TraceSummary summary_of(const Trace& trace) {
     }
     s.changes = s.changes || changes_tree(o);
     if (o.path != kNoPath) touched[o.path] = true;
-    if ((o.call == Call::open || o.call == Call::fetch) && o.result >= 0 && o.path != kNoPath) opened[o.path] = true;
+    if ((o.call == Call::open || o.call == Call::fetch) && o.result >= 0 && o.path != kNoPath)
+      opened[o.path] = true;
     constexpr std::int64_t kIdle = 1'000'000'000;
     if (o.time_ns - latest > kIdle) s.idle_seconds += static_cast<double>(o.time_ns - latest) / 1e9;
     latest = std::max(latest, o.time_ns);

@@ -12,7 +12,8 @@ Trace trace_of(const DocumentTree& tree) {
   std::set<std::string> directories;
   std::vector<PathId> file_paths;
   for (const Document& file : tree.files()) {
-    for (std::size_t slash = file.path.find('/'); slash != std::string::npos; slash = file.path.find('/', slash + 1))
+    for (std::size_t slash = file.path.find('/'); slash != std::string::npos;
+         slash = file.path.find('/', slash + 1))
       directories.insert(file.path.substr(0, slash));
     file_paths.push_back(trace.intern(file.path));
     trace.initial.push_back({file_paths.back(), 'f', 0644, file.size, {}});

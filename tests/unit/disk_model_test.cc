@@ -45,7 +45,9 @@ TEST_CASE("cloud disk: latency, requests and bytes a second are what the profile
   const auto disk = make_disk_model("cloud", kBytes);
   REQUIRE(disk);
   std::mt19937_64 random(1);
-  const auto anywhere = [&](std::uint64_t) { return DiskRequest{Kind::read, 0, random() % kBytes / 4096 * 4096, 4096}; };
+  const auto anywhere = [&](std::uint64_t) {
+    return DiskRequest{Kind::read, 0, random() % kBytes / 4096 * 4096, 4096};
+  };
   std::int64_t now = kSecond;
   const double one = play(**disk, now, 2000, 1, anywhere) / 2000;
   REQUIRE(one == Approx(CloudProfile{}.latency_s + 4096 / 125e6).epsilon(0.01));
@@ -62,7 +64,9 @@ TEST_CASE("hard disk: random reads, sequential reads and writes, appends that ar
   DiskModel& disk = **made;
   std::mt19937_64 random(1);
   std::int64_t now = kSecond;
-  const auto anywhere = [&](std::uint64_t) { return DiskRequest{Kind::read, 0, random() % kBytes / 4096 * 4096, 4096}; };
+  const auto anywhere = [&](std::uint64_t) {
+    return DiskRequest{Kind::read, 0, random() % kBytes / 4096 * 4096, 4096};
+  };
   const double single = play(disk, now, 3000, 1, anywhere) / 3000;
   REQUIRE(single == Approx(0.0067).epsilon(0.05));
   // Several at once: the nearest in time goes first.
@@ -73,7 +77,9 @@ TEST_CASE("hard disk: random reads, sequential reads and writes, appends that ar
   const auto onward = [](std::uint64_t i) { return DiskRequest{Kind::read, 0, i * 131072, 131072}; };
   REQUIRE(2000 * 131072.0 / play(disk, now, 2000, 1, onward) == Approx(130e6).epsilon(0.03));
   now += kSecond;
-  const auto written = [](std::uint64_t i) { return DiskRequest{Kind::write, 0, (1ull << 30) + i * (1u << 20), 1u << 20}; };
+  const auto written = [](std::uint64_t i) {
+    return DiskRequest{Kind::write, 0, (1ull << 30) + i * (1u << 20), 1u << 20};
+  };
   REQUIRE(2000 * 1048576.0 / play(disk, now, 2000, 4, written) < 145e6);
   now += 100 * kSecond;
   std::vector<std::uint64_t> completed;

@@ -12,10 +12,17 @@ forbid() {
     failures=1
   fi
 }
-forbid core 'fusefs/|replay/|cli/|fuse|CLI/'
-forbid grouping 'core/|fusefs/|replay/|cli/|fuse|leveldb|sqlite'
-forbid fusefs 'replay/|cli/|leveldb'
-forbid replay 'fusefs/|cli/|fuse|leveldb'
+forbid core 'fusefs/|replay/|bench/|cli/|fuse|CLI/'
+forbid grouping 'core/|fusefs/|replay/|bench/|cli/|fuse|leveldb|sqlite'
+forbid fusefs 'replay/|bench/|cli/|leveldb'
+forbid replay 'fusefs/|bench/|cli/|fuse|leveldb'
+forbid bench 'cli/|leveldb|CLI/'
+forbid replay/trace 'replay/(play|results)/'
+forbid replay/model 'replay/(play|results)/'
+forbid replay/results 'replay/(trace|play|model)/'
+forbid bench/disk 'bench/(rig|suite|report)/'
+forbid bench/rig 'bench/(suite|report)/'
+forbid core/database 'core/(object|table|composite|blob|fs|plan|transfer)/'
 forbid core/object 'core/(table|composite|blob|fs|transfer)/'
 forbid core/table 'core/(composite|blob|fs|transfer)/'
 forbid core/composite 'core/(blob|fs|transfer)/'

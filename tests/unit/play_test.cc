@@ -28,7 +28,8 @@ Trace random_trace(std::uint64_t seed, int operations) {
     const std::string directory = random() % 3 == 0 ? "" : "d" + std::to_string(random() % 3) + "/";
     return trace.intern(directory + "n" + std::to_string(random() % 6));
   };
-  for (const char* directory : {"d0", "d1"}) trace.initial.push_back({trace.intern(directory), 'd', 0755, 0, {}});
+  for (const char* directory : {"d0", "d1"})
+    trace.initial.push_back({trace.intern(directory), 'd', 0755, 0, {}});
   trace.initial.push_back({trace.intern("d0/n1"), 'f', 0644, 3000, {}});
   ModelTree model(ModelTree::Mode::replays, "/");
   for (const InitialEntry& e : trace.initial) model.add(trace.path(e.path), e);
@@ -92,7 +93,9 @@ Trace random_trace(std::uint64_t seed, int operations) {
     }
     if (o.call == Call::write) o.result = static_cast<std::int64_t>(o.length);
     const Outcome outcome = model.apply(o, trace, trace.operations.size() + 1, nullptr);
-    o.result = outcome.error != 0 ? -outcome.error : o.call == Call::read ? static_cast<std::int64_t>(outcome.length) : o.result;
+    o.result = outcome.error != 0     ? -outcome.error
+               : o.call == Call::read ? static_cast<std::int64_t>(outcome.length)
+                                      : o.result;
     if (o.call == Call::open && outcome.error == 0) open.push_back(o.handle);
     if (o.call == Call::open && outcome.error != 0) o.handle = kNoHandle;
     if (o.call == Call::close) std::erase(open, o.handle);

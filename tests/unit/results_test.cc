@@ -46,8 +46,9 @@ TEST_CASE("results survive their file: histograms without loss") {
   REQUIRE(again->size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     const Run &a = runs[i], &b = (*again)[i];
-    REQUIRE(std::tie(a.benchmark, a.workload, a.phase, a.target, a.round, a.seconds, a.operations, a.started_s) ==
-            std::tie(b.benchmark, b.workload, b.phase, b.target, b.round, b.seconds, b.operations, b.started_s));
+    REQUIRE(
+        std::tie(a.benchmark, a.workload, a.phase, a.target, a.round, a.seconds, a.operations, a.started_s) ==
+        std::tie(b.benchmark, b.workload, b.phase, b.target, b.round, b.seconds, b.operations, b.started_s));
     REQUIRE(a.parameters == b.parameters);
     REQUIRE(a.metrics == b.metrics);
     REQUIRE(a.timeline == b.timeline);

@@ -53,7 +53,8 @@ std::vector<std::string> words(const Trace& trace) {
       if (o.path == kNoPath && o.handle != kNoHandle) text += " " + open[o.handle];
     }
     if (o.path2 != kNoPath) text += " " + trace.path(o.path2);
-    if (o.call == Call::read || o.call == Call::write) text += " " + std::to_string(o.offset) + "+" + std::to_string(o.result);
+    if (o.call == Call::read || o.call == Call::write)
+      text += " " + std::to_string(o.offset) + "+" + std::to_string(o.result);
     if (o.result < 0) text += " !";
     all.push_back(text);
   }
@@ -82,8 +83,10 @@ TEST_CASE("strace lines are taken apart in all their forms") {
   REQUIRE(odd->process == 17);
   REQUIRE(odd->time_ns == 43201500000000);
   REQUIRE(descriptor_of(odd->arguments[0]).path == "/a>b,(c)");
-  REQUIRE(parse_strace(R"(fstat(3</x>(deleted), {st_mode=S_IFREG|0644, st_size=7, ...}) = 0)")->arguments.size() == 2);
-  REQUIRE(parse_strace(R"(1 access("/etc/x", R_OK) = -1 ENOENT (No such file or directory))")->value() == -ENOENT);
+  REQUIRE(parse_strace(R"(fstat(3</x>(deleted), {st_mode=S_IFREG|0644, st_size=7, ...}) = 0)")
+              ->arguments.size() == 2);
+  REQUIRE(parse_strace(R"(1 access("/etc/x", R_OK) = -1 ENOENT (No such file or directory))")->value() ==
+          -ENOENT);
   REQUIRE(!parse_strace("1 exit_group(0) = ?")->value());
   REQUIRE(parse_strace("1 1.5 +++ exited with 0 +++")->kind == StraceLine::Kind::exited);
   REQUIRE(parse_strace("1 --- SIGCHLD {si_signo=SIGCHLD} ---")->kind == StraceLine::Kind::other);
@@ -122,9 +125,9 @@ TEST_CASE("a recording is followed through forks, dups, exec, relative paths and
       "10 1.000023 socket(AF_INET, SOCK_STREAM, 0) = 9<socket:[5]>\n"
       "10 1.000024 write(9<socket:[5]>, \"\", 5) = 5\n"
       "what is this\n");
-  REQUIRE(words(done.trace) ==
-          List{"open a", "write a 0+5", "open secret", "spawn 11", "read a 1+4", "open d/inside !", "rename a d/b",
-               "reap 11", "write a 100+3", "stat a", "read a 0+103", "rmdir d !", "close secret", "close a"});
+  REQUIRE(words(done.trace) == List{"open a", "write a 0+5", "open secret", "spawn 11", "read a 1+4",
+                                    "open d/inside !", "rename a d/b", "reap 11", "write a 100+3", "stat a",
+                                    "read a 0+103", "rmdir d !", "close secret", "close a"});
   REQUIRE(done.counts.malformed == 1);
   REQUIRE(done.build.surprises == 0);
   // The directory must have been there: it was entered and named in paths.
@@ -202,7 +205,8 @@ TEST_CASE("traces survive their files, whole, compressed and damaged") {
   const auto damaged = read_trace(file);
   REQUIRE(!damaged);
   REQUIRE(damaged.error().message().find("operation 7 is 'fly'") != std::string::npos);
-  REQUIRE(std::system(("sqlite3 " + file + " \"UPDATE operations SET call='stat', path=99999 WHERE id=7\"").c_str()) == 0);
+  REQUIRE(std::system(("sqlite3 " + file + " \"UPDATE operations SET call='stat', path=99999 WHERE id=7\"")
+                          .c_str()) == 0);
   REQUIRE(!read_trace(file));
   // Truncated anywhere, flipped anywhere: an error or a trace, never a crash.
   std::ifstream in(file, std::ios::binary);
@@ -210,7 +214,8 @@ TEST_CASE("traces survive their files, whole, compressed and damaged") {
   for (int i = 0; i < 200; ++i) {
     std::string broken = bytes;
     if (i % 2 == 0) broken.resize(random() % broken.size());
-    for (int k = 0; k < 20 && !broken.empty(); ++k) broken[random() % broken.size()] = static_cast<char>(random());
+    for (int k = 0; k < 20 && !broken.empty(); ++k)
+      broken[random() % broken.size()] = static_cast<char>(random());
     std::ofstream(directory.path + "/broken", std::ios::binary) << broken;
     (void)read_trace(directory.path + "/broken");
   }
@@ -247,7 +252,8 @@ TEST_CASE("a command is recorded with its children") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path + "/before") << "hello";
   const auto recorded = record_command(
-      {"/bin/sh", "-c", "cd " + directory.path + "; cat before > after; (echo more >> after) & wait; mv after b; exit 5"},
+      {"/bin/sh", "-c",
+       "cd " + directory.path + "; cat before > after; (echo more >> after) & wait; mv after b; exit 5"},
       directory.path);
   REQUIRE(recorded);
   REQUIRE(recorded->exit_code == 5);

@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Every benchmark, tiny, so that none rots; and what becomes of their results. Nothing may be left behind.
+#   benchmarks.sh [NAME...]      some benchmarks; "end": interruption and refusals
+set -uo pipefail
+cffs=${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}
+base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-benchmarks.XXXXXX")
+failures=0
+cleanup() { rm -rf "$base"; }
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fail() { echo "  FAILED: $1"; failures=$((failures + 1)); }
+nothing_left() {
+  grep -q "$base" /proc/mounts && { fail "$1 left a mount"; grep "$base" /proc/mounts; }
+  losetup -l -n -O BACK-FILE | grep -q "$base" && fail "$1 left a loop device"
+  pgrep -f "cffs .*$base/" >/dev/null && { fail "$1 left a process"; pgrep -af "cffs .*$base/"; }
+  ls /dev/shm | grep -q cffs-bench && fail "$1 left an image in memory"
+  [ -z "$(ls "$base" | grep -v '^r\.\|^plots$\|^page')" ] || { fail "$1 left files"; ls "$base"; }
+}
+export TMPDIR=$base
+
+one() {
+  echo "== $1"
+  local started=$SECONDS
+  shift 0
+  if ! timeout 300 "$cffs" bench "$@" --tiny --results="$base/r.db" >"$base/r.out" 2>&1; then
+    fail "$1"
+    tail -n 5 "$base/r.out"
+    return
+  fi
+  nothing_left "$1"
+  echo "  $(grep -c ' 1  ' "$base/r.out") runs, $((SECONDS - started)) s"
+}
+refused() {  # pattern command...
+  local pattern=$1 output
+  shift
+  if output=$("$@" 2>&1 >/dev/null); then fail "accepted: $*"; return; fi
+  echo "$output" | grep -Eq "$pattern" || fail "said '$output' instead of '$pattern'"
+}
+
+names=("$@")
+[ ${#names[@]} -gt 0 ] || mapfile -t names < <("$cffs" bench list | awk '/^[a-z]/ {print $1}')
+for name in "${names[@]}"; do
+  [ "$name" = end ] || one "$name"
+done
+
+case " ${names[*]} " in *" end "*)
+  echo "== end"
+  one metadata --disk=cloud --targets=ext4,directory,library
+  one postmark --disk=hdd --targets=directory --memory=256M --aged=0.2 --rounds=2
+  one create --targets=none@xfs,library@btrfs --sync
+  mkdir "$base/r.native"
+  one fdtree --targets="dir:$base/r.native" -d 2 -f 1 -s 1 -l 2
+  rmdir "$base/r.native" || fail "a benchmark left files in a directory that it was given"
+  "$cffs" compare "$base/r.db" --plot="$base/plots" --html="$base/page.html" >"$base/r.out" 2>&1 || { fail compare; tail -n 3 "$base/r.out"; }
+  [ "$(ls "$base/plots"/*.png | wc -l)" -gt 5 ] && [ "$(ls "$base/plots"/*.svg | wc -l)" -gt 5 ] || fail "figures"
+  grep -q '<svg class="plot"' "$base/page.html" || fail "the page has no figures"
+  # Ctrl-C in the middle: nothing stays.
+  "$cffs" bench metadata --files 2000000 --targets=directory --disk=hdd >/dev/null 2>&1 &
+  pid=$!
+  sleep 3
+  kill -TERM $pid
+  wait $pid
+  [ $? != 0 ] || fail "an interrupted benchmark says that all went well"
+  nothing_left interruption
+  refused "there is no target 'zfs'" "$cffs" bench create --targets=zfs
+  refused "which library cannot serve" "$cffs" bench programs --tiny --targets=library
+  refused "trace nowhere is not there" "$cffs" bench web-server --tiny --trace=nowhere --targets=ext4
+  nothing_left refusals
+esac
+echo "$failures failures"
+[ $failures = 0 ]

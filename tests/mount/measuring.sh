@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# The measuring instrument as its users call it: traces, replays, recording mounts, modelled disks, results. Benchmarks run in
+# tests/mount/benchmarks.sh.
+#   measuring.sh [CASE...]
+source "$(dirname "$0")/harness.sh"
+traces=$(cd "$(dirname "$0")/../../traces" && pwd)
+
+json() { python3 -c "import json,sys; d=json.load(sys.stdin); print(eval(sys.argv[1]))" "$1"; }
+equals() { [ "$("${@:2}")" = "$1" ] || { echo "wanted $1, got $("${@:2}")"; return 1; }; }
+trace_says() { "$cffs" trace stat --json "$1" | json "$2"; }
+clean_replay() {  # options; the replay must come out as the trace requires
+  local out
+  out=$("$cffs" replay "$@" --json) || { echo "$out" | tail -n 5; return 1; }
+  echo "$out" | json "d['failed']+d['not_refused']+d['other_error']+d['wrong_size']+d['wrong_content']" | grep -qx 0
+}
+
+case_traces() {
+  local work=$base/work/traces
+  mkdir -p "$work/tree/d"
+  echo content >"$work/tree/d/f"
+  local session=$traces/c_project_session.strace.xz
+  check "import strace" "$cffs" trace import "$session" --below=/home/dev/work -o "$work/s.db"
+  check "nothing of it is a surprise" sh -c "! '$cffs' trace import '$session' --below=/home/dev/work -o '$work/s2.db' | grep -q 'do not follow'"
+  check "the same input, the same trace" cmp "$work/s.db" "$work/s2.db"
+  check "clones, joined lines, no malformed one" equals 0 trace_says "$work/s.db" "int(d['about']['malformed_lines'])"
+  check "forks" sh -c "[ $(trace_says "$work/s.db" "d['calls']['spawn']['calls']") -gt 100 ]"
+  check "web log" "$cffs" trace import "$traces/nasa_19950801.log.xz" -o "$work/web.db"
+  check "every successful GET" equals 30297 trace_says "$work/web.db" "d['calls']['fetch']['calls']"
+  check "a packed trace" equals 511923 trace_says "$traces/cpp_dev_session.trace.db.xz" "d['operations']"
+  check "plain SQL" equals 30297 sqlite3 "$work/web.db" "SELECT count(*) FROM readable WHERE call='fetch' AND path IS NOT NULL"
+  check "record a command" "$cffs" trace record --below="$work/tree" -o "$work/r.db" -- sh -c "cat $work/tree/d/f >$work/tree/copy; rm $work/tree/d/f; exit 0"
+  check "with the tree before" equals 1 trace_says "$work/r.db" "d['initial_files']"
+  "$cffs" trace record --below="$work/tree" -o "$work/r2.db" -- sh -c 'exit 7' >/dev/null
+  check "its exit status is the command's" test $? = 7
+  check "show" sh -c "'$cffs' trace show '$work/s.db' --first=100 --limit=5 | wc -l | grep -qx 6"
+  check "slice" "$cffs" trace slice "$work/s.db" --from=1 --to=2 -o "$work/part.db"
+  check "analyse a trace" "$cffs" analyze "$work/s.db" -o "$work/plan.db"
+  check "no such file" refused 'No such file' "$cffs" trace stat "$work/missing"
+  check "not a trace" refused 'is no trace, web log' "$cffs" trace stat "$cffs"
+  check "relative --below" refused 'not absolute' "$cffs" trace import "$session" --below=work -o "$work/x.db"
+  check "output over a directory" refused 'no regular file' "$cffs" trace import "$session" -o "$work/tree"
+  check "nothing below" refused 'no operation on a file below' "$cffs" trace import "$session" --below=/nowhere -o "$work/x.db"
+  check "no strace, one sentence" refused 'cannot run strace' env PATH=/nonexistent "$cffs" trace record --below="$work/tree" -o "$work/x.db" -- true
+}
+
+case_replay() {
+  fresh -- || return 1
+  local work=$base/work/replay
+  mkdir -p "$work/native"
+  check "slice of a real session" "$cffs" trace slice "$traces/cpp_dev_session.trace.db.xz" --last=40000 -o "$work/dev.db"
+  check "import" "$cffs" trace import "$traces/c_project_session.strace.xz" --below=/home/dev/work -o "$work/c.db"
+  for t in dev c; do
+    check "$t on a native directory" clean_replay "$work/$t.db" --target="$work/native" --fresh --threads=3 --rounds=2 --results="$work/r.db" --name=native
+    check "$t on a mount" clean_replay "$work/$t.db" --target="$mnt" --fresh --threads=3 --rounds=2 --results="$work/r.db"
+  done
+  check "recorded time" clean_replay "$work/c.db" --target="$mnt" --fresh --think=0.1 --longest-idle=0.05
+  check "fresh trees are gone" sh -c "[ -z \"\$(ls '$mnt')\" ]"
+  check "strace output at once" clean_replay "$traces/c_project_session.strace.xz" --below=/home/dev/work --target="$mnt" --fresh --threads=2
+  check "a web log's tree" "$cffs" replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --make-tree
+  for state in as-is cold warm; do
+    check "web log, $state" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --cache=$state --rounds=2 --warm-up=0.1 --results="$work/r.db"
+  done
+  (cd "$mnt" && find . -name '*.gif' | head -n 20 | sed 's/^..//') >"$work/list"
+  check "web log, given cache" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --cache="list:$work/list"
+  local victim
+  victim=$(sqlite3 "$work/web.db" 2>/dev/null; cd "$mnt" && find . -type f -size +10k -name '*.gif' | head -n 1)
+  printf x | dd of="$mnt/$victim" bs=1 seek=5000 conv=notrunc status=none
+  check "one wrong byte is found" sh -c "'$cffs' replay '$traces/nasa_19950801.log.xz' --min-files=1 --target='$mnt' | grep -q 'with other bytes'"
+  check "unless contents are not checked" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --check=size
+  check "the tree is missing" refused 'is not there: the trace starts from a tree' "$cffs" replay "$work/dev.db" --target="$work/native" --json
+  check "rounds need fresh trees" refused 'several rounds need --fresh' "$cffs" replay "$work/c.db" --target="$work/native" --rounds=2 --json
+  check "two targets" refused 'either --target=DIR or --library=STORE' "$cffs" replay "$work/c.db" --target="$work" --library="$store"
+  check "odd think time" refused 'is none of' "$cffs" replay "$work/c.db" --target="$work" --think=soon
+  "$cffs" umount "$mnt"
+  check "the library" clean_replay "$work/dev.db" --library="$store" --fresh --threads=2 --results="$work/r.db"
+  check "predict" clean_replay "$work/dev.db" --library="$store" --predict --fresh --results="$work/r.db"
+  check "fsck" "$cffs" fsck "$store"
+  check "compare" sh -c "'$cffs' compare '$work/r.db' --json | python3 -c 'import json,sys; d=json.load(sys.stdin); assert len(d) >= 3, len(d); assert all(r[\"ratio\"] >= 0 for c in d for r in c[\"results\"])'"
+  check "not results" refused 'is not a results' "$cffs" compare "$work/dev.db"
+}
+
+case_recording() {
+  local work=$base/work/recording
+  fresh -- --record="$base/m.db" || return 1
+  (cd "$mnt" && mkdir d && echo one >d/a && mv d e && cp e/a e/b && ln -s e/a l && cat l e/b >/dev/null && truncate -s 3 e/b && rm e/a && rmdir e 2>/dev/null; ls -lR . >/dev/null; sync)
+  head -c 3000000 /dev/urandom >"$mnt/large"
+  check "no trace before the end" test ! -e "$base/m.db"
+  check "umount" "$cffs" umount "$mnt"
+  check "trace" test -s "$base/m.db"
+  check "no surprises" sh -c "! '$cffs' trace stat '$base/m.db' | grep -q surprises"
+  check "writes are in it" equals 3000008 trace_says "$base/m.db" "d['calls']['write']['bytes']"
+  mkdir -p "$base/work/native"
+  check "it replays" clean_replay "$base/m.db" --target="$base/work/native" --fresh --threads=2
+  check "mount again, recording" "$cffs" mount --record="$base/m2.db" "$store" "$mnt"
+  (cd "$mnt" && cat large e/b >/dev/null && git init -q . 2>/dev/null && ls -la >/dev/null)
+  check "umount again" "$cffs" umount "$mnt"
+  check "the tree before is in it" equals 3000003 trace_says "$base/m2.db" "d['initial_bytes']"
+  check "it replays too" clean_replay "$base/m2.db" --target="$base/work/native" --fresh
+  check "recording over a directory" refused 'no regular file' "$cffs" mount --record="$base/work" "$store" "$mnt"
+  rm -f "$base"/m*.db
+}
+
+case_disks() {
+  local model=$base/work/model disk=$base/disk
+  mkdir -p "$model" "$disk"
+  for profile in cloud hdd; do
+    truncate -s 256M "$base/work/image"
+    "$cffs" bench disk --profile=$profile "$base/work/image" "$model" &
+    local server=$!
+    for _ in $(seq 100); do mountpoint -q "$model" && break; sleep 0.05; done
+    local loop
+    loop=$(losetup --find --show --direct-io=on "$model/disk") || return 1
+    check "$profile: mkfs" mkfs.ext4 -q -F "$loop"
+    check "$profile: mount" mount "$loop" "$disk"
+    cp "$cffs" "$disk/copy"
+    sync
+    umount "$disk" && mount "$loop" "$disk"
+    check "$profile: what was written is read" cmp "$cffs" "$disk/copy"
+    umount "$disk"
+    check "$profile: the file system is whole" e2fsck -fn "$loop"
+    losetup -d "$loop"
+    for _ in $(seq 100); do umount "$model" 2>/dev/null && break; sleep 0.05; done
+    wait $server
+    check "$profile: the server ends" test $? = 0
+    rm -f "$base/work/image"
+  done
+  touch "$base/work/empty"
+  check "an empty image" refused 'not a file with a size' "$cffs" bench disk "$base/work/empty" "$model"
+  check "no image" refused 'No such file' "$cffs" bench disk "$base/work/none" "$model"
+}
+
+run_cases traces replay recording disks -- "$@"
