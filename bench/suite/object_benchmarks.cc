@@ -171,8 +171,9 @@ Status on_interfaces(Session& session, Rig& rig,
 Status run_micro(Session& session, Rig& rig) {
   const std::uint64_t capacity = session.number("capacity"), requests = session.number("requests");
   return on_interfaces(session, rig, [&](Objects& objects, const std::string& label) -> Status {
-    for (const auto& [name, mix] :
-         {std::pair{"mixed", Mix::mixed}, {"large", Mix::large}, {"small", Mix::small}}) {
+    for (const auto& kind : {std::pair{"mixed", Mix::mixed}, {"large", Mix::large}, {"small", Mix::small}}) {
+      const char* name = kind.first;
+      const Mix mix = kind.second;
       Population population(session, objects, mix);
       for (const double full : session.reals("utilization")) {
         const auto wanted = static_cast<std::uint64_t>(full / 100 * static_cast<double>(capacity));

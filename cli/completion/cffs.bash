@@ -3,19 +3,32 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck compact dump replay --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in
     format) words="--inline-max= --composite-file-max= --composite-max= --backend=posix" ;;
-    mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --threads= --foreground -f -o" ;;
+    mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --threads= --record= --foreground -f -o" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
     analyze) words="-o --output= --top= --graph= --transactions= --json --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     evaluate) words="--tree= --site-root= --depth= --shared= --train= --cache= --disk=hdd --disk=ssd --disk=network --json --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     regroup) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --dry-run --json" ;;
     stat) words="--json" ;;
     dump) words="--inode= --composite= --hex" ;;
-    replay) words="--target= --library= --make-tree --hosts=auto --min-files= --threads= --cold --json" ;;
+    trace)
+      if [ "$COMP_CWORD" = 2 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "import record show stat slice --help" -- "$cur")
+        return
+      fi
+      words="-o --format= --below= --initial= --hosts= --from= --to= --first= --last= --limit= --json" ;;
+    replay) words="--target= --library= --predict --make-tree --fresh --hosts=auto --min-files= --threads= --think=zero --think=recorded --longest-idle= --cache=as-is --cache=cold --cache=warm --cache=list: --cold --before= --warm-up= --rounds= --check=content --check=size --check=none --results= --name= --format= --below= --initial= --json" ;;
+    bench)
+      if [ "$COMP_CWORD" = 2 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs list passthrough disk --help" -- "$cur")
+        return
+      fi
+      words="--targets= --disk=raw --disk=cloud --disk=hdd --image-size= --memory= --aged= --rounds= --sync --seed= --results= --work= --tiny --paper --profile=cloud --profile=hdd" ;;
+    compare) words="--baseline= --benchmark= --plot= --html= --json" ;;
   esac
   case $cur in
     -*) mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$cur") ;;

@@ -1,5 +1,5 @@
 # fish completion for cffs
-set -l commands format mount umount import export analyze evaluate regroup stat fsck compact dump replay
+set -l commands format mount umount import export analyze evaluate regroup stat fsck compact dump trace replay bench compare
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
@@ -17,9 +17,23 @@ complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a posix
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
-complete -c cffs -n "__fish_seen_subcommand_from stat replay analyze evaluate regroup" -l json
+complete -c cffs -n "__fish_seen_subcommand_from stat trace replay compare analyze evaluate regroup" -l json
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
-complete -c cffs -n "__fish_seen_subcommand_from replay" -l target -l library -r
-complete -c cffs -n "__fish_seen_subcommand_from replay" -l make-tree -l cold
-complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -x
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l record -r
+complete -c cffs -n "__fish_seen_subcommand_from trace" -a "import record show stat slice"
+complete -c cffs -n "__fish_seen_subcommand_from trace" -s o -l output -l initial -r
+complete -c cffs -n "__fish_seen_subcommand_from trace replay" -l format -l below -x
+complete -c cffs -n "__fish_seen_subcommand_from trace" -l from -l to -l first -l last -l limit -x
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l target -l library -l results -l initial -r
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l make-tree -l cold -l fresh -l predict
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -l think -l longest-idle -l before -l warm-up -l rounds -l name -x
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l cache -x -a "as-is cold warm"
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l check -x -a "content size none"
+complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs list passthrough disk"
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l disk -x -a "raw cloud hdd"
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l targets -l image-size -l memory -l aged -l rounds -l seed -x
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l results -l work -r
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l sync -l tiny -l paper
+complete -c cffs -n "__fish_seen_subcommand_from compare" -l baseline -l benchmark -x
+complete -c cffs -n "__fish_seen_subcommand_from compare" -l plot -l html -r
