@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "fusefs/mount.h"
 #include "replay/line_reader.h"
 #include "replay/play/make_tree.h"
 #include "replay/play/replay.h"
@@ -326,6 +327,7 @@ Result<int> run_replay(Options o) {
                       {"check", o.check},
                       {"hosts", std::to_string(report.hosts)}};
     run.environment = replay::environment();
+    run.environment["libfuse"] = fuse_library_version();
     run.environment["mount"] = mount.type + " " + mount.source + " " + mount.options;
   }
   if (!o.results.empty()) CFFS_TRY_VOID(replay::add_results(o.results, result.runs));

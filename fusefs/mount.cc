@@ -337,4 +337,6 @@ Status unmount(const std::string& mount_point_given) {
   return {};
 }
 
+std::string fuse_library_version() { return ::fuse_pkgversion(); }
+
 }  // namespace cffs

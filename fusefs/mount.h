@@ -12,4 +12,7 @@ Status mount_store(const MountOptions& options);
 // Unmounts and waits until the store is closed: everything durable, the store free for the next user.
 Status unmount(const std::string& mount_point);
 
+// Of libfuse, as it is loaded: for reports.
+std::string fuse_library_version();
+
 }  // namespace cffs

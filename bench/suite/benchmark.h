@@ -26,6 +26,8 @@ struct Benchmark {
   bool needs_mount = false;          // runs programs, which the library cannot serve
   // Once for each target and round, on a target that was just set up.
   std::function<Status(Session&, Rig&)> run;
+  std::function<void(const Session&)>
+      summary;  // printed at the end, where the publication has a table of its own
   std::vector<std::uint64_t> paper_memory;  // bytes, the limits of the published runs; empty: none
 };
 

@@ -274,7 +274,7 @@ Status run_programs(Session& session, Rig& rig) {
 std::vector<Benchmark> program_benchmarks() {
   const std::vector<std::string> all{"ext4", "xfs", "btrfs", "passthrough", "none", "directory"};
   const Parameter tree{"tree", "directory or tar to work on; for the paper's figure a Linux source tree",
-                       "/usr/include/linux", "/usr/include", "/usr/include"};
+                       "/usr/include/linux", "/usr/include/c++", "/usr/include"};
   Benchmark source;
   source.name = "source-tree";
   source.title = "untar, grep and gzip of a source tree";
@@ -291,7 +291,7 @@ std::vector<Benchmark> program_benchmarks() {
       tree,
       {"only", "some of: tar, find, grep, du, ls, rsync, packages, git, make, maildir, nginx, rm", "", "",
        ""},
-      {"packages", "archives to unpack", "5", "100", "1000"},
+      {"packages", "archives to unpack", "5", "20", "1000"},
       {"sources", "files of the project that is built", "4", "40", "400"},
       {"mails", "delivered, each with fsync", "20", "500", "10000"},
       {"seconds", "that nginx is asked", "1", "3", "30"}};

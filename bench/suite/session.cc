@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "core/fs/store_format.h"
+#include "fusefs/mount.h"
 #include "replay/results/environment.h"
 #include "replay/results/results_file.h"
 
@@ -193,6 +193,7 @@ void Session::add(replay::Run run) {
   run.environment = replay::environment();
   run.environment["mount"] = mount;
   run.environment["disk"] = options_.disk;
+  run.environment["libfuse"] = fuse_library_version();
   print_line(run);
   runs_.push_back(std::move(run));
 }
@@ -233,6 +234,7 @@ Status Session::run() {
       }
     }
   }
+  if (benchmark_.summary) benchmark_.summary(*this);
   return {};
 }
 

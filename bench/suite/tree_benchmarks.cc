@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <array>
 #include <random>
 
 #include "bench/suite/namespace_model.h"
 #include "bench/suite/session.h"
+#include "replay/results/statistics.h"
 
 namespace cffs::bench {
 namespace {
@@ -182,6 +185,59 @@ Status run_fdtree(Session& session, Rig& rig) {
   return {};
 }
 
+// The article's pairs of tables: seconds, then rates, each a mean with the standard deviation below it.
+void print_article_tables(const Session& session) {
+  constexpr std::array<const char*, 4> kPhases{"directory create", "file create", "file remove",
+                                               "directory remove"};
+  std::map<std::string, std::map<std::string, std::map<std::string, std::vector<const replay::Run*>>>> runs;
+  std::vector<std::string> shapes, targets;
+  const auto note = [](std::vector<std::string>& list, const std::string& word) {
+    if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
+  };
+  for (const replay::Run& run : session.runs()) {
+    const std::size_t colon = run.phase.find(": ");
+    const std::string shape = run.phase.substr(0, colon);
+    note(shapes, shape);
+    note(targets, run.target);
+    runs[shape][run.target][run.phase.substr(colon + 2)].push_back(&run);
+  }
+  const auto row = [&](const std::string& name, const std::vector<std::vector<double>>& columns) {
+    fmt::print("{:<16}", name);
+    for (const std::vector<double>& c : columns) fmt::print(" {:>16.6f}", replay::mean_of(c).value);
+    fmt::print("\n{:<16}", "");
+    for (const std::vector<double>& c : columns) fmt::print(" {:>16.6f}", replay::deviation_of(c));
+    fmt::print("\n");
+  };
+  for (const std::string& shape : shapes) {
+    fmt::print("\n{}: times, seconds (standard deviation below)\n{:<16} {:>16} {:>16} {:>16} {:>16}\n", shape,
+               "file system", "directory create", "file create", "file remove", "directory remove");
+    for (const std::string& target : targets) {
+      std::vector<std::vector<double>> seconds;
+      for (const char* phase : kPhases) {
+        std::vector<double>& column = seconds.emplace_back();
+        for (const replay::Run* run : runs[shape][target][phase]) column.push_back(run->seconds);
+      }
+      row(target, seconds);
+    }
+    fmt::print("{}: performance\n{:<16} {:>16} {:>16} {:>16} {:>16} {:>16}\n", shape, "file system",
+               "dirs/s created", "files/s created", "KiB/s created", "files/s removed", "dirs/s removed");
+    for (const std::string& target : targets) {
+      std::vector<std::vector<double>> rates;
+      for (const char* phase : kPhases) {
+        std::vector<double> column, kib;
+        for (const replay::Run* run : runs[shape][target][phase]) {
+          column.push_back(run->rate());
+          const auto bytes = run->metrics.find("created_bytes");
+          if (bytes != run->metrics.end()) kib.push_back(bytes->second / 1024 / run->seconds);
+        }
+        rates.push_back(std::move(column));
+        if (!kib.empty()) rates.push_back(std::move(kib));
+      }
+      row(target, rates);
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Benchmark> tree_benchmarks() {
@@ -208,6 +264,7 @@ std::vector<Benchmark> tree_benchmarks() {
                        {"l", "levels (-l)", "", "", ""}};
   fdtree.targets = all;
   fdtree.run = run_fdtree;
+  fdtree.summary = print_article_tables;
   return {readdir, fdtree};
 }
 

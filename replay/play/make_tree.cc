@@ -45,13 +45,29 @@ Status make_file(Target& target, const std::string& path, const InitialEntry& en
 
 }  // namespace
 
-std::string symlink_target(const std::string& text, const std::string& root, const Target& target) {
-  if (!text.starts_with('/')) return text;
-  if (root == "/") return target.absolute(text);
-  if (text.starts_with(root) && (text.size() == root.size() || text[root.size()] == '/')) {
-    return target.absolute(text.substr(root.size()));
+std::string symlink_target(const std::string& text, const std::string& path, const std::string& root,
+                           const Target& target) {
+  constexpr const char* kNowhere = "outside-of-the-trace";
+  const bool absolute = text.starts_with('/');
+  std::string inside = text;
+  if (absolute && root != "/") {
+    const bool below = text.starts_with(root) && (text.size() == root.size() || text[root.size()] == '/');
+    if (!below) return kNowhere;
+    inside = text.substr(root.size());
   }
-  return "outside-of-the-trace";
+  // How deep the walk is below the root, from the symlink's directory on; names alone, other symlinks aside.
+  std::ptrdiff_t depth = absolute ? 0 : std::count(path.begin(), path.end(), '/');
+  for (std::size_t at = 0; at < inside.size();) {
+    const std::size_t slash = std::min(inside.find('/', at), inside.size());
+    const std::string part = inside.substr(at, slash - at);
+    if (part == "..") {
+      if (--depth < 0) return kNowhere;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+    at = slash + 1;
+  }
+  return absolute ? target.absolute(inside) : text;
 }
 
 Status make_tree(const Trace& trace, Target& target, const std::function<void(std::size_t)>& progress) {
@@ -67,7 +83,7 @@ Status make_tree(const Trace& trace, Target& target, const std::function<void(st
       CFFS_TRY_VOID(make_directories(target, path));
       const std::int64_t made = entry.kind == 'd'
                                     ? target.mkdir(path, entry.mode | 0700)
-                                    : target.symlink(symlink_target(entry.target, root, target), path);
+                                    : target.symlink(symlink_target(entry.target, path, root, target), path);
       if (made < 0 && made != -EEXIST) return fail(static_cast<int>(-made), path);
     }
     if (progress && ++done % 256 == 0) progress(done);

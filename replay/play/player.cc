@@ -333,7 +333,7 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
     case Call::link:
       return target.link(path, path2);
     case Call::symlink:
-      return target.symlink(symlink_target(path2, player_.root_, target), path);
+      return target.symlink(symlink_target(path2, path, player_.root_, target), path);
     case Call::mknod:
       return target.mknod(path, (o.mode & S_IFMT) == S_IFSOCK || (o.mode & S_IFMT) == S_IFIFO
                                     ? o.mode

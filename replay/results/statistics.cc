@@ -34,6 +34,10 @@ Estimate mean_of(const std::vector<double>& samples, double confidence) {
   return {m.mean, m.mean - half, m.mean + half, samples.size()};
 }
 
+double deviation_of(const std::vector<double>& samples) {
+  return samples.empty() ? 0 : std::sqrt(moments_of(samples).variance);
+}
+
 double median_of(std::vector<double> samples) {
   if (samples.empty()) return 0;
   std::sort(samples.begin(), samples.end());

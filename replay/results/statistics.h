@@ -15,6 +15,7 @@ struct Estimate {
 
 // The mean, with Student's t.
 Estimate mean_of(const std::vector<double>& samples, double confidence = kConfidence);
+double deviation_of(const std::vector<double>& samples);  // standard deviation of a sample; 0 of a single one
 double median_of(std::vector<double> samples);
 // What `a` is of `b`: ratio of geometric means, by Welch's test on the logarithms. Samples must be positive; others are
 // left out, and without one on either side the ratio is 0.

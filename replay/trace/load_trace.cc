@@ -1,9 +1,13 @@
 #include "replay/trace/load_trace.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "core/object/file_descriptor.h"
 #include "replay/line_reader.h"
 #include "replay/trace/calls_import.h"
 #include "replay/trace/strace_import.h"
@@ -96,9 +100,36 @@ Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOp
 
 }  // namespace
 
-Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOptions& options,
+namespace {
+
+// Inputs are read more than once; what can be read only once (a pipe, standard input) is kept in memory under a name.
+Result<std::string> repeatable(const std::string& file, std::vector<FileDescriptor>& kept) {
+  struct stat st;
+  if (file != "-" && (::stat(file.c_str(), &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))
+    return file;
+  CFFS_TRY(const std::string bytes, read_whole(file));
+  FileDescriptor memory(::memfd_create("cffs-input", MFD_CLOEXEC));
+  if (!memory) return fail(errno, file);
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::write(memory.get(), bytes.data() + at, bytes.size() - at);
+    if (n < 0) return fail(errno, file);
+    at += static_cast<std::size_t>(n);
+  }
+  kept.push_back(std::move(memory));
+  return "/proc/self/fd/" + std::to_string(kept.back().get());
+}
+
+}  // namespace
+
+Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOptions& options,
                          LoadReport& report, const std::function<void(std::uint64_t)>& progress) {
   report.format = options.format;
+  std::vector<FileDescriptor> kept;
+  std::vector<std::string> files;
+  for (const std::string& file : given) {
+    CFFS_TRY(std::string name, repeatable(file, kept));
+    files.push_back(std::move(name));
+  }
   // Opening it first tells a missing file from an odd one.
   CFFS_TRY(LineReader probe, LineReader::open(files.front()));
   (void)probe;
@@ -129,7 +160,7 @@ Result<Trace> load_trace(const std::vector<std::string>& files, const LoadOption
                                          files.front(), options.below, report.lines)));
   }
   std::string names;
-  for (const std::string& file : files) names += (names.empty() ? "" : " ") + base_name(file);
+  for (const std::string& file : given) names += (names.empty() ? "" : " ") + base_name(file);
   trace.about["source"] = names;
   trace.about["format"] = report.format;
   trace.about["lines"] = std::to_string(report.lines);

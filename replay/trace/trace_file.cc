@@ -44,12 +44,49 @@ Status damaged(const std::string& path, const std::string& what) {
   return fail(Error::usage("trace " + path + ": " + what + "; make it again with cffs trace import"));
 }
 
+// A path of a trace leads nowhere else: relative, without "..". Who replays a trace relies on it.
+bool stays_inside(const std::string& path) {
+  if (path.starts_with('/')) return false;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    if (path.compare(at, slash - at, "..") == 0) return false;
+    at = slash + 1;
+  }
+  return path.find('\0') == std::string::npos;
+}
+
+bool is_of_process(Call call) { return call == Call::spawn || call == Call::reap; }
+
+// What is wrong with an operation, for a person; empty: nothing.
+std::string flaw_of(const Operation& o, const Trace& trace) {
+  const std::size_t paths = trace.paths().size();
+  if (o.client >= trace.clients().size()) return "names a client that is not there";
+  if ((o.path != kNoPath && o.path >= paths) || (o.path2 != kNoPath && o.path2 >= paths))
+    return "names a path that is not there";
+  if (is_of_process(o.call))
+    return o.handle < trace.clients().size() ? "" : "names a client that is not there";
+  if (o.call != Call::sync && o.path == kNoPath && o.handle == kNoHandle)
+    return "has neither path nor handle";
+  const bool two_names = o.call == Call::rename || o.call == Call::link;
+  if (o.path2 == kNoPath && (two_names || o.call == Call::symlink)) return "has no second path";
+  if (o.path != kNoPath && !stays_inside(trace.path(o.path))) return "has a path that leads out of the tree";
+  if (two_names && !stays_inside(trace.path(o.path2))) return "has a path that leads out of the tree";
+  const bool by_name = two_names || o.call == Call::open || o.call == Call::mkdir || o.call == Call::rmdir ||
+                       o.call == Call::unlink || o.call == Call::symlink || o.call == Call::mknod ||
+                       o.call == Call::fetch || o.call == Call::readlink || o.call == Call::access;
+  if (by_name && o.path == kNoPath) return "has no path";
+  if (o.call == Call::close && o.handle == kNoHandle) return "has no handle";
+  if (o.time_ns < 0) return "happened before the trace began";
+  return {};
+}
+
 Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
   Statement statement(
       db,
       "SELECT time_ns, duration_ns, client, call, path, path2, handle, offset, length, result, flags, mode "
       "FROM operations ORDER BY id");
   const Row row(statement);
+  std::unordered_map<std::uint32_t, std::uint32_t> handles;
   std::uint64_t line = 0;
   while (statement.next()) {
     ++line;
@@ -71,12 +108,13 @@ Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
     o.result = statement.signed_number(9);
     o.flags = static_cast<std::uint32_t>(statement.number(10));
     o.mode = static_cast<std::uint32_t>(statement.number(11));
-    const bool spawns = o.call == Call::spawn || o.call == Call::reap;
-    if (o.client >= trace.clients().size() || (o.path != kNoPath && o.path >= trace.paths().size()) ||
-        (o.path2 != kNoPath && o.path2 >= trace.paths().size()) ||
-        (spawns && o.handle >= trace.clients().size()) ||
-        (!spawns && o.call != Call::sync && o.path == kNoPath && o.handle == kNoHandle)) {
-      return damaged(path, "operation " + std::to_string(line) + " names a path or client that is not there");
+    if (const std::string flaw = flaw_of(o, trace); !flaw.empty()) {
+      return damaged(path, "operation " + std::to_string(line) + " " + flaw);
+    }
+    // Numbers of handles are anybody's; from here on they have no gaps.
+    if (!is_of_process(o.call) && o.handle != kNoHandle) {
+      const auto next = static_cast<std::uint32_t>(handles.size() + 1);
+      o.handle = handles.try_emplace(o.handle, next).first->second;
     }
     trace.operations.push_back(o);
   }
@@ -104,6 +142,9 @@ Result<Trace> read_database(const std::string& path, sqlite3* db) {
     const std::string kind = initial.text(1);
     if (initial.number(0) >= trace.paths().size() || (kind != "f" && kind != "d" && kind != "l")) {
       return fail(damaged(path, "its initial tree has an entry without a path or kind").error());
+    }
+    if (!stays_inside(trace.path(static_cast<PathId>(initial.number(0))))) {
+      return fail(damaged(path, "its initial tree has a path that leads out of it").error());
     }
     trace.initial.push_back({static_cast<PathId>(initial.number(0)), kind[0],
                              static_cast<std::uint32_t>(initial.number(2)), initial.number(3),

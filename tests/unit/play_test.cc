@@ -230,10 +230,17 @@ TEST_CASE("contents are found out when they are stale, shifted or zero") {
 TEST_CASE("symlinks of a trace never lead out of the target") {
   const TemporaryDirectory directory;
   const auto target = make_directory_target(directory.path);
-  REQUIRE(symlink_target("a/b", "/r", **target) == "a/b");
-  REQUIRE(symlink_target("/r/a", "/r", **target).starts_with(directory.path));
-  REQUIRE(symlink_target("/root/a", "/r", **target) == "outside-of-the-trace");
-  REQUIRE(symlink_target("/etc/passwd", "/", **target) == (*target)->absolute("/etc/passwd"));
+  const auto made = [&](const char* text, const char* path, const char* root) {
+    return symlink_target(text, path, root, **target);
+  };
+  REQUIRE(made("a/b", "l", "/r") == "a/b");
+  REQUIRE(made("../a", "d/l", "/r") == "../a");
+  REQUIRE(made("../a", "l", "/r") == "outside-of-the-trace");
+  REQUIRE(made("x/../../a", "l", "/r") == "outside-of-the-trace");
+  REQUIRE(made("/r/a", "l", "/r").starts_with(directory.path));
+  REQUIRE(made("/r/../a", "d/e/l", "/r") == "outside-of-the-trace");
+  REQUIRE(made("/root/a", "l", "/r") == "outside-of-the-trace");
+  REQUIRE(made("/etc/passwd", "l", "/") == (*target)->absolute("/etc/passwd"));
 }
 
 }  // namespace cffs::replay::test

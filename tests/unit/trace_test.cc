@@ -208,6 +208,21 @@ TEST_CASE("traces survive their files, whole, compressed and damaged") {
   REQUIRE(std::system(("sqlite3 " + file + " \"UPDATE operations SET call='stat', path=99999 WHERE id=7\"")
                           .c_str()) == 0);
   REQUIRE(!read_trace(file));
+  for (const char* flaw :
+       {"UPDATE operations SET call='stat', path=0 WHERE id=7; UPDATE paths SET path='../../etc/passwd' "
+        "WHERE id=0",
+        "UPDATE paths SET path='/etc/passwd' WHERE id=0", "UPDATE paths SET path='a/..' WHERE id=0",
+        "UPDATE paths SET path='fine' WHERE id=0; UPDATE operations SET path=NULL WHERE call='rename'"}) {
+    INFO(flaw);
+    REQUIRE(std::system(("sqlite3 " + file + " \"" + flaw + "\"").c_str()) == 0);
+    REQUIRE(!read_trace(file));
+  }
+  REQUIRE(std::system(("sqlite3 " + file +
+                       " \"UPDATE operations SET call='stat', path=0, path2=NULL, handle=4000000000\"")
+                          .c_str()) == 0);
+  const auto renumbered = read_trace(file);
+  REQUIRE(renumbered);
+  REQUIRE(renumbered->operations[5].handle == 1);
   // Truncated anywhere, flipped anywhere: an error or a trace, never a crash.
   std::ifstream in(file, std::ios::binary);
   const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
