@@ -1,11 +1,16 @@
 #include "cli/mount_recorder.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <syslog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <limits>
 
 namespace cffs::cli {
@@ -14,28 +19,49 @@ namespace {
 using What = ObservedRequest::What;
 using replay::Call;
 
+constexpr std::size_t kBuffer = 1u << 20;
+
+// A request in the spool, which only this process reads; the names follow.
+struct Record {
+  std::uint32_t what, name_bytes, second_bytes, process;
+  std::uint64_t node, parent, second_parent, offset, length, size;
+  std::uint32_t mode, flags;
+  std::int64_t result, start_ns, end_ns;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<RequestObserver>> MountRecorder::create(const std::string& path,
                                                                const std::string& mount_point) {
   CFFS_TRY(auto writer, replay::TraceWriter::create(path));
-  return std::unique_ptr<RequestObserver>(new MountRecorder(std::move(writer), mount_point));
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  FileDescriptor spool(::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!spool) {  // not every file system knows unnamed files
+    std::string name = path + ".spool.XXXXXX";
+    spool = FileDescriptor(::mkostemp(name.data(), O_CLOEXEC));
+    if (!spool) return fail(errno, name);
+    (void)::unlink(name.c_str());
+  }
+  return std::unique_ptr<RequestObserver>(
+      new MountRecorder(std::move(writer), std::move(spool), mount_point));
 }
 
-MountRecorder::MountRecorder(replay::TraceWriter writer, const std::string& mount_point)
-    : writer_(std::move(writer)), builder_("/") {
+MountRecorder::MountRecorder(replay::TraceWriter writer, FileDescriptor spool, const std::string& mount_point)
+    : writer_(std::move(writer)), builder_("/"), spool_(std::move(spool)) {
   builder_.trace().about["format"] = "mount";
   builder_.trace().about["source"] = mount_point;
   thread_ = std::thread([this] { work(); });
 }
 
 MountRecorder::~MountRecorder() {
+  over_.store(true);
+  thread_.join();
   {
     const std::lock_guard guard(mutex_);
-    over_ = true;
+    spill();
   }
-  wake_.notify_one();
-  thread_.join();
+  while (convert()) {
+  }
   if (builder_.counts().surprises > 0)
     builder_.trace().about["surprises"] = std::to_string(builder_.counts().surprises);
   const replay::Trace trace = builder_.finish();
@@ -44,29 +70,85 @@ MountRecorder::~MountRecorder() {
 }
 
 void MountRecorder::observe(const ObservedRequest& request) {
-  Noted noted;
-  static_cast<ObservedRequest&>(noted) = request;
-  noted.name_text = request.name;
-  noted.second_text = request.second_name;
+  Record record;
+  record.what = static_cast<std::uint32_t>(request.what);
+  record.name_bytes = static_cast<std::uint32_t>(request.name.size());
+  record.second_bytes = static_cast<std::uint32_t>(request.second_name.size());
+  record.process = static_cast<std::uint32_t>(request.process);
+  record.node = request.node.value;
+  record.parent = request.parent.value;
+  record.second_parent = request.second_parent.value;
+  record.offset = request.offset;
+  record.length = request.length;
+  record.size = request.size;
+  record.mode = request.mode;
+  record.flags = request.flags;
+  record.result = request.result;
+  record.start_ns = request.start_ns;
+  record.end_ns = request.end_ns;
   const std::lock_guard guard(mutex_);
-  queue_.push_back(std::move(noted));
+  buffer_.append(reinterpret_cast<const char*>(&record), sizeof record);
+  buffer_.append(request.name).append(request.second_name);
+  if (buffer_.size() >= kBuffer) spill();
+}
+
+// The buffer goes to the spool; with the mutex held.
+void MountRecorder::spill() {
+  const auto at = static_cast<off_t>(spooled_.load());
+  if (!failed_ &&
+      ::pwrite(spool_.get(), buffer_.data(), buffer_.size(), at) != static_cast<ssize_t>(buffer_.size())) {
+    failed_ = true;
+    ::syslog(LOG_ERR, "the spool of the recording cannot be written (%s): the trace ends here",
+             std::strerror(errno));
+  }
+  if (!failed_) spooled_.fetch_add(buffer_.size());
+  buffer_.clear();
+}
+
+bool MountRecorder::convert() {
+  const std::uint64_t end = spooled_.load();
+  if (converted_ == end) return false;
+  std::string bytes(std::min<std::uint64_t>(end - converted_, 4 * kBuffer), '\0');
+  const ssize_t n = ::pread(spool_.get(), bytes.data(), bytes.size(), static_cast<off_t>(converted_));
+  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  std::size_t at = 0;
+  while (bytes.size() - at >= sizeof(Record)) {
+    Record record;
+    std::memcpy(&record, bytes.data() + at, sizeof record);
+    const std::size_t whole = sizeof record + record.name_bytes + record.second_bytes;
+    if (bytes.size() - at < whole) break;
+    Noted noted;
+    noted.what = static_cast<What>(record.what);
+    noted.process = static_cast<pid_t>(record.process);
+    noted.node = InodeId{record.node};
+    noted.parent = InodeId{record.parent};
+    noted.second_parent = InodeId{record.second_parent};
+    noted.offset = record.offset;
+    noted.length = record.length;
+    noted.size = record.size;
+    noted.mode = record.mode;
+    noted.flags = record.flags;
+    noted.result = record.result;
+    noted.start_ns = record.start_ns;
+    noted.end_ns = record.end_ns;
+    noted.name_text.assign(bytes, at + sizeof record, record.name_bytes);
+    noted.second_text.assign(bytes, at + sizeof record + record.name_bytes, record.second_bytes);
+    process(noted);
+    at += whole;
+  }
+  converted_ += at;
+  if (const Status done = writer_.append(builder_.trace()); !done) {
+    ::syslog(LOG_ERR, "%s; the recording ends here", done.error().message().c_str());
+    return false;
+  }
+  return at > 0;
 }
 
 void MountRecorder::work() {
-  std::vector<Noted> batch;
-  for (bool last = false; !last;) {
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, std::chrono::milliseconds(200), [this] { return over_; });
-      batch.swap(queue_);
-      last = over_;
-    }
-    for (const Noted& noted : batch) process(noted);
-    batch.clear();
-    if (const Status done = writer_.append(builder_.trace()); !done) {
-      ::syslog(LOG_ERR, "%s; the recording ends here", done.error().message().c_str());
-      return;
-    }
+  const sched_param none{};
+  (void)::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
+  while (!over_.load()) {
+    if (!convert()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 

@@ -1,11 +1,11 @@
 // Records the requests of a mount as a trace.
 //
-// observe() copies a request into a queue; a thread of its own finds out paths, and writes. What is kept in memory is one
-// entry for each file that was seen, and what was not written yet. The trace takes its name when the mount ends.
+// observe() appends a request to a buffer, which goes to a spool file when it is full: that is all that a request pays. A
+// thread that runs only when nobody else wants the processor turns the spool into a trace; what it did not get to is done
+// when the mount ends, and then the trace takes its name. In memory is one entry for each file that was seen.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/object/file_descriptor.h"
 #include "fusefs/request_observer.h"
 #include "replay/trace/trace_builder.h"
 #include "replay/trace/trace_file.h"
@@ -35,8 +36,11 @@ class MountRecorder final : public RequestObserver {
     std::string name;
   };
 
-  MountRecorder(replay::TraceWriter writer, const std::string& mount_point);
+  MountRecorder(replay::TraceWriter writer, FileDescriptor spool, const std::string& mount_point);
   void work();
+  void spill();
+  // Converts what is in the spool by now; false: there was nothing new.
+  bool convert();
   void process(const Noted& noted);
   std::optional<std::string> path_of(InodeId node) const;
   void know(InodeId parent, const std::string& name, InodeId node);
@@ -50,10 +54,13 @@ class MountRecorder final : public RequestObserver {
   std::unordered_map<InodeId, Place> places_;
   std::map<std::pair<InodeId, std::string>, InodeId> nodes_;
 
-  std::mutex mutex_;  // leaf: the next two
-  std::condition_variable wake_;
-  std::vector<Noted> queue_;
-  bool over_ = false;
+  const FileDescriptor spool_;
+  std::mutex mutex_;  // leaf: the buffer and its way into the spool
+  std::string buffer_;
+  bool failed_ = false;
+  std::atomic<std::uint64_t> spooled_{0};
+  std::uint64_t converted_ = 0;  // of the converting thread
+  std::atomic<bool> over_{false};
   std::thread thread_;
 };
 

@@ -220,6 +220,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     fuse_session_unmount(session);
   }
   fuse_session_destroy(session);
+  observer.reset();  // whoever waits for the store to be free finds the recording there too
   regrouper.reset();
   if (Status closed = fs->close(); !closed && result) result = std::move(closed);
   return result;
