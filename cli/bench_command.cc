@@ -40,8 +40,7 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
   if (!o.session.results.empty()) o.session.results = std::filesystem::absolute(o.session.results).string();
   const bool own = o.session.work.empty();
   if (own) {
-    const char* base = std::getenv("TMPDIR");
-    o.session.work = std::string(base == nullptr ? "/tmp" : base) + "/cffs-bench.XXXXXX";
+    o.session.work = (std::filesystem::temp_directory_path() / "cffs-bench.XXXXXX").string();
     if (::mkdtemp(o.session.work.data()) == nullptr) return fail(errno, o.session.work);
   } else {
     std::error_code error;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -20,6 +21,17 @@ using What = ObservedRequest::What;
 using replay::Call;
 
 constexpr std::size_t kBuffer = 1u << 20;
+
+// In the order of ObservedRequest::What.
+Call call_of(What what) {
+  constexpr std::array<Call, 23> kCalls = {
+      Call::stat,      Call::stat,        Call::open,    Call::mkdir,    Call::symlink,  Call::link,
+      Call::unlink,    Call::rmdir,       Call::rename,  Call::readlink, Call::readdir,  Call::stat,
+      Call::chmod,     Call::chown,       Call::utimens, Call::truncate, Call::getxattr, Call::setxattr,
+      Call::listxattr, Call::removexattr, Call::read,    Call::write,    Call::fsync};
+  static_assert(kCalls.size() == static_cast<std::size_t>(What::fsync) + 1);
+  return kCalls[static_cast<std::size_t>(what)];
+}
 
 // A request in the spool, which only this process reads; the names follow.
 struct Record {
@@ -199,98 +211,58 @@ bool MountRecorder::on_name(const Noted& noted, replay::Operation& o) {
 
 // What the request is in a trace. False: nothing.
 bool MountRecorder::fill(const Noted& noted, replay::Operation& o) {
-  const auto name_as_text = [&] { o.path2 = builder_.trace().intern(noted.name_text); };
+  o.call = call_of(noted.what);
   switch (noted.what) {
+    case What::entry:
+      return false;
     case What::lookup:
-      o.call = Call::stat;
+    case What::getattr:
       o.mode = noted.mode;
       o.length = noted.size;
-      return on_name(noted, o);
+      return noted.what == What::lookup ? on_name(noted, o) : on_node(noted, o);
     case What::mknod:
-      o.call = S_ISREG(noted.mode) || noted.result < 0 ? Call::open : Call::mknod;
+      if (!S_ISREG(noted.mode) && noted.result >= 0) o.call = Call::mknod;
       o.flags = O_WRONLY | O_CREAT | O_EXCL;
       o.mode = noted.mode;
       return on_name(noted, o);
     case What::mkdir:
-      o.call = Call::mkdir;
       o.mode = noted.mode & 07777;
       return on_name(noted, o);
     case What::symlink:
-      o.call = Call::symlink;
       o.path2 = builder_.trace().intern(noted.second_text);
       return on_name(noted, o);
-    case What::link: {
-      o.call = Call::link;
-      replay::Operation to;
-      if (!on_node(noted, o) || !on_name(noted, to)) return false;
-      o.path2 = to.path;
-      return true;
-    }
     case What::unlink:
     case What::rmdir:
-      o.call = noted.what == What::unlink ? Call::unlink : Call::rmdir;
       return on_name(noted, o);
+    case What::link:
     case What::rename: {
-      o.call = Call::rename;
-      o.flags = noted.flags;
       Noted to = noted;
-      to.parent = noted.second_parent;
-      to.name_text = noted.second_text;
+      if (noted.what == What::rename) {
+        o.flags = noted.flags;
+        to.parent = noted.second_parent;
+        to.name_text = noted.second_text;
+      }
       replay::Operation target;
-      if (!on_name(noted, o) || !on_name(to, target)) return false;
+      const bool from = noted.what == What::link ? on_node(noted, o) : on_name(noted, o);
+      if (!from || !on_name(to, target)) return false;
       o.path2 = target.path;
       return true;
     }
-    case What::readlink:
-      o.call = Call::readlink;
-      return on_node(noted, o);
     case What::readdir:
-      o.call = Call::readdir;
-      return noted.offset == 0 && on_node(noted, o);
-    case What::getattr:
-      o.call = Call::stat;
-      o.mode = noted.mode;
-      o.length = noted.size;
-      return on_node(noted, o);
+      return noted.offset == 0 && on_node(noted, o);  // one listing takes several requests
     case What::chmod:
-      o.call = Call::chmod;
       o.mode = noted.mode & 07777;
-      return on_node(noted, o);
-    case What::chown:
-      o.call = Call::chown;
-      return on_node(noted, o);
-    case What::utimens:
-      o.call = Call::utimens;
-      return on_node(noted, o);
-    case What::truncate:
-      o.call = Call::truncate;
-      o.length = noted.length;
       return on_node(noted, o);
     case What::getxattr:
     case What::setxattr:
     case What::removexattr:
-      o.call = noted.what == What::getxattr   ? Call::getxattr
-               : noted.what == What::setxattr ? Call::setxattr
-                                              : Call::removexattr;
-      o.length = noted.length;
-      name_as_text();
-      return on_node(noted, o);
-    case What::listxattr:
-      o.call = Call::listxattr;
-      return on_node(noted, o);
-    case What::read:
-    case What::write:
-      o.call = noted.what == What::read ? Call::read : Call::write;
+      o.path2 = builder_.trace().intern(noted.name_text);
+      [[fallthrough]];
+    default:
       o.offset = noted.offset;
       o.length = noted.length;
       return on_node(noted, o);
-    case What::fsync:
-      o.call = Call::fsync;
-      return on_node(noted, o);
-    case What::entry:
-      return false;
   }
-  return false;
 }
 
 void MountRecorder::process(const Noted& noted) {

@@ -54,7 +54,7 @@ class Drawing {
   int width = 560, height = 350;
 
   Result<Plot> draw(const std::string& directory) {
-    std::string folder = "/tmp/cffs-plot.XXXXXX";
+    std::string folder = (std::filesystem::temp_directory_path() / "cffs-plot.XXXXXX").string();
     if (::mkdtemp(folder.data()) == nullptr) return fail(errno, folder);
     const Status drawn = run_gnuplot(folder, directory);
     std::error_code ignored;

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/object/file_descriptor.h"
+#include "fusefs/connection.h"
 #include "fusefs/request_loop.h"
 
 namespace cffs::bench {
@@ -59,27 +60,7 @@ Inode& inode_of(fuse_req_t req, fuse_ino_t node) {
 }
 int directory_of(fuse_req_t req, fuse_ino_t node) { return inode_of(req, node).path.get(); }
 
-void init(void*, fuse_conn_info* conn) {
-  const auto want = [conn](unsigned flag) {
-    if ((conn->capable & flag) != 0) conn->want |= flag;
-  };
-  conn->want &= ~static_cast<unsigned>(
-      FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
-      FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA);
-  want(FUSE_CAP_ASYNC_READ);
-  want(FUSE_CAP_PARALLEL_DIROPS);
-  want(FUSE_CAP_READDIRPLUS);
-  want(FUSE_CAP_CACHE_SYMLINKS);
-  want(FUSE_CAP_EXPLICIT_INVAL_DATA);
-  want(FUSE_CAP_HANDLE_KILLPRIV);
-  want(FUSE_CAP_NO_OPEN_SUPPORT);
-  want(FUSE_CAP_NO_OPENDIR_SUPPORT);
-  conn->max_write = 1u << 20;
-  conn->max_readahead = 1u << 20;
-  conn->max_background = 64;
-  conn->congestion_threshold = 48;
-  conn->time_gran = 1;
-}
+void init(void*, fuse_conn_info* conn) { configure_connection(conn); }
 
 int open_path(int parent, const char* name) {
   open_how how{};

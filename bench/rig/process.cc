@@ -11,6 +11,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 
 #include "core/object/file_descriptor.h"
 
@@ -51,7 +52,7 @@ std::string own_program() {
 }
 
 Status run(const std::vector<std::string>& command, const std::string& directory) {
-  std::string name = "/tmp/cffs-bench-output.XXXXXX";
+  std::string name = (std::filesystem::temp_directory_path() / "cffs-bench-output.XXXXXX").string();
   const FileDescriptor output(::mkostemp(name.data(), O_CLOEXEC));
   if (!output) return fail(errno, name);
   (void)::unlink(name.c_str());

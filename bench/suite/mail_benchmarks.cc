@@ -49,16 +49,7 @@ class Postmark {
     const std::string path = directories == 0 ? fmt::format("m{}", next_++)
                                               : fmt::format("s{}/m{}", random_() % directories, next_++);
     const std::span<const char> data(data_.data(), size());
-    CFFS_TRY_VOID(must(lane.time("create",
-                                 [&] {
-                                   const std::int64_t file =
-                                       target_.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-                                   if (file < 0) return file;
-                                   const std::int64_t n = target_.write(file, 0, data);
-                                   const std::int64_t closed = target_.close(file);
-                                   return n < 0 ? n : closed;
-                                 }),
-                       path));
+    CFFS_TRY_VOID(must(lane.time("create", [&] { return make_file(target_, path, data); }), path));
     files_.push_back(path);
     return {};
   }

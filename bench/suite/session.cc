@@ -1,5 +1,6 @@
 #include "bench/suite/session.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,6 +25,14 @@ std::int64_t Lane::now() {
 Status must(std::int64_t result, const std::string& what) {
   if (result < 0) return fail(static_cast<int>(-result), what);
   return {};
+}
+
+std::int64_t make_file(replay::Target& target, const std::string& path, std::span<const char> data) {
+  const std::int64_t file = target.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+  if (file < 0) return file;
+  const std::int64_t written = target.write(file, 0, data);
+  const std::int64_t closed = target.close(file);
+  return written < 0 ? written : closed;
 }
 
 std::uint64_t bytes_of(const std::string& text) {

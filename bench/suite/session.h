@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -116,6 +117,8 @@ class Session {
 
 // Fails where a target's call failed: a benchmark that goes wrong must not look fast.
 Status must(std::int64_t result, const std::string& what);
+// open with O_EXCL, write, close, as one: 0, or the first -errno.
+std::int64_t make_file(replay::Target& target, const std::string& path, std::span<const char> data);
 // Runs `work(thread)` on several threads; the first error counts.
 Status in_parallel(unsigned threads, const std::function<Status(unsigned thread)>& work);
 std::uint64_t bytes_of(const std::string& text);  // "4K", "1M", "700M"

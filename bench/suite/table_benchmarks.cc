@@ -35,15 +35,7 @@ NamespaceModel names_of(const Session& session, const Shape& shape) {
 
 Status create_file(replay::Target& target, Lane& lane, const std::string& path, std::span<const char> data) {
   if (data.empty()) return must(lane.time("mknod", [&] { return target.mknod(path, S_IFREG | 0644); }), path);
-  return must(lane.time("create",
-                        [&] {
-                          const std::int64_t file = target.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-                          if (file < 0) return file;
-                          const std::int64_t n = target.write(file, 0, data);
-                          const std::int64_t closed = target.close(file);
-                          return n < 0 ? n : closed;
-                        }),
-              path);
+  return must(lane.time("create", [&] { return make_file(target, path, data); }), path);
 }
 
 Status create_all(Session& session, Rig& rig, const NamespaceModel& names, const std::string& phase_name,

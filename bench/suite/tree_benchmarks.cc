@@ -62,16 +62,7 @@ Status run_readdir(Session& session, Rig& rig) {
       for (; file < names.files.size(); ++file) {
         const std::string& path = names.files[file];
         if (path.compare(0, path.rfind('/'), directory) != 0) break;
-        CFFS_TRY_VOID(must(lane.time("create",
-                                     [&] {
-                                       const std::int64_t f =
-                                           rig.target().open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-                                       if (f < 0) return f;
-                                       const std::int64_t n = rig.target().write(f, 0, data);
-                                       (void)rig.target().close(f);
-                                       return n;
-                                     }),
-                           path));
+        CFFS_TRY_VOID(must(lane.time("create", [&] { return make_file(rig.target(), path, data); }), path));
       }
     }
     phase.finish();

@@ -26,9 +26,7 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
   const bool unnamed = (o.flags & O_TMPFILE) == O_TMPFILE;
   const bool follow = (o.flags & O_NOFOLLOW) == 0 && !exclusive;
   Place place = walk(0, trace.path(o.path), follow, evidence, 0);
-  if (creates && place.error == ENOENT && place.entry == 0 && o.result >= 0 && mode_ == Mode::infers) {
-    place = walk_to_parent(o, trace);
-  }
+  if (creates && place.error == ENOENT && place.entry == 0) place = walk_to_new(o.path, o.result >= 0, trace);
   NodeIndex node = place.node;
   if (unnamed && place.error == 0) {
     node = make_node('f', false);
@@ -57,20 +55,19 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
   return {0, 0, false, opened.kind == 'd'};
 }
 
-// The last component is new, so only its directory must have been there.
-ModelTree::Place ModelTree::walk_to_parent(const Operation& o, const Trace& trace) {
-  const std::string& path = trace.path(o.path);
+// A name that is about to be made: only its directory must have been there, which is inferred where it was `made`.
+ModelTree::Place ModelTree::walk_to_new(PathId id, bool made, const Trace& trace) {
+  const std::string& path = trace.path(id);
   const std::size_t slash = path.rfind('/');
-  if (slash != std::string::npos) (void)walk(0, path.substr(0, slash), true, {true, 'd'}, 0);
+  if (made && mode_ == Mode::infers && slash != std::string::npos) {
+    (void)walk(0, std::string_view(path).substr(0, slash), true, {true, 'd'}, 0);
+  }
   return walk(0, path, false, {}, 0);
 }
 
 Outcome ModelTree::make_entry(const Operation& o, const Trace& trace, char kind) {
-  Place place = walk(0, trace.path(o.path), false,
-                     evidence_of(o).exists && o.result < 0 ? evidence_of(o) : Evidence{}, 0);
-  if (place.error == ENOENT && place.entry == 0 && o.result >= 0 && mode_ == Mode::infers) {
-    place = walk_to_parent(o, trace);
-  }
+  const Place place =
+      refused_ ? walk(0, trace.path(o.path), false, evidence_of(o), 0) : walk_to_new(o.path, true, trace);
   if (place.error == 0) return error(EEXIST);
   if (place.error != ENOENT || place.entry == 0) return error(place.error);
   const NodeIndex node = make_node(kind, false);
@@ -103,12 +100,7 @@ Outcome ModelTree::remove_entry(const Operation& o, const Trace& trace) {
 Outcome ModelTree::apply_rename(const Operation& o, const Trace& trace) {
   const Place from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
   if (from.error != 0) return error(from.error);
-  Operation target = o;
-  target.path = o.path2;
-  Place to = walk(0, trace.path(o.path2), false, {}, 0);
-  if (to.error == ENOENT && to.entry == 0 && o.result >= 0 && mode_ == Mode::infers) {
-    to = walk_to_parent(target, trace);
-  }
+  const Place to = walk_to_new(o.path2, o.result >= 0, trace);
   if ((to.error != 0 && to.error != ENOENT) || to.entry == 0) return error(to.error == 0 ? EBUSY : to.error);
   if (from.entry == 0) return error(EBUSY);
   const bool there = to.error == 0;
@@ -130,12 +122,7 @@ Outcome ModelTree::apply_rename(const Operation& o, const Trace& trace) {
 Outcome ModelTree::apply_link(const Operation& o, const Trace& trace) {
   const Place from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
   if (from.error != 0) return error(from.error);
-  Operation target = o;
-  target.path = o.path2;
-  Place to = walk(0, trace.path(o.path2), false, {}, 0);
-  if (to.error == ENOENT && to.entry == 0 && o.result >= 0 && mode_ == Mode::infers) {
-    to = walk_to_parent(target, trace);
-  }
+  const Place to = walk_to_new(o.path2, o.result >= 0, trace);
   if (to.error == 0) return error(EEXIST);
   if (to.error != ENOENT || to.entry == 0) return error(to.error);
   if (nodes_[from.node].kind == 'd') return error(EPERM);

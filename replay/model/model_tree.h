@@ -124,7 +124,7 @@ class ModelTree {
   void touch_listing(NodeIndex node, Touch::How how) { touch(2, node, how); }
   void touch_handle(std::uint32_t handle, Touch::How how) { touch(3, handle, how); }
 
-  Place walk_to_parent(const Operation& o, const Trace& trace);
+  Place walk_to_new(PathId path, bool made, const Trace& trace);
   Outcome apply_open(const Operation& o, const Trace& trace);
   Outcome apply_rename(const Operation& o, const Trace& trace);
   Outcome apply_link(const Operation& o, const Trace& trace);
