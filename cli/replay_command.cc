@@ -147,13 +147,22 @@ void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
   std::fflush(stdout);
 }
 
+// Trees that somebody else made hold other bytes, and that is no fault of the target's.
+std::string hint_of(const replay::PlayReport& r) {
+  const bool contents_only = r.wrong_content > 0 && r.wrong_content == r.problems();
+  return contents_only ? " (contents are those that --make-tree and --fresh write; for any other tree give "
+                         "--check=size)"
+                       : "";
+}
+
 void print_problems(const replay::PlayReport& r) {
   if (r.problems() == 0) return;
   fmt::print(
       "{} operations came out otherwise than they must: {} failed, {} were not refused, {} with another "
       "error, {} "
-      "of another size, {} with other bytes; the first: {}\n",
-      r.problems(), r.failed, r.not_refused, r.other_error, r.wrong_size, r.wrong_content, r.first_problem);
+      "of another size, {} with other bytes; the first: {}{}\n",
+      r.problems(), r.failed, r.not_refused, r.other_error, r.wrong_size, r.wrong_content, r.first_problem,
+      hint_of(r));
 }
 
 void print_result(const replay::ReplayResult& result, const Options& o) {
@@ -336,7 +345,8 @@ Result<int> run_replay(Options o) {
         "{}\n",
         json_of(result, o, trace, report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     const auto& problem = result.reports.back().first_problem;
-    if (!problem.empty()) std::fprintf(stderr, "cffs: %s\n", problem.c_str());
+    if (!problem.empty())
+      std::fprintf(stderr, "cffs: %s%s\n", problem.c_str(), hint_of(result.reports.back()).c_str());
   } else {
     print_result(result, o);
   }

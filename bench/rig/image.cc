@@ -96,6 +96,9 @@ Status Image::build() {
   std::vector<std::string> make{maker, "-q"};
   if (options_.type == "ext4")
     make.insert(make.end(), {"-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
+  constexpr std::uint64_t kUsual = 16384;  // bytes for which mkfs.ext4 makes an inode
+  if (options_.type == "ext4" && options_.inodes > options_.bytes / kUsual)
+    make.insert(make.end(), {"-N", std::to_string(options_.inodes)});
   if (options_.type == "xfs") make.insert(make.end(), {"-f"});
   // As in TableFS §4.1: neither a second copy of metadata nor checksums, which the others do not have either.
   if (options_.type == "btrfs") make.insert(make.end(), {"-f", "-m", "single", "-d", "single"});

@@ -13,6 +13,7 @@ struct ImageOptions {
   std::string disk = "raw";
   std::string type = "ext4";  // ext4, xfs, btrfs
   std::uint64_t bytes = 4ull << 30;
+  std::uint64_t inodes = 0;  // that it must have room for; ext4 cannot make more later
 };
 
 class Image {

@@ -87,6 +87,7 @@ Status Rig::build() {
   image.disk = options_.disk;
   image.type = backing_;
   image.bytes = options_.image_bytes;
+  image.inodes = options_.inodes;
   CFFS_TRY(image_, Image::make(image));
   if (options_.aged > 0) CFFS_TRY_VOID(age());
   before_ = space_now();

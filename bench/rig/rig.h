@@ -25,6 +25,7 @@ struct RigOptions {
   std::string work;  // an existing directory; the rig makes its own below it
   std::string disk = "raw";
   std::uint64_t image_bytes = 4ull << 30;
+  std::uint64_t inodes = 0;        // that the disk must have room for
   std::uint64_t memory_bytes = 0;  // limit for this process and the daemon; 0: none
   double aged = 0;   // share of the disk that was filled and partly freed again before; 0: fresh
   std::string plan;  // for policy frequency

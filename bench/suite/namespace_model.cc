@@ -10,9 +10,12 @@ namespace cffs::bench {
 NamespaceModel NamespaceModel::flat(std::uint64_t files) {
   NamespaceModel model;
   model.directories.emplace_back("d");
-  model.files.reserve(files);
-  for (std::uint64_t i = 0; i < files; ++i) model.files.push_back(fmt::format("d/f{:08}", i));
+  model.numbered = files;
   return model;
+}
+
+std::string NamespaceModel::file(std::uint64_t index) const {
+  return index < numbered ? fmt::format("d/f{:08}", index) : files[index - numbered];
 }
 
 NamespaceModel NamespaceModel::grid(std::uint64_t directories, std::uint64_t files) {

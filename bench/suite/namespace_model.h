@@ -10,6 +10,11 @@ namespace cffs::bench {
 struct NamespaceModel {
   std::vector<std::string> directories;  // parents before children, without the root
   std::vector<std::string> files;
+  std::uint64_t numbered =
+      0;  // files in one directory that are named by number alone: a hundred million need no list
+
+  std::uint64_t count() const { return numbered + files.size(); }
+  std::string file(std::uint64_t index) const;
 
   // All files in one directory.
   static NamespaceModel flat(std::uint64_t files);

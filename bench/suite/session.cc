@@ -212,6 +212,7 @@ Status Session::run_target(const std::string& target) {
   rig_options.work = options_.work;
   rig_options.disk = options_.disk;
   rig_options.image_bytes = image_bytes();
+  rig_options.inodes = number("files") * 2 + 10'000;  // benchmarks that have no such parameter ask for few
   rig_options.memory_bytes = memory_bytes_;
   rig_options.aged = options_.aged;
   progress(fmt::format("{}: setting up {}", benchmark_.name, target));

@@ -48,14 +48,14 @@ Status create_all(Session& session, Rig& rig, const NamespaceModel& names, const
   for (unsigned t = 0; t < threads; ++t) (void)phase.lane(t);
   CFFS_TRY_VOID(in_parallel(threads, [&](unsigned t) -> Status {
     Lane& lane = phase.lane(t);
-    for (std::size_t i = t; i < names.files.size(); i += threads) {
-      CFFS_TRY_VOID(create_file(rig.target(), lane, prefix + names.files[i], data));
+    for (std::size_t i = t; i < names.count(); i += threads) {
+      CFFS_TRY_VOID(create_file(rig.target(), lane, prefix + names.file(i), data));
       constexpr std::size_t kStretch = 1000;
       if (sleep_ms > 0 && i % kStretch == kStretch - 1) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(sleep_ms));
       }
       if (i % 8192 == 0)
-        session.progress(fmt::format("{}, {}: {} of {}", rig.name(), phase_name, i, names.files.size()));
+        session.progress(fmt::format("{}, {}: {} of {}", rig.name(), phase_name, i, names.count()));
     }
     return {};
   }));
@@ -95,7 +95,7 @@ Status query_all(Session& session, Rig& rig, const NamespaceModel& names, double
     std::string data(session.number("size"), 'y');
     std::uniform_real_distribution<double> percent(0, 100);
     for (std::uint64_t i = t; i < queries; i += threads) {
-      const std::string& path = names.files[random() % names.files.size()];
+      const std::string path = names.file(random() % names.count());
       const bool reads = percent(random) < read_percent;
       CFFS_TRY_VOID(query_file(rig.target(), phase.lane(t), path, reads, (random() & 1) != 0, data));
     }

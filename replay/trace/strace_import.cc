@@ -148,7 +148,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
   pid_ = pid;
   line_ = nullptr;
   result_ = 0;
-  if (parsed->time_ns) time_ns_ = *parsed->time_ns;
+  if (parsed->time_ns) time_ns_ = *parsed->time_ns + (parsed->relative ? time_ns_ : 0);
   const std::int64_t now = time_ns_;
   Process& p = process(pid);
   switch (parsed->kind) {

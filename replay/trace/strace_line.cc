@@ -304,6 +304,9 @@ std::optional<StraceLine> parse_strace(std::string_view line) {
   std::string_view after = rest;
   std::int64_t time_ns = 0;
   if (time_of(take_word(after), time_ns)) {
+    // Seconds without colons are the epoch's, unless there are far too few of them.
+    constexpr std::int64_t kLongAgo = 100'000'000'000'000'000;  // 1973
+    parsed.relative = time_ns < kLongAgo && rest.substr(0, rest.size() - after.size()).find(':') == rest.npos;
     rest = after;
     parsed.time_ns = time_ns;
   }

@@ -19,6 +19,7 @@ struct StraceLine {
   Kind kind = Kind::other;
   std::optional<std::uint64_t> process;
   std::optional<std::int64_t> time_ns;  // -ttt: since the epoch; -t, -tt: since midnight
+  bool relative = false;                // -r: since the line before
   std::string_view name;                // of the call
   std::vector<std::string_view> arguments;
   std::string_view result;  // "3</a>", "-1 ENOENT (...)", "?"

@@ -90,6 +90,9 @@ TEST_CASE("strace lines are taken apart in all their forms") {
   REQUIRE(!parse_strace("1 exit_group(0) = ?")->value());
   REQUIRE(parse_strace("1 1.5 +++ exited with 0 +++")->kind == StraceLine::Kind::exited);
   REQUIRE(parse_strace("1 --- SIGCHLD {si_signo=SIGCHLD} ---")->kind == StraceLine::Kind::other);
+  REQUIRE(!full->relative);
+  REQUIRE(!odd->relative);
+  REQUIRE(parse_strace("1      0.000123 close(3) = 0")->relative);
   REQUIRE(parse_strace("1 read(3,  <unfinished ...>")->kind == StraceLine::Kind::unfinished);
   REQUIRE(parse_strace("1 <... read resumed> \"\", 5) = 5")->kind == StraceLine::Kind::resumed);
   for (const char* bad : {"", "words", "1 read(3", "1 read(3, \"x", "read(3) 5", "1 2 3", "<... resumed"}) {
@@ -246,7 +249,7 @@ TEST_CASE("a slice starts from the tree that the operations before it left") {
       "1 6.0 close(3</r/e/f>) = 0\n"
       "1 7.0 unlink(\"/r/e/f\") = 0\n");
   SliceOptions options;
-  options.from_s = 3.5;
+  options.from_s = 10;  // times without an epoch are those of -r, since the line before
   Trace part = slice(done.trace, options);
   REQUIRE(words(part) == List{"open e/f", "write e/f 10+10", "close e/f", "unlink e/f"});
   REQUIRE(part.initial.size() == 2);
