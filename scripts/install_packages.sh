@@ -8,7 +8,7 @@ packages=(
   libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libarchive-dev
   libsqlite3-dev libgumbo-dev liburiparser-dev
   mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc attr rsync diffutils gawk xz-utils zstd sqlite3 python3 make
-  strace gnuplot-nox nginx-light wrk fio
+  strace gnuplot-nox nginx-light wrk
 )
 
 missing=()
