@@ -182,7 +182,7 @@ where() { if [ "$1" = native ]; then echo "$work/disk-native/tree"; else echo "$
 for round in $(seq "$rounds"); do
   for t in "${targets[@]}"; do
     start_cold $t
-    "$cffs" replay "$log" --target="$(where $t)" --min-files="$min_files" --threads="$threads" --json >"$work/run.out" ||
+    "$cffs" replay "$log" --target="$(where $t)" --min-files="$min_files" --threads="$threads" --check=size --json >"$work/run.out" ||
       fail "the replay on $t failed"
     finish $t
     python3 - "$t" "$round" "$device_reads" "$device_bytes" "$work/run.out" >>"$work/results.out" <<'PY'

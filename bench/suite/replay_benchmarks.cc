@@ -86,7 +86,9 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
               fmt::format("{}, {} thread{}", variant.cold ? "cold" : "warm", variant.threads,
                           variant.threads == 1 ? "" : "s"));
   replay::Player player(trace, schedule, target);
-  replay::PlayReport report = player.play({});
+  replay::PlayOptions options;
+  if (session.text("check") == "size") options.check = replay::Check::size;
+  replay::PlayReport report = player.play(options);
   replay::Run run;
   run.seconds = report.seconds;
   run.operations = report.operations;
@@ -160,7 +162,9 @@ std::vector<Benchmark> replay_benchmarks() {
       {"trace", "a web log or trace", "nasa_19950801.log.xz", "nasa_19950801.log.xz", "nasa_19950801.log.xz"},
       {"share", "of the trace, from its start", "0.02", "1", "1"},
       {"min-files", "the site is repeated as virtual hosts until it has so many", "1", "10000", "50000"},
-      {"threads", "clients at a time", "1,4", "1,4", "1,4"}};
+      {"threads", "clients at a time", "1,4", "1,4", "1,4"},
+      {"check", "what must be right: content, or size alone, which takes no time", "content", "size",
+       "size"}};
   web.targets = {"ext4", "passthrough", "none", "directory", "reference", "frequency"};
   web.run = run_web;
   Benchmark development;
@@ -171,7 +175,9 @@ std::vector<Benchmark> replay_benchmarks() {
                              "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz"},
                             {"share", "of the trace, from its start", "0.005", "0.2", "1"},
                             {"below", "of recordings: only what is below this directory", "", "", ""},
-                            {"threads", "at a time", "1,4", "1,4", "1,4"}};
+                            {"threads", "at a time", "1,4", "1,4", "1,4"},
+                            {"check", "what must be right: content, or size alone, which takes no time",
+                             "content", "size", "size"}};
   development.targets = {"ext4", "passthrough", "none", "directory", "reference", "frequency"};
   development.run = run_development;
   development.needs_mount = true;
