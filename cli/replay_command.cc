@@ -4,7 +4,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
@@ -107,15 +106,6 @@ class Place {
   OpenStore store_;
   std::unique_ptr<replay::Target> target_;
 };
-
-pid_t daemon_of(const replay::MountFacts& mount) {
-  if (mount.type != "fuse.cffs") return 0;
-  std::ifstream lock(mount.source + "/lock");
-  std::string word;
-  pid_t pid = 0;
-  lock >> word >> pid;
-  return pid;
-}
 
 Status check_tree(const replay::Trace& trace, replay::Target& target, const std::string& where) {
   for (const replay::InitialEntry& entry : trace.initial) {
@@ -309,12 +299,12 @@ Result<int> run_replay(Options o) {
   std::unique_ptr<replay::Meter> meter;
   replay::ReplayHooks hooks;
   hooks.target = [&](const std::string& below) { return place.open(below); };
-  hooks.drop_caches = [] { return replay::drop_kernel_caches(); };
   hooks.progress = [&](const std::string& text) { progress.show(text); };
   hooks.measure = [&](bool begin, replay::Run& run) {
     if (begin) {
       const replay::MountFacts mount = replay::mount_of(where);
-      meter = std::make_unique<replay::Meter>(mount.device, daemon_of(mount));
+      meter = std::make_unique<replay::Meter>(
+          mount.device, mount.type == "fuse.cffs" ? replay::holder_of_store(mount.source) : 0);
       return;
     }
     meter->finish(run.metrics, run.timeline);

@@ -24,4 +24,14 @@ void configure_connection(fuse_conn_info* conn) {
   conn->time_gran = 1;
 }
 
+fuse_session* new_session(std::vector<std::string> arguments, const fuse_lowlevel_ops& operations,
+                          void* user) {
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
+  fuse_session* session = fuse_session_new(&args, &operations, sizeof operations, user);
+  fuse_opt_free_args(&args);
+  return session;
+}
+
 }  // namespace cffs

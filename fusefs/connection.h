@@ -4,8 +4,14 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
+#include <string>
+#include <vector>
+
 namespace cffs {
 
 void configure_connection(fuse_conn_info* conn);
+// A session with these arguments, the program's name first; null: libfuse refuses them.
+fuse_session* new_session(std::vector<std::string> arguments, const fuse_lowlevel_ops& operations,
+                          void* user);
 
 }  // namespace cffs

@@ -23,6 +23,7 @@
 
 #include "core/object/posix_store.h"
 #include "core/plan/policy_choice.h"
+#include "fusefs/connection.h"
 #include "fusefs/operations.h"
 #include "fusefs/request_loop.h"
 
@@ -200,12 +201,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   }
   MountContext context{*fs, *regrouper, *store, [&] { readiness.report({}); }, log, observer.get()};
   const fuse_lowlevel_ops ops = fuse_operations();
-  std::vector<std::string> arguments = fuse_arguments(options, store_path);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(argv.size()), argv.data());
-  fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, &context);
-  fuse_opt_free_args(&args);
+  fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
   Status result;
   if (fuse_session_mount(session, mount_point.c_str()) != 0) {

@@ -15,20 +15,18 @@ constexpr std::size_t kSamples = 5;
 }  // namespace
 
 Status DocumentTree::read_log(const std::string& path) {
-  CFFS_TRY(LineReader reader, LineReader::open(path));
-  for (;;) {
-    CFFS_TRY(const auto line, reader.next());
-    if (!line) return {};
+  return each_line(path, [&](const std::string& line, std::uint64_t) -> Status {
     ++lines_;
-    if (const auto record = parse_access_line(*line)) {
+    if (const auto record = parse_access_line(line)) {
       add(*record);
-      continue;
+      return {};
     }
     ++malformed_;
     if (samples_.size() < kSamples) {
-      samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line->substr(0, 120)));
+      samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line.substr(0, 120)));
     }
-  }
+    return {};
+  });
 }
 
 void DocumentTree::add(const AccessRecord& record) {

@@ -16,6 +16,7 @@
 
 #include "bench/disk/disk_profile.h"
 #include "core/object/file_descriptor.h"
+#include "fusefs/connection.h"
 
 namespace cffs::bench {
 namespace {
@@ -237,11 +238,7 @@ Status serve_disk(const std::string& profile, const std::string& image, const st
   ops.fsync = fsync;
   ops.fallocate = fallocate;
   std::vector<std::string> words{"disk", "-o", "subtype=disk,fsname=" + profile};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(arguments.size()), arguments.data());
-  fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, &disk);
-  fuse_opt_free_args(&args);
+  fuse_session* session = new_session(std::move(words), ops, &disk);
   if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) {
     if (session != nullptr) fuse_session_destroy(session);
     return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));

@@ -495,11 +495,7 @@ Status serve_passthrough(const std::string& directory, const std::string& mount_
   std::vector<std::string> words{"passthrough", "-o",
                                  "suid,dev,default_permissions,subtype=passthrough,fsname=" + source};
   if (::geteuid() == 0) words.back() += ",allow_other";
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  fuse_args args = FUSE_ARGS_INIT(static_cast<int>(arguments.size()), arguments.data());
-  fuse_session* session = fuse_session_new(&args, &ops, sizeof ops, &mount);
-  fuse_opt_free_args(&args);
+  fuse_session* session = new_session(std::move(words), ops, &mount);
   if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) {
     if (session != nullptr) fuse_session_destroy(session);
     return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));

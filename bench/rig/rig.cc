@@ -17,6 +17,7 @@
 #include "core/object/file_descriptor.h"
 #include "core/plan/policy_choice.h"
 #include "replay/play/replay.h"
+#include "replay/results/counters.h"
 #include "replay/results/environment.h"
 
 namespace cffs::bench {
@@ -250,11 +251,7 @@ std::string Rig::device() const {
 pid_t Rig::daemon() const {
   if (kind_ == Kind::passthrough) return server_.pid();
   if (!is_cffs_mount()) return 0;
-  std::ifstream lock(store() + "/lock");
-  std::string word;
-  pid_t pid = 0;
-  lock >> word >> pid;
-  return pid;
+  return replay::holder_of_store(store());
 }
 
 Rig::Space Rig::space_now() const {

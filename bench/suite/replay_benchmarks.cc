@@ -90,15 +90,7 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
   if (session.text("check") == "size") options.check = replay::Check::size;
   replay::PlayReport report = player.play(options);
   replay::Run run;
-  run.seconds = report.seconds;
-  run.operations = report.operations;
-  for (std::size_t i = 0; i < replay::kCalls; ++i) {
-    if (report.by_call[i])
-      run.latencies[std::string(replay::name_of(static_cast<replay::Call>(i)))] = *report.by_call[i];
-  }
-  for (const std::uint64_t n : report.timeline.counts())
-    run.timeline["operations"].push_back(static_cast<double>(n));
-  run.metrics["problems"] = static_cast<double>(report.problems());
+  replay::fill_run(report, run);
   phase.take(std::move(run));
   phase.finish();
   player.close_all();

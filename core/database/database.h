@@ -93,7 +93,6 @@ class Database {
   Status publish();
   // What went wrong last, as an error that names the file.
   tl::unexpected<Error> problem() const;
-  bool is_empty() const { return db_ == nullptr; }
 
  private:
   struct Close {

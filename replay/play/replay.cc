@@ -26,10 +26,9 @@ Status read_file(Target& target, const std::string& path, std::string& buffer) {
 }
 
 // Brings the caches into the state that a round starts from.
-Status prepare_caches(const Trace& trace, Target& target, const ReplayOptions& options,
-                      const ReplayHooks& hooks) {
+Status prepare_caches(const Trace& trace, Target& target, const ReplayOptions& options) {
   if (options.cache == CacheState::cold || options.cache == CacheState::list)
-    CFFS_TRY_VOID(hooks.drop_caches());
+    CFFS_TRY_VOID(drop_kernel_caches());
   std::string buffer(256 * 1024, '\0');
   if (options.cache == CacheState::list) {
     for (const std::string& path : options.cache_list) CFFS_TRY_VOID(read_file(target, path, buffer));
@@ -77,6 +76,8 @@ double overhead_of(const Trace& trace, const Schedule& schedule, const PlayOptio
   return report.operations == 0 ? 0 : report.seconds * 1e9 / static_cast<double>(report.operations);
 }
 
+}  // namespace
+
 void fill_run(const PlayReport& report, Run& run) {
   run.seconds = report.seconds;
   run.operations = report.operations;
@@ -90,8 +91,6 @@ void fill_run(const PlayReport& report, Run& run) {
   run.metrics["checking_s"] = report.checking_seconds;
   run.metrics["problems"] = static_cast<double>(report.problems());
 }
-
-}  // namespace
 
 Status drop_kernel_caches() {
   ::sync();
@@ -122,7 +121,7 @@ Result<ReplayResult> replay(const Trace& trace, const ReplayOptions& options, co
       (void)target->sync();
       CFFS_TRY(target, hooks.target(below));  // after a remount, where there is one
     }
-    CFFS_TRY_VOID(prepare_caches(trace, *target, options, hooks));
+    CFFS_TRY_VOID(prepare_caches(trace, *target, options));
     Run run;
     run.round = round;
     run.started_s = ::time(nullptr);

@@ -32,8 +32,6 @@ struct ReplayHooks {
   // Makes the target anew before each round (remounting, where that is wanted); called before caches are dropped. The
   // argument is the directory below which the round plays ("" or one that `fresh` made).
   std::function<Result<Target*>(const std::string& below)> target;
-  // Drops the kernel's caches.
-  std::function<Status()> drop_caches;
   // What the run costs beside its time.
   std::function<void(bool begin, Run& run)> measure;
   std::function<void(const std::string&)> progress;
@@ -46,6 +44,8 @@ struct ReplayResult {
   double overhead_ns = 0;  // of the player itself, an operation
 };
 
+// What a play measured, as a run: time, operations, latencies by call, throughput over time, bytes and problems.
+void fill_run(const PlayReport& report, Run& run);
 // Drops page, dentry and inode caches; needs root.
 Status drop_kernel_caches();
 

@@ -39,6 +39,14 @@ DeviceCounters device_counters(const std::string& device) {
   return c;
 }
 
+pid_t holder_of_store(const std::string& store) {
+  std::ifstream lock(store + "/lock");
+  std::string word;
+  pid_t pid = 0;
+  lock >> word >> pid;
+  return pid;
+}
+
 double cpu_seconds(pid_t process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
   std::string line;

@@ -18,6 +18,9 @@ struct DeviceCounters {
 // "259:3" as in /sys/dev/block; zeros where it cannot be read.
 DeviceCounters device_counters(const std::string& device);
 
+// The process that has a store open, by its lock; 0: none is known.
+pid_t holder_of_store(const std::string& store);
+
 // User and system time that a process has used up; 0 where it is not there.
 double cpu_seconds(pid_t process);
 double own_cpu_seconds();  // this process, all its threads, and the children that it waited for
