@@ -25,6 +25,7 @@
 #include "core/plan/policy_choice.h"
 #include "fusefs/connection.h"
 #include "fusefs/operations.h"
+#include "fusefs/raw_requests.h"
 #include "fusefs/request_loop.h"
 
 namespace cffs {
@@ -136,8 +137,9 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
     }
     list.push_back("fsname=" + escaped);
   }
-  // Root mounts as it would mount ext4; libfuse's own default is nosuid,nodev. A later word wins.
-  if (::geteuid() == 0) list.insert(list.begin(), "suid,dev");
+  // Root mounts as it would mount ext4: for all users, who are checked as there; libfuse's own default is
+  // nosuid,nodev, and nobody else. A later word wins.
+  if (::geteuid() == 0) list.insert(list.begin(), options.others ? "suid,dev,allow_other" : "suid,dev");
   list.emplace_back("subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
   std::vector<std::string> arguments{"cffs"};
@@ -177,6 +179,8 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   CFFS_TRY(fs_options.cache_bytes, parse_size(options.cache_size, "--cache-size"));
   fs_options.log = log;
   if (!options.read_only) {
+    fs_options.access_times = options.access_times;
+    fs_options.directory_access_times = options.directory_access_times;
     CFFS_TRY(fs_options.access_record_bytes, parse_size(options.access_record, "--access-record"));
   }
   RegrouperOptions regrouping;
@@ -199,7 +203,8 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
   }
-  MountContext context{*fs, *regrouper, *store, [&] { readiness.report({}); }, log, observer.get()};
+  MountContext context{*fs, *regrouper,     *store,     [&] { readiness.report({}); },
+                       log, observer.get(), options.acl};
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
@@ -209,7 +214,9 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
         fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
   } else {
     {
-      RequestLoop loop(session, options.threads);
+      RawRequests raw(session, context);
+      RequestLoop loop(session, options.threads,
+                       [&raw](const fuse_buf& request) { return raw.serve(request); });
       const SignalWatch watch(loop);
       if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
     }

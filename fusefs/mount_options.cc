@@ -85,10 +85,19 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.cache_size = value;
     } else if (name == "ro") {
       options.read_only = true;
+    } else if (name == "acl" || name == "noacl") {
+      options.acl = name == "acl";
+    } else if (name == "noallow_other") {
+      options.others = false;
     } else if (name == "fsname" || name == "subtype") {
       options.fuse_options.push_back(word);
     } else if (contains(kForFuse, name)) {
       options.fuse_options.push_back(word);
+      // The kernel leaves access times to the file system.
+      if (name == "noatime") options.access_times = AccessTimes::never;
+      if (name == "relatime" || name == "atime") options.access_times = AccessTimes::relative;
+      if (name == "strictatime") options.access_times = AccessTimes::strict;
+      if (name == "nodiratime") options.directory_access_times = false;
     } else if (!contains(kForOthers, name) && !name.starts_with("x-")) {
       return fail(Error::usage("unknown mount option '" + word + "'; see cffs mount --help"));
     }

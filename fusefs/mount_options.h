@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/fs/file_system.h"
 #include "core/plan/policy_choice.h"
 #include "fusefs/request_observer.h"
 
@@ -23,6 +24,10 @@ struct MountOptions {
   unsigned threads = 16;
   bool foreground = false;
   bool read_only = false;
+  bool others = true;  // a mount made by root is for all users
+  bool acl = true;     // POSIX ACLs
+  AccessTimes access_times = AccessTimes::relative;
+  bool directory_access_times = true;
   // Makes what watches the requests, in the process that serves them; gone before the daemon ends.
   std::function<Result<std::unique_ptr<RequestObserver>>()> make_observer;
   std::vector<std::string> fuse_options;  // handed to libfuse: allow_other, nosuid, ...

@@ -25,6 +25,7 @@ struct MountContext {
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
   RequestObserver* observer = nullptr;
+  bool acl = true;  // POSIX ACLs are enforced
 };
 
 // The table to give to fuse_session_new.

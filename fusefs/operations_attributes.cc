@@ -2,6 +2,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/fs/acl.h"
 #include "core/fs/statistics_json.h"
 #include "core/object/blocking_section.h"
 #include "core/plan/policy_choice.h"
@@ -73,7 +74,9 @@ void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
 void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fuse_file_info*) {
   guarded(req, "setattr", [&] {
     AttributeChange change;
-    change.by_root = by_root(req);
+    // Without anything to set, the kernel is about to change the file and leaves clearing its set-id bits to us; so does
+    // chown(2) to nobody in particular.
+    change.drop_set_id = to_set == 0;
     if ((to_set & FUSE_SET_ATTR_MODE) != 0) change.mode = attr->st_mode & 07777;
     if ((to_set & FUSE_SET_ATTR_UID) != 0) change.uid = attr->st_uid;
     if ((to_set & FUSE_SET_ATTR_GID) != 0) change.gid = attr->st_gid;
@@ -94,7 +97,7 @@ void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fus
     } else if (change.uid || change.gid) {
       watch.seen().what = Watch::What::chown;
     }
-    reply_attributes(req, watch.outcome(fs(req).setattr(inode_of(node), change)));
+    reply_attributes(req, watch.outcome(fs(req).setattr(inode_of(node), change, caller(req))));
   });
 }
 
@@ -107,6 +110,8 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
     fuse_reply_buf(req, bytes.data(), bytes.size());
   }
 }
+
+bool is_acl(std::string_view name) { return name == kAccessAcl || name == kDefaultAcl; }
 
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
@@ -141,8 +146,11 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
       fuse_reply_err(req, errno_of(names.error()));
       return;
     }
+    const bool sees_trusted = fuse_req_ctx(req)->uid == 0;
     std::string all;
-    for (const std::string& name : *names) all.append(name).push_back('\0');
+    for (const std::string& name : *names) {
+      if (sees_trusted || !name.starts_with("trusted.")) all.append(name).push_back('\0');
+    }
     reply_bytes(req, all, size);
   });
 }
@@ -162,7 +170,12 @@ void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* val
     Watch watch(req, Watch::What::setxattr, inode_of(node));
     watch.seen().name = name;
     watch.seen().length = size;
-    reply_status(req, watch.outcome(fs(req).setxattr(inode_of(node), name, {value, size}, mode)));
+    if (!context(req).acl && is_acl(name)) {
+      reply_status(req, watch.outcome(Status(fail(EOPNOTSUPP))));
+      return;
+    }
+    reply_status(req,
+                 watch.outcome(fs(req).setxattr(inode_of(node), name, {value, size}, mode, caller(req))));
   });
 }
 
@@ -190,8 +203,9 @@ void statfs(fuse_req_t req, fuse_ino_t) {
     v.f_blocks = space->total_bytes / kBlock;
     v.f_bfree = space->free_bytes / kBlock;
     v.f_bavail = space->available_bytes / kBlock;
-    v.f_files = space->total_bytes / kFileCost;
     v.f_ffree = space->free_bytes / kFileCost;
+    v.f_files =
+        v.f_ffree + fs(req).file_count().value_or((space->total_bytes - space->free_bytes) / kFileCost);
     v.f_favail = space->available_bytes / kFileCost;
     v.f_namemax = 255;
     fuse_reply_statfs(req, &v);

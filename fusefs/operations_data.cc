@@ -1,8 +1,12 @@
-// READ, WRITE, FSYNC, FSYNCDIR, LSEEK; and the OPEN that is refused on purpose.
+// READ, WRITE, FSYNC, FSYNCDIR, LSEEK, FALLOCATE, COPY_FILE_RANGE; and the OPEN that is refused on purpose.
+#include <fcntl.h>
+#include <linux/falloc.h>
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
+#include "core/object/blocking_section.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
@@ -21,7 +25,7 @@ Bytes thread_buffer(std::size_t size) {
 
 void open(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENOSYS); }
 
-void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
+void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* file) {
   guarded(req, "read", [&] {
     const Bytes out = thread_buffer(size);
     const pid_t process = fuse_req_ctx(req)->pid;  // the reply frees the request
@@ -34,6 +38,7 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
     if (!n) {
       fuse_reply_err(req, errno_of(n.error()));
     } else {
+      if (file == nullptr || (file->flags & O_NOATIME) == 0) engine.accessed(inode_of(node));
       fuse_reply_buf(req, reinterpret_cast<const char*>(out.data()), *n);
       if (offset == 0) engine.note_access(inode_of(node), static_cast<std::uint64_t>(process));
     }
@@ -48,7 +53,7 @@ void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, 
     watch.seen().length = size;
     watch.seen().result = static_cast<std::int64_t>(size);
     const Status done = fs(req).write(inode_of(node), static_cast<std::uint64_t>(offset),
-                                      as_bytes(std::string_view(data, size)), by_root(req));
+                                      as_bytes(std::string_view(data, size)), caller(req));
     if (!watch.outcome(done)) {
       fuse_reply_err(req, errno_of(done));
     } else {
@@ -85,6 +90,65 @@ void lseek(fuse_req_t req, fuse_ino_t node, off_t offset, int whence, fuse_file_
   });
 }
 
+void fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t length, fuse_file_info*) {
+  guarded(req, "fallocate", [&] {
+    constexpr int kKnown = FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
+    const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+    const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
+    const bool keep_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+    if ((mode & ~kKnown) != 0 || (punches && (zeroes || !keep_size))) {
+      fuse_reply_err(req, EOPNOTSUPP);
+      return;
+    }
+    if (offset < 0 || length <= 0) {
+      fuse_reply_err(req, EINVAL);
+      return;
+    }
+    const AllocateMode what = punches  ? AllocateMode::punch_hole
+                              : zeroes ? AllocateMode::zero_range
+                                       : AllocateMode::reserve;
+    // A trace knows no allocation; what one can see of it is the size.
+    std::optional<Watch> watch;
+    if (!keep_size && context(req).observer != nullptr) {
+      const auto before = fs(req).getattr(inode_of(node));
+      const auto end = static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(length);
+      if (before && end > before->size) {
+        watch.emplace(req, Watch::What::truncate, inode_of(node)).seen().length = end;
+      }
+    }
+    const Status done = fs(req).allocate(inode_of(node), static_cast<std::uint64_t>(offset),
+                                         static_cast<std::uint64_t>(length), what, keep_size, caller(req));
+    if (watch) (void)watch->outcome(done);
+    reply_status(req, done);
+  });
+}
+
+void copy_file_range(fuse_req_t req, fuse_ino_t from, off_t from_offset, fuse_file_info*, fuse_ino_t to,
+                     off_t to_offset, fuse_file_info*, std::size_t length, int) {
+  guarded(req, "copy_file_range", [&] {
+    // A request is answered whole; a caller that wants more asks again.
+    constexpr std::size_t kMost = 16u << 20;
+    announce_blocking();
+    Watch reading(req, Watch::What::read, inode_of(from));
+    Watch writing(req, Watch::What::write, inode_of(to));
+    const auto copied =
+        fs(req).copy_range(inode_of(from), static_cast<std::uint64_t>(from_offset), inode_of(to),
+                           static_cast<std::uint64_t>(to_offset), std::min(length, kMost), caller(req));
+    reading.seen().offset = static_cast<std::uint64_t>(from_offset);
+    writing.seen().offset = static_cast<std::uint64_t>(to_offset);
+    for (Watch* watch : {&reading, &writing}) {
+      watch->seen().length = copied ? *copied : length;
+      watch->seen().result = copied ? static_cast<std::int64_t>(*copied) : -errno_of(copied.error());
+    }
+    if (!copied) {
+      fuse_reply_err(req, errno_of(copied.error()));
+    } else {
+      fs(req).accessed(inode_of(from));
+      fuse_reply_write(req, *copied);
+    }
+  });
+}
+
 }  // namespace
 
 void add_data_operations(fuse_lowlevel_ops& ops) {
@@ -94,6 +158,8 @@ void add_data_operations(fuse_lowlevel_ops& ops) {
   ops.fsync = fsync;
   ops.fsyncdir = fsync;
   ops.lseek = lseek;
+  ops.fallocate = fallocate;
+  ops.copy_file_range = copy_file_range;
 }
 
 }  // namespace cffs::fuse

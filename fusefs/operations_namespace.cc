@@ -95,13 +95,17 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
       mode = RenameMode::no_replace;
     } else if (flags == RENAME_EXCHANGE) {
       mode = RenameMode::exchange;
+    } else if (flags == RENAME_WHITEOUT) {
+      mode = RenameMode::whiteout;
+    } else if (flags == (RENAME_WHITEOUT | RENAME_NOREPLACE)) {
+      mode = RenameMode::whiteout_no_replace;
     } else if (flags != 0) {
       watch.seen().result = -EINVAL;
       fuse_reply_err(req, EINVAL);
       return;
     }
-    reply_status(req,
-                 watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode)));
+    reply_status(req, watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name,
+                                                   mode, caller(req))));
   });
 }
 
@@ -109,6 +113,7 @@ void readlink(fuse_req_t req, fuse_ino_t node) {
   guarded(req, "readlink", [&] {
     Watch watch(req, Watch::What::readlink, inode_of(node));
     const auto target = fs(req).readlink(inode_of(node));
+    if (target) fs(req).accessed(inode_of(node));
     watch.seen().result = target ? static_cast<std::int64_t>(target->size()) : -errno_of(target.error());
     if (!target) {
       fuse_reply_err(req, errno_of(target.error()));
@@ -152,6 +157,7 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
         return true;
       });
   (void)watch.outcome(done);
+  if (done) fs(req).accessed(inode_of(node));
   if (!done && used == 0) {
     fuse_reply_err(req, errno_of(done));
   } else {

@@ -1,8 +1,9 @@
 // Conversions between FUSE's terms and the engine's: private to fusefs.
 #pragma once
 
+#include <algorithm>
 #include <exception>
-#include <limits>
+#include <vector>
 
 #include "fusefs/errno_map.h"
 #include "fusefs/operations.h"
@@ -11,6 +12,7 @@ namespace cffs::fuse {
 
 // Longest that libfuse can express: nobody but this daemon changes the store.
 inline constexpr double kForEver = 1e9;
+inline constexpr std::uint64_t kGeneration = 1;  // inode numbers are never reused
 
 inline InodeId inode_of(fuse_ino_t node) { return node == FUSE_ROOT_ID ? kRootInode : InodeId{node}; }
 inline fuse_ino_t node_of(InodeId ino) { return ino == kRootInode ? FUSE_ROOT_ID : ino.value; }
@@ -19,9 +21,24 @@ inline MountContext& context(fuse_req_t req) { return *static_cast<MountContext*
 inline FileSystem& fs(fuse_req_t req) { return context(req).fs; }
 inline Caller caller(fuse_req_t req) {
   const fuse_ctx* ctx = fuse_req_ctx(req);
-  return {ctx->uid, ctx->gid};
+  Caller who(ctx->uid, ctx->gid);
+  who.umask = ctx->umask;
+  who.privileged = ctx->uid == 0;
+  if (!who.privileged) {
+    who.in_group = [req, own = ctx->gid](gid_t wanted) {
+      if (wanted == own) return true;
+      std::vector<gid_t> groups(64);
+      int n = fuse_req_getgroups(req, static_cast<int>(groups.size()), groups.data());
+      if (n > static_cast<int>(groups.size())) {
+        groups.resize(static_cast<std::size_t>(n));
+        n = fuse_req_getgroups(req, n, groups.data());
+      }
+      groups.resize(static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(groups.size()))));
+      return std::find(groups.begin(), groups.end(), wanted) != groups.end();
+    };
+  }
+  return who;
 }
-inline bool by_root(fuse_req_t req) { return fuse_req_ctx(req)->uid == 0; }
 
 inline struct stat stat_of(const Attributes& a) {
   struct stat st {};
@@ -43,7 +60,7 @@ inline struct stat stat_of(const Attributes& a) {
 inline fuse_entry_param entry_of(const Attributes& a) {
   fuse_entry_param entry{};
   entry.ino = node_of(a.ino);
-  entry.generation = 1;  // inode numbers are never reused
+  entry.generation = kGeneration;
   entry.attr = stat_of(a);
   entry.attr_timeout = kForEver;
   entry.entry_timeout = kForEver;
@@ -67,11 +84,13 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
 class Watch {
  public:
   using What = ObservedRequest::What;
-  Watch(fuse_req_t req, What what, InodeId node) : observer_(context(req).observer) {
+  Watch(fuse_req_t req, What what, InodeId node)
+      : Watch(context(req).observer, what, node, fuse_req_ctx(req)->pid) {}
+  Watch(RequestObserver* observer, What what, InodeId node, pid_t process) : observer_(observer) {
     if (observer_ == nullptr) return;
     seen_.what = what;
     seen_.node = node;
-    seen_.process = fuse_req_ctx(req)->pid;
+    seen_.process = process;
     seen_.start_ns = now();
   }
   ~Watch() {

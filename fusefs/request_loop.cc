@@ -115,7 +115,7 @@ void RequestLoop::work() {
         guard.unlock();
         break;
       }
-      fuse_session_process_buf(session_, &buffer);
+      if (!intercept_ || !intercept_(buffer)) fuse_session_process_buf(session_, &buffer);
     }
     guard.lock();
   }

@@ -14,6 +14,7 @@
 #include <fuse_lowlevel.h>
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -25,7 +26,10 @@ namespace cffs {
 class RequestLoop {
  public:
   // At most `threads` requests are served at a time.
-  RequestLoop(fuse_session* session, unsigned threads) : session_(session), most_threads_(threads) {}
+  // `intercept` sees each request before libfuse does and may answer it itself (true).
+  RequestLoop(fuse_session* session, unsigned threads,
+              std::function<bool(const fuse_buf&)> intercept = nullptr)
+      : session_(session), most_threads_(threads), intercept_(std::move(intercept)) {}
   ~RequestLoop();
   // Returns when the file system is unmounted or stop() was called. 0, or an errno.
   int run();
@@ -42,6 +46,7 @@ class RequestLoop {
 
   fuse_session* session_;
   const unsigned most_threads_;
+  const std::function<bool(const fuse_buf&)> intercept_;
   std::mutex mutex_;
   std::condition_variable role_free_;
   bool has_leader_ = false;

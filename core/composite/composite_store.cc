@@ -35,13 +35,13 @@ std::string CompositeStore::object_name(CompositeId id) {
   return "composites/" + std::to_string(id.value / 10000) + "/" + std::to_string(id.value);
 }
 
-Status CompositeStore::append(const CompositeBuilder& builder, bool sync) {
+Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into) {
   const std::string name = object_name(builder.id());
-  std::shared_ptr<Object> object;
+  std::shared_ptr<Object> object = std::move(into);
   if (builder.write_offset() == 0) {
     CFFS_TRY(object, store_.create(name, ObjectStore::Create::truncate));
     open_.insert(name, object);
-  } else {
+  } else if (!object) {
     CFFS_TRY(object, open_.open(name));
   }
   CFFS_TRY_VOID(object->write_at(builder.write_offset(), as_bytes(builder.bytes())));

@@ -1,4 +1,5 @@
 // getattr, setattr, and how a node's attributes reach its row.
+#include "core/fs/acl.h"
 #include "core/fs/consolidator.h"
 #include "core/fs/file_system.h"
 #include "core/fs/locking.h"
@@ -44,11 +45,27 @@ Result<Attributes> FileSystem::getattr(InodeId ino) {
   return attributes_of(found->inode);
 }
 
-Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& change) {
+// Set-id bits do not outlive what they were given for: the owner, or the content. As the kernel, which leaves this to the
+// file system: set-group-ID without group execute is a member's to keep.
+void FileSystem::drop_set_id(Inode& inode, const Caller& caller) {
+  if (inode.is_directory()) return;
+  inode.mode &= ~static_cast<mode_t>(S_ISUID);
+  if ((inode.mode & S_ISGID) == 0) return;
+  const bool keeps =
+      (inode.mode & S_IXGRP) == 0 && (caller.privileged || (caller.in_group && caller.in_group(inode.gid)));
+  if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+}
+
+void FileSystem::drop_capabilities(Inode& inode) {
+  if (inode.xattrs.empty()) return;
+  std::erase_if(inode.xattrs, [](const auto& x) { return x.first == "security.capability"; });
+}
+
+Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& change, const Caller& caller) {
   CFFS_TRY(const NodePtr found, node(ino));
   Node& node = *found;
   if (change.size) {
-    CFFS_TRY_VOID(truncate(node, *change.size, change));
+    CFFS_TRY_VOID(truncate(node, *change.size, caller));
     const bool more =
         change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns || change.ctime_ns;
     if (!more) return getattr(ino);  // its row is written, times included
@@ -57,16 +74,22 @@ Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& chang
   Inode& inode = node.inode;
   const Inode before = inode;
   inode.ctime_ns = change.ctime_ns.value_or(now());
-  if (change.uid || change.gid) {
+  if (change.uid || change.gid || change.drop_set_id) {
+    drop_set_id(inode, caller);
     inode.uid = change.uid.value_or(inode.uid);
     inode.gid = change.gid.value_or(inode.gid);
-    // As the kernel does on chown, whoever asks: set-id bits do not outlive the owner they were given for.
-    if (!inode.is_directory()) {
-      inode.mode &= ~static_cast<mode_t>(S_ISUID);
-      if ((inode.mode & S_IXGRP) != 0) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+    if (change.uid || change.gid) drop_capabilities(inode);
+  }
+  if (change.mode) {
+    inode.mode = (inode.mode & S_IFMT) | (*change.mode & 07777);
+    for (auto& [name, value] : inode.xattrs) {
+      if (name != kAccessAcl) continue;
+      CFFS_TRY(auto acl, Acl::parse(value));
+      if (!acl) continue;
+      acl->change_mode(inode.mode);
+      value = acl->bytes();
     }
   }
-  if (change.mode) inode.mode = (inode.mode & S_IFMT) | (*change.mode & 07777);
   if (change.atime_ns) inode.atime_ns = *change.atime_ns;
   if (change.mtime_ns) inode.mtime_ns = *change.mtime_ns;
   if (!node.unlinked) {
@@ -79,6 +102,27 @@ Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& chang
     node.row_stale = false;
   }
   return attributes_of(inode);
+}
+
+void FileSystem::accessed(InodeId ino) {
+  if (options_.access_times == AccessTimes::never) return;
+  const NodePtr found = nodes_.find(ino);
+  if (!found) return;
+  if (!options_.directory_access_times && S_ISDIR(found->type)) return;
+  constexpr std::int64_t kDayNs = 86'400'000'000'000;
+  const std::int64_t at = now();
+  const auto due = [&](const Inode& inode) {
+    if (options_.access_times == AccessTimes::strict) return inode.atime_ns != at;
+    return inode.atime_ns <= inode.mtime_ns || inode.atime_ns <= inode.ctime_ns ||
+           at - inode.atime_ns >= kDayNs;
+  };
+  {
+    const std::shared_lock guard(found->mutex);
+    if (!due(found->inode)) return;
+  }
+  const std::unique_lock guard(found->mutex);
+  found->inode.atime_ns = at;
+  mark_stale(*found);  // reaches the row with the next commit
 }
 
 }  // namespace cffs

@@ -60,6 +60,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
   Batch batch;
   CompositeAccounts accounts(*fs_.table_);
   std::map<Key, Row> rows;
+  std::uint64_t inserted = 0;
   for (NewFile* file : files) {
     const Key key = fs_.entry_key(file->parent, file->name);
     if (!rows.contains(key)) {
@@ -84,13 +85,16 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
       inode.home = Home::inline_;
     }
     row.insert(Entry{file->name, inode.ino, inode.mode & S_IFMT, inode});
+    ++inserted;
   }
   for (const auto& [key, row] : rows) batch.put_row(key, row);
   if (builder != nullptr) {
     batch.erase(pending_key(builder->id()));
     accounts.grow(builder->id(), builder->object_bytes(), builder->slots());
   }
-  return fs_.write_accounted(batch, accounts);
+  CFFS_TRY_VOID(fs_.write_accounted(batch, accounts));
+  fs_.file_count_->added(inserted);
+  return {};
 }
 
 }  // namespace cffs

@@ -50,6 +50,7 @@ Status FileSystem::sync() {
 Status FileSystem::mark_closed() {
   Batch batch;
   batch.erase(kOpenKey);
+  file_count_->save(batch);
   CFFS_TRY_VOID(table_->write(batch));
   return table_->sync();
 }

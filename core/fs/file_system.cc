@@ -85,6 +85,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
   root.atime_ns = root.mtime_ns = root.ctime_ns = root.btime_ns = format.created_ns;
   Batch batch;
   batch.put(Key::null_name(kRootInode), encode_single_row("", root));
+  FileCount::format(batch);
   CFFS_TRY_VOID(table->write(batch));
   CFFS_TRY_VOID(table->sync());
   return write_format(store, format);
@@ -120,8 +121,11 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& store, FileSys
   // What an earlier mount left may be durable, all of it.
   fs->durable_below_.store(fs->counter_->peek());
   CFFS_TRY_VOID(fs->load_root());
+  fs->handles_ = std::make_unique<HandleIndex>(*fs->table_, fs->locks_);
   fs->consolidator_ = std::make_unique<Consolidator>(*fs);
   CFFS_TRY_VOID(fs->recover());
+  fs->file_count_ = std::make_unique<FileCount>(*fs->table_);
+  CFFS_TRY_VOID(fs->file_count_->load(fs->options_.background));
   if (fs->options_.background) {
     fs->committer_ = std::make_unique<Committer>(*fs);
     fs->consolidator_->start();
@@ -143,6 +147,8 @@ Status FileSystem::close() {
   nodes_.clear();
   consolidator_.reset();
   counter_.reset();
+  file_count_.reset();
+  handles_.reset();
   table_.reset();
   store_lock_.reset();
   return result;
@@ -220,17 +226,21 @@ NodePtr FileSystem::refer(const Inode& inode, Key row_key, bool row_alone, NodeP
 }
 
 Result<Attributes> FileSystem::lookup(InodeId parent_ino, std::string_view name) {
-  CFFS_TRY(const NodePtr parent, directory(parent_ino));
-  if (name == "." || name == "..") {
-    NodePtr found = parent;
+  if (name == "." || name == "..") {  // "." of any file: whoever has a handle asks so
+    CFFS_TRY(const NodePtr self, find_by_number(parent_ino));
+    NodePtr found = self;
     if (name == "..") {
-      const std::shared_lock guard(parent->mutex);
-      if (parent->parent) found = parent->parent;
+      {
+        const std::shared_lock guard(self->mutex);
+        if (self->parent) found = self->parent;
+      }
+      (void)nodes_.acquire(found->ino, [&] { return found; });
+      forget(parent_ino, 1);
     }
     const std::shared_lock guard(found->mutex);
-    (void)nodes_.acquire(found->ino, [&] { return found; });
     return attributes_of(found->inode);
   }
+  CFFS_TRY(const NodePtr parent, directory(parent_ino));
   if (name.size() > 255) return fail(ENAMETOOLONG);
   const Key key = entry_key(parent_ino, name);
   // A hard link's second row may go between the two looks; then the name has changed too.

@@ -26,6 +26,8 @@
 #include "core/composite/composite_store.h"
 #include "core/fs/access_record.h"
 #include "core/fs/dirty_objects.h"
+#include "core/fs/file_count.h"
+#include "core/fs/handle_index.h"
 #include "core/fs/node_table.h"
 #include "core/fs/space_guard.h"
 #include "core/fs/store_format.h"
@@ -36,6 +38,11 @@
 
 namespace cffs {
 
+// When reading a file updates its access time (mount(8)): never; where it is not younger than the last change, or a day
+// old; always.
+enum class AccessTimes { never, relative, strict };
+enum class XattrMode { any, create, replace };
+
 struct FileSystemOptions {
   std::shared_ptr<const grouping::Policy> policy;  // null: directory
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
@@ -43,6 +50,8 @@ struct FileSystemOptions {
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
   std::uint64_t access_record_bytes = 0;           // ring of recorded accesses; 0: none
   std::size_t open_objects = 1024;                 // descriptors kept open
+  AccessTimes access_times = AccessTimes::never;   // what accessed() does
+  bool directory_access_times = true;              // also for directories
   bool background = true;                          // commit and consolidate by themselves; off in some tests
   std::shared_ptr<const Clock> clock;              // null: the system's
   std::string boot_id;                          // empty: the kernel's; tells a dead daemon from a power cut
@@ -62,9 +71,17 @@ struct Attributes {
   std::int64_t atime_ns = 0, mtime_ns = 0, ctime_ns = 0, btime_ns = 0;
 };
 
+// Who asks, as far as a file system behind the VFS must know.
 struct Caller {
+  Caller() = default;
+  Caller(uid_t user, gid_t group) : uid(user), gid(group) {}
+
   uid_t uid = 0;
   gid_t gid = 0;
+  mode_t umask = 0;        // for new files where no default ACL takes its place
+  bool privileged = true;  // CAP_FSETID: what it changes keeps its set-id bits
+  // Whether it belongs to this group; asked only where set-id bits depend on it. Null: to none.
+  std::function<bool(gid_t)> in_group;
 };
 
 struct AttributeChange {
@@ -73,11 +90,14 @@ struct AttributeChange {
   std::optional<gid_t> gid;
   std::optional<std::uint64_t> size;
   std::optional<std::int64_t> atime_ns, mtime_ns, ctime_ns;
-  bool by_root = true;  // chown, truncate and write by others clear set-id bits
+  bool drop_set_id = false;  // the kernel asks for it before it changes the file
 };
 
-enum class RenameMode { replace, no_replace, exchange };
-enum class XattrMode { any, create, replace };
+// whiteout: the old name stays, as a character device 0:0 (union file systems hide lower files with it).
+enum class RenameMode { replace, no_replace, exchange, whiteout, whiteout_no_replace };
+
+// What fallocate(2) does to a range.
+enum class AllocateMode { reserve, punch_hole, zero_range };
 
 struct DirectoryEntry {
   std::string_view name;
@@ -100,18 +120,22 @@ class FileSystem {
   Status close();
 
   // --- namespace (namespace.cc, rename.cc) ---
-  Result<Attributes> lookup(InodeId parent, std::string_view name);  // "." and ".." too; ENOENT
+  // "." and ".." too, which also find an inode that was forgotten, by its number (ESTALE where it is gone). ENOENT.
+  Result<Attributes> lookup(InodeId parent, std::string_view name);
   void forget(InodeId ino, std::uint64_t references);
   // Any type but directories and symlinks.
   Result<Attributes> mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev,
-                           Caller caller);
-  Result<Attributes> mkdir(InodeId parent, std::string_view name, mode_t mode, Caller caller);
-  Result<Attributes> symlink(InodeId parent, std::string_view name, std::string_view target, Caller caller);
+                           const Caller& caller);
+  Result<Attributes> mkdir(InodeId parent, std::string_view name, mode_t mode, const Caller& caller);
+  Result<Attributes> symlink(InodeId parent, std::string_view name, std::string_view target,
+                             const Caller& caller);
+  // A regular file without a name, as O_TMPFILE makes it; link() may give it one. Gone with its last reference else.
+  Result<Attributes> make_unnamed(InodeId directory, mode_t mode, const Caller& caller);
   Result<Attributes> link(InodeId ino, InodeId parent, std::string_view name);
   Status unlink(InodeId parent, std::string_view name);
   Status rmdir(InodeId parent, std::string_view name);
   Status rename(InodeId parent, std::string_view name, InodeId new_parent, std::string_view new_name,
-                RenameMode mode);
+                RenameMode mode, const Caller& caller = {});
   Result<std::string> readlink(InodeId ino);
   // Entries after `cookie` (0: from the start, "." and ".." first) until visit returns false; an entry for
   // which it does counts as not delivered. With `refer`, every delivered entry but "." and ".." carries a
@@ -121,17 +145,28 @@ class FileSystem {
 
   // --- attributes (attributes.cc, xattr.cc) ---
   Result<Attributes> getattr(InodeId ino);
-  Result<Attributes> setattr(InodeId ino, const AttributeChange& change);
+  Result<Attributes> setattr(InodeId ino, const AttributeChange& change, const Caller& caller = {});
+  // The file was read, the directory listed, the link followed: its access time may change.
+  void accessed(InodeId ino);
   Result<std::string> getxattr(InodeId ino, std::string_view name);  // ENODATA
   Result<std::vector<std::string>> listxattr(InodeId ino);
-  Status setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode);
+  // ACLs (core/fs/acl.h) change the mode with them.
+  Status setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
+                  const Caller& caller = {});
   Status removexattr(InodeId ino, std::string_view name);
 
   // --- data (read.cc, write.cc) ---
   // Short only at the end of the file.
   Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out);
   // All of `data`, or an error and nothing.
-  Status write(InodeId ino, std::uint64_t offset, ConstBytes data, bool by_root = true);
+  Status write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller = {});
+  // fallocate(2). With `keep_size` the file does not grow. Holes and zeroed ranges read as zeros.
+  Status allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode, bool keep_size,
+                  const Caller& caller = {});
+  // Copies at most `length` bytes between two files, or two places of one that do not overlap; returns how many, 0 at
+  // the end of the source.
+  Result<std::uint64_t> copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
+                                   std::uint64_t to_offset, std::uint64_t length, const Caller& caller = {});
   // First offset >= `offset` that may hold data, for sparse copies; ENXIO past the end.
   Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset);
   // First offset >= `offset` in a hole, the end of the file at the latest; ENXIO past the end.
@@ -145,6 +180,9 @@ class FileSystem {
   Status fsync(InodeId ino);  // also directories
   Status sync();              // everything
   Result<SpaceInfo> statfs();
+  std::optional<std::uint64_t> file_count() const {
+    return file_count_->value();
+  }  // of any type; not known at once
 
   // --- reorganising (relocation.cc, bulk_loader.h) ---
   // Looks for small files to consolidate now, quiet or not, and for composites to compact.
@@ -187,6 +225,7 @@ class FileSystem {
   Result<NodePtr> directory(InodeId ino) const;  // ESTALE, ENOTDIR
   Attributes attributes_of(const Inode& inode) const;
   Status load_root();
+  Result<NodePtr> find_by_number(InodeId ino);  // handle_index.cc
   std::int64_t now() const { return options_.clock->now_ns(); }
   void log(const std::string& line) const;
 
@@ -194,7 +233,9 @@ class FileSystem {
   Result<std::optional<Target>> peek(InodeId parent, std::string_view name) const;
   Result<Inode> linked_inode(InodeId ino) const;
   void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
-  Result<Attributes> make_entry(InodeId parent, std::string_view name, Inode inode, Caller caller);
+  Result<Attributes> make_entry(InodeId parent, std::string_view name, Inode inode, const Caller& caller);
+  Status begin_inode(Inode& inode, const Node& parent, const Caller& caller);
+  Status name_unnamed(Node& file, const NodePtr& parent, Key key, std::string_view name, std::int64_t now);
   Status remove_entry(InodeId parent, std::string_view name, bool want_directory);
   Result<bool> directory_is_empty(InodeId ino) const;
   NodePtr refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent, std::string_view name);
@@ -215,6 +256,8 @@ class FileSystem {
   // attributes.cc
   Status put_node(Batch& batch, Node& node);  // its row; needs stripe and node lock
   void mark_stale(Node& node);
+  static void drop_set_id(Inode& inode, const Caller& caller);
+  static void drop_capabilities(Inode& inode);
   Status flush_node(Node& node);
 
   // homes.cc: all need the node locked exclusively, and its stripes unless the home is a blob.
@@ -224,6 +267,7 @@ class FileSystem {
   void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
   Result<std::string> load_small(const Inode& inode, const Node* node);
   Result<std::shared_ptr<Object>> object_of(const Inode& inode, const Node* node);
+  Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content);
   Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content);
   void leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode);
 
@@ -231,13 +275,13 @@ class FileSystem {
   Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
 
   // write.cc
-  Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,
-                     bool& done);
-  Status write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, bool by_root,
+  Status write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
+                     const Caller& caller, bool& done);
+  Status write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, const Caller& caller,
                     bool& done);
-  Status truncate(Node& node, std::uint64_t size, const AttributeChange& change);
+  Status truncate(Node& node, std::uint64_t size, const Caller& caller);
   void note_staged(Batch& batch, Node& node);
-  void content_changed(Inode& inode, std::int64_t now, bool by_root);
+  void content_changed(Inode& inode, std::int64_t now, const Caller& caller);
 
   // durability.cc
   Status commit();
@@ -260,7 +304,9 @@ class FileSystem {
   DirtyObjects dirty_objects_;
   std::unique_ptr<Table> table_;
   std::unique_ptr<InodeCounter> counter_;
+  std::unique_ptr<FileCount> file_count_;
   RowLocks locks_;
+  std::unique_ptr<HandleIndex> handles_;
   NodeTable nodes_;
   CompositeStore composites_;
   BlobStore blobs_;

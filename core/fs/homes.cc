@@ -91,6 +91,23 @@ Result<std::shared_ptr<Object>> FileSystem::object_of(const Inode& inode, const 
   return object;
 }
 
+// The file's content anew, in the table; in memory where it has no name. What was there goes.
+Status FileSystem::replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) {
+  Inode& inode = node.inode;
+  const std::uint64_t size = content.size();
+  if (node.unlinked) {
+    node.orphan_bytes = std::move(content);
+  } else {
+    leave_home(batch, accounts, inode);
+    inode.home = Home::none;  // its chunks start from nothing
+    inode.extent = {};
+    CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
+  }
+  inode.home = size > 0 ? Home::inline_ : Home::none;
+  inode.size = size;
+  return {};
+}
+
 // Gives the file a blob that holds `content`. The node is locked with its stripes.
 Status FileSystem::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts,
                                 std::string_view content) {

@@ -4,6 +4,7 @@
 // look without locks (peek), lock what that names, look again; where the second look differs, start over.
 #include <array>
 
+#include "core/fs/acl.h"
 #include "core/fs/consolidator.h"
 #include "core/fs/file_system.h"
 #include "core/fs/locking.h"
@@ -75,25 +76,42 @@ void FileSystem::touch_directory(Node& directory, std::int64_t now_ns) {
   mark_stale(directory);
 }
 
-Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view name, Inode inode,
-                                          Caller caller) {
-  CFFS_TRY_VOID(check_new_name(name));
-  CFFS_TRY(const NodePtr parent, directory(parent_ino));
-  CFFS_TRY_VOID(space_.charge(name.size() + inode.target.size()));
+// What a new inode gets by itself and from its directory: number, owner, group, mode, ACLs, times.
+Status FileSystem::begin_inode(Inode& inode, const Node& parent, const Caller& caller) {
   CFFS_TRY(inode.ino.value, counter_->next());
   inode.uid = caller.uid;
   inode.gid = caller.gid;
-  {
-    const std::shared_lock guard(parent->mutex);
-    if ((parent->inode.mode & S_ISGID) != 0) {
-      inode.gid = parent->inode.gid;
-      if (inode.is_directory()) inode.mode |= S_ISGID;
-    }
+  inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = now();
+  inode.nlink = inode.is_directory() ? 2 : 1;
+  const std::shared_lock guard(parent.mutex);
+  if ((parent.inode.mode & S_ISGID) != 0) {
+    inode.gid = parent.inode.gid;
+    if (inode.is_directory()) inode.mode |= S_ISGID;
   }
-  const std::int64_t at = now();
-  inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = at;
+  if (inode.is_symlink()) return {};
+  const std::string* inherited = find_xattr(parent.inode.xattrs, kDefaultAcl);
+  if (inherited == nullptr) {
+    inode.mode &= ~(caller.umask & 0777);
+    return {};
+  }
+  CFFS_TRY(const auto acl, Acl::parse(*inherited));
+  if (!acl)
+    return fail(
+        Error::corruption("directory " + std::to_string(parent.ino.value) + " has an empty default ACL"));
+  const Acl own = acl->inherited(inode.mode);
+  if (!own.is_minimal()) inode.xattrs.emplace_back(kAccessAcl, own.bytes());
+  if (inode.is_directory()) inode.xattrs.emplace_back(kDefaultAcl, *inherited);
+  return {};
+}
+
+Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view name, Inode inode,
+                                          const Caller& caller) {
+  CFFS_TRY_VOID(check_new_name(name));
+  CFFS_TRY(const NodePtr parent, directory(parent_ino));
+  CFFS_TRY_VOID(space_.charge(name.size() + inode.target.size()));
+  CFFS_TRY_VOID(begin_inode(inode, *parent, caller));
+  const std::int64_t at = inode.ctime_ns;
   const bool is_directory = inode.is_directory();
-  inode.nlink = is_directory ? 2 : 1;
 
   DirectoryLocks directories;
   directories.want(parent, false);
@@ -126,6 +144,7 @@ Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view n
       if (is_directory) parent->inode = before;
       return fail(done.error());
     }
+    file_count_->added(1);
     (void)refer(inode, key, alone, parent, name);
     break;
   }
@@ -134,7 +153,7 @@ Result<Attributes> FileSystem::make_entry(InodeId parent_ino, std::string_view n
 }
 
 Result<Attributes> FileSystem::mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev,
-                                     Caller caller) {
+                                     const Caller& caller) {
   const mode_t type = mode & S_IFMT;
   if (type == S_IFDIR || type == S_IFLNK) return fail(EINVAL);
   Inode inode;
@@ -143,19 +162,75 @@ Result<Attributes> FileSystem::mknod(InodeId parent, std::string_view name, mode
   return make_entry(parent, name, std::move(inode), caller);
 }
 
-Result<Attributes> FileSystem::mkdir(InodeId parent, std::string_view name, mode_t mode, Caller caller) {
+Result<Attributes> FileSystem::mkdir(InodeId parent, std::string_view name, mode_t mode,
+                                     const Caller& caller) {
   Inode inode;
   inode.mode = S_IFDIR | (mode & 07777);
   return make_entry(parent, name, std::move(inode), caller);
 }
 
 Result<Attributes> FileSystem::symlink(InodeId parent, std::string_view name, std::string_view target,
-                                       Caller caller) {
+                                       const Caller& caller) {
   if (target.size() > 4095) return fail(ENAMETOOLONG);
   Inode inode;
   inode.mode = S_IFLNK | 0777;
   inode.target = target;
   return make_entry(parent, name, std::move(inode), caller);
+}
+
+Result<Attributes> FileSystem::make_unnamed(InodeId directory_ino, mode_t mode, const Caller& caller) {
+  CFFS_TRY(const NodePtr parent, directory(directory_ino));
+  CFFS_TRY_VOID(space_.charge(0));
+  Inode inode;
+  inode.mode = S_IFREG | (mode & 07777);
+  CFFS_TRY_VOID(begin_inode(inode, *parent, caller));
+  inode.nlink = 0;
+  {
+    const std::shared_lock guard(parent->entries);
+    if (parent->unlinked) return fail(ENOENT);
+  }
+  const NodePtr made = nodes_.acquire(inode.ino, [&] {
+    auto node = std::make_shared<Node>(inode, Key::null_name(inode.ino), parent, "", true);
+    node->unlinked = true;
+    node->unnamed = true;
+    return node;
+  });
+  return attributes_of(inode);
+}
+
+// A file that never had a name gets its first: what is in memory, or in an object that awaits removal, becomes a row's.
+// Called with the stripe of the new entry and the node locked.
+Status FileSystem::name_unnamed(Node& file, const NodePtr& parent, Key key, std::string_view name,
+                                std::int64_t at) {
+  CFFS_TRY(Row row, table_->get_row(key));
+  if (row.find(name) != nullptr) return fail(EEXIST);
+  const bool alone = row.entries.empty();
+  Inode inode = file.inode;
+  inode.nlink = 1;
+  inode.ctime_ns = at;
+  Batch batch;
+  if (inode.home == Home::inline_ && file.orphan_bytes) {
+    inode.home = Home::none;
+    CFFS_TRY_VOID(put_chunks(batch, inode, 0, *file.orphan_bytes));
+    inode.home = Home::inline_;
+  }
+  if (inode.home == Home::blob) batch.erase(pending_blob_key(inode.ino));
+  CFFS_TRY_VOID(insert_entry(batch, key, std::move(row),
+                             Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode}));
+  if (inode.home != Home::none) consolidator_->note(batch, *parent);
+  CFFS_TRY_VOID(table_->write(batch));
+  file_count_->added(1);
+  file.inode = std::move(inode);
+  file.row_key = key;
+  file.row_alone = alone;
+  file.row_stale = false;
+  file.unlinked = false;
+  file.unnamed = false;
+  file.parent = parent;
+  file.name = name;
+  file.orphan_bytes.reset();
+  file.pinned.reset();
+  return {};
 }
 
 Result<Attributes> FileSystem::link(InodeId ino, InodeId parent_ino, std::string_view name) {
@@ -182,6 +257,12 @@ Result<Attributes> FileSystem::link(InodeId ino, InodeId parent_ino, std::string
     const RowLocks::Guard rows(locks_, keys);
     const std::unique_lock guard(file->mutex);
     if (file->row_key != old_key) continue;
+    if (file->unnamed) {
+      CFFS_TRY_VOID(name_unnamed(*file, parent, key, name, at));
+      (void)nodes_.acquire(ino, [&] { return file; });
+      result = attributes_of(file->inode);
+      break;
+    }
     if (file->unlinked) return fail(ENOENT);
     if (file->inode.nlink >= 65000) return fail(EMLINK);
 
@@ -265,6 +346,7 @@ Result<FileSystem::LinkDrop> FileSystem::drop_link(Batch& batch, CompositeAccoun
 }
 
 void FileSystem::finish_drop(const Target& target, LinkDrop drop, std::int64_t at) {
+  if (drop.last) file_count_->removed();
   if (!target.node) {
     if (drop.last && target.inode.home == Home::blob) queue_removal(kPendingBlob, target.inode.ino.value);
     return;

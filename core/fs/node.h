@@ -45,6 +45,7 @@ struct Node {
   Inode inode;
   bool row_stale = false;                   // attributes changed since the row was written
   bool unlinked = false;                    // no name and no row left; lives until the last reference goes
+  bool unnamed = false;                     // unlinked because it never had a name: link() may give it one
   std::optional<std::string> orphan_bytes;  // the data of an unlinked file, where it is not an object
   std::shared_ptr<Object> pinned;           // keeps an unlinked file's object readable
   std::atomic<std::uint64_t> verified{0};   // checksum of the extent that was checked; atomic: set by readers

@@ -79,17 +79,27 @@ Result<std::uint64_t> FileSystem::next_hole(InodeId ino, std::uint64_t offset) {
   return seek_data_or_hole(ino, offset, false);
 }
 
-// Small files are all data, or, where they have no home, all hole; blobs ask their object.
+// Blobs ask their object. In small files, wherever they are, an aligned block of zeros is a hole: so the answer does not
+// change when a file moves between homes.
 Result<std::uint64_t> FileSystem::seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data) {
   CFFS_TRY(const NodePtr found, node(ino));
   const std::shared_lock guard(found->mutex);
   const std::uint64_t size = found->inode.size;
   if (offset >= size) return fail(ENXIO);
   if (found->inode.home == Home::none) return data ? size : offset;
-  if (found->inode.home != Home::blob) return data ? offset : size;
-  CFFS_TRY(const auto object, object_of(found->inode, found.get()));
-  CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
-  return std::min(at, size);
+  if (found->inode.home == Home::blob) {
+    CFFS_TRY(const auto object, object_of(found->inode, found.get()));
+    CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
+    return std::min(at, size);
+  }
+  CFFS_TRY(const std::string content, load_small(found->inode, found.get()));
+  for (std::uint64_t at = offset; at < size; at = (at / kChunkBytes + 1) * kChunkBytes) {
+    const std::string_view block =
+        std::string_view(content).substr(at / kChunkBytes * kChunkBytes, kChunkBytes);
+    const bool has_data = block.find_first_not_of('\0') != std::string_view::npos;
+    if (has_data == data) return at;
+  }
+  return size;
 }
 
 }  // namespace cffs

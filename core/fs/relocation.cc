@@ -103,7 +103,9 @@ Status Relocation::consolidate(const std::vector<InodeId>& directories, std::int
       if (bytes >= fs_.format_.composite_max) CFFS_TRY_VOID(move());
     }
   }
-  return members.empty() ? Status() : move();
+  if (!members.empty()) CFFS_TRY_VOID(move());
+  if (std::exchange(tail_vanished_, false)) waiting = directories;  // some found no place this time
+  return {};
 }
 
 Result<bool> Relocation::read_content(Member& member) const {
@@ -185,8 +187,12 @@ Status Relocation::move_all(std::vector<Member> members, std::int64_t quiet_befo
 
 Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved) {
   if (tail_ && tail_->bytes >= fs_.format_.composite_max) tail_.reset();
+  std::shared_ptr<Object> into;  // held, so that the object cannot go between this look and the append
   if (tail_) {
+    auto object = fs_.composites_.open(tail_->id);
     CFFS_TRY(const auto row, fs_.table_->get(Key::null_name(tail_->id)));
+    if (!object && row) return fail(object.error());
+    if (object && row) into = std::move(*object);
     if (!row) tail_.reset();  // its members all went, and it with them
   }
   const bool fresh = !tail_;
@@ -210,7 +216,7 @@ Status Relocation::write_composite(std::vector<Group> groups, std::size_t& moved
     builder.end_group();
     group_ends.push_back(members.size());
   }
-  if (Status done = fs_.composites_.append(builder, /*sync=*/true); !done) {
+  if (Status done = fs_.composites_.append(builder, /*sync=*/true, into); !done) {
     tail_.reset();
     return done;
   }
@@ -253,7 +259,10 @@ Status Relocation::switch_rows(const CompositeBuilder* builder, std::span<Member
 
   if (must_exist) {
     CFFS_TRY(const auto row, fs_.table_->get(Key::null_name(builder->id())));
-    if (!row) return {};
+    if (!row) {
+      tail_vanished_ = true;
+      return {};
+    }
   }
   Batch batch;
   CompositeAccounts accounts(*fs_.table_);
@@ -381,14 +390,18 @@ Status Relocation::compact(CompositeId id) {
 
   std::vector<Member> members;
   Status problem;
-  CFFS_TRY_VOID(fs_.composites_.scan(id, row.size, [&](const RecordMeta& record, std::uint64_t) {
+  const Status scanned = fs_.composites_.scan(id, row.size, [&](const RecordMeta& record, std::uint64_t) {
     auto member = living(record, id);
     if (!member) {
       problem = fail(member.error());
     } else if (*member) {
       members.push_back(std::move(**member));
     }
-  }));
+  });
+  if (!scanned) {
+    CFFS_TRY(const auto still, fs_.table_->get(Key::null_name(id)));
+    return still ? scanned : Status();  // its last members may have gone since that look
+  }
   CFFS_TRY_VOID(problem);
   std::vector<Group> groups;
   std::uint64_t group_of_last = 0;

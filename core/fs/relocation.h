@@ -67,6 +67,8 @@ class Relocation {
   FileSystem& fs_;
   std::shared_ptr<const grouping::Policy> policy_;  // of this pass
   std::optional<Tail> tail_;
+  bool tail_vanished_ =
+      false;  // members were to follow others that all went meanwhile: they are where they were
 };
 
 }  // namespace cffs

@@ -55,7 +55,7 @@ bool is_below(NodePtr node, InodeId ancestor) {
 }  // namespace
 
 Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId to_ino,
-                          std::string_view to_name, RenameMode mode) {
+                          std::string_view to_name, RenameMode mode, const Caller& caller) {
   CFFS_TRY(const NodePtr from, directory(from_ino));
   CFFS_TRY(const NodePtr to, directory(to_ino));
   for (const std::string_view name : {from_name, to_name}) {
@@ -66,17 +66,26 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
   const Key from_key = entry_key(from_ino, from_name);
   const Key to_key = entry_key(to_ino, to_name);
   const std::int64_t at = now();
+  Inode whiteout;
+  if (mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace) {
+    whiteout.mode = S_IFCHR;
+    CFFS_TRY_VOID(begin_inode(whiteout, *from, caller));
+    whiteout.mode = S_IFCHR;
+    whiteout.xattrs.clear();
+  }
 
   for (;;) {
     CFFS_TRY(const auto source_seen, peek(from_ino, from_name));
     CFFS_TRY(const auto target_seen, peek(to_ino, to_name));
     if (!source_seen) return fail(ENOENT);
-    if (target_seen && mode == RenameMode::no_replace) return fail(EEXIST);
+    const bool leaves_whiteout = mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace;
+    const bool must_be_free = mode == RenameMode::no_replace || mode == RenameMode::whiteout_no_replace;
+    if (target_seen && must_be_free) return fail(EEXIST);
     if (!target_seen && mode == RenameMode::exchange) return fail(ENOENT);
     if (target_seen && target_seen->entry.ino == source_seen->entry.ino) return {};
     const bool source_is_directory = source_seen->inode.is_directory();
     const bool target_is_directory = target_seen && target_seen->inode.is_directory();
-    const bool replaces = target_seen && mode == RenameMode::replace;
+    const bool replaces = target_seen && mode != RenameMode::exchange;
 
     std::unique_lock topology(topology_, std::defer_lock);
     if (from != to && (source_is_directory || target_is_directory)) topology.lock();
@@ -190,6 +199,9 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
       }
     }
     CFFS_TRY_VOID(place(to_key, std::move(moved)));
+    if (leaves_whiteout) {
+      CFFS_TRY_VOID(place(from_key, Entry{std::string(from_name), whiteout.ino, S_IFCHR, whiteout}));
+    }
 
     const Inode from_before = counts_links ? from->inode : Inode{};
     const Inode to_before = counts_links ? to->inode : Inode{};
@@ -219,6 +231,7 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
       return done;
     }
 
+    if (leaves_whiteout) file_count_->added(1);
     const auto settle = [&](Target& moved_target, Key key, const NodePtr& parent, std::string_view name) {
       if (!moved_target.node) return;
       Node& node = *moved_target.node;

@@ -128,6 +128,10 @@ Result<std::vector<std::string>> find_inconsistencies(FileSystem& fs) {
       },
       [&](CompositeId id, const CompositeRow& row) { composites[id] = row; }));
 
+  if (const auto counted = fs.file_count(); counted && *counted != inodes.size()) {
+    found.push_back("the store counts " + std::to_string(*counted) + " files, has " +
+                    std::to_string(inodes.size()));
+  }
   for (const std::uint64_t parent : parents) {
     if (!directories.contains(parent))
       found.push_back("directory " + std::to_string(parent) + " has entries but no row");

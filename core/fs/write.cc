@@ -24,16 +24,11 @@ std::string_view text(ConstBytes data) { return {reinterpret_cast<const char*>(d
 
 }  // namespace
 
-void FileSystem::content_changed(Inode& inode, std::int64_t at, bool by_root) {
+void FileSystem::content_changed(Inode& inode, std::int64_t at, const Caller& caller) {
   inode.mtime_ns = inode.ctime_ns = at;
   inode.version += 1;
-  if (!by_root) {
-    if ((inode.mode & S_IXGRP) != 0) inode.mode &= ~static_cast<mode_t>(S_ISGID);
-    inode.mode &= ~static_cast<mode_t>(S_ISUID);
-  }
-  if (!inode.xattrs.empty()) {
-    std::erase_if(inode.xattrs, [](const auto& x) { return x.first == "security.capability"; });
-  }
+  if (!caller.privileged) drop_set_id(inode, caller);
+  drop_capabilities(inode);
 }
 
 // The file waits for consolidation; its directory is remembered, in memory and across a crash.
@@ -41,7 +36,7 @@ void FileSystem::note_staged(Batch& batch, Node& node) {
   if (node.parent && !node.unlinked) consolidator_->note(batch, *node.parent);
 }
 
-Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, bool by_root) {
+Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller) {
   if (data.empty()) return {};
   if (offset > kFileMax || data.size() > kFileMax - offset) return fail(EFBIG);
   CFFS_TRY(const NodePtr found, node(ino));
@@ -50,14 +45,14 @@ Status FileSystem::write(InodeId ino, std::uint64_t offset, ConstBytes data, boo
   CFFS_TRY_VOID(space_.charge(data.size()));
   const std::int64_t at = now();
   for (bool done = false; !done;) {
-    CFFS_TRY_VOID(write_blob(node, offset, data, at, by_root, done));
-    if (!done) CFFS_TRY_VOID(write_small(node, offset, data, at, by_root, done));
+    CFFS_TRY_VOID(write_blob(node, offset, data, at, caller, done));
+    if (!done) CFFS_TRY_VOID(write_small(node, offset, data, at, caller, done));
   }
   return {};
 }
 
 Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
-                              bool by_root, bool& done) {
+                              const Caller& caller, bool& done) {
   bool settle_now = false;
   {
     const std::unique_lock guard(node.mutex);
@@ -75,7 +70,7 @@ Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data,
       node.inode.allocated = info.allocated;
     }
     node.inode.size = std::max(node.inode.size, end);
-    content_changed(node.inode, at, by_root);
+    content_changed(node.inode, at, caller);
     mark_stale(node);
   }
   done = true;
@@ -84,7 +79,7 @@ Status FileSystem::write_blob(Node& node, std::uint64_t offset, ConstBytes data,
 
 // Leaves `done` false where the file is, or has just become, a blob.
 Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
-                               bool by_root, bool& done) {
+                               const Caller& caller, bool& done) {
   const NodeUpdate update(*this, node);
   if (node.inode.home == Home::blob) return {};
   const Inode before = node.inode;
@@ -99,7 +94,7 @@ Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data
     text(data).copy(node.orphan_bytes->data() + offset, data.size());
     node.inode.home = Home::inline_;
     node.inode.size = new_size;
-    content_changed(node.inode, at, by_root);
+    content_changed(node.inode, at, caller);
     done = true;
     return {};
   }
@@ -124,7 +119,7 @@ Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data
     node.inode.home = Home::inline_;
     node.inode.size = new_size;
     node.inode.extent = {};
-    content_changed(node.inode, at, by_root);
+    content_changed(node.inode, at, caller);
   }
   if (built && node.unlinked) return built;  // moved to a blob; there is no row to write
   if (built) note_staged(batch, node);
@@ -140,7 +135,7 @@ Status FileSystem::write_small(Node& node, std::uint64_t offset, ConstBytes data
   return {};
 }
 
-Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChange& change) {
+Status FileSystem::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (size > kFileMax) return fail(EFBIG);
   const NodeUpdate update(*this, node);
   if (node.inode.is_directory()) return fail(EISDIR);
@@ -176,15 +171,7 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
         CFFS_TRY_VOID(object->truncate(size));
       } else {
         content.resize(size);
-        if (node.unlinked) {
-          node.orphan_bytes = std::move(content);
-        } else {
-          leave_home(batch, accounts, inode);
-          inode.home = Home::none;
-          inode.extent = {};
-          CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
-        }
-        inode.home = size > 0 ? Home::inline_ : Home::none;
+        return replace_small(node, batch, accounts, std::move(content));
       }
       inode.size = size;
       return {};
@@ -204,7 +191,7 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const AttributeChang
     return {};
   };
   Status built = build();
-  content_changed(inode, at, change.by_root);
+  content_changed(inode, at, caller);
   if (built && !node.unlinked) {
     if (size > 0 || inode.home == Home::blob) note_staged(batch, node);
     built = put_node(batch, node);

@@ -1,6 +1,8 @@
-// Extended attributes live in the inode's row; limits are those of ext4 with one block to spare for the rest.
+// Extended attributes live in the inode's row. A name and a value may be as long as the kernel lets them; an inode may
+// carry more of them than on ext4, whose limit is one block.
 #include <algorithm>
 
+#include "core/fs/acl.h"
 #include "core/fs/file_system.h"
 #include "core/fs/locking.h"
 
@@ -10,21 +12,69 @@ namespace {
 constexpr std::size_t kNameMax = 255;
 constexpr std::size_t kValueMax = 64 * 1024;
 constexpr std::size_t kTotalMax = 128 * 1024;  // of one inode; a row is read whole
+constexpr std::size_t kNamesMax = 64 * 1024;   // of one inode: what listxattr(2) can return
 
 auto position(Xattrs& xattrs, std::string_view name) {
   return std::lower_bound(xattrs.begin(), xattrs.end(), name,
                           [](const auto& x, std::string_view n) { return x.first < n; });
 }
 
+// EOPNOTSUPP: a namespace that nobody defined; EINVAL: a namespace without a name.
+Status check_namespace(std::string_view name) {
+  if (name == kAccessAcl || name == kDefaultAcl) return {};
+  for (const std::string_view prefix : {"user.", "trusted.", "security."}) {
+    if (name == prefix) return fail(EINVAL);
+    if (name.starts_with(prefix)) return {};
+  }
+  return fail(EOPNOTSUPP);
+}
+
+void put_xattr(Xattrs& xattrs, std::string_view name, std::string_view value) {
+  const auto at = position(xattrs, name);
+  if (at != xattrs.end() && at->first == name) {
+    at->second = value;
+  } else {
+    xattrs.emplace(at, std::string(name), std::string(value));
+  }
+}
+
+void erase_xattr(Xattrs& xattrs, std::string_view name) {
+  std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
+}
+
+// An access list decides the mode's group bits; one that says no more than the mode is not kept.
+Status put_acl(Inode& inode, std::string_view name, std::string_view value, const Caller& caller) {
+  if (inode.is_symlink()) return fail(EOPNOTSUPP);
+  if (name == kDefaultAcl && !inode.is_directory()) return fail(EACCES);
+  CFFS_TRY(const auto acl, Acl::parse(value));
+  if (!acl) {
+    erase_xattr(inode.xattrs, name);
+    return {};
+  }
+  if (name == kDefaultAcl) {
+    put_xattr(inode.xattrs, name, value);
+    return {};
+  }
+  inode.mode = (inode.mode & ~static_cast<mode_t>(0777)) | acl->permissions();
+  const bool keeps_set_id = caller.privileged || (caller.in_group && caller.in_group(inode.gid));
+  if (!keeps_set_id) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+  if (acl->is_minimal()) {
+    erase_xattr(inode.xattrs, name);
+  } else {
+    put_xattr(inode.xattrs, name, value);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> FileSystem::getxattr(InodeId ino, std::string_view name) {
+  CFFS_TRY_VOID(check_namespace(name));
   CFFS_TRY(const NodePtr found, node(ino));
   const std::shared_lock guard(found->mutex);
-  for (const auto& [key, value] : found->inode.xattrs) {
-    if (key == name) return value;
-  }
-  return fail(ENODATA);
+  const std::string* value = find_xattr(found->inode.xattrs, name);
+  if (value == nullptr) return fail(ENODATA);
+  return *value;
 }
 
 Result<std::vector<std::string>> FileSystem::listxattr(InodeId ino) {
@@ -35,9 +85,11 @@ Result<std::vector<std::string>> FileSystem::listxattr(InodeId ino) {
   return names;
 }
 
-Status FileSystem::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode) {
+Status FileSystem::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
+                            const Caller& caller) {
   if (name.empty() || name.size() > kNameMax) return fail(ERANGE);
   if (value.size() > kValueMax) return fail(E2BIG);
+  CFFS_TRY_VOID(check_namespace(name));
   CFFS_TRY(const NodePtr found, node(ino));
   CFFS_TRY_VOID(space_.charge(value.size()));
   Node& node = *found;
@@ -48,22 +100,28 @@ Status FileSystem::setxattr(InodeId ino, std::string_view name, std::string_view
   const bool there = at != xattrs.end() && at->first == name;
   if (there && mode == XattrMode::create) return fail(EEXIST);
   if (!there && mode == XattrMode::replace) return fail(ENODATA);
-  if (there) {
-    at->second = value;
+  Status done;
+  if (name == kAccessAcl || name == kDefaultAcl) {
+    done = put_acl(node.inode, name, value, caller);
   } else {
-    xattrs.emplace(at, std::string(name), std::string(value));
+    put_xattr(xattrs, name, value);
   }
-  std::size_t total = 0;
-  for (const auto& [key, v] : xattrs) total += key.size() + v.size();
+  std::size_t total = 0, names = 0;
+  for (const auto& [key, v] : xattrs) {
+    total += key.size() + v.size();
+    names += key.size() + 1;
+  }
   node.inode.ctime_ns = now();
   Batch batch;
-  Status done = total > kTotalMax ? Status(fail(ENOSPC)) : put_node(batch, node);
+  if (done && (total > kTotalMax || names > kNamesMax)) done = fail(ENOSPC);
+  if (done) done = put_node(batch, node);
   if (done) done = table_->write(batch);
   if (!done) node.inode = before;
   return done;
 }
 
 Status FileSystem::removexattr(InodeId ino, std::string_view name) {
+  CFFS_TRY_VOID(check_namespace(name));
   CFFS_TRY(const NodePtr found, node(ino));
   Node& node = *found;
   const NodeUpdate update(*this, node);

@@ -37,6 +37,10 @@ class FaultyObject final : public Object {
     if (offset >= now.size) return {};
     return write_at(offset, as_bytes(std::string(std::min(length, now.size - offset), '\0')));
   }
+  Status allocate(std::uint64_t offset, std::uint64_t length) override {
+    CFFS_TRY_VOID(store_.charge("allocate " + name_));
+    return live_->allocate(offset, length);
+  }
   Result<ObjectInfo> info() const override { return live_->info(); }
   Result<std::uint64_t> next_data(std::uint64_t offset) const override { return live_->next_data(offset); }
   Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return live_->next_hole(offset); }

@@ -38,6 +38,7 @@ class MemoryObject final : public Object {
     if (offset < end) std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), end - offset, '\0');
     return {};
   }
+  Status allocate(std::uint64_t, std::uint64_t) override { return {}; }
   Result<ObjectInfo> info() const override {
     const std::shared_lock guard(mutex_);
     return ObjectInfo{bytes_.size(), bytes_.size()};

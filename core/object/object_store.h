@@ -53,6 +53,9 @@ class Object {
   virtual Status truncate(std::uint64_t size) = 0;
   // Turns the range into a hole inside the object, where the backend can; zeros are written where it cannot.
   virtual Status punch_hole(std::uint64_t offset, std::uint64_t length) = 0;
+  // Reserves room for the range, so that writing there cannot fail for want of space; what was not written reads as
+  // zeros. Never changes the size: the range may lie beyond the end. EOPNOTSUPP where the backend cannot promise it.
+  virtual Status allocate(std::uint64_t offset, std::uint64_t length) = 0;
   virtual Result<ObjectInfo> info() const = 0;
   // The first byte at or after `offset` that may hold data; the object's size if none does.
   virtual Result<std::uint64_t> next_data(std::uint64_t offset) const = 0;

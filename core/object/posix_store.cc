@@ -125,6 +125,14 @@ class PosixObject final : public Object {
     return {};
   }
 
+  Status allocate(std::uint64_t offset, std::uint64_t length) override {
+    while (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(length)) != 0) {
+      if (errno != EINTR) return error();
+    }
+    return {};
+  }
+
   Result<ObjectInfo> info() const override {
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0) return error();

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,14 @@ struct Extent {
 };
 
 using Xattrs = std::vector<std::pair<std::string, std::string>>;  // sorted by name
+
+// The value, or null.
+inline const std::string* find_xattr(const Xattrs& xattrs, std::string_view name) {
+  for (const auto& [key, value] : xattrs) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
 
 struct Inode {
   InodeId ino;

@@ -29,11 +29,11 @@ enum class KeyTag : std::uint8_t {
   staged_directory = 0x40,  // | directory's inode, 0: holds small files that wait for consolidation
   pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs
   document = 0x50,          // | document's inode, 0: what it embeds (core/fs/reference_index.h)
-  embeds = 0x51,            // | holder's inode, document's inode: files that the holder embeds, says the document
-  embedded_by = 0x52,       // | file's inode, rank and holder's inode: who embeds it
-  mentions = 0x53,          // | hash of a stem, document's inode: the document refers to such a name
-  file_data = 0x80,         // | file's inode, chunk number: inline bytes
-  system = 0xff,            // | 0, field: counters
+  embeds = 0x51,       // | holder's inode, document's inode: files that the holder embeds, says the document
+  embedded_by = 0x52,  // | file's inode, rank and holder's inode: who embeds it
+  mentions = 0x53,     // | hash of a stem, document's inode: the document refers to such a name
+  file_data = 0x80,    // | file's inode, chunk number: inline bytes
+  system = 0xff,       // | 0, field: counters
 };
 
 struct Key {

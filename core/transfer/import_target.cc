@@ -157,12 +157,13 @@ void ImportTarget::settle(InodeId ino, const Inode& wanted) {
   if (!wanted.is_symlink()) change.mode = wanted.mode & 07777;
   change.atime_ns = wanted.atime_ns;
   change.mtime_ns = wanted.mtime_ns;
+  if (const auto done = fs_.setattr(ino, change); !done) failed(done.error().message());
+  // After the owner: a change of it takes capabilities away.
   for (const auto& [name, value] : wanted.xattrs) {
     if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any); !done) {
       failed("extended attribute " + name + ": " + done.error().message());
     }
   }
-  if (const auto done = fs_.setattr(ino, change); !done) failed(done.error().message());
 }
 
 void ImportTarget::large_file_now(InodeId parent, const std::string& name, const Inode& attributes,

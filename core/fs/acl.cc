@@ -1,0 +1,108 @@
+#include "core/fs/acl.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/bytes.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kNoId = 0xffffffff;
+constexpr std::size_t kHeaderBytes = 4;
+constexpr std::size_t kEntryBytes = 8;
+
+std::uint32_t little(std::string_view bytes, std::size_t at, std::size_t n) {
+  std::uint32_t value = 0;
+  for (std::size_t i = n; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  return value;
+}
+
+void put_little(std::string& out, std::uint32_t value, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+}  // namespace
+
+Result<std::optional<Acl>> Acl::parse(std::string_view bytes) {
+  if (bytes.size() < kHeaderBytes || (bytes.size() - kHeaderBytes) % kEntryBytes != 0) return fail(EINVAL);
+  if (little(bytes, 0, 4) != kVersion) return fail(EOPNOTSUPP);
+  Acl acl;
+  for (std::size_t at = kHeaderBytes; at < bytes.size(); at += kEntryBytes) {
+    acl.entries_.push_back({static_cast<Tag>(little(bytes, at, 2)),
+                            static_cast<std::uint16_t>(little(bytes, at + 2, 2)), little(bytes, at + 4, 4)});
+  }
+  if (acl.entries_.empty()) return std::optional<Acl>();
+  if (!acl.is_valid()) return fail(EINVAL);
+  return std::optional<Acl>(std::move(acl));
+}
+
+// One owner, one group and one entry for others; a mask where anybody is named; in order, nobody twice.
+bool Acl::is_valid() const {
+  const auto count = [this](Tag tag) {
+    return std::count_if(entries_.begin(), entries_.end(), [tag](const Entry& e) { return e.tag == tag; });
+  };
+  for (const Entry& e : entries_) {
+    if (e.permissions > 7) return false;
+    const bool named = e.tag == Tag::user || e.tag == Tag::named_group;
+    if (named && e.id == kNoId) return false;
+    if (!named && e.tag != Tag::owner && e.tag != Tag::group && e.tag != Tag::mask && e.tag != Tag::others) {
+      return false;
+    }
+  }
+  const bool names = count(Tag::user) + count(Tag::named_group) > 0;
+  if (count(Tag::owner) != 1 || count(Tag::group) != 1 || count(Tag::others) != 1) return false;
+  if (count(Tag::mask) > 1 || (names && count(Tag::mask) == 0)) return false;
+  return std::is_sorted(entries_.begin(), entries_.end(),
+                        [](const Entry& a, const Entry& b) { return a.tag < b.tag; });
+}
+
+std::string Acl::bytes() const {
+  std::string out;
+  put_little(out, kVersion, 4);
+  for (const Entry& e : entries_) {
+    put_little(out, static_cast<std::uint16_t>(e.tag), 2);
+    put_little(out, e.permissions, 2);
+    put_little(out, e.id, 4);
+  }
+  return out;
+}
+
+const Acl::Entry* Acl::find(Tag tag) const {
+  const auto at =
+      std::find_if(entries_.begin(), entries_.end(), [tag](const Entry& e) { return e.tag == tag; });
+  return at == entries_.end() ? nullptr : &*at;
+}
+
+Acl::Entry* Acl::find(Tag tag) { return const_cast<Entry*>(std::as_const(*this).find(tag)); }
+
+const Acl::Entry& Acl::group_class() const {
+  const Entry* mask = find(Tag::mask);
+  return mask != nullptr ? *mask : *find(Tag::group);
+}
+
+Acl::Entry& Acl::group_class() { return const_cast<Entry&>(std::as_const(*this).group_class()); }
+
+mode_t Acl::permissions() const {
+  return static_cast<mode_t>(find(Tag::owner)->permissions << 6 | group_class().permissions << 3 |
+                             find(Tag::others)->permissions);
+}
+
+bool Acl::is_minimal() const { return entries_.size() == 3; }
+
+void Acl::change_mode(mode_t mode) {
+  find(Tag::owner)->permissions = mode >> 6 & 7;
+  group_class().permissions = mode >> 3 & 7;
+  find(Tag::others)->permissions = mode & 7;
+}
+
+Acl Acl::inherited(mode_t& mode) const {
+  Acl made = *this;
+  const mode_t narrowed = permissions() & mode;
+  made.change_mode(narrowed);
+  mode = (mode & ~static_cast<mode_t>(0777)) | narrowed;
+  return made;
+}
+
+}  // namespace cffs

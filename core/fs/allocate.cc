@@ -1,0 +1,106 @@
+// fallocate and copy_file_range.
+//
+// Small files are dense: room for them is the table's, so reserving is checking that it is there, and a hole is zeros.
+// Where a range reaches beyond what stays in the table, the file becomes a blob and its object does the work.
+#include <algorithm>
+#include <limits>
+
+#include "core/fs/consolidator.h"
+#include "core/fs/file_system.h"
+#include "core/fs/locking.h"
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();
+
+Status allocate_in(Object& object, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
+                   std::uint64_t old_size, std::uint64_t new_size) {
+  if (mode != AllocateMode::reserve && offset < old_size) CFFS_TRY_VOID(object.punch_hole(offset, length));
+  if (mode != AllocateMode::punch_hole) CFFS_TRY_VOID(object.allocate(offset, length));
+  if (new_size > old_size) CFFS_TRY_VOID(object.truncate(new_size));
+  return {};
+}
+
+}  // namespace
+
+Status FileSystem::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
+                            bool keep_size, const Caller& caller) {
+  if (length == 0) return fail(EINVAL);
+  if (offset > kFileMax || length > kFileMax - offset) return fail(EFBIG);
+  CFFS_TRY(const NodePtr found, node(ino));
+  Node& node = *found;
+  if (node.inode.is_directory()) return fail(EISDIR);
+  if (!S_ISREG(node.type)) return fail(ENODEV);
+  const bool punches = mode == AllocateMode::punch_hole;
+  if (!punches) CFFS_TRY_VOID(space_.charge(length));
+  announce_blocking();  // an object may take its time to find room
+
+  const NodeUpdate update(*this, node);
+  const Inode before = node.inode;
+  Inode& inode = node.inode;
+  const std::uint64_t end = offset + length;
+  const std::uint64_t new_size = punches || keep_size ? inode.size : std::max(inode.size, end);
+  const bool fits = (punches ? inode.size : std::max(end, inode.size)) <= inline_limit();
+  Batch batch;
+  CompositeAccounts accounts(*table_);
+  const auto build = [&]() -> Status {
+    if (inode.home != Home::blob && fits) {
+      CFFS_TRY(std::string content, load_small(inode, &node));
+      if (mode != AllocateMode::reserve && offset < content.size()) {
+        std::fill(content.begin() + static_cast<std::ptrdiff_t>(offset),
+                  content.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(end, content.size())),
+                  '\0');
+      }
+      if (mode == AllocateMode::reserve && new_size == inode.size) return {};
+      content.resize(new_size);
+      return replace_small(node, batch, accounts, std::move(content));
+    }
+    if (inode.home != Home::blob) {
+      CFFS_TRY(const std::string content, load_small(inode, &node));
+      CFFS_TRY_VOID(move_to_blob(node, batch, accounts, content));
+    }
+    CFFS_TRY(const auto object, object_of(inode, &node));
+    CFFS_TRY_VOID(allocate_in(*object, offset, length, mode, inode.size, new_size));
+    dirty_objects_.note(object);
+    CFFS_TRY(const ObjectInfo info, object->info());
+    inode.allocated = info.allocated;
+    inode.size = new_size;
+    return {};
+  };
+  Status built = build();
+  content_changed(inode, now(), caller);
+  if (built && !node.unlinked) {
+    if (inode.size > 0 || inode.home == Home::blob) note_staged(batch, node);
+    built = put_node(batch, node);
+    if (built) built = write_accounted(batch, accounts);
+    if (built) {
+      node.row_stale = false;
+      node.verified.store(0, std::memory_order_relaxed);
+    }
+  }
+  if (!built) node.inode = before;
+  return built;
+}
+
+Result<std::uint64_t> FileSystem::copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
+                                             std::uint64_t to_offset, std::uint64_t length,
+                                             const Caller& caller) {
+  constexpr std::uint64_t kPiece = 1u << 20;
+  std::string buffer(std::min(length, kPiece), '\0');
+  std::uint64_t copied = 0;
+  while (copied < length) {
+    const std::uint64_t wanted = std::min(length - copied, kPiece);
+    const auto n = read(from, from_offset + copied, as_writable_bytes(buffer).first(wanted));
+    Status done = n ? Status() : Status(fail(n.error()));
+    if (n && *n == 0) break;
+    if (n) done = write(to, to_offset + copied, as_bytes(buffer).first(*n), caller);
+    if (!done && copied == 0) return fail(done.error());
+    if (!done) break;  // what was copied counts; the next call meets the error
+    copied += *n;
+  }
+  return copied;
+}
+
+}  // namespace cffs

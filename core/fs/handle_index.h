@@ -1,0 +1,42 @@
+// From an inode number to a name, for file handles (NFS, open_by_handle_at) of files that nobody refers to any more.
+//
+// The table is ordered by names, and a row for each number would cost every create a write that hardly anybody uses. So
+// an unknown number costs one scan of the names, which remembers all numbers near it: files made together are asked for
+// together. What is remembered is a hint, to be checked in the table.
+#pragma once
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "core/table/row_locks.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+class HandleIndex {
+ public:
+  static constexpr std::uint64_t kWindow = 1u << 20;  // numbers to either side
+
+  HandleIndex(const Table& table, const RowLocks& locks) : table_(table), locks_(locks) {}
+
+  // The key of a row with a name of this inode, by the last scan or, `anew` or where that did not cover it, by another.
+  // nullopt: no such inode. `current` tells that the table has not changed since, so that asking again is in vain.
+  Result<std::optional<Key>> find(InodeId ino, bool anew, bool& current);
+
+ private:
+  struct Named {
+    InodeId ino;
+    Key key;
+  };
+  Status scan(InodeId ino);
+
+  const Table& table_;
+  const RowLocks& locks_;
+  std::mutex mutex_;
+  std::vector<Named> names_;  // by number; a file with several names has one of them
+  std::uint64_t first_ = 1, last_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace cffs

@@ -1,0 +1,147 @@
+#include "fusefs/raw_requests.h"
+
+#include <linux/fuse.h>
+#include <linux/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+#include <cstring>
+
+#include "fusefs/reply.h"
+
+namespace cffs {
+
+struct RawRequests::Header : fuse_in_header {};
+
+namespace {
+
+constexpr std::uint32_t kTmpfile = 51;
+constexpr std::uint32_t kStatx = 52;
+constexpr auto kForEverSeconds = static_cast<std::uint64_t>(fuse::kForEver);
+
+// Protocol 7.39; older headers lack it.
+struct StatxTime {
+  std::int64_t seconds;
+  std::uint32_t nanoseconds;
+  std::int32_t reserved;
+};
+struct Statx {
+  std::uint32_t mask, block_size;
+  std::uint64_t attributes;
+  std::uint32_t nlink, uid, gid;
+  std::uint16_t mode, spare0;
+  std::uint64_t ino, size, blocks, attributes_mask;
+  StatxTime atime, btime, ctime, mtime;
+  std::uint32_t rdev_major, rdev_minor, dev_major, dev_minor;
+  std::uint64_t spare2[14];
+};
+struct StatxOut {
+  std::uint64_t valid_seconds;
+  std::uint32_t valid_nanoseconds, flags;
+  std::uint64_t spare[2];
+  Statx stat;
+};
+static_assert(sizeof(Statx) == 256 && sizeof(StatxOut) == 288);
+
+StatxTime statx_time(std::int64_t ns) {
+  const timespec t = to_timespec(ns);
+  return {t.tv_sec, static_cast<std::uint32_t>(t.tv_nsec), 0};
+}
+
+fuse_attr attr_of(const Attributes& a) {
+  const struct stat st = fuse::stat_of(a);
+  fuse_attr attr{};
+  attr.ino = st.st_ino;
+  attr.size = static_cast<std::uint64_t>(st.st_size);
+  attr.blocks = static_cast<std::uint64_t>(st.st_blocks);
+  attr.atime = static_cast<std::uint64_t>(st.st_atim.tv_sec);
+  attr.mtime = static_cast<std::uint64_t>(st.st_mtim.tv_sec);
+  attr.ctime = static_cast<std::uint64_t>(st.st_ctim.tv_sec);
+  attr.atimensec = static_cast<std::uint32_t>(st.st_atim.tv_nsec);
+  attr.mtimensec = static_cast<std::uint32_t>(st.st_mtim.tv_nsec);
+  attr.ctimensec = static_cast<std::uint32_t>(st.st_ctim.tv_nsec);
+  attr.mode = st.st_mode;
+  attr.nlink = static_cast<std::uint32_t>(st.st_nlink);
+  attr.uid = st.st_uid;
+  attr.gid = st.st_gid;
+  attr.rdev = static_cast<std::uint32_t>(st.st_rdev);
+  attr.blksize = static_cast<std::uint32_t>(st.st_blksize);
+  return attr;
+}
+
+}  // namespace
+
+bool RawRequests::serve(const fuse_buf& request) {
+  if (request.size < sizeof(Header)) return false;
+  Header header;
+  std::memcpy(static_cast<fuse_in_header*>(&header), request.mem, sizeof(fuse_in_header));
+  if (header.opcode != kTmpfile && header.opcode != kStatx) return false;
+  try {
+    if (header.opcode == kStatx) {
+      statx(header);
+    } else {
+      make_unnamed(header, static_cast<const char*>(request.mem) + sizeof(fuse_in_header),
+                   request.size - sizeof(fuse_in_header));
+    }
+  } catch (const std::exception& e) {
+    if (context_.log) context_.log(std::string("operation failed: ") + e.what());
+    reply(header.unique, EIO, nullptr, 0);
+  }
+  return true;
+}
+
+void RawRequests::make_unnamed(const Header& header, const void* body, std::size_t size) {
+  fuse_create_in in;
+  if (size < sizeof in) return reply(header.unique, EINVAL, nullptr, 0);
+  std::memcpy(&in, body, sizeof in);
+  Caller caller(header.uid, header.gid);
+  caller.umask = in.umask;
+  const auto made = context_.fs.make_unnamed(fuse::inode_of(header.nodeid), in.mode, caller);
+  if (!made) return reply(header.unique, errno_of(made.error()), nullptr, 0);
+  struct {
+    fuse_entry_out entry;
+    fuse_open_out open;
+  } out{};
+  out.entry.nodeid = fuse::node_of(made->ino);
+  out.entry.generation = fuse::kGeneration;
+  out.entry.entry_valid = out.entry.attr_valid = kForEverSeconds;
+  out.entry.attr = attr_of(*made);
+  out.open.open_flags = FOPEN_KEEP_CACHE;
+  reply(header.unique, 0, &out, sizeof out);
+}
+
+void RawRequests::statx(const Header& header) {
+  fuse::Watch watch(context_.observer, fuse::Watch::What::getattr, fuse::inode_of(header.nodeid),
+                    static_cast<pid_t>(header.pid));
+  const auto found = context_.fs.getattr(fuse::inode_of(header.nodeid));
+  if (!watch.outcome(found)) return reply(header.unique, errno_of(found.error()), nullptr, 0);
+  const struct stat st = fuse::stat_of(*found);
+  StatxOut out{};
+  out.valid_seconds = kForEverSeconds;
+  Statx& s = out.stat;
+  s.mask = STATX_BASIC_STATS | STATX_BTIME;
+  s.block_size = static_cast<std::uint32_t>(st.st_blksize);
+  s.nlink = static_cast<std::uint32_t>(st.st_nlink);
+  s.uid = st.st_uid;
+  s.gid = st.st_gid;
+  s.mode = static_cast<std::uint16_t>(st.st_mode);
+  s.ino = st.st_ino;
+  s.size = static_cast<std::uint64_t>(st.st_size);
+  s.blocks = static_cast<std::uint64_t>(st.st_blocks);
+  s.atime = statx_time(found->atime_ns);
+  s.btime = statx_time(found->btime_ns);
+  s.ctime = statx_time(found->ctime_ns);
+  s.mtime = statx_time(found->mtime_ns);
+  s.rdev_major = major(st.st_rdev);
+  s.rdev_minor = minor(st.st_rdev);
+  reply(header.unique, 0, &out, sizeof out);
+}
+
+void RawRequests::reply(std::uint64_t unique, int error, const void* payload, std::size_t size) {
+  fuse_out_header header{static_cast<std::uint32_t>(sizeof(fuse_out_header) + size), -error, unique};
+  iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
+  // An error here means that the caller is gone, as in libfuse.
+  (void)!::writev(fuse_session_fd(session_), pieces, size > 0 ? 2 : 1);
+}
+
+}  // namespace cffs
