@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what building and testing cffs needs on Debian 12 or later. Does nothing where all is there.
+# Installs what building and testing cffs needs on Debian 12 or later, or the packages named. Does nothing where all is there.
 set -euo pipefail
 
 packages=(
@@ -10,6 +10,7 @@ packages=(
   mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc attr rsync diffutils gawk xz-utils zstd sqlite3 python3 make
   strace gnuplot-nox nginx-light wrk
 )
+[ $# = 0 ] || packages=("$@")
 
 missing=()
 for package in "${packages[@]}"; do

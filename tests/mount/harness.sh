@@ -43,7 +43,7 @@ check() {  # "what" command...
   local output
   if output=$("$@" 2>&1); then return 0; fi
   echo "  FAILED: $what"
-  echo "$output" | head -n 10 | sed 's/^/    /'
+  echo "$output" | tail -n 12 | sed 's/^/    /'
   failures=$((failures + 1))
   return 1
 }

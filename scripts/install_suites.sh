@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs the test suites that tests/suites runs: packages, two crates and, with --sources, source packages.
+#   scripts/install_suites.sh [--sources]
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+
+sources=
+case "${1:-}" in
+  '') ;;
+  --sources) sources=1 ;;
+  *) echo "install_suites: unknown option '$1'; there is: --sources" >&2; exit 1 ;;
+esac
+tools=${CFFS_SUITE_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/cffs-suites}
+mkdir -p "$tools/sources"
+
+# A database server of the package's own is not wanted; the suite makes one on a mount.
+if [ ! -e /etc/postgresql-common/createcluster.conf ] && [ "$(id -u)" = 0 ]; then
+  mkdir -p /etc/postgresql-common
+  echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
+fi
+# Debian's own Python, whatever else is on the path.
+python3_minor() { basename "$(readlink -f /usr/bin/python3)" | cut -d. -f2; }
+packages=(acl attr libcap2-bin fio stress-ng dbench fsmark postmark bonnie++ postgresql "libpython3.$(python3_minor)-testsuite" sqlite3 git rsync make gcc)
+# The crates want a newer Rust than Debian 12's own; a rustup that is there is used.
+command -v cargo >/dev/null || packages+=("$(apt-cache show cargo-web >/dev/null 2>&1 && echo cargo-web || echo cargo)")
+[ -z "$sources" ] || packages+=(dpkg-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libexpat1-dev gettext)
+"$here/install_packages.sh" "${packages[@]}"
+
+crate() {  # name, version
+  [ -x "$tools/bin/$1" ] && return
+  echo "== building the crate $1 $2"
+  cargo install --quiet --locked --root "$tools" --version "$2" "$1" || {
+    echo "install_suites: cargo could not build $1 $2, see above; is crates.io reachable?" >&2
+    exit 1
+  }
+}
+crate pjdfstest 0.2.2
+crate fsx 0.3.2
+
+[ -n "$sources" ] || exit 0
+
+# Source packages by a list of their own, so that the system's lists stay as they are.
+fetch() {  # source package, directory to unpack to or nothing
+  local work=$tools/apt
+  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  if [ ! -e "$work/sources.list" ]; then
+    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list 2>/dev/null >"$work/sources.list" || true
+    awk '/^URIs:/ {u=$2} /^Suites:/ {$1=""; s=$0} /^Components:/ {$1=""; n=split(s, a, " "); for (i=1;i<=n;i++) print "deb-src", u, a[i], $0}' \
+      /etc/apt/sources.list.d/*.sources 2>/dev/null >>"$work/sources.list" || true
+  fi
+  local options=(-o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache")
+  [ -n "$(ls "$work/lists" | grep Sources)" ] || apt-get "${options[@]}" update -q >/dev/null
+  ( cd "$tools/sources" && apt-get "${options[@]}" source -q --download-only "$1" >/dev/null ) || {
+    echo "install_suites: the source package $1 could not be fetched" >&2
+    exit 1
+  }
+}
+ls "$tools"/sources/hello_*.orig.tar.* >/dev/null 2>&1 || fetch hello
+if [ ! -x "$tools/sources/git/t/helper/test-tool" ]; then
+  fetch git
+  echo "== building git's test helpers"
+  rm -rf "$tools/sources/git" && mkdir "$tools/sources/git"
+  tar -C "$tools/sources/git" --strip-components=1 -xf "$(ls "$tools"/sources/git_*.orig.tar.* | tail -n 1)"
+  make -C "$tools/sources/git" -s -j"$(nproc)" NO_TCLTK=1 >/dev/null 2>&1 || {
+    echo "install_suites: git's sources do not build" >&2
+    exit 1
+  }
+fi

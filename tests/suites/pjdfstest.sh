@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# pjdfstest (the crate): what every system call must answer, as root and as ordinary users.
+. "$(dirname "$0")/suite.sh" "$@"
+require pjdfstest
+
+case_all() {
+  fresh_mount || return 1
+  cat >"$base/work/pjdfstest.toml" <<'TOML'
+[features]
+posix_fallocate = {}
+utime_now = {}
+utimensat = {}
+rename_ctime = {}
+[settings]
+naptime = 0.02
+allow_remount = false
+[dummy_auth]
+entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
+TOML
+  # The mount point's path must be short: the suite makes paths of exactly PATH_MAX bytes below it.
+  mkdir -p "$base/work/other" && chmod 755 "$base" "$mnt"
+  limited 300 pjdfstest -c "$base/work/pjdfstest.toml" -p "$mnt" -s "$base/work/other" "${suite_arguments[@]}" >"$base/work/log" 2>&1
+  local code=$?
+  grep -E 'FAILED|panicked' "$base/work/log" | head -n 20
+  local summary failed skipped
+  summary=$(grep '^Summary:' "$base/work/log" | tail -n 1)
+  echo "  ${summary:-it did not finish}"
+  failed=$(sed -nE 's/.* ([0-9]+) failed.*/\1/p' <<<"$summary"); skipped=$(sed -nE 's/.* ([0-9]+) skipped.*/\1/p' <<<"$summary")
+  check "pjdfstest: nothing failed" test "$code" = 0 -a "${failed:-1}" = 0
+  [ ${#suite_arguments[@]} -gt 0 ] || check "pjdfstest: at most 14 skipped" test "${skipped:-99}" -le 14
+  finish
+}
+
+run_cases all --
