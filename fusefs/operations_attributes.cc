@@ -164,9 +164,13 @@ void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* val
         return;
       }
     }
-    const XattrMode mode = flags == XATTR_CREATE    ? XattrMode::create
-                           : flags == XATTR_REPLACE ? XattrMode::replace
-                                                    : XattrMode::any;
+    const XattrMode mode = (flags & XATTR_CREATE) != 0    ? XattrMode::create
+                           : (flags & XATTR_REPLACE) != 0 ? XattrMode::replace
+                                                          : XattrMode::any;
+    if ((flags & XATTR_CREATE) != 0 && (flags & XATTR_REPLACE) != 0) {  // can never be true
+      fuse_reply_err(req, fs(req).getxattr(inode_of(node), name) ? EEXIST : ENODATA);
+      return;
+    }
     Watch watch(req, Watch::What::setxattr, inode_of(node));
     watch.seen().name = name;
     watch.seen().length = size;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 
 namespace cffs {
 
@@ -12,7 +13,15 @@ inline timespec to_timespec(std::int64_t ns) {
   const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);  // before 1970 too
   return {seconds, ns - seconds * kSecond};
 }
-inline std::int64_t to_ns(const timespec& t) { return t.tv_sec * 1'000'000'000 + t.tv_nsec; }
+// Times that 64 bits of nanoseconds cannot hold (before 1677, after 2262) become the nearest that they can.
+inline std::int64_t to_ns(const timespec& t) {
+  std::int64_t ns = 0;
+  if (__builtin_mul_overflow(t.tv_sec, std::int64_t{1'000'000'000}, &ns) ||
+      __builtin_add_overflow(ns, t.tv_nsec, &ns)) {
+    return t.tv_sec < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+  }
+  return ns;
+}
 
 class Clock {
  public:

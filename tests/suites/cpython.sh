@@ -6,10 +6,10 @@ python=/usr/bin/python3
 require $python
 $python -c 'import test.libregrtest' 2>/dev/null || { echo "cpython.sh: CPython's tests are missing; scripts/install_suites.sh installs them" >&2; exit 1; }
 
-quick=(test_os test_posix test_io test_fileio test_file test_largefile test_mmap test_shutil test_tempfile test_glob test_stat
+quick=(test_os test_posix test_fileio test_file test_mmap test_shutil test_tempfile test_glob test_stat
        test_genericpath test_posixpath test_fcntl test_dbm test_filecmp test_linecache test_fnmatch test_pty test_unicode_file
-       test_unicode_file_functions test_univnewlines test_lzma test_shelve)
-more=(test_pathlib test_mailbox test_zipfile test_tarfile test_gzip test_bz2 test_sqlite3 test_logging test_fileinput
+       test_unicode_file_functions test_univnewlines test_shelve)
+more=(test_io test_largefile test_lzma test_pathlib test_mailbox test_zipfile test_tarfile test_gzip test_bz2 test_sqlite3 test_logging test_fileinput
       test_import test_zipimport test_py_compile test_compileall test_venv test_netrc test_configparser test_http_cookiejar)
 
 results() {  # directory: a line for each test

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# System calls on an ext4 and on a mount: results, errno and what is left must be the same, but for what docs/COMPATIBILITY.md
+# lists. Takes the options of tests/suites: [--policy=P] [--tiny] [CASE...]
+. "$(dirname "$0")/../suites/suite.sh" "$@"
+require python3 setfacl getfacl mkfs.ext4
+
+case_calls() {
+  local native=$base/disk code
+  mkdir -p "$native"
+  truncate -s 8G "$base/image" && mkfs.ext4 -q -F "$base/image" && mount -o loop "$base/image" "$native" || return 1
+  fresh_mount || return 1
+  chmod 755 "$base" "$mnt"
+  limited 400 python3 "$here/../mount/parity.py" --differences "$here/../../docs/COMPATIBILITY.md" "$native" "$mnt" "${suite_arguments[@]}" >"$base/work/log"
+  code=$?
+  grep -E '^  |outcomes' "$base/work/log"
+  check "the same outcomes" test $code = 0
+  finish
+  umount "$native"
+}
+
+case_read_only() {
+  local native=$base/disk
+  mkdir -p "$native"
+  truncate -s 64M "$base/image" && mkfs.ext4 -q -F "$base/image" && mount -o loop "$base/image" "$native" || return 1
+  fresh_mount || return 1
+  chmod 755 "$base"
+  local d
+  for d in "$native" "$mnt"; do ( cd "$d" && rm -rf lost+found && echo 0123456789 >f && mkdir d && ln -s f s ) || return 1; done
+  check "umount" "$cffs" umount "$mnt"
+  check "remount ext4" mount -o remount,ro "$native"
+  check "mount read-only" "$cffs" mount -o ro "$store" "$mnt"
+  check "the same outcomes" python3 "$here/../mount/parity.py" "$native" "$mnt" read_only
+  finish
+  check "remount ext4" mount -o remount,rw "$native"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "make it read-only while mounted" bash -c "mount -i -o remount,ro '$mnt' && ! touch '$mnt/x' 2>/dev/null && mount -i -o remount,rw '$mnt' && touch '$mnt/x'"
+  finish
+  umount "$native"
+}
+
+run_cases calls read_only --
