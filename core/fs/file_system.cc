@@ -227,14 +227,15 @@ NodePtr FileSystem::refer(const Inode& inode, Key row_key, bool row_alone, NodeP
 
 Result<Attributes> FileSystem::lookup(InodeId parent_ino, std::string_view name) {
   if (name == "." || name == "..") {  // "." of any file: whoever has a handle asks so
-    CFFS_TRY(const NodePtr self, find_by_number(parent_ino));
-    NodePtr found = self;
+    CFFS_TRY(NodePtr found, find_by_number(parent_ino));
     if (name == "..") {
+      NodePtr up = found;
       {
-        const std::shared_lock guard(self->mutex);
-        if (self->parent) found = self->parent;
+        const std::shared_lock guard(found->mutex);
+        if (found->parent) up = found->parent;
       }
-      (void)nodes_.acquire(found->ino, [&] { return found; });
+      (void)nodes_.acquire(up->ino, [&] { return up; });
+      found = std::move(up);
       forget(parent_ino, 1);
     }
     const std::shared_lock guard(found->mutex);

@@ -66,9 +66,10 @@ Result<NodePtr> FileSystem::find_by_number(InodeId ino) {
       anew = true;
       continue;
     }
-    CFFS_TRY(const NodePtr parent, find_by_number(InodeId{key->upper}));
-    const auto found = lookup(parent->ino, entry->name);
-    forget(parent->ino, 1);
+    const InodeId parent{key->upper};
+    CFFS_TRY_VOID(find_by_number(parent));
+    const auto found = lookup(parent, entry->name);
+    forget(parent, 1);
     if (found && found->ino == ino) return nodes_.find(ino);
     if (found) forget(found->ino, 1);
     anew = true;

@@ -1,6 +1,7 @@
 #include "tests/model/library_surface.h"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 
 #include <array>
@@ -165,6 +166,39 @@ int LibrarySurface::truncate(const std::string& path, std::uint64_t size) {
   change.size = size;
   const auto done = fs_->setattr(file->ino(), change);
   return done ? 0 : done.error().errno_value;
+}
+
+int LibrarySurface::allocate(const std::string& path, int flags, std::uint64_t offset, std::uint64_t length) {
+  std::optional<Reference> file;
+  if (const int e = regular(path, file)) return e;
+  const AllocateMode mode = (flags & FALLOC_FL_PUNCH_HOLE) != 0   ? AllocateMode::punch_hole
+                            : (flags & FALLOC_FL_ZERO_RANGE) != 0 ? AllocateMode::zero_range
+                                                                  : AllocateMode::reserve;
+  return result(fs_->allocate(file->ino(), offset, length, mode, (flags & FALLOC_FL_KEEP_SIZE) != 0));
+}
+
+int LibrarySurface::copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
+                         std::uint64_t to_offset, std::uint64_t length) {
+  std::optional<Reference> source, target;
+  if (const int e = regular(from, source)) return e;
+  if (const int e = regular(to, target)) return e;
+  if (source->ino() == target->ino()) return EINVAL;
+  const auto n = fs_->copy_range(source->ino(), from_offset, target->ino(), to_offset, length);
+  return n ? 0 : n.error().errno_value;
+}
+
+int LibrarySurface::make_unnamed(const std::string& path, mode_t mode, const std::string& data) {
+  std::optional<Reference> parent;
+  std::string name;
+  if (const int e = parent_of(path, parent, name)) return e;
+  const auto made = fs_->make_unnamed(parent->ino(), mode, {});
+  if (!made) return made.error().errno_value;
+  const Reference file(*fs_, *made);
+  if (const int e = result(fs_->write(file.ino(), 0, as_bytes(data)))) return e;
+  const auto named = fs_->link(file.ino(), parent->ino(), name);
+  if (!named) return named.error().errno_value;
+  fs_->forget(named->ino, 1);
+  return 0;
 }
 
 int LibrarySurface::chmod(const std::string& path, mode_t mode) {

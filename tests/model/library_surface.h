@@ -23,6 +23,10 @@ class LibrarySurface final : public Surface {
   int rename(const std::string& from, const std::string& to, unsigned flags) override;
   int write(const std::string& path, std::uint64_t offset, const std::string& data) override;
   int truncate(const std::string& path, std::uint64_t size) override;
+  int allocate(const std::string& path, int flags, std::uint64_t offset, std::uint64_t length) override;
+  int copy(const std::string& from, std::uint64_t from_offset, const std::string& to, std::uint64_t to_offset,
+           std::uint64_t length) override;
+  int make_unnamed(const std::string& path, mode_t mode, const std::string& data) override;
   int chmod(const std::string& path, mode_t mode) override;
   int set_mtime(const std::string& path, std::int64_t mtime_ns) override;
   int setxattr(const std::string& path, const std::string& name, const std::string& value) override;

@@ -1,6 +1,7 @@
 #include "tests/model/random_operations.h"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 
 #include <cstring>
@@ -95,7 +96,7 @@ class Sequence {
   std::string step() {
     const std::string p = path();
     const std::string q = path();
-    switch (below(20)) {
+    switch (below(23)) {
       case 0:
       case 1:
       case 2:
@@ -156,6 +157,24 @@ class Sequence {
       }
       case 18:
         return hold(p);
+      case 19: {
+        const int modes[] = {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                             FALLOC_FL_ZERO_RANGE, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE};
+        const int mode = modes[below(5)];
+        const std::uint64_t at = below(options_.largest_offset);
+        const std::uint64_t n = below(options_.largest_offset) + 1;
+        return both("allocate " + p + " mode " + std::to_string(mode),
+                    [&](Surface& s) { return s.allocate(p, mode, at, n); });
+      }
+      case 20: {
+        const std::uint64_t from = below(options_.largest_offset), to = below(options_.largest_offset);
+        const std::uint64_t n = below(options_.largest_write) + 1;
+        return both("copy " + p + " to " + q, [&](Surface& s) { return s.copy(p, from, q, to, n); });
+      }
+      case 21: {
+        const std::string bytes = data();
+        return both("make unnamed " + p, [&](Surface& s) { return s.make_unnamed(p, 0640, bytes); });
+      }
       default:
         return use_held();
     }

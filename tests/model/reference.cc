@@ -1,8 +1,10 @@
 #include "tests/model/reference.h"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 
@@ -153,6 +155,39 @@ int Reference::truncate(const std::string& path, std::uint64_t size) {
   place.file->bytes.resize(size);
   place.file->mtime_ns = -1;
   return 0;
+}
+
+int Reference::allocate(const std::string& path, int flags, std::uint64_t offset, std::uint64_t length) {
+  Place place;
+  if (const int e = regular(path, place)) return e;
+  std::string& bytes = place.file->bytes;
+  const std::uint64_t end = offset + length;
+  if ((flags & FALLOC_FL_KEEP_SIZE) == 0 && bytes.size() < end) bytes.resize(end);
+  if ((flags & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset < bytes.size()) {
+    const std::uint64_t n = std::min<std::uint64_t>(end, bytes.size()) - offset;
+    bytes.replace(offset, n, n, '\0');
+  }
+  place.file->mtime_ns = -1;
+  return 0;
+}
+
+int Reference::copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
+                    std::uint64_t to_offset, std::uint64_t length) {
+  Place source, target;
+  if (const int e = regular(from, source)) return e;
+  if (const int e = regular(to, target)) return e;
+  if (source.file == target.file) return EINVAL;
+  const std::string& all = source.file->bytes;
+  const std::string piece = from_offset < all.size() ? all.substr(from_offset, length) : std::string();
+  if (!piece.empty()) write(to, to_offset, piece);
+  // What the kernel does with nothing to copy differs; the time is not compared then.
+  target.file->mtime_ns = -1;
+  return 0;
+}
+
+int Reference::make_unnamed(const std::string& path, mode_t mode, const std::string& data) {
+  if (const int e = create(path, mode)) return e;
+  return write(path, 0, data);
 }
 
 int Reference::chmod(const std::string& path, mode_t mode) {

@@ -37,6 +37,13 @@ class Surface {
   virtual int rename(const std::string& from, const std::string& to, unsigned flags) = 0;  // RENAME_*
   virtual int write(const std::string& path, std::uint64_t offset, const std::string& data) = 0;
   virtual int truncate(const std::string& path, std::uint64_t size) = 0;
+  // fallocate(2) with these flags.
+  virtual int allocate(const std::string& path, int flags, std::uint64_t offset, std::uint64_t length) = 0;
+  // copy_file_range(2) between two different files, until all is copied or the source ends.
+  virtual int copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
+                   std::uint64_t to_offset, std::uint64_t length) = 0;
+  // Makes an unnamed file (O_TMPFILE) beside `path`, writes it and gives it that name.
+  virtual int make_unnamed(const std::string& path, mode_t mode, const std::string& data) = 0;
   virtual int chmod(const std::string& path, mode_t mode) = 0;
   virtual int set_mtime(const std::string& path, std::int64_t mtime_ns) = 0;
   virtual int setxattr(const std::string& path, const std::string& name, const std::string& value) = 0;

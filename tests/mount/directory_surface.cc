@@ -58,6 +58,48 @@ int DirectorySurface::truncate(const std::string& path, std::uint64_t size) {
   return result;
 }
 
+int DirectorySurface::allocate(const std::string& path, int flags, std::uint64_t offset,
+                               std::uint64_t length) {
+  const int fd = ::open(at(path).c_str(), O_WRONLY | O_NOFOLLOW);
+  if (fd < 0) return errno;
+  const int result = outcome(::fallocate(fd, flags, static_cast<off_t>(offset), static_cast<off_t>(length)));
+  ::close(fd);
+  return result;
+}
+
+int DirectorySurface::copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
+                           std::uint64_t to_offset, std::uint64_t length) {
+  std::string probe;
+  if (const int e = read(from, 0, 0, probe)) return e;
+  const int target = ::open(at(to).c_str(), O_WRONLY | O_NOFOLLOW);
+  if (target < 0) return errno;
+  const int source = ::open(at(from).c_str(), O_RDONLY | O_NOFOLLOW);
+  struct stat a, b;
+  int result = source < 0 || ::fstat(source, &a) != 0 || ::fstat(target, &b) != 0 ? errno : 0;
+  if (result == 0 && a.st_ino == b.st_ino) result = EINVAL;
+  off_t in = static_cast<off_t>(from_offset), out = static_cast<off_t>(to_offset);
+  while (result == 0 && length > 0) {
+    const ssize_t n = ::copy_file_range(source, &in, target, &out, length, 0);
+    if (n < 0) result = errno;
+    if (n <= 0) break;
+    length -= static_cast<std::uint64_t>(n);
+  }
+  ::close(source);
+  ::close(target);
+  return result;
+}
+
+int DirectorySurface::make_unnamed(const std::string& path, mode_t mode, const std::string& data) {
+  const std::string full = at(path);
+  const std::string directory = full.substr(0, full.rfind('/'));
+  const int fd = ::open(directory.c_str(), O_TMPFILE | O_WRONLY, mode);
+  if (fd < 0) return errno;
+  int result = ::fchmod(fd, mode) != 0 ? errno : write_all(fd, 0, data);
+  if (result == 0) result = outcome(::linkat(fd, "", AT_FDCWD, full.c_str(), AT_EMPTY_PATH));
+  ::close(fd);
+  return result;
+}
+
 int DirectorySurface::chmod(const std::string& path, mode_t mode) {
   struct stat st;
   if (::lstat(at(path).c_str(), &st) != 0) return errno;

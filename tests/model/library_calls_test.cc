@@ -1,0 +1,263 @@
+// Calls of the library that random sequences do not make, one by one.
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "core/fs/acl.h"
+#include "core/fs/statistics.h"
+#include "core/object/memory_store.h"
+
+namespace cffs::test {
+namespace {
+
+class ManualClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return ns; }
+  std::int64_t steady_ms() const override { return ns / 1'000'000; }
+  std::int64_t ns = 1'000'000'000'000;
+};
+
+struct Fixture {
+  explicit Fixture(AccessTimes access_times = AccessTimes::never) {
+    StoreFormat format;
+    format.inline_max = 64;
+    format.composite_file_max = 4096;
+    format.composite_max = 16384;
+    options.background = false;
+    options.access_times = access_times;
+    options.clock = clock;
+    REQUIRE(FileSystem::format(store, format, *clock));
+    open();
+  }
+  void open() {
+    auto opened = FileSystem::open(store, options);
+    REQUIRE(opened);
+    fs = std::move(*opened);
+  }
+  Attributes make(const std::string& name, const std::string& bytes = {}, InodeId in = kRootInode) {
+    const auto made = fs->mknod(in, name, S_IFREG | 0644, 0, {});
+    REQUIRE(made);
+    REQUIRE(fs->write(made->ino, 0, as_bytes(bytes)));
+    return *made;
+  }
+  std::string content(InodeId ino) {
+    std::string bytes(fs->getattr(ino)->size, '\0');
+    const auto n = fs->read(ino, 0, as_writable_bytes(bytes));
+    REQUIRE(n);
+    return bytes.substr(0, *n);
+  }
+  void sound() { REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{}); }
+
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  MemoryStore store;
+  FileSystemOptions options;
+  std::unique_ptr<FileSystem> fs;
+};
+
+}  // namespace
+
+TEST_CASE("an unnamed file lives while it is referenced, or gets a name") {
+  for (const std::size_t size : {0u, 10u, 500u, 3000u, 100000u}) {
+    Fixture f;
+    const std::string bytes(size, 'u');
+    const auto lost = f.fs->make_unnamed(kRootInode, 0600, {});
+    REQUIRE(lost);
+    REQUIRE(lost->nlink == 0);
+    REQUIRE(f.fs->write(lost->ino, 0, as_bytes(bytes)));
+    f.fs->forget(lost->ino, 1);
+    REQUIRE(f.fs->getattr(lost->ino).error().errno_value == ESTALE);
+
+    const auto kept = f.fs->make_unnamed(kRootInode, 0600, {});
+    REQUIRE(f.fs->write(kept->ino, 0, as_bytes(bytes)));
+    const auto named = f.fs->link(kept->ino, kRootInode, "kept");
+    REQUIRE(named);
+    REQUIRE(named->nlink == 1);
+    REQUIRE(f.fs->link(kept->ino, kRootInode, "kept").error().errno_value == EEXIST);
+    f.fs->forget(kept->ino, 2);
+    REQUIRE(f.fs->sync());
+    f.sound();
+    REQUIRE(f.fs->close());
+    f.open();
+    REQUIRE(f.content(f.fs->lookup(kRootInode, "kept")->ino) == bytes);
+    // A name that went does not come back.
+    const auto again = f.fs->lookup(kRootInode, "kept");
+    REQUIRE(f.fs->unlink(kRootInode, "kept"));
+    REQUIRE(f.fs->link(again->ino, kRootInode, "x").error().errno_value == ENOENT);
+    f.fs->forget(again->ino, 2);
+    REQUIRE(f.fs->sync());
+    f.sound();
+  }
+}
+
+TEST_CASE("a forgotten file is found by its number") {
+  Fixture f;
+  const auto d = f.fs->mkdir(kRootInode, "d", 0755, {});
+  const auto e = f.fs->mkdir(d->ino, "e", 0755, {});
+  const Attributes file = f.make("file", "text", e->ino);
+  const auto second = f.fs->link(file.ino, kRootInode, "second");
+  const auto drop = [&] {
+    f.fs->forget(file.ino, 2);
+    f.fs->forget(e->ino, 1);
+    f.fs->forget(d->ino, 1);
+    REQUIRE(f.fs->getattr(file.ino).error().errno_value == ESTALE);
+    REQUIRE(f.fs->getattr(e->ino).error().errno_value == ESTALE);
+  };
+  drop();
+  REQUIRE(f.fs->lookup(file.ino, ".")->nlink == 2);
+  REQUIRE(f.content(file.ino) == "text");
+  REQUIRE(f.fs->lookup(e->ino, "..")->ino == d->ino);
+  f.fs->forget(d->ino, 1);
+  f.fs->forget(file.ino, 1);
+  REQUIRE(f.fs->getattr(d->ino).error().errno_value == ESTALE);
+  // Renamed and with one name less since the last scan.
+  REQUIRE(f.fs->rename(kRootInode, "d", kRootInode, "D", RenameMode::replace));
+  REQUIRE(f.fs->unlink(kRootInode, "second"));
+  REQUIRE(f.fs->lookup(file.ino, ".")->nlink == 1);
+  f.fs->forget(file.ino, 1);
+  const auto again = f.fs->lookup(e->ino, ".");
+  REQUIRE(f.fs->unlink(again->ino, "file"));
+  f.fs->forget(again->ino, 1);
+  REQUIRE(f.fs->lookup(file.ino, ".").error().errno_value == ESTALE);
+  REQUIRE(f.fs->lookup(InodeId{123456}, ".").error().errno_value == ESTALE);
+  // One that was made after the last scan.
+  const Attributes late = f.make("late", "x");
+  f.fs->forget(late.ino, 1);
+  REQUIRE(f.fs->lookup(late.ino, ".")->size == 1);
+  f.sound();
+}
+
+TEST_CASE("the count of files is exact, also where nobody closed the store") {
+  Fixture f;
+  REQUIRE(f.fs->file_count() == 1);
+  const Attributes a = f.make("a", "x");
+  (void)f.fs->mkdir(kRootInode, "d", 0755, {});
+  (void)f.fs->symlink(kRootInode, "s", "a", {});
+  (void)f.fs->link(a.ino, kRootInode, "b");
+  REQUIRE(f.fs->file_count() == 4);
+  REQUIRE(f.fs->unlink(kRootInode, "a"));
+  REQUIRE(f.fs->file_count() == 4);
+  REQUIRE(f.fs->rename(kRootInode, "b", kRootInode, "s", RenameMode::replace));
+  REQUIRE(f.fs->file_count() == 3);
+  REQUIRE(f.fs->rename(kRootInode, "s", kRootInode, "t", RenameMode::whiteout));
+  REQUIRE(f.fs->file_count() == 4);
+  REQUIRE(S_ISCHR(f.fs->lookup(kRootInode, "s")->mode));
+  f.sound();
+  REQUIRE(f.fs->close());
+  f.open();
+  REQUIRE(f.fs->file_count() == 4);
+  REQUIRE(f.fs->rmdir(kRootInode, "d"));
+  REQUIRE(f.fs->sync());
+
+  // What a dead daemon leaves: the same objects, and a lock that went with it.
+  MemoryStore left;
+  const auto names = f.store.list("");
+  for (const std::string& name : *names) {
+    const auto from = *f.store.open(name);
+    std::string bytes(from->info()->size, '\0');
+    (void)from->read_at(0, as_writable_bytes(bytes));
+    REQUIRE((*left.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
+  }
+  FileSystemOptions options = f.options;
+  auto opened = FileSystem::open(left, options);
+  REQUIRE(opened);
+  REQUIRE(!(*opened)->file_count());  // nobody counts in a test without background work
+  REQUIRE((*opened)->close());
+  options.background = true;
+  opened = FileSystem::open(left, options);
+  REQUIRE(opened);
+  REQUIRE((*opened)->mknod(kRootInode, "while counting", S_IFREG | 0600, 0, {}));
+  while (!(*opened)->file_count()) std::this_thread::yield();
+  REQUIRE((*opened)->file_count() == 4);
+  REQUIRE((*opened)->close());
+}
+
+TEST_CASE("access times move as mount(8) says") {
+  const auto at = [](Fixture& f, InodeId ino) { return f.fs->getattr(ino)->atime_ns; };
+  const std::int64_t second = 1'000'000'000;
+  {
+    Fixture f(AccessTimes::never);
+    const Attributes a = f.make("a", "x");
+    f.clock->ns += second;
+    f.fs->accessed(a.ino);
+    REQUIRE(at(f, a.ino) == a.atime_ns);
+  }
+  {
+    Fixture f(AccessTimes::relative);
+    const Attributes a = f.make("a", "x");
+    f.clock->ns += second;
+    f.fs->accessed(a.ino);
+    REQUIRE(at(f, a.ino) == f.clock->ns);
+    const std::int64_t first = f.clock->ns;
+    f.clock->ns += second;
+    f.fs->accessed(a.ino);
+    REQUIRE(at(f, a.ino) == first);
+    f.clock->ns += 86'400 * second;
+    f.fs->accessed(a.ino);
+    REQUIRE(at(f, a.ino) == f.clock->ns);
+    // It is in the row after the next commit, and the change time did not move.
+    REQUIRE(f.fs->close());
+    f.open();
+    const auto found = f.fs->lookup(kRootInode, "a");
+    REQUIRE(found->atime_ns == f.clock->ns);
+    REQUIRE(found->ctime_ns < f.clock->ns);
+  }
+  {
+    Fixture f(AccessTimes::strict);
+    f.options.directory_access_times = false;
+    REQUIRE(f.fs->close());
+    f.open();
+    const Attributes a = f.make("a", "x");
+    for (int i = 0; i < 3; ++i) {
+      f.clock->ns += second;
+      f.fs->accessed(a.ino);
+      REQUIRE(at(f, a.ino) == f.clock->ns);
+    }
+    f.fs->accessed(kRootInode);
+    REQUIRE(at(f, kRootInode) < f.clock->ns);
+  }
+}
+
+TEST_CASE("holes are where zeros are, in every home") {
+  Fixture f;
+  const std::string block(4096, 'd');
+  const auto made = f.fs->mknod(kRootInode, "f", S_IFREG | 0600, 0, {});
+  REQUIRE(f.fs->write(made->ino, 3000, as_bytes(std::string("x"))));
+  REQUIRE(*f.fs->next_data(made->ino, 0) == 0);
+  REQUIRE(*f.fs->next_hole(made->ino, 0) == 3001);
+  const auto sparse = f.fs->mknod(kRootInode, "g", S_IFREG | 0600, 0, {});
+  AttributeChange size;
+  size.size = 600;
+  REQUIRE(f.fs->setattr(sparse->ino, size));
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(*f.fs->next_data(sparse->ino, 0) == 600);
+    REQUIRE(*f.fs->next_hole(sparse->ino, 5) == 5);
+    REQUIRE(f.fs->next_hole(sparse->ino, 600).error().errno_value == ENXIO);
+    REQUIRE(f.fs->consolidate_now());
+  }
+}
+
+TEST_CASE("set-id bits and capabilities go with the content") {
+  Fixture f;
+  Caller stranger(1000, 1000), member(1000, 1000);
+  stranger.privileged = member.privileged = false;
+  member.in_group = [](gid_t gid) { return gid == 0; };
+  const auto mode_after = [&](mode_t mode, const Caller& caller) {
+    const Attributes made = f.make("s", "x");
+    AttributeChange change;
+    change.mode = mode;
+    REQUIRE(f.fs->setattr(made.ino, change));
+    REQUIRE(f.fs->setxattr(made.ino, "security.capability", "c", XattrMode::any));
+    REQUIRE(f.fs->allocate(made.ino, 0, 10, AllocateMode::zero_range, true, caller));
+    REQUIRE(!f.fs->getxattr(made.ino, "security.capability"));
+    const mode_t left = f.fs->getattr(made.ino)->mode & 07777;
+    REQUIRE(f.fs->unlink(kRootInode, "s"));
+    f.fs->forget(made.ino, 1);
+    return left;
+  };
+  REQUIRE(mode_after(06755, {}) == 06755);
+  REQUIRE(mode_after(06755, stranger) == 0755);
+  REQUIRE(mode_after(06745, stranger) == 0745);
+  REQUIRE(mode_after(06745, member) == 02745);
+  REQUIRE(mode_after(06755, member) == 0755);
+}
+
+}  // namespace cffs::test
