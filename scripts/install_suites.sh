@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the test suites that tests/suites runs: packages, two crates and, with --sources, source packages.
-#   scripts/install_suites.sh [--sources]
+# Installs the test suites that tests/suites runs: packages, two crates, a source package.
+#   scripts/install_suites.sh [--sources]     --sources: also git's, built, for its own tests (minutes)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -13,17 +13,12 @@ esac
 tools=${CFFS_SUITE_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/cffs-suites}
 mkdir -p "$tools/sources"
 
-# A database server of the package's own is not wanted; the suite makes one on a mount.
-if [ ! -e /etc/postgresql-common/createcluster.conf ] && [ "$(id -u)" = 0 ]; then
-  mkdir -p /etc/postgresql-common
-  echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf
-fi
 # Debian's own Python, whatever else is on the path.
 python3_minor() { basename "$(readlink -f /usr/bin/python3)" | cut -d. -f2; }
-packages=(acl attr libcap2-bin fio stress-ng dbench fsmark postmark bonnie++ postgresql "libpython3.$(python3_minor)-testsuite" sqlite3 git rsync make gcc)
+packages=(acl attr libcap2-bin fio stress-ng dbench fsmark postmark bonnie++ postgresql dpkg-dev "libpython3.$(python3_minor)-testsuite" sqlite3 git rsync make gcc)
 # The crates want a newer Rust than Debian 12's own; a rustup that is there is used.
 command -v cargo >/dev/null || packages+=("$(apt-cache show cargo-web >/dev/null 2>&1 && echo cargo-web || echo cargo)")
-[ -z "$sources" ] || packages+=(dpkg-dev libssl-dev libcurl4-openssl-dev zlib1g-dev libexpat1-dev gettext)
+[ -z "$sources" ] || packages+=(libssl-dev libcurl4-openssl-dev zlib1g-dev libexpat1-dev gettext)
 "$here/install_packages.sh" "${packages[@]}"
 
 crate() {  # name, version
@@ -36,8 +31,6 @@ crate() {  # name, version
 }
 crate pjdfstest 0.2.2
 crate fsx 0.3.2
-
-[ -n "$sources" ] || exit 0
 
 # Source packages by a list of their own, so that the system's lists stay as they are.
 fetch() {  # source package, directory to unpack to or nothing
@@ -56,7 +49,7 @@ fetch() {  # source package, directory to unpack to or nothing
   }
 }
 ls "$tools"/sources/hello_*.orig.tar.* >/dev/null 2>&1 || fetch hello
-if [ ! -x "$tools/sources/git/t/helper/test-tool" ]; then
+if [ -n "$sources" ] && [ ! -x "$tools/sources/git/t/helper/test-tool" ]; then
   fetch git
   echo "== building git's test helpers"
   rm -rf "$tools/sources/git" && mkdir "$tools/sources/git"

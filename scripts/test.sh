@@ -6,9 +6,10 @@ cd "$(dirname "$0")/.."
 
 fail() { echo "test: $*" >&2; exit 1; }
 
+long=
 case "${1:-}" in
   '') ;;
-  --long) export CFFS_TEST_SEEDS=200 ;;
+  --long) export CFFS_TEST_SEEDS=200; long=1 ;;
   *) fail "unknown option '$1'; there is: --long" ;;
 esac
 
@@ -33,11 +34,13 @@ trap 'exit 143' TERM
 
 started=$SECONDS
 scripts/install_packages.sh || fail "the packages could not be installed"
+scripts/install_suites.sh ${long:+--sources} || fail "the test suites could not be installed"
 echo "== building cffs and its tests (release)"
 cmake --preset release -DCFFS_TESTS=ON >/dev/null || fail "cmake could not configure the build"
 cmake --build --preset release || fail "the build failed, see above"
 echo "== running the tests"
 if ctest --preset release; then
+  [ -z "$long" ] || scripts/suites.sh || fail "suites failed, see above"
   echo "== all tests passed in $((SECONDS - started)) s, the build included"
 else
   fail "tests failed, see above; one alone: ctest --preset release -R NAME"

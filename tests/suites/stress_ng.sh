@@ -3,7 +3,7 @@
 . "$(dirname "$0")/suite.sh" "$@"
 require stress-ng
 
-seconds=${long:+20}; seconds=${seconds:-2}
+seconds=${long:+20}; seconds=${seconds:-1}
 # Not of this file system: /proc, /sys, /dev, pipes, terminals, kernel interfaces that need a device.
 elsewhere=" procfs sysfs dev dev-shm binderfs cgroup dirdeep sysinval"
 
