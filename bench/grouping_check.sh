@@ -85,7 +85,7 @@ replay() {  # policy, then mount options; prints reads, bytes, requests/s
   shift
   [ -z "${device[$p]}" ] || { umount "$work/disk-$p"; mount -o noatime "${device[$p]}" "$work/disk-$p"; }
   sync; echo 3 >/proc/sys/vm/drop_caches
-  "$cffs" mount --policy=$p --regroup-interval=0 "$@" "$work/disk-$p/store" "$work/mnt"
+  "$cffs" mount --policy=$p -o noatime --regroup-interval=0 "$@" "$work/disk-$p/store" "$work/mnt"
   before=($(counters "$p"))
   "$cffs" replay "$work/test.log" --target="$work/mnt" --min-files=1 --threads=1 --json >"$work/run.json" || true
   after=($(counters "$p"))

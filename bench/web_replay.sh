@@ -152,7 +152,7 @@ up() {
       mountpoint -q "$work/mnt-passthrough" || fail "the pass-through did not come up"
       # cffs mount raises the kernel's readahead to 1 MiB; the baseline gets the same.
       echo 1024 >"/sys/class/bdi/$(mountpoint -d "$work/mnt-passthrough")/read_ahead_kb" ;;
-    *) "$cffs" mount --policy="$1" "$work/disk-$1/store" "$work/mnt-$1" || fail "mount failed" ;;
+    *) "$cffs" mount --policy="$1" -o noatime "$work/disk-$1/store" "$work/mnt-$1" || fail "mount failed" ;;
   esac
 }
 down() {

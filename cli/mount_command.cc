@@ -46,12 +46,13 @@ void add_mount(CLI::App& app, int& exit_code) {
                       "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
-      ->add_option(
-          "-o", o->lists,
-          "Mount options, comma-separated: ro, allow_other, noatime, nosuid, nodev, noexec, fsname=, "
-          "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
-          "regroup_budget=, "
-          "access_record=")
+      ->add_option("-o", o->lists,
+                   "Mount options, comma-separated: ro, allow_other, noallow_other, noacl, relatime, "
+                   "strictatime, noatime, "
+                   "nodiratime, nosuid, nodev, noexec, fsname=, "
+                   "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
+                   "regroup_budget=, "
+                   "access_record=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;

@@ -154,7 +154,8 @@ Status Rig::up() {
       break;
     }
     case Kind::cffs: {
-      std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o", "allow_other"};
+      std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o",
+                                     "allow_other,noatime"};
       if (!options_.plan.empty() && policy_ == "frequency") words.push_back("--plan=" + options_.plan);
       words.insert(words.end(), {store(), own_ + "/mnt"});
       CFFS_TRY_VOID(run(words));
