@@ -24,6 +24,7 @@
 #include "core/object/posix_store.h"
 #include "core/plan/policy_choice.h"
 #include "fusefs/connection.h"
+#include "fusefs/hidden_top.h"
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_loop.h"
@@ -203,8 +204,11 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
   }
-  MountContext context{*fs, *regrouper,     *store,     [&] { readiness.report({}); },
-                       log, observer.get(), options.acl};
+  const bool below_top = options.acl && HiddenTop::possible();
+  const auto on_initialised = [&] {
+    if (!below_top) readiness.report({});
+  };
+  MountContext context{*fs, *regrouper, *store, on_initialised, log, observer.get(), options.acl, below_top};
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
@@ -215,10 +219,26 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   } else {
     {
       RawRequests raw(session, context);
-      RequestLoop loop(session, options.threads,
-                       [&raw](const fuse_buf& request) { return raw.serve(request); });
+      const HiddenTop top(session, context);
+      RequestLoop loop(session, options.threads, [&raw, &top](const fuse_buf& request) {
+        return top.serve(request) || raw.serve(request);
+      });
       const SignalWatch watch(loop);
+      Status stepped_down;
+      std::thread step;  // its first look waits until requests are served
+      if (below_top) {
+        step = std::thread([&] {
+          stepped_down = HiddenTop::step_down(mount_point);
+          if (stepped_down) {
+            readiness.report({});
+          } else {
+            loop.stop();
+          }
+        });
+      }
       if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
+      if (step.joinable()) step.join();
+      if (result) result = std::move(stepped_down);
     }
     fuse_session_unmount(session);
   }

@@ -25,7 +25,8 @@ struct MountContext {
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
   RequestObserver* observer = nullptr;
-  bool acl = true;  // POSIX ACLs are enforced
+  bool acl = true;         // POSIX ACLs are enforced
+  bool below_top = false;  // the store's root is a child of the kernel's (hidden_top.h)
 };
 
 // The table to give to fuse_session_new.

@@ -115,7 +115,7 @@ bool is_acl(std::string_view name) { return name == kAccessAcl || name == kDefau
 
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
-    if (node == FUSE_ROOT_ID && may_administer(req)) {
+    if (inode_of(node) == kRootInode && may_administer(req)) {
       if (const auto made = virtual_attribute(context(req), name)) {
         if (!*made) {
           fuse_reply_err(req, errno_of(made->error()));
@@ -158,7 +158,7 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
 void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size,
               int flags) {
   guarded(req, "setxattr", [&] {
-    if (node == FUSE_ROOT_ID && may_administer(req)) {
+    if (inode_of(node) == kRootInode && may_administer(req)) {
       if (const auto done = set_virtual_attribute(context(req), name, std::string(value, size))) {
         reply_status(req, *done);
         return;

@@ -134,7 +134,7 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
         const auto cookie = static_cast<off_t>(e.cookie);
         std::size_t needed = 0;
         if (plus) {
-          fuse_entry_param entry = entry_of(e.attributes);
+          fuse_entry_param entry = entry_of(context(req), e.attributes);
           if (name == "." || name == "..") entry.ino = 0;  // counts no reference
           needed =
               fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);

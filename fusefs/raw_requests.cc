@@ -1,17 +1,14 @@
 #include "fusefs/raw_requests.h"
 
-#include <linux/fuse.h>
 #include <linux/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 
 #include <cstring>
 
 #include "fusefs/reply.h"
+#include "fusefs/wire.h"
 
 namespace cffs {
-
-struct RawRequests::Header : fuse_in_header {};
 
 namespace {
 
@@ -48,33 +45,11 @@ StatxTime statx_time(std::int64_t ns) {
   return {t.tv_sec, static_cast<std::uint32_t>(t.tv_nsec), 0};
 }
 
-fuse_attr attr_of(const Attributes& a) {
-  const struct stat st = fuse::stat_of(a);
-  fuse_attr attr{};
-  attr.ino = st.st_ino;
-  attr.size = static_cast<std::uint64_t>(st.st_size);
-  attr.blocks = static_cast<std::uint64_t>(st.st_blocks);
-  attr.atime = static_cast<std::uint64_t>(st.st_atim.tv_sec);
-  attr.mtime = static_cast<std::uint64_t>(st.st_mtim.tv_sec);
-  attr.ctime = static_cast<std::uint64_t>(st.st_ctim.tv_sec);
-  attr.atimensec = static_cast<std::uint32_t>(st.st_atim.tv_nsec);
-  attr.mtimensec = static_cast<std::uint32_t>(st.st_mtim.tv_nsec);
-  attr.ctimensec = static_cast<std::uint32_t>(st.st_ctim.tv_nsec);
-  attr.mode = st.st_mode;
-  attr.nlink = static_cast<std::uint32_t>(st.st_nlink);
-  attr.uid = st.st_uid;
-  attr.gid = st.st_gid;
-  attr.rdev = static_cast<std::uint32_t>(st.st_rdev);
-  attr.blksize = static_cast<std::uint32_t>(st.st_blksize);
-  return attr;
-}
-
 }  // namespace
 
 bool RawRequests::serve(const fuse_buf& request) {
-  if (request.size < sizeof(Header)) return false;
-  Header header;
-  std::memcpy(static_cast<fuse_in_header*>(&header), request.mem, sizeof(fuse_in_header));
+  fuse_in_header header;
+  if (!read_header(request, header)) return false;
   if (header.opcode != kTmpfile && header.opcode != kStatx) return false;
   try {
     if (header.opcode == kStatx) {
@@ -85,36 +60,36 @@ bool RawRequests::serve(const fuse_buf& request) {
     }
   } catch (const std::exception& e) {
     if (context_.log) context_.log(std::string("operation failed: ") + e.what());
-    reply(header.unique, EIO, nullptr, 0);
+    reply_raw(session_, header.unique, EIO, nullptr, 0);
   }
   return true;
 }
 
-void RawRequests::make_unnamed(const Header& header, const void* body, std::size_t size) {
+void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, std::size_t size) {
   fuse_create_in in;
-  if (size < sizeof in) return reply(header.unique, EINVAL, nullptr, 0);
+  if (size < sizeof in) return reply_raw(session_, header.unique, EINVAL, nullptr, 0);
   std::memcpy(&in, body, sizeof in);
   Caller caller(header.uid, header.gid);
   caller.umask = in.umask;
   const auto made = context_.fs.make_unnamed(fuse::inode_of(header.nodeid), in.mode, caller);
-  if (!made) return reply(header.unique, errno_of(made.error()), nullptr, 0);
+  if (!made) return reply_raw(session_, header.unique, errno_of(made.error()), nullptr, 0);
   struct {
     fuse_entry_out entry;
     fuse_open_out open;
   } out{};
-  out.entry.nodeid = fuse::node_of(made->ino);
+  out.entry.nodeid = fuse::node_of(context_, made->ino);
   out.entry.generation = fuse::kGeneration;
   out.entry.entry_valid = out.entry.attr_valid = kForEverSeconds;
-  out.entry.attr = attr_of(*made);
+  out.entry.attr = wire_attributes(fuse::stat_of(*made));
   out.open.open_flags = FOPEN_KEEP_CACHE;
-  reply(header.unique, 0, &out, sizeof out);
+  reply_raw(session_, header.unique, 0, &out, sizeof out);
 }
 
-void RawRequests::statx(const Header& header) {
+void RawRequests::statx(const fuse_in_header& header) {
   fuse::Watch watch(context_.observer, fuse::Watch::What::getattr, fuse::inode_of(header.nodeid),
                     static_cast<pid_t>(header.pid));
   const auto found = context_.fs.getattr(fuse::inode_of(header.nodeid));
-  if (!watch.outcome(found)) return reply(header.unique, errno_of(found.error()), nullptr, 0);
+  if (!watch.outcome(found)) return reply_raw(session_, header.unique, errno_of(found.error()), nullptr, 0);
   const struct stat st = fuse::stat_of(*found);
   StatxOut out{};
   out.valid_seconds = kForEverSeconds;
@@ -134,14 +109,7 @@ void RawRequests::statx(const Header& header) {
   s.mtime = statx_time(found->mtime_ns);
   s.rdev_major = major(st.st_rdev);
   s.rdev_minor = minor(st.st_rdev);
-  reply(header.unique, 0, &out, sizeof out);
-}
-
-void RawRequests::reply(std::uint64_t unique, int error, const void* payload, std::size_t size) {
-  fuse_out_header header{static_cast<std::uint32_t>(sizeof(fuse_out_header) + size), -error, unique};
-  iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
-  // An error here means that the caller is gone, as in libfuse.
-  (void)!::writev(fuse_session_fd(session_), pieces, size > 0 ? 2 : 1);
+  reply_raw(session_, header.unique, 0, &out, sizeof out);
 }
 
 }  // namespace cffs

@@ -4,6 +4,8 @@
 
 #include "fusefs/operations.h"
 
+struct fuse_in_header;
+
 namespace cffs {
 
 class RawRequests {
@@ -14,10 +16,8 @@ class RawRequests {
   bool serve(const fuse_buf& request);
 
  private:
-  struct Header;
-  void make_unnamed(const Header& header, const void* body, std::size_t size);
-  void statx(const Header& header);
-  void reply(std::uint64_t unique, int error, const void* payload, std::size_t size);
+  void make_unnamed(const fuse_in_header& header, const void* body, std::size_t size);
+  void statx(const fuse_in_header& header);
 
   fuse_session* session_;
   MountContext& context_;

@@ -14,8 +14,17 @@ namespace cffs::fuse {
 inline constexpr double kForEver = 1e9;
 inline constexpr std::uint64_t kGeneration = 1;  // inode numbers are never reused
 
-inline InodeId inode_of(fuse_ino_t node) { return node == FUSE_ROOT_ID ? kRootInode : InodeId{node}; }
-inline fuse_ino_t node_of(InodeId ino) { return ino == kRootInode ? FUSE_ROOT_ID : ino.value; }
+// The root's node where it lies below a top of its own (hidden_top.h): beyond all inode numbers.
+inline constexpr fuse_ino_t kNodeOfRootBelowTop = kInodeLimit;
+
+inline InodeId inode_of(fuse_ino_t node) {
+  return node == FUSE_ROOT_ID || node == kNodeOfRootBelowTop ? kRootInode : InodeId{node};
+}
+inline ino_t visible_number(InodeId ino) { return ino == kRootInode ? FUSE_ROOT_ID : ino.value; }
+inline fuse_ino_t node_of(const MountContext& mount, InodeId ino) {
+  if (ino != kRootInode) return ino.value;
+  return mount.below_top ? kNodeOfRootBelowTop : FUSE_ROOT_ID;
+}
 
 inline MountContext& context(fuse_req_t req) { return *static_cast<MountContext*>(fuse_req_userdata(req)); }
 inline FileSystem& fs(fuse_req_t req) { return context(req).fs; }
@@ -42,7 +51,7 @@ inline Caller caller(fuse_req_t req) {
 
 inline struct stat stat_of(const Attributes& a) {
   struct stat st {};
-  st.st_ino = node_of(a.ino);
+  st.st_ino = visible_number(a.ino);
   st.st_mode = a.mode;
   st.st_nlink = a.nlink;
   st.st_uid = a.uid;
@@ -57,9 +66,9 @@ inline struct stat stat_of(const Attributes& a) {
   return st;
 }
 
-inline fuse_entry_param entry_of(const Attributes& a) {
+inline fuse_entry_param entry_of(const MountContext& mount, const Attributes& a) {
   fuse_entry_param entry{};
-  entry.ino = node_of(a.ino);
+  entry.ino = node_of(mount, a.ino);
   entry.generation = kGeneration;
   entry.attr = stat_of(a);
   entry.attr_timeout = kForEver;
@@ -76,7 +85,7 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
     return;
   }
   FileSystem& engine = fs(req);
-  const fuse_entry_param entry = entry_of(*made);
+  const fuse_entry_param entry = entry_of(context(req), *made);
   if (fuse_reply_entry(req, &entry) == -ENOENT) engine.forget(made->ino, 1);
 }
 

@@ -46,14 +46,16 @@ fresh_mount() {  # mount arguments
   if [ -n "$tiny" ]; then
     fresh --inline-max=64 --composite-file-max=4K --composite-max=16K -- \
       "--policy=$policy" --quiet=0.05 --commit-interval=0.1 "$@" || return 1
-    ( while "$cffs" compact "$mnt" >/dev/null 2>&1; do sleep 0.05; done ) &
+    rm -f "$base/no-churn"
+    ( while [ ! -e "$base/no-churn" ] && "$cffs" compact "$mnt" >/dev/null 2>&1; do sleep 0.05; done ) &
     churn=$!
   else
     fresh -- "--policy=$policy" --quiet=0.2 "$@" || return 1
   fi
 }
 stop_churn() {
-  [ -z "$churn" ] || { kill "$churn" 2>/dev/null; wait "$churn" 2>/dev/null; }
+  # Not killed: a compaction under way would outlive it, and hold the mount.
+  [ -z "$churn" ] || { : >"$base/no-churn"; wait "$churn" 2>/dev/null; }
   churn=
 }
 # The end of a case: the mount goes at once, and the store is sound.

@@ -1,0 +1,98 @@
+#include "fusefs/hidden_top.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "core/object/file_descriptor.h"
+#include "fusefs/reply.h"
+#include "fusefs/wire.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::string_view kRootName = "store";
+
+// Not every C library wraps them yet.
+int clone_of(const std::string& path) {
+  return static_cast<int>(
+      ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
+}
+int move_to(int tree, const std::string& path) {
+  return static_cast<int>(
+      ::syscall(SYS_move_mount, tree, "", AT_FDCWD, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH));
+}
+
+struct stat top_attributes() {
+  struct stat st {};
+  st.st_ino = FUSE_ROOT_ID;
+  st.st_mode = S_IFDIR | 0555;
+  st.st_nlink = 3;
+  st.st_blksize = 4096;
+  return st;
+}
+
+}  // namespace
+
+bool HiddenTop::possible() {
+  if (::geteuid() != 0) return false;
+  const FileDescriptor tree(clone_of("/"));
+  return static_cast<bool>(tree);
+}
+
+bool HiddenTop::serve(const fuse_buf& request) const {
+  fuse_in_header header;
+  if (!context_.below_top || !read_header(request, header) || header.nodeid != FUSE_ROOT_ID) return false;
+  const auto valid = static_cast<std::uint64_t>(fuse::kForEver);
+  switch (header.opcode) {
+    case FUSE_LOOKUP: {
+      const char* name = static_cast<const char*>(request.mem) + sizeof header;
+      const std::string_view wanted(name, ::strnlen(name, request.size - sizeof header));
+      if (wanted != kRootName) {
+        reply_raw(session_, header.unique, ENOENT, nullptr, 0);
+        return true;
+      }
+      const auto root = context_.fs.getattr(kRootInode);
+      if (!root) {
+        reply_raw(session_, header.unique, errno_of(root.error()), nullptr, 0);
+        return true;
+      }
+      fuse_entry_out out{};
+      out.nodeid = fuse::kNodeOfRootBelowTop;
+      out.generation = fuse::kGeneration;
+      out.entry_valid = out.attr_valid = valid;
+      out.attr = wire_attributes(fuse::stat_of(*root));
+      reply_raw(session_, header.unique, 0, &out, sizeof out);
+      return true;
+    }
+    case FUSE_GETATTR: {
+      fuse_attr_out out{};
+      out.attr_valid = valid;
+      out.attr = wire_attributes(top_attributes());
+      reply_raw(session_, header.unique, 0, &out, sizeof out);
+      return true;
+    }
+    case FUSE_FORGET:
+    case FUSE_STATFS:
+    case FUSE_OPENDIR:
+      return false;
+    default:
+      reply_raw(session_, header.unique, EACCES, nullptr, 0);
+      return true;
+  }
+}
+
+Status HiddenTop::step_down(const std::string& mount_point) {
+  const FileDescriptor tree(clone_of(mount_point + "/" + std::string(kRootName)));
+  if (!tree) return fail(errno, mount_point);
+  // The clone keeps the file system alive while nothing is mounted.
+  if (::umount2(mount_point.c_str(), MNT_DETACH) != 0 || move_to(tree.get(), mount_point) != 0) {
+    return fail(errno, mount_point);
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,35 @@
+#include "fusefs/wire.h"
+
+#include <sys/uio.h>
+
+namespace cffs {
+
+void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload,
+               std::size_t size) {
+  fuse_out_header header{static_cast<std::uint32_t>(sizeof(fuse_out_header) + size), -error, unique};
+  iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
+  // An error here means that the caller is gone, as in libfuse.
+  (void)!::writev(fuse_session_fd(session), pieces, size > 0 ? 2 : 1);
+}
+
+fuse_attr wire_attributes(const struct stat& st) {
+  fuse_attr attr{};
+  attr.ino = st.st_ino;
+  attr.size = static_cast<std::uint64_t>(st.st_size);
+  attr.blocks = static_cast<std::uint64_t>(st.st_blocks);
+  attr.atime = static_cast<std::uint64_t>(st.st_atim.tv_sec);
+  attr.mtime = static_cast<std::uint64_t>(st.st_mtim.tv_sec);
+  attr.ctime = static_cast<std::uint64_t>(st.st_ctim.tv_sec);
+  attr.atimensec = static_cast<std::uint32_t>(st.st_atim.tv_nsec);
+  attr.mtimensec = static_cast<std::uint32_t>(st.st_mtim.tv_nsec);
+  attr.ctimensec = static_cast<std::uint32_t>(st.st_ctim.tv_nsec);
+  attr.mode = st.st_mode;
+  attr.nlink = static_cast<std::uint32_t>(st.st_nlink);
+  attr.uid = st.st_uid;
+  attr.gid = st.st_gid;
+  attr.rdev = static_cast<std::uint32_t>(st.st_rdev);
+  attr.blksize = static_cast<std::uint32_t>(st.st_blksize);
+  return attr;
+}
+
+}  // namespace cffs

@@ -1,0 +1,26 @@
+// The kernel's own format of requests and replies (linux/fuse.h), for those that do not go through libfuse.
+#pragma once
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+#include <linux/fuse.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace cffs {
+
+// False where the request is too short to have one.
+inline bool read_header(const fuse_buf& request, fuse_in_header& header) {
+  if (request.size < sizeof header) return false;
+  std::memcpy(&header, request.mem, sizeof header);
+  return true;
+}
+
+// Answers with an errno, or with 0 and a payload.
+void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload, std::size_t size);
+
+fuse_attr wire_attributes(const struct stat& st);
+
+}  // namespace cffs
