@@ -7,6 +7,7 @@ namespace cffs {
 
 // Mounts and serves. In the foreground it returns when the mount ends; else it returns as soon as the mount
 // answers, and a daemon serves on. Errors say what was wrong with the store, the mount point or an option.
+// With `remount` the mount is there already: its flags (ro, nosuid, ...) change, nothing else.
 Status mount_store(const MountOptions& options);
 
 // Unmounts and waits until the store is closed: everything durable, the store free for the next user.

@@ -15,9 +15,10 @@ constexpr std::array kForFuse = {"allow_other", "allow_root", "default_permissio
                                  "relatime",    "norelatime", "strictatime",
                                  "sync",        "async",      "dirsync",
                                  "auto_unmount"};
-// Words for mount(8) and systemd; nothing to do.
-constexpr std::array kForOthers = {"defaults", "rw",     "auto",    "noauto", "user",  "nouser",
-                                   "users",    "nofail", "_netdev", "owner",  "group", "remount"};
+// Words for mount(8) and systemd, or of a mount that is there already; nothing to do.
+constexpr std::array kForOthers = {"defaults", "auto",     "noauto",   "user",   "nouser",
+                                   "users",    "nofail",   "_netdev",  "owner",  "group",
+                                   "user_id",  "group_id", "max_read", "blksize"};
 
 template <typename List>
 bool contains(const List& list, const std::string& word) {
@@ -83,8 +84,10 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       CFFS_TRY(options.quiet_s, seconds(value, "quiet"));
     } else if (name == "cache_size") {
       options.cache_size = value;
-    } else if (name == "ro") {
-      options.read_only = true;
+    } else if (name == "ro" || name == "rw") {
+      options.read_only = name == "ro";
+    } else if (name == "remount") {
+      options.remount = true;
     } else if (name == "acl" || name == "noacl") {
       options.acl = name == "acl";
     } else if (name == "noallow_other") {

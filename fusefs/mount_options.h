@@ -24,8 +24,9 @@ struct MountOptions {
   unsigned threads = 16;
   bool foreground = false;
   bool read_only = false;
-  bool others = true;  // a mount made by root is for all users
-  bool acl = true;     // POSIX ACLs
+  bool remount = false;  // changes what the kernel checks of a mount that is there
+  bool others = true;    // a mount made by root is for all users
+  bool acl = true;       // POSIX ACLs
   AccessTimes access_times = AccessTimes::relative;
   bool directory_access_times = true;
   // Makes what watches the requests, in the process that serves them; gone before the daemon ends.
