@@ -84,10 +84,10 @@ Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& chang
     inode.mode = (inode.mode & S_IFMT) | (*change.mode & 07777);
     for (auto& [name, value] : inode.xattrs) {
       if (name != kAccessAcl) continue;
-      CFFS_TRY(auto acl, Acl::parse(value));
-      if (!acl) continue;
-      acl->change_mode(inode.mode);
-      value = acl->bytes();
+      auto acl = Acl::parse(value);
+      if (!acl || !*acl) continue;
+      (*acl)->change_mode(inode.mode);
+      value = (*acl)->bytes();
     }
   }
   if (change.atime_ns) inode.atime_ns = *change.atime_ns;

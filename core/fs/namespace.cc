@@ -90,15 +90,12 @@ Status FileSystem::begin_inode(Inode& inode, const Node& parent, const Caller& c
   }
   if (inode.is_symlink()) return {};
   const std::string* inherited = find_xattr(parent.inode.xattrs, kDefaultAcl);
-  if (inherited == nullptr) {
+  const auto acl = inherited != nullptr ? Acl::parse(*inherited) : Result<std::optional<Acl>>(std::nullopt);
+  if (!acl || !*acl) {  // none, or nothing that could be applied
     inode.mode &= ~(caller.umask & 0777);
     return {};
   }
-  CFFS_TRY(const auto acl, Acl::parse(*inherited));
-  if (!acl)
-    return fail(
-        Error::corruption("directory " + std::to_string(parent.ino.value) + " has an empty default ACL"));
-  const Acl own = acl->inherited(inode.mode);
+  const Acl own = (*acl)->inherited(inode.mode);
   if (!own.is_minimal()) inode.xattrs.emplace_back(kAccessAcl, own.bytes());
   if (inode.is_directory()) inode.xattrs.emplace_back(kDefaultAcl, *inherited);
   return {};

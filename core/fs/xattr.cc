@@ -1,5 +1,7 @@
 // Extended attributes live in the inode's row. A name and a value may be as long as the kernel lets them; an inode may
 // carry more of them than on ext4, whose limit is one block.
+#include "core/fs/xattr.h"
+
 #include <algorithm>
 
 #include "core/fs/acl.h"
@@ -29,17 +31,17 @@ Status check_namespace(std::string_view name) {
   return fail(EOPNOTSUPP);
 }
 
-void put_xattr(Xattrs& xattrs, std::string_view name, std::string_view value) {
+void erase_xattr(Xattrs& xattrs, std::string_view name) {
+  std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
+}
+
+void put_value(Xattrs& xattrs, std::string_view name, std::string_view value) {
   const auto at = position(xattrs, name);
   if (at != xattrs.end() && at->first == name) {
     at->second = value;
   } else {
     xattrs.emplace(at, std::string(name), std::string(value));
   }
-}
-
-void erase_xattr(Xattrs& xattrs, std::string_view name) {
-  std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
 }
 
 // An access list decides the mode's group bits; one that says no more than the mode is not kept.
@@ -52,7 +54,7 @@ Status put_acl(Inode& inode, std::string_view name, std::string_view value, cons
     return {};
   }
   if (name == kDefaultAcl) {
-    put_xattr(inode.xattrs, name, value);
+    put_value(inode.xattrs, name, value);
     return {};
   }
   inode.mode = (inode.mode & ~static_cast<mode_t>(0777)) | acl->permissions();
@@ -61,12 +63,30 @@ Status put_acl(Inode& inode, std::string_view name, std::string_view value, cons
   if (acl->is_minimal()) {
     erase_xattr(inode.xattrs, name);
   } else {
-    put_xattr(inode.xattrs, name, value);
+    put_value(inode.xattrs, name, value);
   }
   return {};
 }
 
 }  // namespace
+
+Status put_xattr(Inode& inode, std::string_view name, std::string_view value, const Caller& caller) {
+  if (name.empty() || name.size() > kNameMax) return fail(ERANGE);
+  if (value.size() > kValueMax) return fail(E2BIG);
+  CFFS_TRY_VOID(check_namespace(name));
+  if (name == kAccessAcl || name == kDefaultAcl) {
+    CFFS_TRY_VOID(put_acl(inode, name, value, caller));
+  } else {
+    put_value(inode.xattrs, name, value);
+  }
+  std::size_t total = 0, names = 0;
+  for (const auto& [key, v] : inode.xattrs) {
+    total += key.size() + v.size();
+    names += key.size() + 1;
+  }
+  if (total > kTotalMax || names > kNamesMax) return fail(ENOSPC);
+  return {};
+}
 
 Result<std::string> FileSystem::getxattr(InodeId ino, std::string_view name) {
   CFFS_TRY_VOID(check_namespace(name));
@@ -87,33 +107,17 @@ Result<std::vector<std::string>> FileSystem::listxattr(InodeId ino) {
 
 Status FileSystem::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
                             const Caller& caller) {
-  if (name.empty() || name.size() > kNameMax) return fail(ERANGE);
-  if (value.size() > kValueMax) return fail(E2BIG);
-  CFFS_TRY_VOID(check_namespace(name));
   CFFS_TRY(const NodePtr found, node(ino));
   CFFS_TRY_VOID(space_.charge(value.size()));
   Node& node = *found;
   const NodeUpdate update(*this, node);
   const Inode before = node.inode;
-  Xattrs& xattrs = node.inode.xattrs;
-  const auto at = position(xattrs, name);
-  const bool there = at != xattrs.end() && at->first == name;
+  const bool there = find_xattr(before.xattrs, name) != nullptr;
   if (there && mode == XattrMode::create) return fail(EEXIST);
   if (!there && mode == XattrMode::replace) return fail(ENODATA);
-  Status done;
-  if (name == kAccessAcl || name == kDefaultAcl) {
-    done = put_acl(node.inode, name, value, caller);
-  } else {
-    put_xattr(xattrs, name, value);
-  }
-  std::size_t total = 0, names = 0;
-  for (const auto& [key, v] : xattrs) {
-    total += key.size() + v.size();
-    names += key.size() + 1;
-  }
+  Status done = put_xattr(node.inode, name, value, caller);
   node.inode.ctime_ns = now();
   Batch batch;
-  if (done && (total > kTotalMax || names > kNamesMax)) done = fail(ENOSPC);
   if (done) done = put_node(batch, node);
   if (done) done = table_->write(batch);
   if (!done) node.inode = before;

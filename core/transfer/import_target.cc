@@ -1,5 +1,6 @@
 #include "core/transfer/import_target.h"
 
+#include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
 namespace cffs {
@@ -116,6 +117,13 @@ void ImportTarget::load(std::vector<Pending> files) {
     if (!content) {
       failed(content.error().message());
       continue;
+    }
+    for (const auto& [name, value] : std::exchange(file.attributes.xattrs, {})) {
+      const Inode before = file.attributes;
+      if (const Status done = put_xattr(file.attributes, name, value, {}); !done) {
+        file.attributes = before;
+        failed(file.name + ": extended attribute " + name + ": " + done.error().message());
+      }
     }
     candidates.push_back({file.parent.value, content->size(), {}, 0});
     ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
