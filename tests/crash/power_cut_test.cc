@@ -74,10 +74,18 @@ void one_run(std::uint64_t seed) {
           std::string bytes = content(n, random() % 1000);
           if (random() % 2 == 0) bytes = "#include \"file" + std::to_string(random() % 6) + ".c\"\n" + bytes;
           (void)fs.unlink(kRootInode, "new");  // a cut may have come before the rename
-          const auto made = fs.mknod(kRootInode, "new", S_IFREG | 0600, 0, {});
+          const bool unnamed = random() % 3 == 0;
+          const auto made = unnamed ? fs.make_unnamed(kRootInode, 0600, {})
+                                    : fs.mknod(kRootInode, "new", S_IFREG | 0600, 0, {});
           REQUIRE(made);
           REQUIRE(inodes.insert(made->ino.value).second);
+          if (random() % 3 == 0)
+            REQUIRE(fs.allocate(made->ino, 0, bytes.size(), AllocateMode::reserve, true));
           REQUIRE(fs.write(made->ino, 0, as_bytes(bytes)));
+          if (unnamed) {
+            REQUIRE(fs.link(made->ino, kRootInode, "new"));
+            fs.forget(made->ino, 1);
+          }
           fs.forget(made->ino, 1);
           REQUIRE(fs.rename(kRootInode, "new", kRootInode, name, RenameMode::replace));
           history.contents.insert(bytes);

@@ -44,16 +44,47 @@ class Worker {
     const auto found = fs_.lookup(own_, file);
     check(found.has_value() == expected.contains(file), "lookup disagrees");
     if (!found) {
-      const auto made = fs_.mknod(own_, file, S_IFREG | 0600, 0, {});
+      const bool unnamed = random_() % 3 == 0;
+      const auto made =
+          unnamed ? fs_.make_unnamed(own_, 0600, {}) : fs_.mknod(own_, file, S_IFREG | 0600, 0, {});
       check(made.has_value(), "mknod failed");
       const std::string bytes = data();
       check(fs_.write(made->ino, 0, as_bytes(bytes)).has_value(), "write failed");
+      if (unnamed) {
+        check(fs_.link(made->ino, own_, file).has_value(), "naming failed");
+        fs_.forget(made->ino, 1);
+      }
       fs_.forget(made->ino, 1);
       expected[file] = bytes;
       return;
     }
     std::string& bytes = expected[file];
-    switch (random_() % 5) {
+    switch (random_() % 8) {
+      case 5: {
+        const std::uint64_t at = random_() % 3000, n = random_() % 3000 + 1;
+        check(fs_.allocate(found->ino, at, n, AllocateMode::zero_range, false).has_value(),
+              "allocate failed");
+        if (bytes.size() < at + n) bytes.resize(at + n);
+        bytes.replace(at, n, n, '\0');
+        break;
+      }
+      case 6: {
+        const std::string other = name(20);
+        const auto from = other == file ? found : fs_.lookup(own_, other);
+        if (other == file || !from) break;
+        const std::uint64_t n = random_() % 3000;
+        check(*fs_.copy_range(from->ino, 0, found->ino, 0, n) == std::min(n, from->size), "copy is short");
+        bytes.replace(0, std::min(n, from->size), expected[other].substr(0, n));
+        fs_.forget(from->ino, 1);
+        break;
+      }
+      case 7: {  // by its number, forgotten or not
+        fs_.forget(found->ino, 1);
+        const auto again = fs_.lookup(found->ino, ".");
+        check(again && again->size == bytes.size(), "a handle finds another file");
+        fs_.accessed(found->ino);
+        break;
+      }
       case 0: {
         check(fs_.unlink(own_, file).has_value(), "unlink failed");
         expected.erase(file);
@@ -171,6 +202,7 @@ void busy(std::uint64_t seed, bool regrouping) {
     options.quiet_ms = 1;
     options.commit_interval_ms = 5;
     options.access_record_bytes = 1 << 20;
+    options.access_times = AccessTimes::strict;
     auto fs = std::move(*FileSystem::open(store, options));
     const auto shared = *fs->mkdir(kRootInode, "shared", 0755, {});
     std::vector<Attributes> own;
