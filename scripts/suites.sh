@@ -5,7 +5,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 form=--long
 if [ "${1:-}" = --quick ]; then form=; shift; fi
-all=(parity pjdfstest fsx fio stress_ng programs sqlite postgresql cpython git build roundtrips)
+all=(parity pjdfstest fsx random_calls fio stress_ng programs sqlite postgresql cpython git build roundtrips)
 wanted=("$@")
 [ ${#wanted[@]} -gt 0 ] || wanted=("${all[@]}")
 failed=()
