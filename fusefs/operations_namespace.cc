@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 
+#include <optional>
 #include <vector>
 
 #include "fusefs/reply.h"
@@ -62,7 +63,18 @@ void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) 
   guarded(req, "link", [&] {
     Watch watch(req, Watch::What::link, inode_of(node));
     watch.named(inode_of(parent), name);
-    reply_entry(req, watch.outcome(fs(req).link(inode_of(node), inode_of(parent), name)));
+    const auto made = fs(req).link(inode_of(node), inode_of(parent), name);
+    std::optional<ObservedRequest> filled;
+    if (watch.on() && made && made->nlink == 1) {
+      // An unnamed file's first name: what is told of it begins here, with the size that it has by now.
+      watch.seen().what = Watch::What::mknod;
+      filled.emplace(watch.seen());
+      filled->what = Watch::What::truncate;
+      filled->end_ns = filled->start_ns;
+      filled->length = made->size;
+    }
+    reply_entry(req, watch.outcome(made));
+    if (filled) watch.tell_after(*filled);
   });
 }
 

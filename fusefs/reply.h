@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <vector>
 
 #include "fusefs/errno_map.h"
@@ -106,6 +107,7 @@ class Watch {
     if (observer_ == nullptr) return;
     seen_.end_ns = now();
     observer_->observe(seen_);
+    if (after_) observer_->observe(*after_);
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -136,6 +138,8 @@ class Watch {
   void tell(const ObservedRequest& other) {
     if (observer_ != nullptr) observer_->observe(other);
   }
+  // The same, behind what this watch itself tells.
+  void tell_after(const ObservedRequest& other) { after_ = other; }
 
  private:
   static std::int64_t now() {
@@ -145,6 +149,7 @@ class Watch {
   }
   RequestObserver* const observer_;
   ObservedRequest seen_;
+  std::optional<ObservedRequest> after_;
 };
 
 // Runs one operation; an exception that escapes becomes EIO and a log line.
