@@ -53,9 +53,20 @@ assert size <= blocks <= size + 4096 * n, (size, blocks, n)
 PY
   inodes() { df --output=iused "$mnt" | tail -n 1 | tr -d ' '; }
   check "df -i counts every file" test "$(inodes)" = "$(find "$mnt" -printf '%i\n' | sort -u | wc -l)"
+  # A file keeps its number wherever its data goes.
+  numbers() { ( cd "$mnt" && find . -printf '%i %p\n' | sort -k 2 ); }
+  numbers >"$base/work/numbers"
+  same_numbers() { numbers | diff "$base/work/numbers" -; }
+  check "consolidation" "$cffs" compact "$mnt"
+  check "inode numbers stay, consolidated" same_numbers
+  for p in none reference directory; do
+    check "regroup by $p" "$cffs" regroup --policy=$p "$mnt"
+    check "inode numbers stay, regrouped by $p" same_numbers
+  done
   check "umount" "$cffs" umount "$mnt"
   check "mount again" "$cffs" mount "--policy=$policy" "$store" "$mnt"
   for d in cp rsync tar again; do check "$d is the same after a remount" same_all "$src" "$mnt/$d"; done
+  check "inode numbers stay after a remount" same_numbers
   check "df -i after a remount" test "$(inodes)" = "$(find "$mnt" -printf '%i\n' | sort -u | wc -l)"
   check "rm -rf" rm -rf "$mnt/cp" "$mnt/rsync" "$mnt/tar" "$mnt/again"
   check "nothing is left" test "$(inodes)" = 1
