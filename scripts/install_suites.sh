@@ -15,7 +15,7 @@ mkdir -p "$tools/sources"
 
 # Debian's own Python, whatever else is on the path.
 python3_minor() { basename "$(readlink -f /usr/bin/python3)" | cut -d. -f2; }
-packages=(acl attr libcap2-bin fio stress-ng dbench fsmark postmark bonnie++ postgresql dpkg-dev "libpython3.$(python3_minor)-testsuite" sqlite3 git rsync make gcc)
+packages=(ca-certificates acl attr libcap2-bin fio stress-ng dbench fsmark postmark bonnie++ postgresql dpkg-dev "libpython3.$(python3_minor)-testsuite" sqlite3 git rsync make gcc)
 # The crates want a newer Rust than Debian 12's own; a rustup that is there is used.
 command -v cargo >/dev/null || packages+=("$(apt-cache show cargo-web >/dev/null 2>&1 && echo cargo-web || echo cargo)")
 [ -z "$sources" ] || packages+=(libssl-dev libcurl4-openssl-dev zlib1g-dev libexpat1-dev gettext)
