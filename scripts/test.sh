@@ -16,6 +16,7 @@ esac
 # Everything that tests make is below one directory, so that nothing is left behind whatever ends them.
 TMPDIR=$(mktemp -d /tmp/cffs-tests.XXXXXX)
 export TMPDIR
+chmod 755 "$TMPDIR"  # some suites act as other users
 cleanup() {
   trap '' INT TERM
   local path

@@ -6,10 +6,9 @@ require python3 setfacl getfacl mkfs.ext4
 
 case_calls() {
   local native=$base/disk code
+  fresh_mount && open_to_others || return 1
   mkdir -p "$native"
   truncate -s 8G "$base/image" && mkfs.ext4 -q -F "$base/image" && mount -o loop "$base/image" "$native" || return 1
-  fresh_mount || return 1
-  chmod 755 "$base" "$mnt"
   limited 400 python3 "$here/../mount/parity.py" --differences "$here/../../docs/COMPATIBILITY.md" "$native" "$mnt" "${suite_arguments[@]}" >"$base/work/log"
   code=$?
   grep -E '^  |outcomes' "$base/work/log"
@@ -20,10 +19,9 @@ case_calls() {
 
 case_read_only() {
   local native=$base/disk
+  fresh_mount && open_to_others || return 1
   mkdir -p "$native"
   truncate -s 64M "$base/image" && mkfs.ext4 -q -F "$base/image" && mount -o loop "$base/image" "$native" || return 1
-  fresh_mount || return 1
-  chmod 755 "$base"
   local d
   for d in "$native" "$mnt"; do ( cd "$d" && rm -rf lost+found && echo 0123456789 >f && mkdir d && ln -s f s ) || return 1; done
   check "umount" "$cffs" umount "$mnt"

@@ -4,7 +4,7 @@
 require pjdfstest
 
 case_all() {
-  fresh_mount || return 1
+  fresh_mount && open_to_others || return 1
   cat >"$base/work/pjdfstest.toml" <<'TOML'
 [features]
 posix_fallocate = {}
@@ -17,9 +17,10 @@ allow_remount = false
 [dummy_auth]
 entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
 TOML
-  # The mount point's path must be short: the suite makes paths of exactly PATH_MAX bytes below it.
-  mkdir -p "$base/work/other" && chmod 755 "$base" "$mnt"
-  limited 300 pjdfstest -c "$base/work/pjdfstest.toml" -p "$mnt" -s "$base/work/other" "${suite_arguments[@]}" >"$base/work/log" 2>&1
+  # Names of sockets have 108 bytes at most, so the suite sees the mount at a short path, in a namespace of its own.
+  mkdir -p "$base/work/other"
+  limited 300 unshare --mount bash -c 'mount --bind "$1" /mnt && shift && exec pjdfstest -p /mnt "$@"' _ "$mnt" \
+    -c "$base/work/pjdfstest.toml" -s "$base/work/other" "${suite_arguments[@]}" >"$base/work/log" 2>&1
   local code=$?
   grep -E 'FAILED|panicked' "$base/work/log" | head -n 20
   local summary failed skipped

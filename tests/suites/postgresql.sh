@@ -12,8 +12,7 @@ start_server() { as_postgres pg_ctl -D "$mnt/data" -w -t 60 -l "$mnt/log/server"
 sql() { as_postgres psql -h "$base/socket" -X -q -t -A -d postgres -c "$1"; }
 
 case_server() {
-  fresh_mount || return 1
-  chmod 755 "$base"
+  fresh_mount && open_to_others || return 1
   mkdir -p "$base/socket" "$mnt/data" "$mnt/log"
   chown postgres "$base/socket" "$mnt/data" "$mnt/log"
   chmod 700 "$mnt/data"

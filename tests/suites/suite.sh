@@ -53,6 +53,14 @@ fresh_mount() {  # mount arguments
     fresh -- "--policy=$policy" --quiet=0.2 "$@" || return 1
   fi
 }
+# For suites that act as other users: they must reach the mount.
+open_to_others() {
+  chmod 755 "$base" "$mnt"
+  runuser -u nobody -- test -x "$mnt" || {
+    echo "  $mnt lies below a directory that is closed to other users; set TMPDIR to one that is not"
+    return 1
+  }
+}
 stop_churn() {
   # Not killed: a compaction under way would outlive it, and hold the mount.
   [ -z "$churn" ] || { : >"$base/no-churn"; wait "$churn" 2>/dev/null; }
