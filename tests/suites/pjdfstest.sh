@@ -19,8 +19,15 @@ entries = [["nobody", "nogroup"], ["daemon", "daemon"]]
 TOML
   # Names of sockets have 108 bytes at most, so the suite sees the mount at a short path, in a namespace of its own.
   mkdir -p "$base/work/other"
-  limited 300 unshare --mount bash -c 'mount --bind "$1" /mnt && shift && exec pjdfstest -p /mnt "$@"' _ "$mnt" \
-    -c "$base/work/pjdfstest.toml" -s "$base/work/other" "${suite_arguments[@]}" >"$base/work/log" 2>&1
+  # (A chroot's / is no mount whose propagation could be changed; the last umount is for there.)
+  limited 300 unshare --mount --propagation unchanged bash -c '
+    mount --make-rprivate / 2>/dev/null
+    mount --bind "$1" /mnt || exit 1
+    shift
+    pjdfstest -p /mnt "$@"
+    code=$?
+    umount /mnt
+    exit $code' _ "$mnt" -c "$base/work/pjdfstest.toml" -s "$base/work/other" "${suite_arguments[@]}" >"$base/work/log" 2>&1
   local code=$?
   grep -E 'FAILED|panicked' "$base/work/log" | head -n 20
   local summary failed skipped
