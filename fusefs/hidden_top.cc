@@ -46,7 +46,6 @@ bool HiddenTop::possible() {
 bool HiddenTop::serve(const fuse_buf& request) const {
   fuse_in_header header;
   if (!context_.below_top || !read_header(request, header) || header.nodeid != FUSE_ROOT_ID) return false;
-  const auto valid = static_cast<std::uint64_t>(fuse::kForEver);
   switch (header.opcode) {
     case FUSE_LOOKUP: {
       const char* name = static_cast<const char*>(request.mem) + sizeof header;
@@ -60,17 +59,13 @@ bool HiddenTop::serve(const fuse_buf& request) const {
         reply_raw(session_, header.unique, errno_of(root.error()), nullptr, 0);
         return true;
       }
-      fuse_entry_out out{};
-      out.nodeid = fuse::kNodeOfRootBelowTop;
-      out.generation = fuse::kGeneration;
-      out.entry_valid = out.attr_valid = valid;
-      out.attr = wire_attributes(fuse::stat_of(*root));
+      const fuse_entry_out out = wire_entry(fuse::kNodeOfRootBelowTop, fuse::stat_of(*root));
       reply_raw(session_, header.unique, 0, &out, sizeof out);
       return true;
     }
     case FUSE_GETATTR: {
       fuse_attr_out out{};
-      out.attr_valid = valid;
+      out.attr_valid = kForEverSeconds;
       out.attr = wire_attributes(top_attributes());
       reply_raw(session_, header.unique, 0, &out, sizeof out);
       return true;

@@ -111,8 +111,6 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
   }
 }
 
-bool is_acl(std::string_view name) { return name == kAccessAcl || name == kDefaultAcl; }
-
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
     if (inode_of(node) == kRootInode && may_administer(req)) {

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::uint32_t kTmpfile = 51;
 constexpr std::uint32_t kStatx = 52;
-constexpr auto kForEverSeconds = static_cast<std::uint64_t>(fuse::kForEver);
 
 // Protocol 7.39; older headers lack it.
 struct StatxTime {
@@ -77,10 +76,7 @@ void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, s
     fuse_entry_out entry;
     fuse_open_out open;
   } out{};
-  out.entry.nodeid = fuse::node_of(context_, made->ino);
-  out.entry.generation = fuse::kGeneration;
-  out.entry.entry_valid = out.entry.attr_valid = kForEverSeconds;
-  out.entry.attr = wire_attributes(fuse::stat_of(*made));
+  out.entry = wire_entry(fuse::node_of(context_, made->ino), fuse::stat_of(*made));
   out.open.open_flags = FOPEN_KEEP_CACHE;
   reply_raw(session_, header.unique, 0, &out, sizeof out);
 }

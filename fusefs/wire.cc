@@ -2,6 +2,8 @@
 
 #include <sys/uio.h>
 
+#include "fusefs/reply.h"
+
 namespace cffs {
 
 void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload,
@@ -10,6 +12,15 @@ void reply_raw(fuse_session* session, std::uint64_t unique, int error, const voi
   iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
   // An error here means that the caller is gone, as in libfuse.
   (void)!::writev(fuse_session_fd(session), pieces, size > 0 ? 2 : 1);
+}
+
+fuse_entry_out wire_entry(std::uint64_t node, const struct stat& st) {
+  fuse_entry_out out{};
+  out.nodeid = node;
+  out.generation = fuse::kGeneration;
+  out.entry_valid = out.attr_valid = kForEverSeconds;
+  out.attr = wire_attributes(st);
+  return out;
 }
 
 fuse_attr wire_attributes(const struct stat& st) {

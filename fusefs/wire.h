@@ -11,6 +11,8 @@
 
 namespace cffs {
 
+inline constexpr std::uint64_t kForEverSeconds = 1'000'000'000;  // fuse::kForEver
+
 // False where the request is too short to have one.
 inline bool read_header(const fuse_buf& request, fuse_in_header& header) {
   if (request.size < sizeof header) return false;
@@ -21,6 +23,8 @@ inline bool read_header(const fuse_buf& request, fuse_in_header& header) {
 // Answers with an errno, or with 0 and a payload.
 void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload, std::size_t size);
 
+// An entry that stays valid for ever.
+fuse_entry_out wire_entry(std::uint64_t node, const struct stat& st);
 fuse_attr wire_attributes(const struct stat& st);
 
 }  // namespace cffs

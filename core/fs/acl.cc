@@ -13,25 +13,17 @@ constexpr std::uint32_t kNoId = 0xffffffff;
 constexpr std::size_t kHeaderBytes = 4;
 constexpr std::size_t kEntryBytes = 8;
 
-std::uint32_t little(std::string_view bytes, std::size_t at, std::size_t n) {
-  std::uint32_t value = 0;
-  for (std::size_t i = n; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
-
-void put_little(std::string& out, std::uint32_t value, std::size_t n) {
-  for (std::size_t i = 0; i < n; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
-}
-
 }  // namespace
 
 Result<std::optional<Acl>> Acl::parse(std::string_view bytes) {
   if (bytes.size() < kHeaderBytes || (bytes.size() - kHeaderBytes) % kEntryBytes != 0) return fail(EINVAL);
-  if (little(bytes, 0, 4) != kVersion) return fail(EOPNOTSUPP);
+  ByteReader r(bytes);
+  if (r.u32() != kVersion) return fail(EOPNOTSUPP);
   Acl acl;
-  for (std::size_t at = kHeaderBytes; at < bytes.size(); at += kEntryBytes) {
-    acl.entries_.push_back({static_cast<Tag>(little(bytes, at, 2)),
-                            static_cast<std::uint16_t>(little(bytes, at + 2, 2)), little(bytes, at + 4, 4)});
+  while (!r.at_end()) {
+    const std::uint32_t tag_and_permissions = r.u32();
+    acl.entries_.push_back({static_cast<Tag>(tag_and_permissions & 0xffff),
+                            static_cast<std::uint16_t>(tag_and_permissions >> 16), r.u32()});
   }
   if (acl.entries_.empty()) return std::optional<Acl>();
   if (!acl.is_valid()) return fail(EINVAL);
@@ -60,11 +52,11 @@ bool Acl::is_valid() const {
 
 std::string Acl::bytes() const {
   std::string out;
-  put_little(out, kVersion, 4);
+  ByteWriter w(out);
+  w.u32(kVersion);
   for (const Entry& e : entries_) {
-    put_little(out, static_cast<std::uint16_t>(e.tag), 2);
-    put_little(out, e.permissions, 2);
-    put_little(out, e.id, 4);
+    w.u32(static_cast<std::uint32_t>(e.tag) | static_cast<std::uint32_t>(e.permissions) << 16);
+    w.u32(e.id);
   }
   return out;
 }

@@ -21,6 +21,8 @@ namespace cffs {
 inline constexpr std::string_view kAccessAcl = "system.posix_acl_access";
 inline constexpr std::string_view kDefaultAcl = "system.posix_acl_default";
 
+inline bool is_acl(std::string_view xattr) { return xattr == kAccessAcl || xattr == kDefaultAcl; }
+
 class Acl {
  public:
   // EINVAL: not a list, or one that acl(5) does not allow. A list without entries is none: nullopt.

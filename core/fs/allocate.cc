@@ -3,7 +3,6 @@
 // Small files are dense: room for them is the table's, so reserving is checking that it is there, and a hole is zeros.
 // Where a range reaches beyond what stays in the table, the file becomes a blob and its object does the work.
 #include <algorithm>
-#include <limits>
 
 #include "core/fs/consolidator.h"
 #include "core/fs/file_system.h"
@@ -12,8 +11,6 @@
 
 namespace cffs {
 namespace {
-
-constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();
 
 Status allocate_in(Object& object, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
                    std::uint64_t old_size, std::uint64_t new_size) {
@@ -47,13 +44,13 @@ Status FileSystem::allocate(InodeId ino, std::uint64_t offset, std::uint64_t len
   CompositeAccounts accounts(*table_);
   const auto build = [&]() -> Status {
     if (inode.home != Home::blob && fits) {
+      if (mode == AllocateMode::reserve && new_size == inode.size) return {};  // nothing to see but the times
       CFFS_TRY(std::string content, load_small(inode, &node));
       if (mode != AllocateMode::reserve && offset < content.size()) {
         std::fill(content.begin() + static_cast<std::ptrdiff_t>(offset),
                   content.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(end, content.size())),
                   '\0');
       }
-      if (mode == AllocateMode::reserve && new_size == inode.size) return {};
       content.resize(new_size);
       return replace_small(node, batch, accounts, std::move(content));
     }
@@ -69,19 +66,7 @@ Status FileSystem::allocate(InodeId ino, std::uint64_t offset, std::uint64_t len
     inode.size = new_size;
     return {};
   };
-  Status built = build();
-  content_changed(inode, now(), caller);
-  if (built && !node.unlinked) {
-    if (inode.size > 0 || inode.home == Home::blob) note_staged(batch, node);
-    built = put_node(batch, node);
-    if (built) built = write_accounted(batch, accounts);
-    if (built) {
-      node.row_stale = false;
-      node.verified.store(0, std::memory_order_relaxed);
-    }
-  }
-  if (!built) node.inode = before;
-  return built;
+  return finish_change(node, batch, accounts, build(), before, now(), caller);
 }
 
 Result<std::uint64_t> FileSystem::copy_range(InodeId from, std::uint64_t from_offset, InodeId to,

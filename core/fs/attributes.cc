@@ -51,15 +51,11 @@ void FileSystem::drop_set_id(Inode& inode, const Caller& caller) {
   if (inode.is_directory()) return;
   inode.mode &= ~static_cast<mode_t>(S_ISUID);
   if ((inode.mode & S_ISGID) == 0) return;
-  const bool keeps =
-      (inode.mode & S_IXGRP) == 0 && (caller.privileged || (caller.in_group && caller.in_group(inode.gid)));
+  const bool keeps = (inode.mode & S_IXGRP) == 0 && caller.may_set_group_id(inode.gid);
   if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
 }
 
-void FileSystem::drop_capabilities(Inode& inode) {
-  if (inode.xattrs.empty()) return;
-  std::erase_if(inode.xattrs, [](const auto& x) { return x.first == "security.capability"; });
-}
+void FileSystem::drop_capabilities(Inode& inode) { erase_xattr(inode.xattrs, "security.capability"); }
 
 Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& change, const Caller& caller) {
   CFFS_TRY(const NodePtr found, node(ino));

@@ -51,15 +51,11 @@ Status FileCount::load(bool wanted) {
 
 void FileCount::count(const std::function<void()>& began) {
   std::int64_t n = 0;
-  const Status scanned =
-      table_.scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-        began();
-        if (row_kind(key, value) == RowKind::composite) return !stop_.load();
-        const auto row = decode_row(value);
-        if (!row) return !stop_.load();  // a moved_member row, or rot that its reader will report
-        for (const Entry& entry : row->entries) n += entry.inode ? 1 : 0;
-        return !stop_.load();
-      });
+  const Status scanned = table_.scan_entries([&](Key, const Row& row) {
+    began();
+    for (const Entry& entry : row.entries) n += entry.inode ? 1 : 0;
+    return !stop_.load();
+  });
   began();
   if (scanned && !stop_.load()) counted_.store(n);
 }

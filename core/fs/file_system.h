@@ -82,6 +82,8 @@ struct Caller {
   bool privileged = true;  // CAP_FSETID: what it changes keeps its set-id bits
   // Whether it belongs to this group; asked only where set-id bits depend on it. Null: to none.
   std::function<bool(gid_t)> in_group;
+
+  bool may_set_group_id(gid_t of) const { return privileged || (in_group && in_group(of)); }
 };
 
 struct AttributeChange {
@@ -280,6 +282,8 @@ class FileSystem {
   Status write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now, const Caller& caller,
                     bool& done);
   Status truncate(Node& node, std::uint64_t size, const Caller& caller);
+  Status finish_change(Node& node, Batch& batch, CompositeAccounts& accounts, Status built,
+                       const Inode& before, std::int64_t now, const Caller& caller);
   void note_staged(Batch& batch, Node& node);
   void content_changed(Inode& inode, std::int64_t now, const Caller& caller);
 

@@ -12,17 +12,13 @@ Status HandleIndex::scan(InodeId ino) {
   first_ = ino.value > kWindow ? ino.value - kWindow : 0;
   last_ = ino.value + kWindow;
   epoch_ = locks_.epoch();
-  CFFS_TRY_VOID(
-      table_.scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-        if (row_kind(key, value) == RowKind::composite) return true;
-        const auto row = decode_row(value);
-        if (!row) return true;  // a moved_member row, or rot that its reader will report
-        for (const Entry& entry : row->entries) {
-          const bool near = entry.ino.value >= first_ && entry.ino.value <= last_;
-          if (near && !entry.name.empty()) names_.push_back({entry.ino, key});
-        }
-        return true;
-      }));
+  CFFS_TRY_VOID(table_.scan_entries([&](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      const bool near = entry.ino.value >= first_ && entry.ino.value <= last_;
+      if (near && !entry.name.empty()) names_.push_back({entry.ino, key});
+    }
+    return true;
+  }));
   std::sort(names_.begin(), names_.end(), [](const Named& a, const Named& b) { return a.ino < b.ino; });
   return {};
 }

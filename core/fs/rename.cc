@@ -67,7 +67,9 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
   const Key to_key = entry_key(to_ino, to_name);
   const std::int64_t at = now();
   Inode whiteout;
-  if (mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace) {
+  const bool must_be_free = mode == RenameMode::no_replace || mode == RenameMode::whiteout_no_replace;
+  const bool leaves_whiteout = mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace;
+  if (leaves_whiteout) {
     whiteout.mode = S_IFCHR;
     CFFS_TRY_VOID(begin_inode(whiteout, *from, caller));
     whiteout.mode = S_IFCHR;
@@ -78,8 +80,6 @@ Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId 
     CFFS_TRY(const auto source_seen, peek(from_ino, from_name));
     CFFS_TRY(const auto target_seen, peek(to_ino, to_name));
     if (!source_seen) return fail(ENOENT);
-    const bool leaves_whiteout = mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace;
-    const bool must_be_free = mode == RenameMode::no_replace || mode == RenameMode::whiteout_no_replace;
     if (target_seen && must_be_free) return fail(EEXIST);
     if (!target_seen && mode == RenameMode::exchange) return fail(ENOENT);
     if (target_seen && target_seen->entry.ino == source_seen->entry.ino) return {};

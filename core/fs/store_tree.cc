@@ -5,11 +5,8 @@
 namespace cffs {
 Status StoreTree::scan_directories() {
   scanned_ = true;
-  return fs_.table_->scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-    if (row_kind(key, value) != RowKind::entries) return true;
-    const auto row = decode_row(value);
-    if (!row) return true;  // a moved_member row, or rot that its reader will report
-    for (const Entry& e : row->entries) {
+  return fs_.table_->scan_entries([&](Key key, const Row& row) {
+    for (const Entry& e : row.entries) {
       if (S_ISDIR(e.type) && !e.name.empty()) directories_[e.ino.value] = {InodeId{key.upper}, e.name};
     }
     return true;

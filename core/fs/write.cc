@@ -6,7 +6,6 @@
 // blob, and frees the extent. Rewriting a few KB costs what staging costs anyway, and a torn in-place write
 // could not be told from rot.
 #include <algorithm>
-#include <limits>
 
 #include "core/fs/consolidator.h"
 #include "core/fs/file_system.h"
@@ -15,7 +14,6 @@
 namespace cffs {
 namespace {
 
-constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();
 // A blob overwritten in place gets its new times written at once where the old ones are older than this, and
 // with the next commit where they are not: after a crash a changed file shows a changed time.
 constexpr std::int64_t kTimesSettledNs = 1'000'000'000;
@@ -190,16 +188,21 @@ Status FileSystem::truncate(Node& node, std::uint64_t size, const Caller& caller
     inode.home = size > 0 ? Home::inline_ : Home::none;
     return {};
   };
-  Status built = build();
-  content_changed(inode, at, caller);
+  return finish_change(node, batch, accounts, build(), before, at, caller);
+}
+
+// The end of a change of content that is built, or failed: the row with its new times, and the rest of the batch. A failure
+// leaves the node as it was.
+Status FileSystem::finish_change(Node& node, Batch& batch, CompositeAccounts& accounts, Status built,
+                                 const Inode& before, std::int64_t at, const Caller& caller) {
+  content_changed(node.inode, at, caller);
   if (built && !node.unlinked) {
-    if (size > 0 || inode.home == Home::blob) note_staged(batch, node);
+    if (node.inode.size > 0 || node.inode.home == Home::blob) note_staged(batch, node);
     built = put_node(batch, node);
     if (built) built = write_accounted(batch, accounts);
     if (built) {
       node.row_stale = false;
       node.verified.store(0, std::memory_order_relaxed);
-      return {};
     }
   }
   if (!built) node.inode = before;

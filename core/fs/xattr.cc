@@ -23,16 +23,12 @@ auto position(Xattrs& xattrs, std::string_view name) {
 
 // EOPNOTSUPP: a namespace that nobody defined; EINVAL: a namespace without a name.
 Status check_namespace(std::string_view name) {
-  if (name == kAccessAcl || name == kDefaultAcl) return {};
+  if (is_acl(name)) return {};
   for (const std::string_view prefix : {"user.", "trusted.", "security."}) {
     if (name == prefix) return fail(EINVAL);
     if (name.starts_with(prefix)) return {};
   }
   return fail(EOPNOTSUPP);
-}
-
-void erase_xattr(Xattrs& xattrs, std::string_view name) {
-  std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
 }
 
 void put_value(Xattrs& xattrs, std::string_view name, std::string_view value) {
@@ -58,8 +54,7 @@ Status put_acl(Inode& inode, std::string_view name, std::string_view value, cons
     return {};
   }
   inode.mode = (inode.mode & ~static_cast<mode_t>(0777)) | acl->permissions();
-  const bool keeps_set_id = caller.privileged || (caller.in_group && caller.in_group(inode.gid));
-  if (!keeps_set_id) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+  if (!caller.may_set_group_id(inode.gid)) inode.mode &= ~static_cast<mode_t>(S_ISGID);
   if (acl->is_minimal()) {
     erase_xattr(inode.xattrs, name);
   } else {
@@ -74,7 +69,7 @@ Status put_xattr(Inode& inode, std::string_view name, std::string_view value, co
   if (name.empty() || name.size() > kNameMax) return fail(ERANGE);
   if (value.size() > kValueMax) return fail(E2BIG);
   CFFS_TRY_VOID(check_namespace(name));
-  if (name == kAccessAcl || name == kDefaultAcl) {
+  if (is_acl(name)) {
     CFFS_TRY_VOID(put_acl(inode, name, value, caller));
   } else {
     put_value(inode.xattrs, name, value);
@@ -132,8 +127,7 @@ Status FileSystem::removexattr(InodeId ino, std::string_view name) {
   const Inode before = node.inode;
   const auto at = position(node.inode.xattrs, name);
   if (at == node.inode.xattrs.end() || at->first != name) {
-    const bool is_list = name == kAccessAcl || name == kDefaultAcl;  // no list is as good as one that is gone
-    return is_list ? Status() : Status(fail(ENODATA));
+    return is_acl(name) ? Status() : Status(fail(ENODATA));  // no list is as good as one that is gone
   }
   node.inode.xattrs.erase(at);
   node.inode.ctime_ns = now();

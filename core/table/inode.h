@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,8 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
+inline constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();  // bytes
+
 using Xattrs = std::vector<std::pair<std::string, std::string>>;  // sorted by name
 
 // The value, or null.
@@ -43,6 +46,10 @@ inline const std::string* find_xattr(const Xattrs& xattrs, std::string_view name
     if (key == name) return &value;
   }
   return nullptr;
+}
+
+inline void erase_xattr(Xattrs& xattrs, std::string_view name) {
+  std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
 }
 
 struct Inode {

@@ -136,6 +136,14 @@ Status Table::scan(Key first, Key last, const std::function<bool(Key, std::strin
   return {};
 }
 
+Status Table::scan_entries(const std::function<bool(Key, const Row&)>& visit) const {
+  return scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
+    if (row_kind(key, value) != RowKind::entries) return true;
+    const auto row = decode_row(value);
+    return !row || visit(key, *row);
+  });
+}
+
 void Table::compact() { db_->CompactRange(nullptr, nullptr); }
 
 std::string table_library_version() {

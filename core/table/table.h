@@ -70,6 +70,8 @@ class Table {
   Status sync();
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
+  // The same for every row of the namespace that has entries. One that is malformed is passed over: its reader reports it.
+  Status scan_entries(const std::function<bool(Key, const Row&)>& visit) const;
   void compact();
   // Refuses writes from now on: what the medium holds is no longer known.
   void poison() { failed_.store(true, std::memory_order_release); }
