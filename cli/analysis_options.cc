@@ -1,5 +1,7 @@
 #include "cli/analysis_options.h"
 
+#include <cstdlib>
+
 #include "fusefs/mount_options.h"
 
 namespace cffs::cli {

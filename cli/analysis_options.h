@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "replay/analysis.h"
+#include "replay/analysis/analysis.h"
 
 namespace cffs::cli {
 

@@ -3,10 +3,11 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 
 #include "bench/disk/disk_profile.h"
 #include "bench/disk/slow_disk.h"
-#include "bench/rig/passthrough.h"
+#include "bench/passthrough/passthrough.h"
 #include "bench/suite/session.h"
 #include "bench/suite/supervised.h"
 #include "cli/commands.h"
@@ -15,14 +16,26 @@
 namespace cffs::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   bench::SessionOptions session;
   std::vector<std::string> memory;
   std::string image_size;
   bool tiny = false, paper = false;
 };
 
-Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
+// A directory of its own for images and mounts, so that taking them down touches nobody else's. `given` empty: in TMPDIR.
+Result<std::string> directory_below(const std::string& given) {
+  std::error_code error;
+  if (!given.empty()) std::filesystem::create_directories(given, error);
+  const std::filesystem::path above =
+      given.empty() ? std::filesystem::temp_directory_path() : std::filesystem::canonical(given, error);
+  if (error) return fail(error.value(), "--work=" + given);
+  std::string made = (above / "cffs-bench.XXXXXX").string();
+  if (::mkdtemp(made.data()) == nullptr) return fail(errno, made);
+  return made;
+}
+
+Result<int> run_benchmark(const bench::Benchmark& benchmark, BenchOptions o) {
   if (::geteuid() != 0) {
     return fail(Error::usage("benchmarks make file systems and drop caches, which needs root"));
   }
@@ -38,16 +51,7 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
   for (auto it = o.session.parameters.begin(); it != o.session.parameters.end();)
     it = it->second.empty() ? o.session.parameters.erase(it) : std::next(it);
   if (!o.session.results.empty()) o.session.results = std::filesystem::absolute(o.session.results).string();
-  const bool own = o.session.work.empty();
-  if (own) {
-    o.session.work = (std::filesystem::temp_directory_path() / "cffs-bench.XXXXXX").string();
-    if (::mkdtemp(o.session.work.data()) == nullptr) return fail(errno, o.session.work);
-  } else {
-    std::error_code error;
-    std::filesystem::create_directories(o.session.work, error);
-    if (error) return fail(error.value(), "--work=" + o.session.work);
-    o.session.work = std::filesystem::canonical(o.session.work, error).string();
-  }
+  CFFS_TRY(o.session.work, directory_below(o.session.work));
   fmt::print("{}: {}\n  repeats: {}\n", benchmark.name, benchmark.title, benchmark.source);
   for (const bench::Parameter& p : benchmark.parameters) {
     const auto given = o.session.parameters.find(p.name);
@@ -59,7 +63,7 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
   }
   fmt::print("\n");
   std::fflush(stdout);
-  return bench::run_supervised(o.session.work, own, [&] {
+  return bench::run_supervised(o.session.work, [&] {
     bench::Session session(benchmark, o.session);
     const Status done = session.run();
     return done ? 0 : complain(done.error());
@@ -68,7 +72,7 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, Options o) {
 
 void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit_code) {
   auto* command = bench.add_subcommand(benchmark.name, benchmark.title + " [" + benchmark.source + "]");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<BenchOptions>();
   std::string targets;
   for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
   command
@@ -94,7 +98,8 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   command->add_flag("--sync", o->session.sync, "Each phase ends when all that it wrote is on the disk");
   command->add_option("--seed", o->session.seed, "Of everything random")->capture_default_str();
   command->add_option("--results", o->session.results, "Results file (SQLite) that the runs are added to");
-  command->add_option("--work", o->session.work, "Directory for images and mounts");
+  command->add_option("--work", o->session.work,
+                      "Directory below which images and mounts are put, and removed again");
   command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");
   command->add_flag("--paper", o->paper, "The published size and memory limits");
   for (const bench::Parameter& p : benchmark.parameters) {

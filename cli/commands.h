@@ -35,15 +35,22 @@ void add_compare(CLI::App& app, int& exit_code);
 
 // Prints "cffs: MESSAGE" on stderr; returns 1.
 int complain(const Error& error);
+// The same for what is no failure.
+void say(const std::string& line);
 
-// A store opened by a command for itself: no background work unless asked for.
+// A store opened by a command for itself: no background work.
 struct OpenStore {
   std::unique_ptr<PosixStore> objects;
   std::unique_ptr<FileSystem> fs;
 };
-Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& policy = {});
+// To look only: nothing on its medium changes, which may be read-only; several may look at a time.
+Result<OpenStore> open_store_for_reading(const std::string& directory);
+// Its files are grouped by the policy from now on; one with a plan of its own brings that along.
+Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy = {});
 // --policy, --plan, --site-root, --depth, --shared.
 void add_policy_flags(CLI::App& command, PolicyChoice& choice);
+// --plan-ahead.
+void add_plan_ahead_flag(CLI::App& command, bool& ahead);
 
 // --format, --below, --initial.
 void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load);

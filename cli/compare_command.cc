@@ -12,7 +12,7 @@
 namespace cffs::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::vector<std::string> results;
   std::string baseline, plot, html, benchmark;
   bool json = false;
@@ -76,7 +76,7 @@ nlohmann::ordered_json json_of(const bench::Comparison& c) {
   return json;
 }
 
-Status run_compare(const Options& o) {
+Status run_compare(const CompareOptions& o) {
   std::vector<replay::Run> runs;
   for (const std::string& file : o.results) {
     CFFS_TRY(auto more, replay::read_results(file));
@@ -124,7 +124,7 @@ Status run_compare(const Options& o) {
 void add_compare(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("compare", "Results side by side: ratios with confidence intervals, plots, a page");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<CompareOptions>();
   command->add_option("RESULTS", o->results, "Files that cffs replay and cffs bench wrote with --results")
       ->required();
   command->add_option("--baseline", o->baseline, "Target that ratios are to; default ext4, else the first");

@@ -1,8 +1,13 @@
-// dump: the rows of a store, decoded, and the bytes of one row in hex. Never changes anything but the store's lock.
+// dump: the rows of a store, decoded, and the bytes of one row in hex. Changes nothing.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/inspect/row_names.h"
+#include "core/table/reference_rows.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
 
 namespace cffs::cli {
 namespace {
@@ -12,15 +17,6 @@ std::string hex(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i > 0) text += i % 16 == 0 ? "\n      " : " ";
     text += fmt::format("{:02x}", static_cast<unsigned char>(bytes[i]));
-  }
-  return text;
-}
-
-std::string printable(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const auto u = static_cast<unsigned char>(c);
-    text += u >= 0x20 && u < 0x7f && c != '\\' ? std::string(1, c) : fmt::format("\\x{:02x}", u);
   }
   return text;
 }
@@ -50,44 +46,121 @@ void print_inode(const Inode& n) {
   for (const auto& [name, value] : n.xattrs) fmt::print("    {} = {}\n", name, printable(value));
 }
 
-void print_row(Key key, std::string_view value, bool with_hex) {
-  fmt::print("{:016x} {:016x} ", key.upper, key.lower);
-  if (key.tag() == KeyTag::namespace_ && row_kind(key, value) == RowKind::composite) {
-    const auto row = decode_composite_row(value);
-    if (row) {
-      fmt::print(
-          "composite: {} bytes, {} live, {} freed, {} members, {} slots, mode {:o}, owner {}:{}, policy {}\n",
-          row->size, row->live_bytes, row->freed_bytes, row->members, row->slots, row->mode, row->uid,
-          row->gid, row->policy);
-    } else {
-      fmt::print("{}\n", row.error().message());
-    }
-  } else if (key.tag() == KeyTag::namespace_) {
-    const auto row = decode_row(value);
-    if (!row) {
-      fmt::print("{} bytes\n", value.size());  // a moved_member row
-    } else {
-      fmt::print("entries: {}\n", row->entries.size());
-      for (const Entry& entry : row->entries) {
-        fmt::print("  '{}'{}\n", printable(entry.name),
-                   entry.inode ? "" : fmt::format(" hard link to inode {}", entry.ino.value));
-        if (entry.inode) print_inode(*entry.inode);
-      }
-    }
-  } else if (key.tag() == KeyTag::file_data) {
-    fmt::print("data of inode {}, chunk {}: {} bytes\n", key.number(), key.lower, value.size());
-  } else if (key.tag() == KeyTag::staged_directory) {
-    fmt::print("directory {} holds staged files\n", key.number());
-  } else if (key.tag() == KeyTag::pending_removal) {
-    fmt::print("{} {} waits for removal\n", key.lower == kPendingBlob ? "blob" : "composite", key.number());
+void print_entries(const Row& row) {
+  fmt::print("entries: {}\n", row.entries.size());
+  for (const Entry& entry : row.entries) {
+    fmt::print("  '{}'{}\n", printable(entry.name),
+               entry.inode ? "" : fmt::format(" hard link to inode {}", entry.ino.value));
+    if (entry.inode) print_inode(*entry.inode);
+  }
+}
+
+void print_composite(const CompositeRow& row) {
+  fmt::print(
+      "composite: {} bytes, {} live, {} freed, {} members, {} slots, mode {:o}, owner {}:{}, policy {}\n",
+      row.size, row.live_bytes, row.freed_bytes, row.members, row.slots, row.mode, row.uid, row.gid,
+      row.policy);
+}
+
+std::string place_text(const EntryName& place) {
+  return fmt::format("'{}' in directory {}", printable(place.name), place.parent.value);
+}
+
+void print_document(const DocumentRow& row, std::uint64_t number) {
+  fmt::print("document {}: {}{}\n", number, place_text(row.place), row.html ? ", HTML" : "");
+  for (const InodeId holder : row.holders) fmt::print("    says what inode {} embeds\n", holder.value);
+  for (const std::uint64_t stem : row.stems) fmt::print("    mentions stem {:014x}\n", stem);
+}
+
+void print_embedded(const std::vector<EmbeddedFile>& files, Key key) {
+  fmt::print("inode {} embeds, as document {} says: {} files\n", key.number(), key.lower, files.size());
+  for (const EmbeddedFile& embedded : files) {
+    fmt::print("    inode {}: {}\n", embedded.file.value, place_text(embedded.place));
+  }
+}
+
+// One line at least; bytes that do not decode are said to be so.
+template <typename Decoded, typename Print>
+void print_or_complain(const Decoded& decoded, Print print) {
+  if (decoded) {
+    print(*decoded);
   } else {
-    fmt::print("system: {} bytes\n", value.size());
+    fmt::print("{}\n", decoded.error().message());
+  }
+}
+
+void print_namespace_row(Key key, std::string_view value) {
+  switch (row_kind(key, value)) {
+    case RowKind::composite:
+      return print_or_complain(decode_composite_row(value), print_composite);
+    case RowKind::entries:
+      return print_or_complain(decode_row(value), print_entries);
+    case RowKind::moved_member:
+      return print_or_complain(decode_moved_member(value), [&](const MovedMember& row) {
+        fmt::print("member of composite {}, slot {} is now {}\n", key.upper, key.lower - 1, place_text(row));
+      });
+  }
+}
+
+void print_system_row(Key key, std::string_view value) {
+  const auto field = system_field(key);
+  if (!field) return fmt::print("unknown system field {}: {} bytes\n", key.lower, value.size());
+  if (*field == SystemField::open_boot) {
+    return fmt::print("system: {}: {}\n", system_field_name(*field), printable(value));
+  }
+  print_or_complain(decode_system_number(*field, value), [&](std::uint64_t number) {
+    fmt::print("system: {}: {}\n", system_field_name(*field), number);
+  });
+}
+
+void print_pending_removal(Key key) {
+  const auto removal = decode_pending_removal(key);
+  if (!removal)
+    return fmt::print("object {} of unknown kind {} waits for removal\n", key.number(), key.lower);
+  fmt::print("{} {} waits for removal\n", removal->kind == PendingRemoval::Kind::blob ? "blob" : "composite",
+             removal->number);
+}
+
+void print_row(Key key, std::string_view value, bool with_hex) {
+  fmt::print("{} ", key_text(key));
+  switch (key.tag()) {
+    case KeyTag::namespace_:
+      print_namespace_row(key, value);
+      break;
+    case KeyTag::staged_directory:
+      fmt::print("directory {} holds staged files\n", key.number());
+      break;
+    case KeyTag::pending_removal:
+      print_pending_removal(key);
+      break;
+    case KeyTag::document:
+      print_or_complain(decode_document(value),
+                        [&](const DocumentRow& row) { print_document(row, key.number()); });
+      break;
+    case KeyTag::embeds:
+      print_or_complain(decode_embedded(value), [&](const auto& files) { print_embedded(files, key); });
+      break;
+    case KeyTag::embedded_by:
+      fmt::print("inode {} is embedded by {} {}\n", key.number(), is_html_holder(key) ? "HTML page" : "inode",
+                 holder_of(key).value);
+      break;
+    case KeyTag::mentions:
+      fmt::print("stem {:014x} is mentioned by document {}\n", key.number(), key.lower);
+      break;
+    case KeyTag::file_data:
+      fmt::print("data of inode {}, chunk {}: {} bytes\n", key.number(), key.lower, value.size());
+      break;
+    case KeyTag::system:
+      print_system_row(key, value);
+      break;
+    default:
+      fmt::print("unknown kind of row: {} bytes\n", value.size());
   }
   if (with_hex) fmt::print("      {}\n", hex(value));
 }
 
 Status run_dump(const std::string& path, bool with_hex, std::int64_t directory, std::int64_t composite) {
-  CFFS_TRY(const OpenStore store, open_store(path));
+  CFFS_TRY(const OpenStore store, open_store_for_reading(path));
   if (composite >= 0) {
     const CompositeId id{static_cast<std::uint64_t>(composite)};
     CFFS_TRY(const auto object, store.fs->composites().open(id));

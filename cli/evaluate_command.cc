@@ -7,12 +7,12 @@
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "fusefs/mount_options.h"
-#include "replay/trial.h"
+#include "replay/analysis/trial.h"
 
 namespace cffs::cli {
 namespace {
 
-struct Options {
+struct EvaluateOptions {
   std::vector<std::string> inputs;
   AnalysisFlags flags;
   PolicyChoice references;
@@ -21,7 +21,7 @@ struct Options {
   bool json = false;
 };
 
-void print_text(const Options& o, const replay::Trial& t) {
+void print_text(const EvaluateOptions& o, const replay::Trial& t) {
   fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses,
              t.train_accesses, t.mined_groups);
   fmt::print(
@@ -69,7 +69,7 @@ void print_json(const replay::Trial& t) {
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-Result<int> run(const Options& o) {
+Result<int> run_evaluate(const EvaluateOptions& o) {
   replay::TrialOptions options;
   CFFS_TRY(options.analysis, analysis_options(o.flags));
   if (options.analysis.adjacency) {
@@ -109,7 +109,7 @@ Result<int> run(const Options& o) {
 void add_evaluate(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("evaluate", "Predict which policy would win on a log, without building anything");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<EvaluateOptions>();
   command->add_option("LOG|PLAN.db", o->inputs, "Access logs, and plans to judge as well")->required();
   add_analysis_flags(*command, o->flags);
   command->add_option("--tree", o->tree,
@@ -132,7 +132,7 @@ void add_evaluate(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--json", o->json, "For programs");
   command->callback([o, &exit_code] {
-    const auto done = run(*o);
+    const auto done = run_evaluate(*o);
     exit_code = done ? *done : complain(done.error());
   });
 }

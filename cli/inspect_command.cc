@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "core/fs/statistics_json.h"
+#include "core/inspect/consistency.h"
+#include "core/inspect/statistics_json.h"
+#include "core/reorganise/reorganiser.h"
 #include "fusefs/operations.h"
 
 namespace cffs::cli {
@@ -22,7 +24,7 @@ Result<std::string> statistics_of(const std::string& path) {
     json.resize(static_cast<std::size_t>(n));
     return json;
   }
-  CFFS_TRY(const OpenStore store, open_store(path));
+  CFFS_TRY(const OpenStore store, open_store_for_reading(path));
   CFFS_TRY(const Statistics statistics, collect_statistics(*store.fs));
   return statistics_json(statistics);
 }
@@ -58,7 +60,7 @@ int run_stat(const std::string& path, bool json) {
 int run_fsck(const std::string& path) {
   constexpr int kNotRepaired = 4;
   constexpr int kCouldNotRun = 8;
-  const auto store = open_store(path);
+  const auto store = open_store_for_reading(path);
   if (!store) {
     complain(store.error());
     return kCouldNotRun;
@@ -81,7 +83,7 @@ Status run_compact(const std::string& path) {
     return {};
   }
   CFFS_TRY(const OpenStore store, open_store(path));
-  CFFS_TRY_VOID(store.fs->consolidate_now());
+  CFFS_TRY_VOID(Reorganiser(*store.fs).compact_now());
   CFFS_TRY_VOID(store.fs->sync());
   store.fs->table().compact();
   return store.fs->close();
@@ -100,8 +102,9 @@ void add_stat(CLI::App& app, int& exit_code) {
 }
 
 void add_fsck(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand(
-      "fsck", "Check a store that is not mounted: rows, links, composites, objects, every member's checksum");
+  auto* command = app.add_subcommand("fsck",
+                                     "Check a store that is not mounted: read all rows, composites, members "
+                                     "with their checksums, and blobs");
   auto path = std::make_shared<std::string>();
   command->add_option("STORE", *path, "Store")->required();
   command->footer("Exit code: 0 clean, 4 problems were found (one line each), 8 the check could not run.");

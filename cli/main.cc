@@ -62,5 +62,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cffs: %s\n", error.what());
     return 1;
   }
+  // What a full device swallowed was not said.
+  if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && exit_code == 0) {
+    return cffs::cli::complain(cffs::Error::os(errno, "standard output"));
+  }
   return exit_code;
 }

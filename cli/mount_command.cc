@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/mount_recorder.h"
 #include "fusefs/mount.h"
+#include "fusefs/unmount.h"
 
 namespace cffs::cli {
 
@@ -17,6 +18,7 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
   command->add_option("MNT", o->mount.mount_point, "Directory to mount on")->required();
   add_policy_flags(*command, o->mount.policy);
+  add_plan_ahead_flag(*command, o->mount.plan_ahead);
   command
       ->add_option("--regroup-interval", o->mount.regroup_interval_s,
                    "Policy frequency: seconds between minings of the mount's own accesses; 0: never")
@@ -46,13 +48,14 @@ void add_mount(CLI::App& app, int& exit_code) {
                       "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
-      ->add_option("-o", o->lists,
-                   "Mount options, comma-separated: ro, allow_other, noallow_other, noacl, relatime, "
-                   "strictatime, noatime, "
-                   "nodiratime, nosuid, nodev, noexec, fsname=, "
-                   "policy=, plan=, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
-                   "regroup_budget=, "
-                   "access_record=")
+      ->add_option(
+          "-o", o->lists,
+          "Mount options, comma-separated: ro, allow_other, noallow_other, noacl, relatime, "
+          "strictatime, noatime, "
+          "nodiratime, nosuid, nodev, noexec, fsname=, "
+          "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
+          "regroup_budget=, "
+          "access_record=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;
@@ -65,18 +68,40 @@ void add_mount(CLI::App& app, int& exit_code) {
       const std::string mount_point = o->mount.mount_point;
       o->mount.make_observer = [file, mount_point] { return MountRecorder::create(file, mount_point); };
     }
+    o->mount.say = say;
     if (done) done = mount_store(o->mount);
     if (!done) exit_code = complain(done.error());
   });
 }
 
+namespace {
+
+// 0, or what a shell expects of a command that a signal ended.
+Result<int> run_umount(UnmountOptions options) {
+  options.say = say;
+  CFFS_TRY(const UnmountEnd end, unmount(options));
+  if (end.signal == 0) return 0;
+  std::fprintf(stderr, "cffs: the mount is gone here; store %s is still in use by %s\n", end.store.c_str(),
+               end.owner.c_str());
+  return 128 + end.signal;
+}
+
+}  // namespace
+
 void add_umount(CLI::App& app, int& exit_code) {
-  auto* command =
-      app.add_subcommand("umount", "Unmount; returns when everything is on the medium and the store free");
-  auto mount_point = std::make_shared<std::string>();
-  command->add_option("MNT", *mount_point, "Mount point")->required();
-  command->callback([mount_point, &exit_code] {
-    if (const Status done = unmount(*mount_point); !done) exit_code = complain(done.error());
+  auto* command = app.add_subcommand(
+      "umount",
+      "Unmount; returns when everything is on the medium and the store free. Where it must wait for others "
+      "that "
+      "hold the mount (containers, bind mounts), it says who, and Ctrl-C ends the waiting (status 130)");
+  auto options = std::make_shared<UnmountOptions>();
+  command->add_option("MNT", options->path, "Mount point; with --force also a store")->required();
+  command->add_flag("--force", options->force,
+                    "Unmount although it is in use, and end the daemon although others hold the mount: "
+                    "everything is made durable, they get errors");
+  command->callback([options, &exit_code] {
+    const auto done = run_umount(*options);
+    exit_code = done ? *done : complain(done.error());
   });
 }
 

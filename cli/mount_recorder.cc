@@ -69,7 +69,7 @@ MountRecorder::~MountRecorder() {
   over_.store(true);
   thread_.join();
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     spill();
   }
   while (convert()) {
@@ -98,13 +98,13 @@ void MountRecorder::observe(const ObservedRequest& request) {
   record.result = request.result;
   record.start_ns = request.start_ns;
   record.end_ns = request.end_ns;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   buffer_.append(reinterpret_cast<const char*>(&record), sizeof record);
   buffer_.append(request.name).append(request.second_name);
   if (buffer_.size() >= kBuffer) spill();
 }
 
-// The buffer goes to the spool; with the mutex held.
+// The buffer goes to the spool.
 void MountRecorder::spill() {
   const auto at = static_cast<off_t>(spooled_.load());
   if (!failed_ &&
@@ -167,9 +167,9 @@ void MountRecorder::work() {
 std::optional<std::string> MountRecorder::path_of(InodeId node) const {
   std::string path;
   for (int depth = 0; node != kRootInode; ++depth) {
-    const auto it = places_.find(node);
+    const auto it = entries_.find(node);
     constexpr int kDeepest = 4096;
-    if (it == places_.end() || depth > kDeepest) return {};
+    if (it == entries_.end() || depth > kDeepest) return {};
     path = path.empty() ? it->second.name : it->second.name + "/" + path;
     node = it->second.parent;
   }
@@ -177,24 +177,24 @@ std::optional<std::string> MountRecorder::path_of(InodeId node) const {
 }
 
 void MountRecorder::know(InodeId parent, const std::string& name, InodeId node) {
-  places_[node] = {parent, name};
+  entries_[node] = {parent, name};
   nodes_[{parent, name}] = node;
 }
 
 void MountRecorder::forget(InodeId parent, const std::string& name) {
   const auto it = nodes_.find({parent, name});
   if (it == nodes_.end()) return;
-  const auto place = places_.find(it->second);
+  const auto entry = entries_.find(it->second);
   // Another name of the file may be known.
-  if (place != places_.end() && place->second.parent == parent && place->second.name == name)
-    places_.erase(place);
+  if (entry != entries_.end() && entry->second.parent == parent && entry->second.name == name)
+    entries_.erase(entry);
   nodes_.erase(it);
 }
 
 bool MountRecorder::on_node(const Noted& noted, replay::Operation& o) {
   const auto path = path_of(noted.node);
   if (!path) return false;  // its name is gone
-  const auto place = builder_.place(*path);
+  const auto place = builder_.trace_path(*path);
   if (!place) return false;
   o.path = *place;
   return true;
@@ -203,7 +203,7 @@ bool MountRecorder::on_node(const Noted& noted, replay::Operation& o) {
 bool MountRecorder::on_name(const Noted& noted, replay::Operation& o) {
   const auto directory = path_of(noted.parent);
   if (!directory) return false;
-  const auto place = builder_.place(*directory + "/" + noted.name_text);
+  const auto place = builder_.trace_path(*directory + "/" + noted.name_text);
   if (!place) return false;
   o.path = *place;
   return true;

@@ -7,15 +7,15 @@
 
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "fusefs/request_observer.h"
-#include "replay/trace/trace_builder.h"
+#include "replay/import/trace_builder.h"
 #include "replay/trace/trace_file.h"
 
 namespace cffs::cli {
@@ -31,14 +31,14 @@ class MountRecorder final : public RequestObserver {
   struct Noted : ObservedRequest {
     std::string name_text, second_text;
   };
-  struct Place {
+  struct Entry {
     InodeId parent;
     std::string name;
   };
 
   MountRecorder(replay::TraceWriter writer, FileDescriptor spool, const std::string& mount_point);
   void work();
-  void spill();
+  void spill() CFFS_REQUIRES(mutex_);
   // Converts what is in the spool by now; false: there was nothing new.
   bool convert();
   void process(const Noted& noted);
@@ -51,13 +51,13 @@ class MountRecorder final : public RequestObserver {
 
   replay::TraceWriter writer_;
   replay::TraceBuilder builder_;
-  std::unordered_map<InodeId, Place> places_;
+  std::unordered_map<InodeId, Entry> entries_;  // where a node was seen last
   std::map<std::pair<InodeId, std::string>, InodeId> nodes_;
 
   const FileDescriptor spool_;
-  std::mutex mutex_;  // leaf: the buffer and its way into the spool
-  std::string buffer_;
-  bool failed_ = false;
+  Mutex mutex_;  // leaf: the buffer and its way into the spool
+  std::string buffer_ CFFS_GUARDED_BY(mutex_);
+  bool failed_ CFFS_GUARDED_BY(mutex_) = false;
   std::atomic<std::uint64_t> spooled_{0};
   std::uint64_t converted_ = 0;  // of the converting thread
   std::atomic<bool> over_{false};

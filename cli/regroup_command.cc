@@ -4,22 +4,51 @@
 #include <sys/xattr.h>
 
 #include <array>
+#include <climits>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "cli/commands.h"
-#include "core/fs/regrouper.h"
+#include "core/plan/plan_coverage.h"
+#include "core/reorganise/own_plan.h"
+#include "core/reorganise/policy_adoption.h"
+#include "core/reorganise/regrouping.h"
 #include "fusefs/operations.h"
 #include "grouping/frequency_policy.h"
 
 namespace cffs::cli {
 namespace {
 
-struct Options {
+struct RegroupFlags {
   std::string path;
   PolicyChoice policy;
-  bool dry_run = false, json = false;
+  bool plan_ahead = false, dry_run = false, json = false;
 };
+
+// What a run has to tell: the report as JSON, and where a plan was given how much of it concerns the store.
+struct Outcome {
+  std::string report;
+  std::optional<PlanCoverage> coverage;
+};
+
+// Refuses a plan of another tree, before the store takes it for its own.
+Status check_coverage(const RegroupFlags& o, const PlanCoverage& coverage) {
+  if (coverage.is_strange() && !o.plan_ahead) return fail(strange_plan(o.policy.plan, coverage));
+  return {};
+}
+
+// In a mount, as whoever asks sees it; what he may not look at counts as being there.
+PlanCoverage coverage_in_mount(const std::string& mount_point, const grouping::PlanGroups& plan) {
+  PlanCoverage coverage = plan_coverage(plan, [&](const std::string& path) {
+    struct stat st;
+    if (::lstat((mount_point + "/" + path).c_str(), &st) == 0) return S_ISREG(st.st_mode);
+    return errno == EACCES;
+  });
+  std::error_code error;
+  coverage.store_is_empty = std::filesystem::is_empty(mount_point, error) && !error;
+  return coverage;
+}
 
 std::string attribute(const std::string& path, const char* name) {
   std::string text(64 * 1024, '\0');
@@ -29,10 +58,13 @@ std::string attribute(const std::string& path, const char* name) {
 }
 
 // A mount: its daemon does it, we watch.
-Result<std::string> on_mount(const Options& o) {
+Result<Outcome> on_mount(const RegroupFlags& o) {
   PolicyChoice choice = o.policy;
   CFFS_TRY_VOID(check_choice(choice));
+  Outcome outcome;
   if (!choice.plan.empty()) {
+    outcome.coverage = coverage_in_mount(o.path, *choice.groups);
+    CFFS_TRY_VOID(check_coverage(o, *outcome.coverage));
     std::array<char, PATH_MAX> absolute{};
     if (::realpath(choice.plan.c_str(), absolute.data()) == nullptr)
       return fail(errno, "plan " + choice.plan);
@@ -49,48 +81,74 @@ Result<std::string> on_mount(const Options& o) {
     if (!status.is_object()) return fail(EIO, o.path + " went away while it was regrouped; run it again");
     const std::string state = status.value("state", "");
     if (state == "failed") return fail(Error::usage(status.value("error", "")));
-    if (state == "done") return status.at("report").dump();
+    if (state == "done") {
+      outcome.report = status.at("report").dump();
+      return outcome;
+    }
     progress.show(status.value("progress", ""));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
 
-Result<std::string> on_store(const Options& o) {
-  CFFS_TRY(const OpenStore store, open_store(o.path, o.policy));
+// Frequency without a plan: what the store's own accesses say.
+Result<std::shared_ptr<const grouping::Policy>> policy_of_record(const std::string& path, FileSystem& fs) {
+  CFFS_TRY(const OwnPlan own, mine_own_accesses(fs, true));
+  if (!own.groups) {
+    return fail(
+        Error::usage(fmt::format("store {} has no plan and its access record ({} accesses) gives none; "
+                                 "make one with cffs analyze and name it "
+                                 "with --plan",
+                                 path, own.accesses)));
+  }
+  return std::make_shared<grouping::FrequencyPolicy>(own.groups);
+}
+
+Result<Outcome> on_store(const RegroupFlags& o) {
+  PolicyChoice choice = o.policy;
+  CFFS_TRY_VOID(check_choice(choice));
+  CFFS_TRY(const OpenStore store, o.dry_run ? open_store_for_reading(o.path) : open_store(o.path));
+  Outcome outcome;
+  if (choice.groups) {
+    CFFS_TRY(outcome.coverage, plan_coverage(*choice.groups, *store.fs));
+    CFFS_TRY_VOID(check_coverage(o, *outcome.coverage));
+  }
   ProgressLine progress;
+  CFFS_TRY(auto policy, choose_policy(*store.objects, choice));
+  if (policy->id() == grouping::PolicyId::frequency && !policy->plan()) {
+    progress.show("mining the access record");
+    CFFS_TRY(policy, policy_of_record(o.path, *store.fs));
+  }
   RegroupOptions options;
   options.dry_run = o.dry_run;
   options.on_progress = [&](const std::string& text) { progress.show(text); };
-  const auto* frequency = dynamic_cast<const grouping::FrequencyPolicy*>(store.fs->policy().get());
-  if (frequency != nullptr && !frequency->plan()) {
-    progress.show("mining the access record");
-    CFFS_TRY(const OwnPlan own, mine_own_accesses(*store.fs, true));
-    if (!own.groups) {
-      return fail(
-          Error::usage(fmt::format("store {} has no plan and its access record ({} accesses) gives none; "
-                                   "make one with cffs analyze and name it "
-                                   "with --plan",
-                                   o.path, own.accesses)));
-    }
-    store.fs->set_policy(std::make_shared<grouping::FrequencyPolicy>(own.groups));
+  if (!o.dry_run) {
+    CFFS_TRY_VOID(adopt_policy(*store.fs, std::move(policy)));
+    policy = store.fs->policy();
   }
-  CFFS_TRY(const RegroupReport report, regroup(*store.fs, options));
+  Reorganiser reorganiser(*store.fs);
+  CFFS_TRY(const RegroupReport report, regroup(reorganiser, *policy, options));
   CFFS_TRY_VOID(store.fs->close());
-  return regroup_json(report);
+  outcome.report = regroup_json(report);
+  return outcome;
 }
 
-Result<int> run(const Options& o) {
+Result<int> run_regroup(const RegroupFlags& o) {
   struct stat st;
   if (::stat(o.path.c_str(), &st) != 0) return fail(errno, o.path);
   const bool mounted = !attribute(o.path, kRegroupXattr).empty();
-  CFFS_TRY(const std::string text, mounted ? on_mount(o) : on_store(o));
-  const auto r = nlohmann::ordered_json::parse(text);
+  CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
+  auto r = nlohmann::ordered_json::parse(outcome.report);
   if (o.json) {
+    if (outcome.coverage) {
+      r["plan_files"] = outcome.coverage->files;
+      r["plan_files_found"] = outcome.coverage->found;
+    }
     fmt::print("{}\n", r.dump(2));
     return 0;
   }
   const auto n = [&](const char* key) { return r.at(key).get<std::uint64_t>(); };
   const double groups = static_cast<double>(std::max<std::uint64_t>(1, n("groups")));
+  if (outcome.coverage) fmt::print("{}\n", outcome.coverage->sentence());
   fmt::print("policy {}: {} small files, {} groups of two and more, {} of them in place\n",
              r.at("policy").get<std::string>(), n("files"), n("groups"), n("groups_in_place"));
   fmt::print("places to read for a group: {:.2f} before, {:.2f} after\n",
@@ -110,14 +168,15 @@ Result<int> run(const Options& o) {
 void add_regroup(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("regroup", "Re-form the composites of a store by a policy; a mount takes it over");
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<RegroupFlags>();
   command->add_option("STORE|MNT", o->path, "Store, or where it is mounted")->required();
   add_policy_flags(*command, o->policy);
-  command->get_option("--policy")->required();
+  command->get_option("--policy")->required()->default_str("");
+  add_plan_ahead_flag(*command, o->plan_ahead);
   command->add_flag("--dry-run", o->dry_run, "Say what would be moved, and move nothing");
   command->add_flag("--json", o->json, "For programs");
   command->callback([o, &exit_code] {
-    const auto done = run(*o);
+    const auto done = run_regroup(*o);
     exit_code = done ? *done : complain(done.error());
   });
 }

@@ -3,26 +3,52 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "core/reorganise/policy_adoption.h"
+#include "fusefs/mount_table.h"
 
 namespace cffs::cli {
 
+void say(const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); }
+
 int complain(const Error& error) {
-  std::fprintf(stderr, "cffs: %s\n", error.message().c_str());
+  say(error.message());
   return 1;
 }
 
-Result<OpenStore> open_store(const std::string& directory, const PolicyChoice& policy) {
-  CFFS_TRY_VOID(check_choice(policy));
+namespace {
+
+Result<OpenStore> open_with(const std::string& directory, PosixStore::Access access) {
+  if (const auto mount = cffs_mount_of(directory)) {
+    return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
+                                         directory, mount->source)));
+  }
   OpenStore open;
-  auto objects = PosixStore::open_directory(directory);
+  auto objects = PosixStore::open_directory(directory, access);
   if (!objects) return fail(objects.error().errno_value, "store " + directory);
   open.objects = std::move(*objects);
   FileSystemOptions options;
   options.background = false;
-  options.log = [](const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); };
+  options.read_only = access == PosixStore::Access::read_only;
+  options.log = say;
   CFFS_TRY(open.fs, FileSystem::open(*open.objects, options));
+  return open;
+}
+
+}  // namespace
+
+Result<OpenStore> open_store_for_reading(const std::string& directory) {
+  return open_with(directory, PosixStore::Access::read_only);
+}
+
+Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy) {
+  CFFS_TRY_VOID(check_choice(policy));
+  CFFS_TRY(OpenStore open, open_with(directory, PosixStore::Access::read_write));
   CFFS_TRY(auto chosen, choose_policy(*open.objects, policy));
-  open.fs->set_policy(std::move(chosen));
+  if (policy.groups) {
+    CFFS_TRY_VOID(adopt_policy(*open.fs, std::move(chosen)));
+  } else {
+    open.fs->set_policy(std::move(chosen));
+  }
   return open;
 }
 
@@ -42,6 +68,11 @@ void add_policy_flags(CLI::App& command, PolicyChoice& choice) {
       .add_option("--shared", choice.shared,
                   "Policy reference: files that so many documents embed go to a group of their own; 0: never")
       ->capture_default_str();
+}
+
+void add_plan_ahead_flag(CLI::App& command, bool& ahead) {
+  command.add_flag("--plan-ahead", ahead,
+                   "Take a plan although none of its files are in the store: they are to come");
 }
 
 std::string human_bytes(std::uint64_t bytes) {

@@ -5,16 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "replay/trace/load_trace.h"
-#include "replay/trace/record_command.h"
+#include "replay/import/load_trace.h"
+#include "replay/import/record_command.h"
+#include "replay/model/trace_slice.h"
 #include "replay/trace/trace_file.h"
-#include "replay/trace/trace_slice.h"
 #include "replay/trace/trace_summary.h"
 
 namespace cffs::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::vector<std::string> inputs;
   std::string output, directory = ".";
   replay::LoadOptions load;
@@ -41,7 +41,7 @@ void print_report(const replay::Trace& trace, const replay::LoadReport& report, 
   }
 }
 
-Status import(const Options& o) {
+Status import(const TraceOptions& o) {
   replay::LoadReport report;
   ProgressLine progress;
   CFFS_TRY(const replay::Trace trace, replay::load_trace(o.inputs, o.load, report, [&](std::uint64_t lines) {
@@ -53,7 +53,7 @@ Status import(const Options& o) {
   return {};
 }
 
-Result<int> record(const Options& o) {
+Result<int> record(const TraceOptions& o) {
   CFFS_TRY(const replay::RecordedCommand recorded, replay::record_command(o.inputs, o.directory));
   CFFS_TRY_VOID(replay::write_trace(o.output, recorded.trace));
   std::fflush(stdout);
@@ -61,12 +61,12 @@ Result<int> record(const Options& o) {
   return recorded.exit_code;
 }
 
-Result<replay::Trace> load(const Options& o) {
+Result<replay::Trace> load(const TraceOptions& o) {
   replay::LoadReport report;
   return replay::load_trace(o.inputs, o.load, report);
 }
 
-Status show(const Options& o) {
+Status show(const TraceOptions& o) {
   CFFS_TRY(replay::Trace trace, load(o));
   const std::uint64_t last = std::min<std::uint64_t>(trace.operations.size(), o.slice.last);
   std::uint64_t shown = 0;
@@ -92,7 +92,7 @@ Status show(const Options& o) {
   return {};
 }
 
-Status stat(const Options& o) {
+Status stat(const TraceOptions& o) {
   CFFS_TRY(const replay::Trace trace, load(o));
   const replay::TraceSummary s = replay::summary_of(trace);
   if (o.json) {
@@ -136,7 +136,7 @@ Status stat(const Options& o) {
   return {};
 }
 
-Status slice(const Options& o) {
+Status slice(const TraceOptions& o) {
   CFFS_TRY(const replay::Trace trace, load(o));
   const replay::Trace part = replay::slice(trace, o.slice);
   if (part.operations.empty()) {
@@ -151,14 +151,14 @@ Status slice(const Options& o) {
   return {};
 }
 
-void add_range(CLI::App& command, Options& o) {
+void add_range(CLI::App& command, TraceOptions& o) {
   command.add_option("--from", o.slice.from_s, "First second, of recorded time");
   command.add_option("--to", o.slice.to_s, "End, in seconds of recorded time");
   command.add_option("--first", o.slice.first, "First operation, counted from 1");
   command.add_option("--last", o.slice.last, "Last operation");
 }
 
-void add_output(CLI::App& command, Options& o) {
+void add_output(CLI::App& command, TraceOptions& o) {
   command.add_option("-o,--output", o.output, "The trace to write, an SQLite file")->required();
 }
 
@@ -179,7 +179,7 @@ void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load) {
 void add_trace(CLI::App& app, int& exit_code) {
   auto* trace = app.add_subcommand("trace", "Make, look into and cut traces of file-system operations");
   trace->require_subcommand(1);
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TraceOptions>();
   const auto finish = [&exit_code](CLI::App* command, auto action) {
     command->callback([action, &exit_code] {
       if (const Status done = action(); !done) exit_code = complain(done.error());

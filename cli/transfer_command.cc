@@ -4,10 +4,13 @@
 #include <thread>
 
 #include "cli/commands.h"
-#include "core/fs/regroup.h"
+#include "core/plan/plan_coverage.h"
+#include "core/reorganise/policy_adoption.h"
+#include "core/reorganise/regrouping.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tar_import.h"
+#include "fusefs/mount_table.h"
 
 namespace cffs::cli {
 namespace {
@@ -31,8 +34,16 @@ int finish(const Report& report) {
 Result<int> run_import(const ImportOptions& o) {
   struct stat st {};
   if (o.source != "-" && ::stat(o.source.c_str(), &st) != 0) return fail(errno, "source " + o.source);
-  CFFS_TRY(const OpenStore store, open_store(o.store, o.policy));
+  if (const auto mount = cffs_mount_of(o.store)) {
+    return fail(Error::usage(fmt::format(
+        "{} is in the mount of store {}: unmount it and import into the store, or copy with `cp -a` or rsync",
+        o.store, mount->source)));
+  }
+  PolicyChoice choice = o.policy;
+  CFFS_TRY_VOID(check_choice(choice));
+  CFFS_TRY(const OpenStore store, open_store(o.store, choice));
   ImportReport report;
+  std::optional<PlanCoverage> coverage;
   {
     ProgressLine progress;
     ImportTarget target(*store.fs, o.jobs, [&](const ImportReport& r) {
@@ -42,16 +53,22 @@ Result<int> run_import(const ImportOptions& o) {
     CFFS_TRY(report, target.finish());
     // These two look at the whole tree: a page may embed what came before it, or comes much later. What their groups do
     // not concern lies by directory already and stays.
-    if (store.fs->policy()->needs_paths()) {
+    if (choice.groups) {
+      CFFS_TRY(coverage, plan_coverage(*choice.groups, *store.fs));
+    }
+    if (const auto policy = store.fs->policy(); policy->needs_paths()) {
       RegroupOptions regrouping;
       regrouping.on_progress = [&](const std::string& text) { progress.show("grouping: " + text); };
-      CFFS_TRY_VOID(regroup(*store.fs, regrouping));
+      CFFS_TRY_VOID(adopt_policy(*store.fs, policy));  // its plan's files are there now
+      Reorganiser reorganiser(*store.fs);
+      CFFS_TRY_VOID(regroup(reorganiser, *store.fs->policy(), regrouping));
     }
   }
   CFFS_TRY_VOID(store.fs->close());
   fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n",
              report.files, report.directories, report.symlinks, report.links, report.specials,
              human_bytes(report.bytes));
+  if (coverage) fmt::print("{}\n", coverage->sentence());
   return finish(report);
 }
 
@@ -74,7 +91,7 @@ Result<int> run_export(const std::string& from, const std::string& destination) 
       path = from.substr(colon + 1);
     }
   }
-  CFFS_TRY(const OpenStore store, open_store(store_name));
+  CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
   CFFS_TRY(const ExportReport report, is_archive(destination)
                                           ? export_tar(*store.fs, path, destination)
                                           : export_directory(*store.fs, path, destination));
@@ -83,6 +100,16 @@ Result<int> run_export(const std::string& from, const std::string& destination) 
              human_bytes(report.bytes));
   return finish(report);
 }
+
+// CLI11 2.4 takes no ':' in the name of an argument; help shows it all the same.
+class StoreWithPath : public CLI::Formatter {
+ public:
+  explicit StoreWithPath(const CLI::FormatterBase& like) { column_width(like.get_column_width()); }
+  std::string make_option_name(const CLI::Option* option, bool positional) const override {
+    const std::string name = CLI::Formatter::make_option_name(option, positional);
+    return positional && name == "STORE" ? "STORE[:PATH]" : name;
+  }
+};
 
 }  // namespace
 
@@ -105,7 +132,8 @@ void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "Copy a store, or a directory in it, out again");
   auto from = std::make_shared<std::string>();
   auto destination = std::make_shared<std::string>();
-  command->add_option("STORE[:PATH]", *from, "Store that is not mounted, and a directory in it")->required();
+  command->add_option("STORE", *from, "Store that is not mounted, and a directory in it")->required();
+  command->formatter(std::make_shared<StoreWithPath>(*app.get_formatter()));
   command
       ->add_option(
           "DEST", *destination,

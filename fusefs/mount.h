@@ -1,4 +1,4 @@
-// Mounting and unmounting, from the store's directory to the served request.
+// Mounting, from the store's directory to the served request.
 #pragma once
 
 #include "fusefs/mount_options.h"
@@ -9,9 +9,6 @@ namespace cffs {
 // answers, and a daemon serves on. Errors say what was wrong with the store, the mount point or an option.
 // With `remount` the mount is there already: its flags (ro, nosuid, ...) change, nothing else.
 Status mount_store(const MountOptions& options);
-
-// Unmounts and waits until the store is closed: everything durable, the store free for the next user.
-Status unmount(const std::string& mount_point);
 
 // Of libfuse, as it is loaded: for reports.
 std::string fuse_library_version();

@@ -67,6 +67,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.policy.name = value;
     } else if (name == "plan") {
       options.policy.plan = value;
+    } else if (name == "plan_ahead") {
+      options.plan_ahead = true;
     } else if (name == "site_root") {
       options.policy.site_root = value;
     } else if (name == "regroup_interval") {

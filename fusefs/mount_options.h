@@ -15,6 +15,7 @@ struct MountOptions {
   std::string store;  // directory
   std::string mount_point;
   PolicyChoice policy;
+  bool plan_ahead = false;             // take a plan none of whose files are in the store
   double regroup_interval_s = 86'400;  // policy frequency: how often it mines its own accesses; 0: never
   std::string regroup_budget = "16M";  // bytes a second of what it then copies; 0: no limit
   std::string access_record = "4M";    // size of the ring; 0: none is kept
@@ -31,6 +32,8 @@ struct MountOptions {
   bool directory_access_times = true;
   // Makes what watches the requests, in the process that serves them; gone before the daemon ends.
   std::function<Result<std::unique_ptr<RequestObserver>>()> make_observer;
+  // Gets what whoever mounts should know, before the mount answers.
+  std::function<void(const std::string&)> say;
   std::vector<std::string> fuse_options;  // handed to libfuse: allow_other, nosuid, ...
 };
 

@@ -2,8 +2,8 @@
 //
 // Node ids are inode numbers, but for the root, which FUSE calls 1. The daemon owns the store alone, so the
 // kernel may keep entries, negative entries and attributes for ever. OPEN, OPENDIR, FLUSH and CREATE answer
-// ENOSYS on purpose: the kernel then stops asking, and a create is LOOKUP, MKNOD, WRITE (docs/PERFORMANCE.md
-// has the account).
+// ENOSYS on purpose: the kernel then stops asking, and of a file's create, write and close what is ours to serve is LOOKUP,
+// MKNOD, WRITE; two more the kernel asks for its own checks (docs/PERFORMANCE.md has the account).
 #pragma once
 
 #define FUSE_USE_VERSION 314
@@ -12,7 +12,9 @@
 #include <functional>
 #include <string>
 
-#include "core/fs/regrouper.h"
+#include "core/fs/file_system.h"
+#include "core/object/object_store.h"
+#include "core/reorganise/regroup_jobs.h"
 #include "fusefs/request_observer.h"
 
 namespace cffs {
@@ -20,7 +22,8 @@ namespace cffs {
 // What the operations need; the session's user data.
 struct MountContext {
   FileSystem& fs;
-  Regrouper& regrouper;
+  Reorganiser& reorganiser;
+  RegroupJobs& regroup_jobs;
   ObjectStore& store;
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
@@ -38,8 +41,8 @@ inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
 inline constexpr const char* kCompactXattr = "user.cffs.compact";
 // The name of the policy; setting it switches what new files are grouped by.
 inline constexpr const char* kPolicyXattr = "user.cffs.policy";
-// Setting this one to a choice as JSON (core/plan/policy_choice.h) switches the policy and regroups in the background;
-// reading it tells how that goes.
+// Setting this one to a choice as JSON (core/plan/policy_choice.h) switches the policy and regroups in the background, or
+// with "dry_run" only looks what that would move; reading it tells how that goes.
 inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
 
 }  // namespace cffs

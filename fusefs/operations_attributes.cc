@@ -3,9 +3,10 @@
 #include <unistd.h>
 
 #include "core/fs/acl.h"
-#include "core/fs/statistics_json.h"
+#include "core/inspect/statistics_json.h"
 #include "core/object/blocking_section.h"
 #include "core/plan/policy_choice.h"
+#include "core/reorganise/policy_adoption.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
@@ -27,7 +28,7 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
   }
   if (name == kCompactXattr) return Result<std::string>("ready");
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
-  if (name == kRegroupXattr) return Result<std::string>(mount.regrouper.status_json());
+  if (name == kRegroupXattr) return Result<std::string>(mount.regroup_jobs.status_json());
   return {};
 }
 
@@ -36,13 +37,16 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
   const bool regroup = name == kRegroupXattr;
   if (name == kCompactXattr) {
     announce_blocking();
-    return mount.fs.consolidate_now();
+    return mount.reorganiser.compact_now();
   }
   if (!regroup && name != kPolicyXattr) return {};
   announce_blocking();
   bool dry_run = false;
   PolicyChoice by_name;
   by_name.name = value;
+  if (!value.starts_with('{')) {
+    if (const Status known = check_choice(by_name); !known) return known;
+  }
   auto choice = value.starts_with('{') ? choice_of_json(value, dry_run) : Result<PolicyChoice>(by_name);
   if (!choice) return Status(fail(choice.error()));
   auto policy = choose_policy(mount.store, *choice);
@@ -50,7 +54,8 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     mount.log(policy.error().message());
     return Status(fail(policy.error()));
   }
-  if (regroup) return mount.regrouper.start(std::move(*policy), dry_run);
+  if (regroup) return mount.regroup_jobs.start(std::move(*policy), dry_run);
+  if (choice->groups) return adopt_policy(mount.fs, std::move(*policy));
   mount.fs.set_policy(std::move(*policy));
   return Status();
 }

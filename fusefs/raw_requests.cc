@@ -68,8 +68,9 @@ void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, s
   fuse_create_in in;
   if (size < sizeof in) return reply_raw(session_, header.unique, EINVAL, nullptr, 0);
   std::memcpy(&in, body, sizeof in);
-  Caller caller(header.uid, header.gid);
-  caller.umask = in.umask;
+  const Caller caller = (header.uid == 0 ? Caller::privileged(header.uid, header.gid)
+                                         : Caller::unprivileged(header.uid, header.gid))
+                            .with_umask(in.umask);
   const auto made = context_.fs.make_unnamed(fuse::inode_of(header.nodeid), in.mode, caller);
   if (!made) return reply_raw(session_, header.unique, errno_of(made.error()), nullptr, 0);
   struct {

@@ -31,23 +31,19 @@ inline MountContext& context(fuse_req_t req) { return *static_cast<MountContext*
 inline FileSystem& fs(fuse_req_t req) { return context(req).fs; }
 inline Caller caller(fuse_req_t req) {
   const fuse_ctx* ctx = fuse_req_ctx(req);
-  Caller who(ctx->uid, ctx->gid);
-  who.umask = ctx->umask;
-  who.privileged = ctx->uid == 0;
-  if (!who.privileged) {
-    who.in_group = [req, own = ctx->gid](gid_t wanted) {
-      if (wanted == own) return true;
-      std::vector<gid_t> groups(64);
-      int n = fuse_req_getgroups(req, static_cast<int>(groups.size()), groups.data());
-      if (n > static_cast<int>(groups.size())) {
-        groups.resize(static_cast<std::size_t>(n));
-        n = fuse_req_getgroups(req, n, groups.data());
-      }
-      groups.resize(static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(groups.size()))));
-      return std::find(groups.begin(), groups.end(), wanted) != groups.end();
-    };
-  }
-  return who;
+  if (ctx->uid == 0) return Caller::privileged(ctx->uid, ctx->gid).with_umask(ctx->umask);
+  const auto in_group = [req, own = ctx->gid](gid_t wanted) {
+    if (wanted == own) return true;
+    std::vector<gid_t> groups(64);
+    int n = fuse_req_getgroups(req, static_cast<int>(groups.size()), groups.data());
+    if (n > static_cast<int>(groups.size())) {
+      groups.resize(static_cast<std::size_t>(n));
+      n = fuse_req_getgroups(req, n, groups.data());
+    }
+    groups.resize(static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(groups.size()))));
+    return std::find(groups.begin(), groups.end(), wanted) != groups.end();
+  };
+  return Caller::unprivileged(ctx->uid, ctx->gid, in_group).with_umask(ctx->umask);
 }
 
 inline struct stat stat_of(const Attributes& a) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 
@@ -34,18 +35,31 @@ class RequestLoop::Worker final : public BlockingObserver {
 
 RequestLoop::~RequestLoop() {
   stop();
-  for (std::thread& thread : threads_) thread.join();
+  join_workers();
+}
+
+// A worker that is joined may have made another before it saw the end.
+void RequestLoop::join_workers() {
+  for (;;) {
+    std::vector<std::thread> ended;
+    {
+      const MutexLock guard(mutex_);
+      ended.swap(threads_);
+    }
+    if (ended.empty()) return;
+    for (std::thread& thread : ended) thread.join();
+  }
 }
 
 void RequestLoop::stop() {
   fuse_session_exit(session_);
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   over_ = true;
   role_free_.notify_all();
 }
 
 void RequestLoop::hand_over() {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   has_leader_ = false;
   if (waiting_ > 0) {
     role_free_.notify_one();
@@ -75,7 +89,7 @@ RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
     if (n == 0) return Received::end;  // unmounted
     if (n == -EINTR) continue;
     if (n != -EAGAIN) {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       problem_ = -n;
       return Received::end;
     }
@@ -94,11 +108,11 @@ void RequestLoop::work() {
   Worker self(*this);
   fuse_buf buffer{};
   int spin_credit = kMostCredit;
-  std::unique_lock guard(mutex_);
+  MutexLock guard(mutex_);
   while (!over_) {
     if (has_leader_) {
       ++waiting_;
-      role_free_.wait(guard, [this] { return over_ || !has_leader_; });
+      while (has_leader_ && !over_) role_free_.wait(mutex_);
       --waiting_;
       continue;
     }
@@ -127,15 +141,8 @@ int RequestLoop::run() {
   const int fd = fuse_session_fd(session_);
   if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) return errno;
   work();
-  for (;;) {
-    std::vector<std::thread> ended;
-    {
-      const std::lock_guard guard(mutex_);
-      ended.swap(threads_);
-    }
-    if (ended.empty()) break;
-    for (std::thread& thread : ended) thread.join();
-  }
+  join_workers();
+  const MutexLock guard(mutex_);
   return problem_;
 }
 

@@ -13,12 +13,11 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/object/blocking_section.h"
 
 namespace cffs {
@@ -43,17 +42,18 @@ class RequestLoop {
   void work();
   Received receive(fuse_buf& buffer, int& spin_credit);
   void hand_over();
+  void join_workers();
 
   fuse_session* session_;
   const unsigned most_threads_;
   const std::function<bool(const fuse_buf&)> intercept_;
-  std::mutex mutex_;
-  std::condition_variable role_free_;
-  bool has_leader_ = false;
-  unsigned waiting_ = 0;
-  bool over_ = false;
-  int problem_ = 0;
-  std::vector<std::thread> threads_;
+  Mutex mutex_;
+  CondVar role_free_;
+  bool has_leader_ CFFS_GUARDED_BY(mutex_) = false;
+  unsigned waiting_ CFFS_GUARDED_BY(mutex_) = 0;
+  bool over_ CFFS_GUARDED_BY(mutex_) = false;
+  int problem_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::vector<std::thread> threads_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

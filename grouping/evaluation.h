@@ -31,12 +31,12 @@ struct Layout {
   std::vector<std::uint8_t> unit_seeks;   // of a miss
   std::vector<std::uint64_t> unit_reads;  // requests of a miss
 };
-// Files in groups are subfiles: one seek brings their group. A file on its own is a row of the table up to inline_max,
-// and an object of its own above; the inodes of objects lie close together and cost little.
 // Largest requests that the kernel makes: of a group that is prefetched, of a large file that is read through.
 inline constexpr std::uint64_t kGroupRequestBytes = 256 * 1024;
 inline constexpr std::uint64_t kObjectRequestBytes = 1024 * 1024;
 inline constexpr std::uint64_t kSmallTable = 32u << 20;
+// Files in groups are subfiles: one seek brings their group. A file on its own is a row of the table up to inline_max,
+// and an object of its own above; the inodes of objects lie close together and cost little.
 Layout layout_of(std::string name, const std::vector<Candidate>& files, const std::vector<Group>& groups,
                  std::uint64_t inline_max = 4096, std::uint64_t composite_file_max = 1u << 20);
 

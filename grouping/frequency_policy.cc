@@ -1,6 +1,7 @@
 #include "grouping/frequency_policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 namespace cffs::grouping {
@@ -8,7 +9,7 @@ namespace cffs::grouping {
 std::vector<Group> FrequencyPolicy::group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                                           const ReadContent&) const {
   std::vector<bool> taken(candidates.size());
-  std::map<PlanGroups::Place, std::size_t> placed;  // in the order of the plan
+  std::map<PlanGroups::MemberPosition, std::size_t> placed;  // in the order of the plan
   for (std::size_t i = 0; plan_ && i < candidates.size(); ++i) {
     const auto place = plan_->find(candidates[i].file, candidates[i].path);
     if (place && placed.emplace(*place, i).second) taken[i] = true;

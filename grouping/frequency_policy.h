@@ -15,10 +15,10 @@ class FrequencyPolicy final : public Policy {
   PolicyId id() const override { return PolicyId::frequency; }
   std::string_view name() const override { return "frequency"; }
   bool makes_composites() const override { return true; }
+  std::shared_ptr<const PlanGroups> plan() const override { return plan_; }
   bool needs_paths() const override { return plan_ != nullptr; }
   std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                            const ReadContent& read) const override;
-  const std::shared_ptr<const PlanGroups>& plan() const { return plan_; }
 
  private:
   const std::shared_ptr<const PlanGroups> plan_;

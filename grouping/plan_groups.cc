@@ -13,18 +13,19 @@ PlanGroups::PlanGroups(const Plan& plan) {
 void PlanGroups::add_group(std::vector<Member> members) {
   const std::size_t g = groups_.size();
   for (std::size_t i = 0; i < members.size(); ++i) {
-    if (!members[i].path.empty()) by_path_.emplace(members[i].path, Place{g, i});
-    if (members[i].file != 0) by_file_.emplace(members[i].file, Place{g, i});
+    if (!members[i].path.empty()) by_path_.emplace(members[i].path, MemberPosition{g, i});
+    if (members[i].file != 0) by_file_.emplace(members[i].file, MemberPosition{g, i});
   }
   groups_.push_back(std::move(members));
 }
 
-void PlanGroups::bind(Place place, std::uint64_t file) {
-  groups_[place.group][place.position].file = file;
-  by_file_[file] = place;
+void PlanGroups::bind(MemberPosition at, std::uint64_t file) {
+  groups_[at.group][at.position].file = file;
+  by_file_[file] = at;
 }
 
-std::optional<PlanGroups::Place> PlanGroups::find(std::uint64_t file, const std::string& path) const {
+std::optional<PlanGroups::MemberPosition> PlanGroups::find(std::uint64_t file,
+                                                           const std::string& path) const {
   if (const auto it = by_file_.find(file); file != 0 && it != by_file_.end()) return it->second;
   if (const auto it = by_path_.find(path); it != by_path_.end()) return it->second;
   return {};

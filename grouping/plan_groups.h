@@ -20,26 +20,26 @@ class PlanGroups {
     std::string path;        // may be empty where only the inode is known
     std::uint64_t file = 0;  // inode; 0: not bound
   };
-  struct Place {
+  struct MemberPosition {
     std::size_t group = 0, position = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
+    friend auto operator<=>(const MemberPosition&, const MemberPosition&) = default;
   };
 
   PlanGroups() = default;
   explicit PlanGroups(const Plan& plan);
 
   void add_group(std::vector<Member> members);
-  void bind(Place place, std::uint64_t file);
+  void bind(MemberPosition at, std::uint64_t file);
 
   // By inode first: a file that moved keeps its place even where another has taken its name.
-  std::optional<Place> find(std::uint64_t file, const std::string& path) const;
+  std::optional<MemberPosition> find(std::uint64_t file, const std::string& path) const;
   const std::vector<Member>& members(std::size_t group) const { return groups_[group]; }
   std::size_t size() const { return groups_.size(); }
 
  private:
   std::vector<std::vector<Member>> groups_;
-  std::unordered_map<std::string, Place> by_path_;
-  std::unordered_map<std::uint64_t, Place> by_file_;
+  std::unordered_map<std::string, MemberPosition> by_path_;
+  std::unordered_map<std::uint64_t, MemberPosition> by_file_;
 };
 
 }  // namespace cffs::grouping

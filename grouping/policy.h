@@ -34,6 +34,9 @@ inline constexpr std::uint64_t kGroupBytes = 1u << 20;
 // Indices of candidates, in the order in which they are to lie.
 using Group = std::vector<std::size_t>;
 
+class PlanGroups;
+struct ReferenceOptions;
+
 class Policy {
  public:
   virtual ~Policy() = default;
@@ -41,10 +44,15 @@ class Policy {
   virtual std::string_view name() const = 0;
   // Whether small files leave the table at all.
   virtual bool makes_composites() const = 0;
+  // What makes files belong together wherever they lie, for those who follow single files as they change: the groups of a
+  // plan (null: there is none), the rules by which documents embed others (null: they do not count).
+  virtual std::shared_ptr<const PlanGroups> plan() const { return nullptr; }
+  virtual const ReferenceOptions* references() const { return nullptr; }
   // Whether group() looks at paths.
   virtual bool needs_paths() const { return false; }
-  // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group; no
-  // group holds more than max_bytes, unless it is a single file, or more than kMostMembers files.
+  // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group (none, whose files
+  // stay out of composites, makes no groups); no group holds more than max_bytes, unless it is a single file, or more than
+  // kMostMembers files.
   virtual std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                                    const ReadContent& read) const = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <future>
+#include <iterator>
 #include <thread>
 #include <unordered_map>
 
@@ -72,7 +73,8 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
   std::vector<std::pair<std::size_t, std::future<Extracted>>> under_way;
   const auto settle = [&] {
     for (auto& [i, extracted] : under_way) {
-      const DocumentLinks links = links_of(lookup.number(i), candidates[i].path, extracted.get(), options_, lookup);
+      const DocumentLinks links =
+          links_of(lookup.number(i), candidates[i].path, extracted.get(), options_, lookup);
       for (const Edge& edge : links.edges) graph.add(edge);
       if (on_document_) on_document_(i, links);
     }
@@ -83,8 +85,8 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
     if (kind == DocumentKind::none || !read) continue;
     auto content = read(i);
     if (!content) continue;
-    under_way.emplace_back(
-        i, std::async(std::launch::async, [kind, text = std::move(*content)] { return extract(kind, text); }));
+    under_way.emplace_back(i, std::async(std::launch::async,
+                                         [kind, text = std::move(*content)] { return extract(kind, text); }));
     if (under_way.size() >= at_once) settle();
   }
   settle();

@@ -18,10 +18,10 @@ class ReferencePolicy final : public Policy {
   PolicyId id() const override { return PolicyId::reference; }
   std::string_view name() const override { return "reference"; }
   bool makes_composites() const override { return true; }
+  const ReferenceOptions* references() const override { return &options_; }
   bool needs_paths() const override { return true; }
   std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                            const ReadContent& read) const override;
-  const ReferenceOptions& options() const { return options_; }
 
  private:
   const ReferenceOptions options_;

@@ -7,7 +7,7 @@ packages=(
   libfuse3-dev fuse3 libleveldb-dev libsnappy-dev libboost-dev catch2
   libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libarchive-dev
   libsqlite3-dev libgumbo-dev liburiparser-dev
-  mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc attr rsync diffutils gawk xz-utils zstd sqlite3 python3 make
+  mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc acl attr libcap2-bin rsync diffutils gawk xz-utils zstd sqlite3 python3 make
   strace gnuplot-nox nginx-light wrk
 )
 [ $# = 0 ] || packages=("$@")
@@ -23,8 +23,31 @@ if [ "$(id -u)" != 0 ]; then
   echo "install_packages: these packages are missing and only root can install them: ${missing[*]}" >&2
   exit 1
 fi
-echo "== installing ${#missing[@]} packages: ${missing[*]}"
+echo "   ${#missing[@]} packages are missing: ${missing[*]}"
 log=$(mktemp)
+
+# apt-get's status lines, one in place on a terminal, elsewhere one every ten seconds.
+progress() {
+  local kind what percent text last=-10 shown=
+  while IFS=: read -r kind what percent text; do
+    case $kind in
+      dlstatus) text="downloading: $text" ;;
+      pmstatus) text="installing: $text" ;;
+      *) continue ;;
+    esac
+    if [ -t 1 ]; then
+      printf '\r\033[K   %3d %%  %.70s' "${percent%%.*}" "$text"
+      shown=1
+    elif [ $((SECONDS - last)) -ge 10 ]; then
+      printf '   %3d %%  %s\n' "${percent%%.*}" "$text"
+      last=$SECONDS
+    fi
+  done
+  [ -z "$shown" ] || printf '\r\033[K'
+}
+apt() {  # apt-get's output goes to the log, its status lines (descriptor 3) to progress
+  { DEBIAN_FRONTEND=noninteractive apt-get -q -o APT::Status-Fd=3 "$@" 3>&1 >>"$log" 2>&1; } | progress
+}
 # Benchmarks start a web server of their own; the package's must not start by itself.
 policy=/usr/sbin/policy-rc.d
 made_policy=
@@ -34,8 +57,8 @@ if [ ! -e "$policy" ]; then
   made_policy=1
 fi
 trap '[ -z "$made_policy" ] || rm -f "$policy"' EXIT
-if ! { DEBIAN_FRONTEND=noninteractive apt-get update -q &&
-       DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
+echo "   reading the package lists"
+if ! { apt update && apt install -y --no-install-recommends "${missing[@]}"; }; then
   tail -n 20 "$log" >&2
   rm -f "$log"
   echo "install_packages: apt-get failed, see above; is the network up?" >&2

@@ -3,6 +3,7 @@
 #   scripts/test.sh [--long]      --long: more seeds and longer runs
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/steps.sh
 
 fail() { echo "test: $*" >&2; exit 1; }
 
@@ -33,16 +34,25 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# A suite whose program is missing is skipped, and says so here.
+export CFFS_SKIPPED=$TMPDIR/skipped
+
+configure() { cmake --preset release "$@" >/dev/null; }
+
 started=$SECONDS
-scripts/install_packages.sh || fail "the packages could not be installed"
-scripts/install_suites.sh ${long:+--sources} || fail "the test suites could not be installed"
-echo "== building cffs and its tests (release)"
-cmake --preset release -DCFFS_TESTS=ON >/dev/null || fail "cmake could not configure the build"
-cmake --build --preset release || fail "the build failed, see above"
-echo "== running the tests"
-if ctest --preset release; then
-  [ -z "$long" ] || scripts/suites.sh || fail "suites failed, see above"
-  echo "== all tests passed in $((SECONDS - started)) s, the build included"
-else
-  fail "tests failed, see above; one alone: ctest --preset release -R NAME"
-fi
+failed=
+steps_of "test${long:+_long}" $((long ? 8 : 7))
+step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
+step "installing clang, which checks the locks" scripts/install_packages.sh clang ||
+  echo "test: clang could not be installed, see above; the test thread_safety is skipped without" >&2
+step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
+step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
+step "running the project's own tests" ctest --preset release -LE foreign || failed="tests"
+step "installing the suites that others wrote" scripts/install_suites.sh ${long:+--sources} ||
+  echo "test: not all suites could be installed, see above; those that miss something are skipped" >&2
+step "running the suites that others wrote" ctest --preset release -L foreign || failed="${failed:+$failed and }suites"
+[ -z "$long" ] || step "running every suite in its long form" scripts/suites.sh || failed="${failed:+$failed and }long suites"
+steps_summary
+[ ! -s "$CFFS_SKIPPED" ] || sort -u "$CFFS_SKIPPED" | sed 's/^/== skipped: /'
+[ -z "$failed" ] || fail "$failed failed, see above; one alone: ctest --preset release -R NAME"
+echo "== all tests passed in $(steps_time $((SECONDS - started))), the build included"

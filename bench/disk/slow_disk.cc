@@ -7,14 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <condition_variable>
+#include <chrono>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "bench/disk/disk_profile.h"
+#include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "fusefs/connection.h"
 
@@ -39,14 +39,14 @@ class Completer {
   }
   ~Completer() {
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       over_ = true;
     }
     wake_.notify_one();
     thread_.join();
   }
   void submit(DiskRequest request, std::function<void()> reply) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     request.id = ++last_id_;
     replies_.emplace(request.id, std::move(reply));
     model_->advance(now_ns(), completed_);
@@ -57,7 +57,7 @@ class Completer {
  private:
   void work() {
     (void)::prctl(PR_SET_TIMERSLACK, 1UL);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     std::vector<std::function<void()>> ready;
     for (;;) {
       model_->advance(now_ns(), completed_);
@@ -77,20 +77,20 @@ class Completer {
       if (over_ && replies_.empty()) return;
       const std::int64_t next = model_->next_event_ns();
       if (next == DiskModel::kNever) {
-        wake_.wait(lock);
+        wake_.wait(mutex_);
       } else {
-        wake_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
+        (void)wake_.wait_until(mutex_, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
       }
     }
   }
 
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::unique_ptr<DiskModel> model_;
-  std::map<std::uint64_t, std::function<void()>> replies_;
-  std::vector<std::uint64_t> completed_;
-  std::uint64_t last_id_ = 0;
-  bool over_ = false;
+  Mutex mutex_;  // leaf; not held while a reply is sent
+  CondVar wake_;
+  const std::unique_ptr<DiskModel> model_ CFFS_PT_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, std::function<void()>> replies_ CFFS_GUARDED_BY(mutex_);
+  std::vector<std::uint64_t> completed_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t last_id_ CFFS_GUARDED_BY(mutex_) = 0;
+  bool over_ CFFS_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

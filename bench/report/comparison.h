@@ -16,7 +16,7 @@ struct TargetResult {
   replay::Estimate rate;               // operations a second
   replay::Estimate rate_of_baseline;   // > 1: faster
   replay::LatencyHistogram latencies;  // of all runs
-  // Medians of runs; empty optional where not measured.
+  // Medians of runs, of what was measured.
   std::map<std::string, double> metrics;
 };
 

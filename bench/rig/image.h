@@ -1,6 +1,7 @@
 // A file system of its own on a disk of its own: an image file, a loop device, where asked for a disk model between them.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -1,6 +1,7 @@
 // A memory cgroup around this process and what it starts from now on; page cache counts as memory there.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 

@@ -13,7 +13,7 @@
 #include <fstream>
 #include <random>
 
-#include "bench/rig/passthrough.h"
+#include "bench/passthrough/passthrough.h"
 #include "core/object/file_descriptor.h"
 #include "core/plan/policy_choice.h"
 #include "replay/play/replay.h"
@@ -175,6 +175,8 @@ Status Rig::up() {
       choice.name = "none";
       CFFS_TRY(auto policy, choose_policy(*objects_, choice));
       fs_->set_policy(std::move(policy));
+      reorganiser_ = std::make_unique<Reorganiser>(*fs_);
+      reorganiser_->start();
       CFFS_TRY(target_, kind_ == Kind::library ? replay::make_library_target(*fs_, "")
                                                : replay::make_predict_target(*fs_, ""));
       return {};
@@ -200,6 +202,7 @@ Status Rig::down() {
     CFFS_TRY_VOID(unmount_patiently(own_ + "/mnt"));
     server_.wait();
   }
+  reorganiser_.reset();
   if (fs_) {
     const Status closed = fs_->close();
     fs_.reset();
@@ -219,7 +222,7 @@ Status Rig::cool() {
 Status Rig::settle() {
   if (is_cffs_mount() && ::setxattr(directory_.c_str(), "user.cffs.compact", "1", 1, 0) != 0)
     return fail(errno, directory_);
-  if (fs_) CFFS_TRY_VOID(fs_->consolidate_now());
+  if (reorganiser_) CFFS_TRY_VOID(reorganiser_->consolidate_now());
   const std::int64_t synced = target_->sync();
   if (synced < 0) return fail(static_cast<int>(-synced), directory_);
   ::sync();

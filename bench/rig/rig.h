@@ -17,6 +17,7 @@
 #include "bench/rig/memory_limit.h"
 #include "core/fs/file_system.h"
 #include "core/object/posix_store.h"
+#include "core/reorganise/reorganiser.h"
 #include "replay/play/target.h"
 
 namespace cffs::bench {
@@ -85,6 +86,7 @@ class Rig {
   Server server_;
   std::unique_ptr<PosixStore> objects_;
   std::unique_ptr<FileSystem> fs_;
+  std::unique_ptr<Reorganiser> reorganiser_;  // gone before it
   std::unique_ptr<replay::Target> target_;
   Space before_;
 };

@@ -8,11 +8,11 @@
 #include <filesystem>
 
 #include "bench/suite/session.h"
+#include "replay/import/load_trace.h"
+#include "replay/model/trace_slice.h"
 #include "replay/play/make_tree.h"
 #include "replay/play/replay.h"
-#include "replay/trace/load_trace.h"
 #include "replay/trace/trace_file.h"
-#include "replay/trace/trace_slice.h"
 #include "replay/trace/trace_summary.h"
 
 namespace cffs::bench {

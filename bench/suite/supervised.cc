@@ -6,8 +6,11 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <vector>
 
 #include "bench/rig/image.h"
@@ -48,7 +51,7 @@ void clean_up(const std::string& directory, pid_t child) {
 
 }  // namespace
 
-int run_supervised(const std::string& directory, bool remove_directory, const std::function<int()>& work) {
+int run_supervised(const std::string& directory, const std::function<int()>& work) {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   struct sigaction old_int {
@@ -77,10 +80,8 @@ int run_supervised(const std::string& directory, bool remove_directory, const st
   }
   told = 0;
   clean_up(directory, child);
-  if (remove_directory) {
-    std::error_code ignored;
-    std::filesystem::remove_all(directory, ignored);
-  }
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
   ::sigaction(SIGINT, &old_int, nullptr);
   ::sigaction(SIGTERM, &old_term, nullptr);
   if (child < 0) return 1;

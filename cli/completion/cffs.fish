@@ -3,6 +3,7 @@ set -l commands format mount umount import export analyze evaluate regroup stat 
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
+complete -c cffs -n "__fish_seen_subcommand_from mount regroup" -l plan-ahead
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup evaluate" -l site-root -l depth -l shared -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l regroup-interval -l regroup-budget -l access-record -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
@@ -16,6 +17,7 @@ complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l compos
 complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a posix
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
+complete -c cffs -n "__fish_seen_subcommand_from umount" -l force
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
 complete -c cffs -n "__fish_seen_subcommand_from stat trace replay compare analyze evaluate regroup" -l json
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex

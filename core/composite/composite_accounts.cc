@@ -62,12 +62,12 @@ Result<CompositeAccounts::Outcome> CompositeAccounts::write(Batch& batch) {
     for (const std::uint32_t slot : change.moved_slots_gone) batch.erase(Key::moved_member(id, slot));
     if (row.members == 0) {
       batch.erase(Key::null_name(id));
-      batch.put(pending_key(id), {});
+      batch.put(PendingRemoval::of(id).key(), {});
       outcome.emptied.push_back(id);
       continue;
     }
     batch.put(Key::null_name(id), encode_composite_row(row));
-    if (row.freed_bytes * 2 >= row.size) outcome.wasteful.push_back(id);
+    if (row.is_wasteful()) outcome.wasteful.push_back(id);
   }
   return outcome;
 }

@@ -1,4 +1,4 @@
-// Keeps the rows of composites true: live and freed bytes, members, size (DESIGN §4).
+// Keeps the rows of composites true: live and freed bytes, members, size.
 //
 // Collects the changes of one batch, then writes the rows into it. The caller holds a RowLocks guard over
 // Key::null_name(composite) of every composite it names here.
@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/composite/composite_builder.h"
+#include "core/table/pending_removal.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -44,15 +45,5 @@ class CompositeAccounts {
   Table& table_;
   std::map<CompositeId, Change> changes_;
 };
-
-// Kinds of objects that wait for removal: lower half of a pending_removal key. Never renumber.
-inline constexpr std::uint64_t kPendingComposite = 1;
-inline constexpr std::uint64_t kPendingBlob = 2;
-inline Key pending_key(CompositeId id) {
-  return Key::tagged(KeyTag::pending_removal, id.value, kPendingComposite);
-}
-inline Key pending_blob_key(InodeId ino) {
-  return Key::tagged(KeyTag::pending_removal, ino.value, kPendingBlob);
-}
 
 }  // namespace cffs

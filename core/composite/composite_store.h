@@ -16,7 +16,7 @@ class CompositeStore {
   static std::string object_name(CompositeId id);
 
   // Writes the builder's bytes where they belong, creating the object if they are its first, else to `into` (null: by
-  // name), and syncs it.
+  // name); `sync`: they are durable on return.
   Status append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into = nullptr);
   Result<std::shared_ptr<Object>> open(CompositeId id);
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.

@@ -1,11 +1,11 @@
 // The byte form of a composite: a header, then records, each describing itself (docs/ON_DISK_FORMAT.md,
 // "Composites").
 //
-//   header   32 bytes: "cffsCOMP", format u32, flags u32, composite number u64, checksum u64 of the 24 before
-//   it record   40 bytes: magic u32 "Rec1", meta length u32, data length u64, data checksum u64, slot u32,
-//   flags u32,
-//            checksum u64 of the 32 before it and of meta
-//            meta: parent varint, name string, inode (as in rows)
+//   header   32 bytes: "cffsCOMP", format u32, flags u32, composite number u64,
+//                      checksum u64 of the 24 before it
+//   record   40 bytes: magic u32 "Rec1", meta length u32, data length u64, data checksum u64, slot u32, flags u32,
+//                      checksum u64 of the 32 before it and of meta
+//            meta:     parent varint, name string, inode (as in rows)
 //            data, then zeros up to a multiple of 8
 //
 // A record is never rewritten. With the table lost, names, attributes and data can be read back from records

@@ -86,6 +86,10 @@ Result<Database> Database::create(const std::string& path, const DatabaseKind& k
 
 Result<Database> Database::open(const std::string& path, const DatabaseKind& kind) {
   if (::access(path.c_str(), R_OK) != 0) return fail(errno, std::string(kind.noun) + " " + path);
+  struct stat st;
+  if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) {
+    return fail(EISDIR, std::string(kind.noun) + " " + path);
+  }
   Database db(path, kind);
   CFFS_TRY_VOID(db.connect(path, SQLITE_OPEN_READONLY));
   CFFS_TRY_VOID(db.check_kind());

@@ -32,12 +32,13 @@ std::uint64_t spread(std::uint64_t stream) { return (stream * 0x9e3779b97f4a7c15
 }  // namespace
 
 void AccessRecord::note(const Access& access) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (sampling_ > 0 && (spread(access.stream) & ((1u << sampling_) - 1)) != 0) return;
   noted_.push_back(access);
   if (noted_.size() < kMostPerFlush || sampling_ >= 16) return;
   ++sampling_;
-  std::erase_if(noted_, [&](const Access& a) { return (spread(a.stream) & ((1u << sampling_) - 1)) != 0; });
+  const unsigned mask = (1u << sampling_) - 1;
+  std::erase_if(noted_, [mask](const Access& a) { return (spread(a.stream) & mask) != 0; });
 }
 
 Status AccessRecord::open_segment() {
@@ -52,10 +53,10 @@ Status AccessRecord::open_segment() {
 }
 
 Status AccessRecord::flush() {
-  const std::lock_guard one_at_a_time(flush_mutex_);
+  const MutexLock one_at_a_time(flush_mutex_);
   std::vector<Access> accesses;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     accesses.swap(noted_);
     if (sampling_ > 0 && accesses.size() < kMostPerFlush / 4) --sampling_;
   }

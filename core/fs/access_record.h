@@ -11,10 +11,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "core/base/ids.h"
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -39,18 +39,18 @@ class AccessRecord {
  private:
   static constexpr std::size_t kMostPerFlush = 200'000;
   static constexpr unsigned kSegments = 8;
-  Status open_segment();
+  Status open_segment() CFFS_REQUIRES(flush_mutex_);
 
   ObjectStore& store_;
   const std::uint64_t bytes_;
-  std::mutex mutex_;  // leaf
-  std::vector<Access> noted_;
-  unsigned sampling_ = 0;  // streams whose hash ends in this many zeros are kept
+  Mutex flush_mutex_;  // before mutex_
+  std::shared_ptr<Object> segment_ CFFS_GUARDED_BY(flush_mutex_);
+  std::uint64_t segment_number_ CFFS_GUARDED_BY(flush_mutex_) = 0;
+  std::uint64_t segment_bytes_ CFFS_GUARDED_BY(flush_mutex_) = 0;
 
-  std::mutex flush_mutex_;  // before mutex_; the fields below
-  std::shared_ptr<Object> segment_;
-  std::uint64_t segment_number_ = 0;
-  std::uint64_t segment_bytes_ = 0;
+  Mutex mutex_;  // leaf
+  std::vector<Access> noted_ CFFS_GUARDED_BY(mutex_);
+  unsigned sampling_ CFFS_GUARDED_BY(mutex_) = 0;  // streams whose hash ends in this many zeros are kept
 };
 
 }  // namespace cffs

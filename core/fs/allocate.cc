@@ -4,8 +4,8 @@
 // Where a range reaches beyond what stays in the table, the file becomes a blob and its object does the work.
 #include <algorithm>
 
-#include "core/fs/consolidator.h"
-#include "core/fs/file_system.h"
+#include "core/fs/content_change.h"
+#include "core/fs/engine.h"
 #include "core/fs/locking.h"
 #include "core/object/blocking_section.h"
 
@@ -22,56 +22,58 @@ Status allocate_in(Object& object, std::uint64_t offset, std::uint64_t length, A
 
 }  // namespace
 
-Status FileSystem::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
-                            bool keep_size, const Caller& caller) {
+Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
+                        bool keep_size, const Caller& caller) {
   if (length == 0) return fail(EINVAL);
   if (offset > kFileMax || length > kFileMax - offset) return fail(EFBIG);
-  CFFS_TRY(const NodePtr found, node(ino));
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
-  if (node.inode.is_directory()) return fail(EISDIR);
+  if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(ENODEV);
   const bool punches = mode == AllocateMode::punch_hole;
   if (!punches) CFFS_TRY_VOID(space_.charge(length));
   announce_blocking();  // an object may take its time to find room
 
-  const NodeUpdate update(*this, node);
-  const Inode before = node.inode;
-  Inode& inode = node.inode;
-  const std::uint64_t end = offset + length;
-  const std::uint64_t new_size = punches || keep_size ? inode.size : std::max(inode.size, end);
-  const bool fits = (punches ? inode.size : std::max(end, inode.size)) <= inline_limit();
-  Batch batch;
-  CompositeAccounts accounts(*table_);
-  const auto build = [&]() -> Status {
-    if (inode.home != Home::blob && fits) {
-      if (mode == AllocateMode::reserve && new_size == inode.size) return {};  // nothing to see but the times
-      CFFS_TRY(std::string content, load_small(inode, &node));
-      if (mode != AllocateMode::reserve && offset < content.size()) {
-        std::fill(content.begin() + static_cast<std::ptrdiff_t>(offset),
-                  content.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(end, content.size())),
-                  '\0');
-      }
-      content.resize(new_size);
-      return replace_small(node, batch, accounts, std::move(content));
-    }
-    if (inode.home != Home::blob) {
-      CFFS_TRY(const std::string content, load_small(inode, &node));
-      CFFS_TRY_VOID(move_to_blob(node, batch, accounts, content));
-    }
-    CFFS_TRY(const auto object, object_of(inode, &node));
-    CFFS_TRY_VOID(allocate_in(*object, offset, length, mode, inode.size, new_size));
-    dirty_objects_.note(object);
-    CFFS_TRY(const ObjectInfo info, object->info());
-    inode.allocated = info.allocated;
-    inode.size = new_size;
-    return {};
-  };
-  return finish_change(node, batch, accounts, build(), before, now(), caller);
+  const NodeUpdate update(locks_, node);
+  const std::uint64_t size = node.inode.size;
+  const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
+  ContentChange change(*table_, node.inode);
+  const Status built = build_allocate(node, change, offset, length, mode, new_size);
+  return finish_change(node, change, built, now(), caller);
 }
 
-Result<std::uint64_t> FileSystem::copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
-                                             std::uint64_t to_offset, std::uint64_t length,
-                                             const Caller& caller) {
+Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
+                              AllocateMode mode, std::uint64_t new_size) {
+  Inode& inode = node.inode;
+  const std::uint64_t end = offset + length;
+  const std::uint64_t needed = mode == AllocateMode::punch_hole ? inode.size : std::max(end, inode.size);
+  if (inode.home != Home::blob && needed <= homes_.inline_limit()) {
+    if (mode == AllocateMode::reserve && new_size == inode.size) return {};  // nothing to see but the times
+    CFFS_TRY(std::string content, homes_.load_small(node));
+    if (mode != AllocateMode::reserve && offset < content.size()) {
+      std::fill(content.begin() + static_cast<std::ptrdiff_t>(offset),
+                content.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(end, content.size())),
+                '\0');
+    }
+    content.resize(new_size);
+    return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
+  }
+  if (inode.home != Home::blob) {
+    CFFS_TRY(const std::string content, homes_.load_small(node));
+    CFFS_TRY_VOID(homes_.move_to_blob(node, change.batch, change.accounts, content));
+  }
+  CFFS_TRY(const auto object, homes_.object_of(node));
+  CFFS_TRY_VOID(allocate_in(*object, offset, length, mode, inode.size, new_size));
+  dirty_objects_->note(object);
+  CFFS_TRY(const ObjectInfo info, object->info());
+  inode.allocated = info.allocated;
+  inode.size = new_size;
+  return {};
+}
+
+Result<std::uint64_t> Engine::copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
+                                         std::uint64_t to_offset, std::uint64_t length,
+                                         const Caller& caller) {
   constexpr std::uint64_t kPiece = 1u << 20;
   std::string buffer(std::min(length, kPiece), '\0');
   std::uint64_t copied = 0;

@@ -1,64 +1,41 @@
-// getattr, setattr, and how a node's attributes reach its row.
+// getattr, setattr, access times.
 #include "core/fs/acl.h"
-#include "core/fs/consolidator.h"
-#include "core/fs/file_system.h"
+#include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/set_id.h"
 
 namespace cffs {
+namespace {
 
-Status FileSystem::put_node(Batch& batch, Node& node) {
-  if (node.unlinked) return {};
-  const bool null_name = node.row_key == Key::null_name(node.ino);
-  const std::string_view name = null_name ? std::string_view() : std::string_view(node.name);
-  if (node.row_alone) {
-    batch.put(node.row_key, encode_single_row(name, node.inode));
-    return {};
-  }
-  CFFS_TRY(Row row, table_->get_row(node.row_key));
-  Entry* entry = row.find(name);
-  CFFS_INVARIANT(entry != nullptr);
-  entry->inode = node.inode;
-  batch.put_row(node.row_key, row);
-  return {};
+constexpr std::uint64_t kBlockBytes = 512;  // st_blocks counts in these
+
+}  // namespace
+
+Attributes attributes_of(const Inode& n) {
+  Attributes a;
+  a.ino = n.ino;
+  a.mode = n.mode;
+  a.nlink = n.nlink;
+  a.uid = n.uid;
+  a.gid = n.gid;
+  a.rdev = n.rdev;
+  a.size = n.is_symlink() ? n.target.size() : n.size;
+  a.allocated = n.home == Home::blob ? n.allocated : (n.size + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+  a.atime_ns = n.atime_ns;
+  a.mtime_ns = n.mtime_ns;
+  a.ctime_ns = n.ctime_ns;
+  a.btime_ns = n.btime_ns;
+  return a;
 }
 
-void FileSystem::mark_stale(Node& node) {
-  if (node.row_stale || node.unlinked) return;
-  node.row_stale = true;
-  const std::lock_guard guard(stale_mutex_);
-  stale_.push_back(node.ino);
-}
-
-Status FileSystem::flush_node(Node& node) {
-  const NodeUpdate update(*this, node);
-  if (!node.row_stale || node.unlinked) return {};
-  Batch batch;
-  CFFS_TRY_VOID(put_node(batch, node));
-  CFFS_TRY_VOID(table_->write(batch));
-  node.row_stale = false;
-  return {};
-}
-
-Result<Attributes> FileSystem::getattr(InodeId ino) {
-  CFFS_TRY(const NodePtr found, node(ino));
-  const std::shared_lock guard(found->mutex);
+Result<Attributes> Engine::getattr(InodeId ino) {
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
+  const ReadLock guard(found->mutex);
   return attributes_of(found->inode);
 }
 
-// Set-id bits do not outlive what they were given for: the owner, or the content. As the kernel, which leaves this to the
-// file system: set-group-ID without group execute is a member's to keep.
-void FileSystem::drop_set_id(Inode& inode, const Caller& caller) {
-  if (inode.is_directory()) return;
-  inode.mode &= ~static_cast<mode_t>(S_ISUID);
-  if ((inode.mode & S_ISGID) == 0) return;
-  const bool keeps = (inode.mode & S_IXGRP) == 0 && caller.may_set_group_id(inode.gid);
-  if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
-}
-
-void FileSystem::drop_capabilities(Inode& inode) { erase_xattr(inode.xattrs, "security.capability"); }
-
-Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& change, const Caller& caller) {
-  CFFS_TRY(const NodePtr found, node(ino));
+Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, const Caller& caller) {
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
   if (change.size) {
     CFFS_TRY_VOID(truncate(node, *change.size, caller));
@@ -66,7 +43,7 @@ Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& chang
         change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns || change.ctime_ns;
     if (!more) return getattr(ino);  // its row is written, times included
   }
-  const NodeUpdate update(*this, node);
+  const NodeUpdate update(locks_, node);
   Inode& inode = node.inode;
   const Inode before = inode;
   inode.ctime_ns = change.ctime_ns.value_or(now());
@@ -88,19 +65,11 @@ Result<Attributes> FileSystem::setattr(InodeId ino, const AttributeChange& chang
   }
   if (change.atime_ns) inode.atime_ns = *change.atime_ns;
   if (change.mtime_ns) inode.mtime_ns = *change.mtime_ns;
-  if (!node.unlinked) {
-    Batch batch;
-    CFFS_TRY_VOID(put_node(batch, node));
-    if (Status done = table_->write(batch); !done) {
-      inode = before;
-      return fail(done.error());
-    }
-    node.row_stale = false;
-  }
+  CFFS_TRY_VOID(rows_.write_or_restore(node, before));
   return attributes_of(inode);
 }
 
-void FileSystem::accessed(InodeId ino) {
+void Engine::accessed(InodeId ino) {
   if (options_.access_times == AccessTimes::never) return;
   const NodePtr found = nodes_.find(ino);
   if (!found) return;
@@ -113,12 +82,12 @@ void FileSystem::accessed(InodeId ino) {
            at - inode.atime_ns >= kDayNs;
   };
   {
-    const std::shared_lock guard(found->mutex);
+    const ReadLock guard(found->mutex);
     if (!due(found->inode)) return;
   }
-  const std::unique_lock guard(found->mutex);
+  const WriteLock guard(found->mutex);
   found->inode.atime_ns = at;
-  mark_stale(*found);  // reaches the row with the next commit
+  rows_.mark_stale(*found);  // reaches the row with the next commit
 }
 
 }  // namespace cffs

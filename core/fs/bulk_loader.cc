@@ -2,27 +2,23 @@
 
 #include <map>
 
-#include "core/base/checksum.h"
+#include "core/fs/limits.h"
 
 namespace cffs {
 
-std::uint64_t BulkLoader::largest() const {
-  return fs_.policy()->makes_composites() ? fs_.format_.composite_file_max : fs_.format_.inline_max;
-}
-
-Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups) {
-  constexpr std::size_t kBatchRows = 256;
+Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
+                                                  const grouping::Policy& policy) {
   std::unique_ptr<CompositeBuilder> builder;
-  if (fs_.policy()->makes_composites()) {
-    CFFS_TRY(const std::uint64_t number, fs_.counter_->next());
+  if (policy.makes_composites()) {
+    CFFS_TRY(const std::uint64_t number, counter_.next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
   }
   std::vector<std::string> taken;
   std::vector<NewFile*> files;
   for (auto& group : groups) {
     for (NewFile& file : group) {
-      CFFS_TRY_VOID(fs_.space_.charge(file.content.size()));
-      CFFS_TRY(file.inode.ino.value, fs_.counter_->next());
+      CFFS_TRY_VOID(space_.charge(file.content.size()));
+      CFFS_TRY(file.inode.ino.value, counter_.next());
       file.inode.size = file.content.size();
       file.inode.home = Home::none;
       files.push_back(&file);
@@ -34,9 +30,9 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
   const bool has_composite = builder && !builder->extents().empty();
   if (has_composite) {
     Batch intent;
-    intent.put(pending_key(builder->id()), {});
-    CFFS_TRY_VOID(fs_.table_->write(intent));
-    CFFS_TRY_VOID(fs_.composites_.append(*builder, /*sync=*/true));  // before any row names it
+    intent.put(PendingRemoval::of(builder->id()).key(), {});
+    CFFS_TRY_VOID(table_.write(intent));
+    CFFS_TRY_VOID(composites_.append(*builder, /*sync=*/true));  // before any row names it
     std::size_t next = 0;
     for (NewFile* file : files) {
       if (file->content.empty()) continue;
@@ -44,56 +40,60 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
       file->inode.extent = builder->extents()[next++];
     }
   }
-  for (std::size_t i = 0; i < files.size(); i += kBatchRows) {
-    const std::size_t n = std::min(kBatchRows, files.size() - i);
-    CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), has_composite ? builder.get() : nullptr, taken));
+  for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
+    const std::size_t n = std::min(kRowsAtOnce, files.size() - i);
+    CFFS_TRY_VOID(
+        insert(std::span(files).subspan(i, n), has_composite ? builder.get() : nullptr, policy.id(), taken));
   }
   return taken;
 }
 
+// The row to add an entry to. Nodes that shared it with nobody until now learn that they do.
+Result<Row*> BulkLoader::row_of(Key key, std::map<Key, Row>& rows) const {
+  const auto known = rows.find(key);
+  if (known != rows.end()) return &known->second;
+  CFFS_TRY(Row loaded, table_.get_row(key));
+  for (const Entry& entry : loaded.entries) {
+    const NodePtr neighbour = entry.inode ? nodes_.find(entry.ino) : nullptr;
+    if (neighbour) neighbour->row_alone = false;
+  }
+  return &rows.emplace(key, std::move(loaded)).first->second;
+}
+
 Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* builder,
-                          std::vector<std::string>& taken) {
+                          grouping::PolicyId policy, std::vector<std::string>& taken) {
   std::vector<Key> keys;
   if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
-  for (const NewFile* file : files) keys.push_back(fs_.entry_key(file->parent, file->name));
-  const RowLocks::Guard guard(fs_.locks_, keys);
+  for (const NewFile* file : files) keys.push_back(rows_.entry_key(file->parent, file->name));
+  const RowLocks::Guard guard(locks_, keys);
   Batch batch;
-  CompositeAccounts accounts(*fs_.table_);
+  CompositeAccounts accounts(table_);
   std::map<Key, Row> rows;
   std::uint64_t inserted = 0;
   for (NewFile* file : files) {
-    const Key key = fs_.entry_key(file->parent, file->name);
-    if (!rows.contains(key)) {
-      CFFS_TRY(Row loaded, fs_.table_->get_row(key));
-      for (const Entry& entry : loaded.entries) {
-        const NodePtr neighbour = entry.inode ? fs_.nodes_.find(entry.ino) : nullptr;
-        if (neighbour) neighbour->row_alone = false;
-      }
-      rows.emplace(key, std::move(loaded));
-    }
-    Row& row = rows[key];
+    CFFS_TRY(Row* const row, row_of(rows_.entry_key(file->parent, file->name), rows));
     Inode& inode = file->inode;
-    if (row.find(file->name) != nullptr) {
+    if (row->find(file->name) != nullptr) {
       taken.push_back(file->name);
       if (inode.home == Home::composite) accounts.waste(inode.extent);
       continue;
     }
     if (inode.home == Home::composite) {
-      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(fs_.policy()->id()));
+      accounts.add(inode.extent, inode, static_cast<std::uint8_t>(policy));
     } else if (!file->content.empty()) {
-      CFFS_TRY_VOID(fs_.put_chunks(batch, inode, 0, file->content));
+      CFFS_TRY_VOID(homes_.put_chunks(batch, inode, 0, file->content));
       inode.home = Home::inline_;
     }
-    row.insert(Entry{file->name, inode.ino, inode.mode & S_IFMT, inode});
+    row->insert(Entry{file->name, inode.ino, inode.mode & S_IFMT, inode});
     ++inserted;
   }
   for (const auto& [key, row] : rows) batch.put_row(key, row);
   if (builder != nullptr) {
-    batch.erase(pending_key(builder->id()));
+    batch.erase(PendingRemoval::of(builder->id()).key());
     accounts.grow(builder->id(), builder->object_bytes(), builder->slots());
   }
-  CFFS_TRY_VOID(fs_.write_accounted(batch, accounts));
-  fs_.file_count_->added(inserted);
+  CFFS_TRY_VOID(rows_.write(batch, accounts));
+  count_.added(inserted);
   return {};
 }
 

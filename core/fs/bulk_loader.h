@@ -1,37 +1,55 @@
-// Puts many files into a store at once, for import: straight into composites in policy order, without
-// staging.
+// Puts many files into a store at once, for import: straight into a composite in the order given, without staging.
 //
-// One load() makes one composite (or, under a policy without composites, table rows) and a few batches.
-// Loaders may run in parallel. The parents must stay referenced and must not be removed meanwhile.
+// One load() makes one composite (or, under a policy without composites, table rows) and a few batches. Contract:
+// FileSystem::load().
 #pragma once
 
-#include "core/fs/file_system.h"
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fs/file_count.h"
+#include "core/fs/homes.h"
+#include "core/fs/new_file.h"
+#include "core/fs/node_rows.h"
+#include "core/fs/space_guard.h"
+#include "core/table/inode_counter.h"
+#include "grouping/policy.h"
 
 namespace cffs {
 
-struct NewFile {
-  InodeId parent;
-  std::string name;
-  Inode inode;  // mode, owner, times, xattrs; number, size and home are set by load()
-  std::string content;
-};
-
 class BulkLoader {
  public:
-  explicit BulkLoader(FileSystem& fs) : fs_(fs) {}
+  BulkLoader(Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows, Homes& homes,
+             CompositeStore& composites, InodeCounter& counter, FileCount& count, SpaceGuard& space)
+      : table_(table),
+        locks_(locks),
+        nodes_(nodes),
+        rows_(rows),
+        homes_(homes),
+        composites_(composites),
+        counter_(counter),
+        count_(count),
+        space_(space) {}
 
-  // Largest file that load() takes; larger ones go through mknod and write.
-  std::uint64_t largest() const;
-  // Returns the names that were taken already; those files were left out. The rows are
-  // durable after FileSystem::sync().
-  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups);
-  // Every inode made from now on has at least this number.
-  std::uint64_t next_inode_hint() const { return fs_.counter_->peek(); }
+  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups,
+                                        const grouping::Policy& policy);
 
  private:
-  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, std::vector<std::string>& taken);
+  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, grouping::PolicyId policy,
+                std::vector<std::string>& taken);
+  Result<Row*> row_of(Key key, std::map<Key, Row>& rows) const CFFS_REQUIRES(row_stripes);
 
-  FileSystem& fs_;
+  Table& table_;
+  RowLocks& locks_;
+  NodeTable& nodes_;
+  NodeRows& rows_;
+  Homes& homes_;
+  CompositeStore& composites_;
+  InodeCounter& counter_;
+  FileCount& count_;
+  SpaceGuard& space_;
 };
 
 }  // namespace cffs

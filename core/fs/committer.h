@@ -1,27 +1,29 @@
 // Commits every few seconds (TableFS §3.6), in a thread of its own.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
+#include <cstdint>
+#include <functional>
 #include <thread>
+
+#include "core/base/mutex.h"
 
 namespace cffs {
 
-class FileSystem;
-
 class Committer {
  public:
-  explicit Committer(FileSystem& fs);
+  Committer(std::int64_t interval_ms, std::function<void()> commit);
   ~Committer();
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
 
  private:
   void run();
 
-  FileSystem& fs_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  bool reported_ = false;
+  const std::int64_t interval_ms_;
+  const std::function<void()> commit_;
+  Mutex mutex_;
+  CondVar wake_;
+  bool stopping_ CFFS_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -1,11 +1,12 @@
-// Objects with bytes that are not durable yet. Every sync of the table syncs them first: a row must never
-// become durable before the data it names ("ordered mode").
+// Objects with bytes that are not durable yet. A commit syncs them before the table's log, and LevelDB's environment
+// before a table file: rows follow the data that they name. An fsync syncs the log, but of the objects only its file's:
+// the rows of other files may be durable before their data, and recovery then gives them the size that their objects have.
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <set>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -14,30 +15,31 @@ class DirtyObjects {
  public:
   // Call after the write. An object noted in the current epoch() need not be noted again.
   void note(std::shared_ptr<Object> object) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     objects_.insert(std::move(object));
   }
   std::uint64_t epoch() const { return epoch_.load(); }
-  // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless.
+  // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless. After a failure every call
+  // fails: what was noted then is not known to be durable, and asked again the kernel might say it is.
   Status sync_all() {
-    const std::lock_guard one_at_a_time(sync_mutex_);  // a second caller returns when its objects are durable
+    const MutexLock one_at_a_time(sync_mutex_);  // a second caller returns when its objects are durable
     std::set<std::shared_ptr<Object>> due;
     {
-      const std::lock_guard guard(mutex_);
+      const MutexLock guard(mutex_);
       due.swap(objects_);
       epoch_.fetch_add(1);
     }
-    Status result;
     for (const auto& object : due) {
-      if (Status done = object->sync(); !done && result) result = std::move(done);
+      if (Status done = object->sync(); !done && result_) result_ = std::move(done);
     }
-    return result;
+    return result_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::mutex sync_mutex_;
-  std::set<std::shared_ptr<Object>> objects_;
+  Mutex sync_mutex_;  // before mutex_
+  Status result_ CFFS_GUARDED_BY(sync_mutex_);
+  Mutex mutex_;  // leaf
+  std::set<std::shared_ptr<Object>> objects_ CFFS_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> epoch_{0};
 };
 

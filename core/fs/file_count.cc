@@ -1,39 +1,32 @@
 #include "core/fs/file_count.h"
 
+#include <algorithm>
 #include <future>
 
-#include "core/base/bytes.h"
+#include "core/table/system_rows.h"
 
 namespace cffs {
-namespace {
 
-const Key kCountKey = Key::tagged(KeyTag::system, 0, 3);
+FileCount::~FileCount() { stop(); }
 
-std::string encoded(std::uint64_t n) {
-  std::string value;
-  ByteWriter(value).u64(n);
-  return value;
-}
-
-}  // namespace
-
-FileCount::~FileCount() {
+void FileCount::stop() {
   stop_.store(true);
   if (thread_.joinable()) thread_.join();
 }
 
-void FileCount::format(Batch& batch) { batch.put(kCountKey, encoded(1)); }
+void FileCount::format(Batch& batch) {
+  batch.put(system_key(SystemField::file_count), encode_system_number(1));
+}
 
-Status FileCount::load(bool wanted) {
-  CFFS_TRY(const auto value, table_.get(kCountKey));
+Status FileCount::load(bool wanted, bool looks_only) {
+  CFFS_TRY(const auto value, table_.get(system_key(SystemField::file_count)));
   if (value) {
-    ByteReader r(*value);
-    const std::uint64_t n = r.u64();
-    if (!r.ok()) return fail(Error::corruption("table: the count of files is malformed"));
+    CFFS_TRY(const std::uint64_t n, decode_system_number(SystemField::file_count, *value));
     counted_.store(static_cast<std::int64_t>(n));
+    if (looks_only) return {};
     // Whoever does not close the store must not leave it: what follows in the log is never durable without this.
     Batch batch;
-    batch.erase(kCountKey);
+    batch.erase(system_key(SystemField::file_count));
     return table_.write(batch);
   }
   if (!wanted) return {};
@@ -67,9 +60,8 @@ std::optional<std::uint64_t> FileCount::value() const {
 }
 
 void FileCount::save(Batch& batch) {
-  stop_.store(true);
-  if (thread_.joinable()) thread_.join();
-  if (const auto n = value()) batch.put(kCountKey, encoded(*n));
+  stop();
+  if (const auto n = value()) batch.put(system_key(SystemField::file_count), encode_system_number(*n));
 }
 
 }  // namespace cffs

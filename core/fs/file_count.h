@@ -15,15 +15,17 @@ class FileCount {
   explicit FileCount(Table& table) : table_(table) {}
   ~FileCount();
 
-  // Takes the count that the last close left. Where there is none and `count`, counting begins: call before anything
-  // changes the table.
-  Status load(bool count);
+  // Takes the count that the last close left; its row stays where the store is only looked at. Where there is none and
+  // `count`, counting begins: call before anything changes the table.
+  Status load(bool count, bool looks_only);
   void added(std::uint64_t n) { changed_.fetch_add(static_cast<std::int64_t>(n), std::memory_order_relaxed); }
   void removed() { changed_.fetch_sub(1, std::memory_order_relaxed); }
   // nullopt: not counted yet.
   std::optional<std::uint64_t> value() const;
   // Ends counting. Leaves the count, where it is known, to the next user of the store; nothing may change after.
   void save(Batch& batch);
+  // Ends counting, whatever it has come to.
+  void stop();
   // Of a new store: its root.
   static void format(Batch& batch);
 

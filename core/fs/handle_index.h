@@ -5,10 +5,10 @@
 // together. What is remembered is a hint, to be checked in the table.
 #pragma once
 
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/table/row_locks.h"
 #include "core/table/table.h"
 
@@ -29,14 +29,16 @@ class HandleIndex {
     InodeId ino;
     Key key;
   };
-  Status scan(InodeId ino);
+  Status scan(InodeId ino) CFFS_REQUIRES(mutex_);
 
   const Table& table_;
   const RowLocks& locks_;
-  std::mutex mutex_;
-  std::vector<Named> names_;  // by number; a file with several names has one of them
-  std::uint64_t first_ = 1, last_ = 0;
-  std::uint64_t epoch_ = 0;
+  Mutex mutex_;  // held during a scan; whoever asks holds nothing else
+  // By number; a file with several names has one of them.
+  std::vector<Named> names_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t first_ CFFS_GUARDED_BY(mutex_) = 1;
+  std::uint64_t last_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t epoch_ CFFS_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cffs

@@ -1,26 +1,27 @@
-// The three homes of a file's data, and the moves that a write forces: into the table, or out to a blob.
-// Moves into composites are made in the background (relocation.cc).
-//
-// Inline data is kept in chunks of kChunkBytes under the file's own number, so that a small write to a staged
-// file rewrites one chunk. A chunk row is as long as the data it holds; what is missing reads as zeros.
-#include <algorithm>
+#include "core/fs/homes.h"
 
-#include "core/fs/file_system.h"
+#include <algorithm>
+#include <cstring>
 
 namespace cffs {
+namespace {
 
-std::uint64_t FileSystem::inline_limit() const {
+// Staging: files up to so many times inline-max wait in the table for consolidation, so that creating one makes no object.
+constexpr std::uint64_t kStagedPerInline = 16;
+
+}  // namespace
+
+std::uint64_t Homes::inline_limit() const {
   if (!makes_composites_.load(std::memory_order_relaxed)) return format_.inline_max;
-  // Staging: files up to here wait in the table for consolidation, so that creating one makes no object.
-  return std::min(16 * format_.inline_max, format_.composite_file_max);
+  return std::min(kStagedPerInline * format_.inline_max, format_.composite_file_max);
 }
 
-Result<std::string> FileSystem::read_chunks(const Inode& inode) const {
+Result<std::string> Homes::read_chunks(const Inode& inode) const {
   std::string bytes(inode.size, '\0');
   if (bytes.empty()) return bytes;
   const std::uint64_t last = (inode.size - 1) / kChunkBytes;
   CFFS_TRY_VOID(
-      table_->scan(Key::data(inode.ino, 0), Key::data(inode.ino, last), [&](Key key, std::string_view v) {
+      table_.scan(Key::data(inode.ino, 0), Key::data(inode.ino, last), [&](Key key, std::string_view v) {
         const std::uint64_t at = key.lower * kChunkBytes;
         v.copy(bytes.data() + at, std::min<std::uint64_t>(v.size(), inode.size - at));
         return true;
@@ -28,8 +29,23 @@ Result<std::string> FileSystem::read_chunks(const Inode& inode) const {
   return bytes;
 }
 
-Status FileSystem::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
-                              std::string_view data) const {
+Status Homes::read_inline(InodeId ino, std::uint64_t offset, Bytes out) const {
+  for (std::size_t done = 0; done < out.size();) {
+    const std::uint64_t at = offset + done;
+    const std::uint64_t within = at % kChunkBytes;
+    const std::size_t wanted = std::min<std::uint64_t>(out.size() - done, kChunkBytes - within);
+    CFFS_TRY(const auto chunk, table_.get(Key::data(ino, at / kChunkBytes)));
+    const std::size_t stored = chunk && chunk->size() > within ? chunk->size() - within : 0;
+    const std::size_t copied = std::min(stored, wanted);
+    if (copied > 0) std::memcpy(out.data() + done, chunk->data() + within, copied);
+    std::memset(out.data() + done + copied, 0, wanted - copied);
+    done += wanted;
+  }
+  return {};
+}
+
+Status Homes::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
+                         std::string_view data) const {
   const std::uint64_t end = offset + data.size();
   const std::uint64_t old_size = inode.home == Home::inline_ ? inode.size : 0;
   for (std::uint64_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
@@ -44,7 +60,7 @@ Status FileSystem::put_chunks(Batch& batch, const Inode& inode, std::uint64_t of
     }
     std::string merged;
     if (base < old_size) {
-      CFFS_TRY(auto stored, table_->get(Key::data(inode.ino, chunk)));
+      CFFS_TRY(auto stored, table_.get(Key::data(inode.ino, chunk)));
       if (stored) merged = std::move(*stored);
     }
     if (merged.size() < to - base) merged.resize(to - base);
@@ -54,26 +70,34 @@ Status FileSystem::put_chunks(Batch& batch, const Inode& inode, std::uint64_t of
   return {};
 }
 
-void FileSystem::erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const {
+void Homes::erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const {
   if (inode.home != Home::inline_) return;
   for (std::uint64_t chunk = first_chunk; chunk * kChunkBytes < inode.size; ++chunk) {
     batch.erase(Key::data(inode.ino, chunk));
   }
 }
 
-void FileSystem::leave_home(Batch& batch, CompositeAccounts& accounts, const Inode& inode) {
-  if (inode.home == Home::inline_) erase_chunks(batch, inode, 0);
-  if (inode.home == Home::composite) accounts.free(inode.extent);
-  if (inode.home == Home::blob) batch.put(pending_blob_key(inode.ino), {});
+Status Homes::cut_chunks(Batch& batch, const Inode& inode, std::uint64_t size) const {
+  erase_chunks(batch, inode, (size + kChunkBytes - 1) / kChunkBytes);
+  const std::uint64_t within = size % kChunkBytes;
+  if (within == 0) return {};
+  const Key last = Key::data(inode.ino, size / kChunkBytes);
+  CFFS_TRY(const auto chunk, table_.get(last));
+  if (chunk && chunk->size() > within) batch.put(last, std::string_view(*chunk).substr(0, within));
+  return {};
 }
 
-// The whole content of a file that is not a blob.
-Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node) {
-  if (node != nullptr && node->orphan_bytes) return *node->orphan_bytes;
+void Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const {
+  if (inode.home == Home::inline_) erase_chunks(batch, inode, 0);
+  if (inode.home == Home::composite) accounts.free(inode.extent);
+  if (inode.home == Home::blob) batch.put(PendingRemoval::of_blob(inode.ino).key(), {});
+}
+
+Result<std::string> Homes::load_small(const Inode& inode) const {
   if (inode.home == Home::inline_) return read_chunks(inode);
   std::string bytes(inode.size, '\0');
   if (inode.home == Home::composite) {
-    CFFS_TRY(const auto object, object_of(inode, node));
+    CFFS_TRY(const auto object, object_of(inode));
     CFFS_TRY(const std::size_t n,
              CompositeStore::read(*object, inode.extent, 0, as_writable_bytes(bytes), true));
     CFFS_INVARIANT(n == bytes.size());
@@ -81,9 +105,17 @@ Result<std::string> FileSystem::load_small(const Inode& inode, const Node* node)
   return bytes;
 }
 
-// The object that holds the file's data. A missing one is damage to the store, not a missing file.
-Result<std::shared_ptr<Object>> FileSystem::object_of(const Inode& inode, const Node* node) {
-  if (node != nullptr && node->pinned) return node->pinned;
+Result<std::string> Homes::load_small(const Node& node) const {
+  if (node.orphan_bytes) return *node.orphan_bytes;
+  if (node.inode.home != Home::composite || !node.pinned) return load_small(node.inode);
+  std::string bytes(node.inode.size, '\0');
+  CFFS_TRY(const std::size_t n,
+           CompositeStore::read(*node.pinned, node.inode.extent, 0, as_writable_bytes(bytes), true));
+  CFFS_INVARIANT(n == bytes.size());
+  return bytes;
+}
+
+Result<std::shared_ptr<Object>> Homes::object_of(const Inode& inode) const {
   auto object = inode.home == Home::blob ? blobs_.open(inode.ino) : composites_.open(inode.extent.composite);
   if (!object && object.error().errno_value == ENOENT) {
     return fail(Error::corruption("object " + object.error().context + " is missing"));
@@ -91,14 +123,19 @@ Result<std::shared_ptr<Object>> FileSystem::object_of(const Inode& inode, const 
   return object;
 }
 
-// The file's content anew, in the table; in memory where it has no name. What was there goes.
-Status FileSystem::replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) {
+Result<std::shared_ptr<Object>> Homes::object_of(const Node& node) const {
+  if (node.pinned) return node.pinned;
+  return object_of(node.inode);
+}
+
+Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& accounts,
+                            std::string content) const {
   Inode& inode = node.inode;
   const std::uint64_t size = content.size();
   if (node.unlinked) {
     node.orphan_bytes = std::move(content);
   } else {
-    leave_home(batch, accounts, inode);
+    leave(batch, accounts, inode);
     inode.home = Home::none;  // its chunks start from nothing
     inode.extent = {};
     CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
@@ -108,39 +145,44 @@ Status FileSystem::replace_small(Node& node, Batch& batch, CompositeAccounts& ac
   return {};
 }
 
-// Gives the file a blob that holds `content`. The node is locked with its stripes.
-Status FileSystem::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts,
-                                std::string_view content) {
-  // A blob of this file may still wait for its removal: it must go before its name is used again.
-  bool waiting = false;
-  {
-    const std::lock_guard none_under_way(removal_work_);
-    const std::lock_guard guard(removals_mutex_);
-    waiting = removals_.contains({kPendingBlob, node.ino.value});
-  }
-  if (waiting) CFFS_TRY_VOID(settle_removals());
-  // The intent comes first: a crash between here and the batch leaves an object that recovery removes.
+Result<Homes::NewBlob> Homes::make_blob(const Inode& replaced, std::string_view content) {
+  CFFS_TRY_VOID(removals_.finish_blob(replaced.ino));
+  // The intent comes first: a crash between here and the caller's batch leaves an object that recovery removes.
   Batch intent;
-  intent.put(pending_blob_key(node.ino), {});
-  CFFS_TRY_VOID(table_->write(intent));
-  CFFS_TRY(auto object, blobs_.create(node.ino));
-  CFFS_TRY_VOID(object->write_at(0, as_bytes(content)));
-  CFFS_TRY(const ObjectInfo info, object->info());
-  dirty_objects_.note(object);
+  intent.put(PendingRemoval::of_blob(replaced.ino).key(), {});
+  CFFS_TRY_VOID(table_.write(intent));
+  NewBlob made;
+  CFFS_TRY(made.object, blobs_.create(replaced.ino));
+  CFFS_TRY_VOID(made.object->write_at(0, as_bytes(content)));
+  CFFS_TRY(const ObjectInfo info, made.object->info());
+  made.allocated = info.allocated;
+  dirty_.note(made.object);
   // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
   // one must be too; a file made since has no durable content to lose.
-  if (node.inode.size > 0 && node.ino.value < durable_below_.load()) CFFS_TRY_VOID(object->sync());
+  if (replaced.size > 0 && replaced.ino.value < durable_below_.load()) CFFS_TRY_VOID(made.object->sync());
+  return made;
+}
 
-  if (node.unlinked) {
-    node.orphan_bytes.reset();
-    node.pinned = object;  // the intent stays: the blob goes with the last reference
-  } else {
-    leave_home(batch, accounts, node.inode);
-    batch.erase(pending_blob_key(node.ino));
-  }
+Status Homes::move_to_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
+                           std::string_view content) {
+  CFFS_TRY(const NewBlob blob, make_blob(inode, content));
+  leave(batch, accounts, inode);
+  batch.erase(PendingRemoval::of_blob(inode.ino).key());
+  inode.home = Home::blob;
+  inode.size = content.size();
+  inode.allocated = blob.allocated;
+  inode.extent = {};
+  return {};
+}
+
+Status Homes::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content) {
+  if (!node.unlinked) return move_to_blob(node.inode, batch, accounts, content);
+  CFFS_TRY(const NewBlob blob, make_blob(node.inode, content));
+  node.orphan_bytes.reset();
+  node.pinned = blob.object;  // the intent stays: the blob goes with the last reference
   node.inode.home = Home::blob;
   node.inode.size = content.size();
-  node.inode.allocated = info.allocated;
+  node.inode.allocated = blob.allocated;
   node.inode.extent = {};
   return {};
 }

@@ -1,102 +1,51 @@
-// The two guards that operations of FileSystem compose: private to core/fs.
+// The guards that operations compose: ranks 2 to 4 of docs/CONCURRENCY.md. Private to core/fs.
 #pragma once
 
-#include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "core/fs/file_system.h"
+#include "core/fs/node.h"
+#include "core/table/row_locks.h"
 
 namespace cffs {
 
-// Locks a node for a change of its attributes or data: the stripe of its inode row, that of its composite's
-// row (the extent may be freed), then the node. Where the node moved meanwhile, tries again.
-class FileSystem::NodeUpdate {
+// Locks a node for a change of its attributes or data: the stripe of its inode row, that of its composite's row (the extent
+// may be freed), then the node. Where the node moved meanwhile, tries again.
+class CFFS_SCOPED_CAPABILITY NodeUpdate {
  public:
-  NodeUpdate(FileSystem& fs, Node& node) {
-    for (;;) {
-      std::vector<Key> keys;
-      bool in_composite = false;
-      CompositeId composite;
-      {
-        const std::shared_lock peek(node.mutex);
-        keys.push_back(node.row_key);
-        in_composite = node.inode.home == Home::composite && !node.unlinked;
-        composite = node.inode.extent.composite;
-        if (in_composite) keys.push_back(Key::null_name(composite));
-      }
-      rows_.emplace(fs.locks_, keys);
-      node_ = std::unique_lock(node.mutex);
-      const bool still =
-          node.row_key == keys[0] && (node.unlinked || node.inode.home != Home::composite ||
-                                      (in_composite && node.inode.extent.composite == composite));
-      if (still) return;
-      node_.unlock();
-      rows_.reset();
-    }
-  }
+  NodeUpdate(RowLocks& locks, Node& node) CFFS_ACQUIRE(node.mutex, row_stripes);
+  ~NodeUpdate() CFFS_RELEASE();
+  NodeUpdate(const NodeUpdate&) = delete;
+  NodeUpdate& operator=(const NodeUpdate&) = delete;
 
  private:
-  // Destroyed in reverse: the node first, then the rows.
+  Node& node_;
   std::optional<RowLocks::Guard> rows_;
-  std::unique_lock<std::shared_mutex> node_;
 };
 
-// Locks the entries of several directories, in ascending order of their numbers.
-class FileSystem::DirectoryLocks {
+// Locks the entries of several directories, in ascending order of their numbers. The analysis cannot follow which.
+class DirectoryLocks {
  public:
-  void want(NodePtr directory, bool exclusive) {
-    for (auto& [node, ex] : wanted_) {
-      if (node == directory) {
-        ex |= exclusive;
-        return;
-      }
-    }
-    wanted_.emplace_back(std::move(directory), exclusive);
-  }
-  void lock() {
-    std::sort(wanted_.begin(), wanted_.end(),
-              [](const auto& a, const auto& b) { return a.first->ino < b.first->ino; });
-    for (const auto& [node, exclusive] : wanted_) {
-      if (exclusive) {
-        node->entries.lock();
-      } else {
-        node->entries.lock_shared();
-      }
-    }
-    locked_ = true;
-  }
-  ~DirectoryLocks() {
-    if (!locked_) return;
-    for (auto it = wanted_.rbegin(); it != wanted_.rend(); ++it) {
-      if (it->second) {
-        it->first->entries.unlock();
-      } else {
-        it->first->entries.unlock_shared();
-      }
-    }
-  }
   DirectoryLocks() = default;
+  ~DirectoryLocks();
   DirectoryLocks(const DirectoryLocks&) = delete;
   DirectoryLocks& operator=(const DirectoryLocks&) = delete;
+
+  void want(NodePtr directory, bool exclusive);
+  void lock();
 
  private:
   std::vector<std::pair<NodePtr, bool>> wanted_;
   bool locked_ = false;
 };
 
-// Locks several nodes exclusively, in ascending order of their numbers, each once; nulls are skipped.
+// Locks several nodes exclusively, in ascending order of their numbers, each once; nulls are skipped. The analysis cannot
+// follow which: code below it says assert_held() of the nodes that it touches.
 class NodeLocks {
  public:
-  explicit NodeLocks(std::vector<NodePtr> nodes) : nodes_(std::move(nodes)) {
-    std::erase(nodes_, nullptr);
-    std::sort(nodes_.begin(), nodes_.end(),
-              [](const NodePtr& a, const NodePtr& b) { return a->ino < b->ino; });
-    nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
-    for (const NodePtr& node : nodes_) node->mutex.lock();
-  }
-  ~NodeLocks() {
-    for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) (*it)->mutex.unlock();
-  }
+  explicit NodeLocks(std::vector<NodePtr> nodes);
+  ~NodeLocks();
   NodeLocks(const NodeLocks&) = delete;
   NodeLocks& operator=(const NodeLocks&) = delete;
 

@@ -1,21 +1,20 @@
-// A node: the in-memory side of an inode that somebody refers to (the kernel's lookup count, or a library
-// caller).
+// A node: the in-memory side of an inode that somebody refers to (the kernel's lookup count, or a library caller).
 //
-// While a node exists it is the truth about its inode; its row is at most `row_stale` behind. A node is made
-// only under a (shared) lock of its inode row's stripe, and an inode row is written only under an exclusive
-// one, so a node never starts from an old row.
+// While a node exists it is the truth about its inode; its row is at most `row_stale` behind. A node is made only under a
+// (shared) lock of its inode row's stripe, and an inode row is written only under an exclusive one, so a node never starts
+// from an old row.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <string>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 #include "core/table/inode.h"
 #include "core/table/key.h"
+#include "core/table/row_locks.h"
 
 namespace cffs {
 
@@ -23,8 +22,8 @@ struct Node {
   Node(Inode attributes, Key key, std::shared_ptr<Node> in, std::string_view called, bool alone)
       : ino(attributes.ino),
         type(attributes.mode & S_IFMT),
-        row_key(key),
         row_alone(alone),
+        row_key(key),
         parent(std::move(in)),
         name(called),
         inode(std::move(attributes)) {}
@@ -34,28 +33,34 @@ struct Node {
       type;  // S_IFMT bits: the one part of the mode that never changes, so readable without the lock
 
   // Directories: held shared while an entry comes or goes, exclusively while the directory itself goes.
-  std::shared_mutex entries;
+  SharedMutex entries;
 
-  // Guards everything below it, unless said otherwise. Readers of file data hold it shared.
-  mutable std::shared_mutex mutex;
-  Key row_key;                   // where the inode is: its name row, or its null-name row
-  bool row_alone;                // no other entry shares that row; guarded by the row's stripe instead
-  std::shared_ptr<Node> parent;  // the directory last seen holding it; null for the root
-  std::string name;              // in `parent`
-  Inode inode;
-  bool row_stale = false;                   // attributes changed since the row was written
-  bool unlinked = false;                    // no name and no row left; lives until the last reference goes
-  bool unnamed = false;                     // unlinked because it never had a name: link() may give it one
-  std::optional<std::string> orphan_bytes;  // the data of an unlinked file, where it is not an object
-  std::shared_ptr<Object> pinned;           // keeps an unlinked file's object readable
-  std::atomic<std::uint64_t> verified{0};   // checksum of the extent that was checked; atomic: set by readers
-  std::uint64_t dirty_epoch = ~std::uint64_t{0};  // DirtyObjects::epoch in which the blob was last noted
+  // No other entry shares the inode's row; the stripe is that row's.
+  bool row_alone CFFS_GUARDED_BY(row_stripes);
+
+  // Readers of file data hold it shared.
+  mutable SharedMutex mutex;
+  Key row_key CFFS_GUARDED_BY(mutex);  // where the inode is: its name row, or its null-name row
+  std::shared_ptr<Node> parent
+      CFFS_GUARDED_BY(mutex);               // the directory last seen holding it; null for the root
+  std::string name CFFS_GUARDED_BY(mutex);  // in `parent`
+  Inode inode CFFS_GUARDED_BY(mutex);
+  bool row_stale CFFS_GUARDED_BY(mutex) = false;  // attributes changed since the row was written
+  // No name and no row left; lives until the last reference goes. Of a directory it changes only while `entries` is held
+  // exclusively too, so who holds those need not ask for the mutex.
+  std::atomic<bool> unlinked{false};
+  // Unlinked because it never had a name: link() may give it one.
+  bool unnamed CFFS_GUARDED_BY(mutex) = false;
+  // The data of an unlinked file, where it is not an object.
+  std::optional<std::string> orphan_bytes CFFS_GUARDED_BY(mutex);
+  std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked file's object readable
+  // DirtyObjects::epoch() in which the blob was last noted.
+  std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> verified{0};  // checksum of the extent that was checked; atomic: set by readers
 
   // Directories: consolidation looks at them once quiet. Atomic: touched by every write below the directory.
   std::atomic<std::int64_t> staged_at_ms{0};
   std::atomic<bool> staged{false};
-
-  std::uint64_t references = 0;  // guarded by the node table's shard
 };
 
 using NodePtr = std::shared_ptr<Node>;

@@ -6,53 +6,53 @@ namespace cffs {
 
 NodePtr NodeTable::find(InodeId ino) const {
   const Shard& shard = shard_of(ino);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   const auto it = shard.nodes.find(ino);
-  return it == shard.nodes.end() ? nullptr : it->second;
+  return it == shard.nodes.end() ? nullptr : it->second.node;
 }
 
 NodePtr NodeTable::acquire(InodeId ino, const std::function<NodePtr()>& make) {
   Shard& shard = shard_of(ino);
-  const std::lock_guard guard(shard.mutex);
-  NodePtr& node = shard.nodes[ino];
-  if (!node) node = make();
-  ++node->references;
-  return node;
+  const MutexLock guard(shard.mutex);
+  Referred& there = shard.nodes[ino];
+  if (!there.node) there.node = make();
+  ++there.references;
+  return there.node;
 }
 
 bool NodeTable::release(InodeId ino, std::uint64_t references) {
   Shard& shard = shard_of(ino);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   const auto it = shard.nodes.find(ino);
   if (it == shard.nodes.end()) return false;
-  CFFS_INVARIANT(it->second->references >= references);
-  it->second->references -= references;
-  return it->second->references == 0;
+  CFFS_INVARIANT(it->second.references >= references);
+  it->second.references -= references;
+  return it->second.references == 0;
 }
 
 NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
   NodePtr erased;  // destroyed after the lock: it may be the last to hold its parent
   Shard& shard = shard_of(ino);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   const auto it = shard.nodes.find(ino);
   if (it == shard.nodes.end()) return Erased::yes;
   // A use count above one is an operation under way, or a child that names this directory as its parent.
-  if (it->second->references > 0 || it->second.use_count() > 1) return Erased::in_use;
+  if (it->second.references > 0 || it->second.node.use_count() > 1) return Erased::in_use;
   {
     // Out of rank, but it cannot wait: nobody else has a pointer to the node, and none is given out without the shard.
-    const std::shared_lock node_guard(it->second->mutex);
-    const Node& node = *it->second;
+    const Node& node = *it->second.node;
+    const ReadLock node_guard(node.mutex);
     if (node.row_stale || (node.unlinked && node.inode.home == Home::blob)) return Erased::unsettled;
   }
-  erased = std::move(it->second);
+  erased = std::move(it->second.node);
   shard.nodes.erase(it);
   return Erased::yes;
 }
 
 void NodeTable::clear() {
   for (Shard& shard : shards_) {
-    std::unordered_map<InodeId, NodePtr> nodes;
-    const std::lock_guard guard(shard.mutex);
+    std::unordered_map<InodeId, Referred> nodes;
+    const MutexLock guard(shard.mutex);
     nodes.swap(shard.nodes);
   }
 }

@@ -1,4 +1,5 @@
-// All nodes by inode number, sharded. Leaf locks: nothing else is acquired under a shard's mutex.
+// All nodes by inode number, sharded. Leaf locks: nothing else is acquired under a shard's mutex, but for a node that
+// nobody else can have (erase_unreferenced).
 #pragma once
 
 #include <array>
@@ -24,9 +25,13 @@ class NodeTable {
   void clear();
 
  private:
+  struct Referred {
+    NodePtr node;
+    std::uint64_t references = 0;
+  };
   struct Shard {
-    mutable std::mutex mutex;
-    std::unordered_map<InodeId, NodePtr> nodes;
+    mutable Mutex mutex;
+    std::unordered_map<InodeId, Referred> nodes CFFS_GUARDED_BY(mutex);
   };
   static constexpr std::size_t kShards = 64;
   const Shard& shard_of(InodeId ino) const { return shards_[ino.value % kShards]; }

@@ -1,9 +1,13 @@
 // rename: one atomic batch (TableFS §3.5), whatever it replaces, exchanges or moves.
+//
+// An operation in steps: examine what both names lead to, lock what that names (and look again), build the batch, write it,
+// settle the nodes. Where the second look differs, it starts over.
 #include <map>
+#include <optional>
 
-#include "core/base/bytes.h"
-#include "core/fs/consolidator.h"
-#include "core/fs/file_system.h"
+#include "core/fs/check_name.h"
+#include "core/fs/engine.h"
+#include "core/fs/link_drop.h"
 #include "core/fs/locking.h"
 
 namespace cffs {
@@ -21,10 +25,16 @@ class RowSet {
     CFFS_TRY(Row loaded, table_.get_row(key));
     return &rows_.emplace(key, std::move(loaded)).first->second;
   }
+  Status insert(Key key, Entry entry) {
+    CFFS_TRY(Row* const in, row(key));
+    in->insert(std::move(entry));
+    return {};
+  }
   // The node's attributes go into its row.
-  Status put(const Node& node, Key null_key) {
+  Status put(const Node& node) CFFS_REQUIRES_SHARED(node.mutex) {
     CFFS_TRY(Row* const in, row(node.row_key));
-    Entry* const entry = in->find(node.row_key == null_key ? std::string_view() : node.name);
+    const bool null_name = node.row_key == Key::null_name(node.ino);
+    Entry* const entry = in->find(null_name ? std::string_view() : std::string_view(node.name));
     CFFS_INVARIANT(entry != nullptr);
     entry->inode = node.inode;
     return {};
@@ -32,7 +42,15 @@ class RowSet {
   void write(Batch& batch) const {
     for (const auto& [key, row] : rows_) batch.put_row(key, row);
   }
-  const std::map<Key, Row>& rows() const { return rows_; }
+  // Entries that share a row must rewrite it whole from now on; row_alone is guarded by the stripes.
+  void tell_neighbours(const NodeTable& nodes) const CFFS_REQUIRES(row_stripes) {
+    for (const auto& [key, row] : rows_) {
+      for (const Entry& entry : row.entries) {
+        if (!entry.inode) continue;
+        if (const NodePtr node = nodes.find(entry.ino)) node->row_alone = row.entries.size() == 1;
+      }
+    }
+  }
 
  private:
   const Table& table_;
@@ -44,7 +62,7 @@ bool is_below(NodePtr node, InodeId ancestor) {
     if (node->ino == ancestor) return true;
     NodePtr up;
     {
-      const std::shared_lock guard(node->mutex);
+      const ReadLock guard(node->mutex);
       up = node->parent;
     }
     node = std::move(up);
@@ -52,213 +70,316 @@ bool is_below(NodePtr node, InodeId ancestor) {
   return false;
 }
 
+Status check_renamed(std::string_view name) {
+  if (name == "." || name == "..") return fail(EBUSY);
+  if (name.size() > kNameMax) return fail(ENAMETOOLONG);
+  if (name.empty() || name.find('/') != std::string_view::npos) return fail(EINVAL);
+  return {};
+}
+
+bool is_staged(const Inode& inode) {
+  return inode.is_regular() && (inode.home == Home::inline_ || inode.home == Home::blob);
+}
+
 }  // namespace
 
-Status FileSystem::rename(InodeId from_ino, std::string_view from_name, InodeId to_ino,
-                          std::string_view to_name, RenameMode mode, const Caller& caller) {
-  CFFS_TRY(const NodePtr from, directory(from_ino));
-  CFFS_TRY(const NodePtr to, directory(to_ino));
-  for (const std::string_view name : {from_name, to_name}) {
-    if (name == "." || name == "..") return fail(EBUSY);
-    if (name.size() > 255) return fail(ENAMETOOLONG);
-    if (name.empty() || name.find('/') != std::string_view::npos) return fail(EINVAL);
+class Engine::RenameOperation {
+ public:
+  struct Side {
+    NodePtr directory;
+    std::string_view name;
+    Key key;
+    std::optional<Target> seen;  // without locks
+    std::optional<Target> now;   // under them
+    Key directory_row;           // where links are counted
+    Inode directory_before;
+  };
+
+  RenameOperation(Engine& engine, Side from, Side to, RenameMode mode, std::int64_t at)
+      : e_(engine),
+        from_(std::move(from)),
+        to_(std::move(to)),
+        exchanges_(mode == RenameMode::exchange),
+        must_be_free_(mode == RenameMode::no_replace || mode == RenameMode::whiteout_no_replace),
+        at_(at) {}
+
+  // The old name becomes this device.
+  void leave(Inode whiteout) { whiteout_ = std::move(whiteout); }
+
+  // False: both names led to one file.
+  bool changed_anything() const { return changed_; }
+  // One try. False: something changed between the look and the locks.
+  Result<bool> run() {
+    CFFS_TRY(const bool same_file, examine());
+    if (same_file) return true;
+    const bool moves_directory =
+        from_.directory != to_.directory && (source_is_directory_ || target_is_directory_);
+    if (!moves_directory) return run_examined();
+    const MutexLock one_at_a_time(e_.topology_);
+    return run_examined();
   }
-  const Key from_key = entry_key(from_ino, from_name);
-  const Key to_key = entry_key(to_ino, to_name);
+
+ private:
+  // What needs no lock but makes most renames fail or end. True: both names lead to one file, so there is nothing to do.
+  Result<bool> examine() {
+    CFFS_TRY(from_.seen, e_.rows_.peek(from_.directory->ino, from_.name));
+    CFFS_TRY(to_.seen, e_.rows_.peek(to_.directory->ino, to_.name));
+    if (!from_.seen) return fail(ENOENT);
+    if (to_.seen && must_be_free_) return fail(EEXIST);
+    if (!to_.seen && exchanges_) return fail(ENOENT);
+    if (to_.seen && to_.seen->entry.ino == from_.seen->entry.ino) return true;
+    source_is_directory_ = from_.seen->inode.is_directory();
+    target_is_directory_ = to_.seen && to_.seen->inode.is_directory();
+    replaces_ = to_.seen && !exchanges_;
+    counts_links_ =
+        (source_is_directory_ || target_is_directory_) && (from_.directory != to_.directory || replaces_);
+    return false;
+  }
+
+  Result<bool> run_examined() {
+    CFFS_TRY_VOID(check_types());
+    CFFS_TRY(const bool durable, make_data_durable());
+    if (!durable) return false;
+
+    DirectoryLocks directories;
+    directories.want(from_.directory, false);
+    directories.want(to_.directory, false);
+    if (replaces_ && target_is_directory_ && to_.seen->node) directories.want(to_.seen->node, true);
+    directories.lock();
+    if (to_.directory->unlinked || from_.directory->unlinked) return fail(ENOENT);
+
+    const RowLocks::Guard stripes(e_.locks_, keys());
+    CFFS_TRY(const bool unchanged, look_again());
+    if (!unchanged) return false;
+    RowSet rows(*e_.table_);
+    {
+      const NodeLocks nodes({from_.now->node, to_.now ? to_.now->node : nullptr,
+                             counts_links_ ? from_.directory : nullptr,
+                             counts_links_ ? to_.directory : nullptr});
+      if (!refresh()) return false;
+      CFFS_TRY_VOID(build_and_write(rows));
+    }
+    rows.tell_neighbours(e_.nodes_);
+    changed_ = true;
+    return true;
+  }
+
+  // The order of these answers is the kernel's: ancestors before types.
+  Status check_types() const {
+    if (source_is_directory_ && is_below(to_.directory, from_.seen->entry.ino)) return fail(EINVAL);
+    const bool below_target = target_is_directory_ && is_below(from_.directory, to_.seen->entry.ino);
+    if (below_target) return fail(exchanges_ ? EINVAL : ENOTEMPTY);
+    if (replaces_ && source_is_directory_ && !target_is_directory_) return fail(ENOTDIR);
+    if (replaces_ && !source_is_directory_ && target_is_directory_) return fail(EISDIR);
+    return {};
+  }
+
+  // Data before name: after a power cut the new name must not show zeros where the old content was. False: the file changed
+  // its home meanwhile.
+  Result<bool> make_data_durable() const {
+    if (!replaces_ || from_.seen->inode.home != Home::blob) return true;
+    const auto object = e_.homes_.object_of(from_.seen->inode);
+    if (!object) {
+      // It may have been consolidated since that look; where it still is a blob, the missing object is damage.
+      CFFS_TRY(const auto again, e_.rows_.peek(from_.directory->ino, from_.name));
+      if (again && again->same_place(*from_.seen)) return fail(object.error());
+      return false;
+    }
+    if (Status done = (*object)->sync(); !done) {
+      e_.table_->poison();  // as after an fsync that failed: what the medium holds is no longer known
+      return fail(std::move(done).error());
+    }
+    return true;
+  }
+
+  std::vector<Key> keys() {
+    std::vector<Key> keys{to_.key};
+    for (Side* side : {&from_, &to_}) {
+      if (side->seen) e_.rows_.append_keys(keys, side->directory->ino, side->name, *side->seen);
+      if (!counts_links_) continue;
+      const ReadLock guard(side->directory->mutex);
+      side->directory_row = side->directory->row_key;
+      keys.push_back(side->directory_row);
+    }
+    return keys;
+  }
+
+  Result<bool> look_again() CFFS_REQUIRES(row_stripes) {
+    for (Side* side : {&from_, &to_}) {
+      CFFS_TRY(side->now, e_.rows_.peek(side->directory->ino, side->name));
+      if (side->now.has_value() != side->seen.has_value()) return false;
+      if (side->now && !side->now->same_place(*side->seen)) return false;
+    }
+    if (!replaces_ || !target_is_directory_) return true;
+    CFFS_TRY(const bool empty, e_.rows_.directory_is_empty(to_.now->entry.ino));
+    if (!empty) return fail(ENOTEMPTY);
+    return true;
+  }
+
+  // Under all locks: the nodes are the truth. False: one changed before it was locked.
+  bool refresh() CFFS_REQUIRES(row_stripes) {
+    for (Side* side : {&from_, &to_}) {
+      if (counts_links_) {
+        side->directory->mutex.assert_held();
+        if (side->directory->row_key != side->directory_row) return false;
+      }
+      if (!side->now) continue;
+      side->now->refresh();
+      if (!side->now->same_place(*side->seen)) return false;
+    }
+    return true;
+  }
+
+  Status build_and_write(RowSet& rows) CFFS_REQUIRES(row_stripes) {
+    rows.know(from_.key, from_.now->row);
+    if (to_.now) rows.know(to_.key, to_.now->row);
+    Batch batch;
+    CompositeAccounts accounts(*e_.table_);
+    LinkDrop drop(e_.homes_, e_.removals_, e_.file_count_);
+    CFFS_TRY_VOID(move_entries(batch, accounts, rows, drop));
+    save_link_counts();
+    Status done = count_links(rows);
+    if (done) {
+      rows.write(batch);
+      if (is_staged(from_.now->inode)) e_.staged_.note(batch, *to_.directory);
+      if (exchanges_ && is_staged(to_.now->inode)) e_.staged_.note(batch, *from_.directory);
+      done = e_.rows_.write(batch, accounts);
+    }
+    if (!done) {
+      restore_link_counts();
+      return done;
+    }
+    if (whiteout_) e_.file_count_.added(1);
+    settle(*from_.now, to_);
+    if (exchanges_) {
+      settle(*to_.now, from_);
+    } else if (to_.now) {
+      drop.finish(*to_.now, at_);
+    }
+    return {};
+  }
+
+  Status move_entries(Batch& batch, CompositeAccounts& accounts, RowSet& rows, LinkDrop& drop)
+      CFFS_REQUIRES(row_stripes) {
+    CFFS_TRY(Entry moved, take(batch, rows, from_, to_));
+    if (exchanges_) {
+      CFFS_TRY(Entry back, take(batch, rows, to_, from_));
+      CFFS_TRY_VOID(rows.insert(from_.key, std::move(back)));
+    } else if (to_.now) {
+      CFFS_TRY(Row* const row, rows.row(to_.key));
+      row->erase(to_.name);
+      if (target_is_directory_) {
+        drop.build_directory();
+      } else {
+        CFFS_TRY_VOID(drop.build(batch, accounts, *to_.now, at_));
+      }
+    }
+    CFFS_TRY_VOID(rows.insert(to_.key, std::move(moved)));
+    if (!whiteout_) return {};
+    return rows.insert(from_.key, Entry{std::string(from_.name), whiteout_->ino, S_IFCHR, *whiteout_});
+  }
+
+  // Takes an entry out of its row, its inode brought up to date for its new place.
+  Result<Entry> take(Batch& batch, RowSet& rows, Side& side, const Side& there) const {
+    CFFS_TRY(Row* const row, rows.row(side.key));
+    Entry* const found = row->find(side.name);
+    CFFS_INVARIANT(found != nullptr);
+    Entry entry = *found;
+    row->erase(side.name);
+    Inode& inode = side.now->inode;
+    inode.ctime_ns = at_;
+    entry.name = there.name;
+    if (side.now->linked) {
+      batch.put(Key::null_name(entry.ino), encode_single_row("", inode));
+      return entry;
+    }
+    if (inode.home == Home::composite) {
+      // The member's record names its old place; a row says where it went.
+      inode.extent.moved = true;
+      batch.put(Key::moved_member(inode.extent.composite, inode.extent.slot),
+                encode_moved_member({there.directory->ino, std::string(there.name)}));
+    }
+    entry.inode = inode;
+    return entry;
+  }
+
+  void save_link_counts() {
+    for (Side* side : {&from_, &to_}) {
+      if (!counts_links_) continue;
+      side->directory->mutex.assert_held();
+      side->directory_before = side->directory->inode;
+    }
+  }
+  void restore_link_counts() {
+    for (const Side* side : {&from_, &to_}) {
+      if (!counts_links_) continue;
+      side->directory->mutex.assert_held();
+      side->directory->inode = side->directory_before;
+    }
+  }
+  // ".." of a directory is a link to where it lies.
+  Status count_links(RowSet& rows) {
+    if (!counts_links_) return {};
+    Node& from = *from_.directory;
+    Node& to = *to_.directory;
+    from.mutex.assert_held();
+    to.mutex.assert_held();
+    if (source_is_directory_) {
+      from.inode.nlink -= 1;
+      to.inode.nlink += 1;
+    }
+    if (target_is_directory_) {
+      to.inode.nlink -= 1;
+      if (exchanges_) from.inode.nlink += 1;
+    }
+    CFFS_TRY_VOID(rows.put(from));
+    return rows.put(to);
+  }
+
+  void settle(const Target& moved, const Side& there) const {
+    if (!moved.node) return;
+    Node& node = *moved.node;
+    node.mutex.assert_held();
+    node.inode = moved.inode;
+    node.row_stale = false;
+    node.parent = there.directory;
+    node.name = there.name;
+    if (!moved.linked) node.row_key = there.key;
+  }
+
+  Engine& e_;
+  Side from_, to_;
+  const bool exchanges_, must_be_free_;
+  const std::int64_t at_;
+  std::optional<Inode> whiteout_;
+  bool source_is_directory_ = false, target_is_directory_ = false;
+  bool changed_ = false;
+  bool replaces_ = false;      // what is at the new name goes
+  bool counts_links_ = false;  // the parents' link counts change
+};
+
+Status Engine::rename(InodeId from_ino, std::string_view from_name, InodeId to_ino, std::string_view to_name,
+                      RenameMode mode, const Caller& caller) {
+  CFFS_TRY(const NodePtr from, rows_.directory(from_ino));
+  CFFS_TRY(const NodePtr to, rows_.directory(to_ino));
+  for (const std::string_view name : {from_name, to_name}) CFFS_TRY_VOID(check_renamed(name));
   const std::int64_t at = now();
-  Inode whiteout;
-  const bool must_be_free = mode == RenameMode::no_replace || mode == RenameMode::whiteout_no_replace;
-  const bool leaves_whiteout = mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace;
-  if (leaves_whiteout) {
+  RenameOperation operation(*this, {from, from_name, rows_.entry_key(from_ino, from_name), {}, {}, {}, {}},
+                            {to, to_name, rows_.entry_key(to_ino, to_name), {}, {}, {}, {}}, mode, at);
+  if (mode == RenameMode::whiteout || mode == RenameMode::whiteout_no_replace) {
+    Inode whiteout;
     whiteout.mode = S_IFCHR;
     CFFS_TRY_VOID(begin_inode(whiteout, *from, caller));
     whiteout.mode = S_IFCHR;
     whiteout.xattrs.clear();
+    operation.leave(std::move(whiteout));
   }
-
-  for (;;) {
-    CFFS_TRY(const auto source_seen, peek(from_ino, from_name));
-    CFFS_TRY(const auto target_seen, peek(to_ino, to_name));
-    if (!source_seen) return fail(ENOENT);
-    if (target_seen && must_be_free) return fail(EEXIST);
-    if (!target_seen && mode == RenameMode::exchange) return fail(ENOENT);
-    if (target_seen && target_seen->entry.ino == source_seen->entry.ino) return {};
-    const bool source_is_directory = source_seen->inode.is_directory();
-    const bool target_is_directory = target_seen && target_seen->inode.is_directory();
-    const bool replaces = target_seen && mode != RenameMode::exchange;
-
-    std::unique_lock topology(topology_, std::defer_lock);
-    if (from != to && (source_is_directory || target_is_directory)) topology.lock();
-    if (source_is_directory && is_below(to, source_seen->entry.ino)) return fail(EINVAL);
-    if (target_is_directory && mode == RenameMode::exchange && is_below(from, target_seen->entry.ino)) {
-      return fail(EINVAL);
-    }
-    // The order of these answers is the kernel's: ancestors before types.
-    if (replaces && target_is_directory && is_below(from, target_seen->entry.ino)) return fail(ENOTEMPTY);
-    if (replaces && source_is_directory && !target_is_directory) return fail(ENOTDIR);
-    if (replaces && !source_is_directory && target_is_directory) return fail(EISDIR);
-    // Data before name: after a power cut the new name must not show zeros where the old content was.
-    if (replaces && source_seen->inode.home == Home::blob) {
-      const auto object = object_of(source_seen->inode, nullptr);
-      if (!object) {
-        // It may have been consolidated since that look; where it still is a blob, the missing object is damage.
-        CFFS_TRY(const auto again, peek(from_ino, from_name));
-        if (again && again->same_place(*source_seen)) return fail(object.error());
-        continue;
-      }
-      CFFS_TRY_VOID((*object)->sync());
-    }
-
-    DirectoryLocks directories;
-    directories.want(from, false);
-    directories.want(to, false);
-    if (replaces && target_is_directory && target_seen->node) directories.want(target_seen->node, true);
-    directories.lock();
-    if (to->unlinked || from->unlinked) return fail(ENOENT);
-
-    std::vector<Key> keys{to_key};
-    append_keys(keys, from_ino, from_name, *source_seen);
-    if (target_seen) append_keys(keys, to_ino, to_name, *target_seen);
-    const bool counts_links = (source_is_directory || target_is_directory) && (from != to || replaces);
-    Key from_row, to_row;
-    if (counts_links) {
-      for (const auto& [node, key] : {std::pair(from, &from_row), std::pair(to, &to_row)}) {
-        const std::shared_lock guard(node->mutex);
-        *key = node->row_key;
-        keys.push_back(*key);
-      }
-    }
-    const RowLocks::Guard guard(locks_, keys);
-    CFFS_TRY(auto source, peek(from_ino, from_name));
-    CFFS_TRY(auto target, peek(to_ino, to_name));
-    if (!source || !source->same_place(*source_seen)) continue;
-    if (target.has_value() != target_seen.has_value()) continue;
-    if (target && !target->same_place(*target_seen)) continue;
-    if (replaces && target_is_directory) {
-      CFFS_TRY(const bool empty, directory_is_empty(target->entry.ino));
-      if (!empty) return fail(ENOTEMPTY);
-    }
-    std::optional<NodeLocks> nodes;
-    nodes.emplace(std::vector<NodePtr>{source->node, target ? target->node : nullptr,
-                                       counts_links ? from : nullptr, counts_links ? to : nullptr});
-    if (counts_links && (from->row_key != from_row || to->row_key != to_row)) continue;
-    if (source->node) source->inode = source->node->inode;
-    if (target && target->node) target->inode = target->node->inode;
-    if (!source->same_place(*source_seen) || (target && !target->same_place(*target_seen))) continue;
-
-    Batch batch;
-    RowSet rows(*table_);
-    rows.know(from_key, source->row);
-    if (target) rows.know(to_key, target->row);
-    CompositeAccounts accounts(*table_);
-    LinkDrop drop;
-
-    // Takes one entry out of its row, its inode brought up to date for its new place.
-    const auto take = [&](Target& moved, Key key, std::string_view name, InodeId new_parent,
-                          std::string_view new_name) -> Result<Entry> {
-      CFFS_TRY(Row* const row, rows.row(key));
-      Entry* const found = row->find(name);
-      CFFS_INVARIANT(found != nullptr);
-      Entry entry = *found;
-      row->erase(name);
-      moved.inode.ctime_ns = at;
-      entry.name = new_name;
-      if (moved.linked) {
-        batch.put(Key::null_name(moved.entry.ino), encode_single_row("", moved.inode));
-      } else {
-        if (moved.inode.home == Home::composite) {
-          // The member's record names its old place; a row says where it went.
-          moved.inode.extent.moved = true;
-          std::string place;
-          ByteWriter w(place);
-          w.varint(new_parent.value);
-          w.string(new_name);
-          batch.put(Key::moved_member(moved.inode.extent.composite, moved.inode.extent.slot), place);
-        }
-        entry.inode = moved.inode;
-      }
-      return entry;
-    };
-    const auto place = [&](Key key, Entry entry) -> Status {
-      CFFS_TRY(Row* const row, rows.row(key));
-      row->insert(std::move(entry));
-      return {};
-    };
-
-    CFFS_TRY(Entry moved, take(*source, from_key, from_name, to_ino, to_name));
-    if (target && mode == RenameMode::exchange) {
-      CFFS_TRY(Entry back, take(*target, to_key, to_name, from_ino, from_name));
-      CFFS_TRY_VOID(place(from_key, std::move(back)));
-    } else if (target) {
-      CFFS_TRY(Row* const row, rows.row(to_key));
-      row->erase(to_name);
-      if (target_is_directory) {
-        drop.last = true;
-      } else {
-        CFFS_TRY(drop, drop_link(batch, accounts, *target, at));
-      }
-    }
-    CFFS_TRY_VOID(place(to_key, std::move(moved)));
-    if (leaves_whiteout) {
-      CFFS_TRY_VOID(place(from_key, Entry{std::string(from_name), whiteout.ino, S_IFCHR, whiteout}));
-    }
-
-    const Inode from_before = counts_links ? from->inode : Inode{};
-    const Inode to_before = counts_links ? to->inode : Inode{};
-    if (counts_links) {
-      if (source_is_directory) {
-        from->inode.nlink -= 1;
-        to->inode.nlink += 1;
-      }
-      if (target_is_directory) {
-        to->inode.nlink -= 1;
-        if (mode == RenameMode::exchange) from->inode.nlink += 1;
-      }
-      CFFS_TRY_VOID(rows.put(*from, Key::null_name(from_ino)));
-      CFFS_TRY_VOID(rows.put(*to, Key::null_name(to_ino)));
-    }
-    rows.write(batch);
-    const auto is_staged = [](const Inode& inode) {
-      return inode.is_regular() && (inode.home == Home::inline_ || inode.home == Home::blob);
-    };
-    if (is_staged(source->inode)) consolidator_->note(batch, *to);
-    if (target && mode == RenameMode::exchange && is_staged(target->inode)) consolidator_->note(batch, *from);
-    if (Status done = write_accounted(batch, accounts); !done) {
-      if (counts_links) {
-        from->inode = from_before;
-        to->inode = to_before;
-      }
-      return done;
-    }
-
-    if (leaves_whiteout) file_count_->added(1);
-    const auto settle = [&](Target& moved_target, Key key, const NodePtr& parent, std::string_view name) {
-      if (!moved_target.node) return;
-      Node& node = *moved_target.node;
-      node.inode = moved_target.inode;
-      node.row_stale = false;
-      node.parent = parent;
-      node.name = name;
-      if (!moved_target.linked) node.row_key = key;
-    };
-    settle(*source, to_key, to, to_name);
-    if (target && mode == RenameMode::exchange) {
-      settle(*target, from_key, from, from_name);
-    } else if (target) {
-      finish_drop(*target, std::move(drop), at);
-    }
-    nodes.reset();
-    // Entries that share a row must rewrite it whole from now on; row_alone is guarded by the stripe we hold.
-    for (const auto& [key, row] : rows.rows()) {
-      for (const Entry& entry : row.entries) {
-        if (!entry.inode) continue;
-        if (const NodePtr node = nodes_.find(entry.ino)) node->row_alone = row.entries.size() == 1;
-      }
-    }
-    break;
+  for (bool done = false; !done;) {
+    CFFS_TRY(done, operation.run());
   }
-  touch_directory(*from, at);
-  if (from != to) touch_directory(*to, at);
+  if (!operation.changed_anything()) return {};
+  rows_.touch_directory(*from, at);
+  if (from != to) rows_.touch_directory(*to, at);
   return {};
 }
 

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -24,7 +24,7 @@ class SpaceGuard {
   Status charge(std::uint64_t bytes) {
     const auto cost = static_cast<std::int64_t>(bytes) + 512;  // a row's share
     if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return {};
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     if (budget_.load(std::memory_order_relaxed) > 0) return {};
     CFFS_TRY(const SpaceInfo space, store_.space());
     // Small stores: the reserve is at most an eighth of the medium.
@@ -41,7 +41,7 @@ class SpaceGuard {
  private:
   ObjectStore& store_;
   std::atomic<std::int64_t> budget_{0};
-  std::mutex mutex_;
+  Mutex mutex_;  // leaf: one asks the store at a time
 };
 
 }  // namespace cffs

@@ -1,5 +1,7 @@
 #include "core/fs/store_format.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
 
@@ -9,6 +11,10 @@ namespace {
 constexpr const char* kName = "superblock";
 constexpr std::string_view kMagic = "cffs.store\n";
 constexpr std::uint32_t kVersion = 1;
+
+// Feature flags. Never renumber. An unknown one makes a program refuse the store.
+constexpr std::uint32_t kOtherNameHash =
+    1;  // not XXH3-64: for programs from before the superblock named the hash
 
 }  // namespace
 
@@ -30,12 +36,15 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   w.u32(kVersion);
-  w.u32(0);  // feature flags: none yet; an unknown one makes a program refuse the store
+  w.u32(f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash);
   w.u64(f.inline_max);
   w.u64(f.composite_file_max);
   w.u64(f.composite_max);
   w.u64(static_cast<std::uint64_t>(f.created_ns));
   w.string(f.uuid);
+  w.u64(checksum(bytes));
+  // What came later follows the checksum, with one of its own: older programs stop before it.
+  w.u32(static_cast<std::uint32_t>(f.name_hash));
   w.u64(checksum(bytes));
   auto object = store.create(kName, ObjectStore::Create::exclusive);
   if (!object) return fail(object.error());
@@ -58,7 +67,7 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   ByteReader r(std::string_view(bytes).substr(kMagic.size()));
   const std::uint32_t version = r.u32();
   const std::uint32_t features = r.u32();
-  if (version > kVersion || features != 0) {
+  if (version > kVersion || (features & ~kOtherNameHash) != 0) {
     return fail(Error::usage(where + " has store format " + std::to_string(version) + ", features " +
                              std::to_string(features) + "; this program reads format " +
                              std::to_string(kVersion) + ", use a newer cffs"));
@@ -69,10 +78,20 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   f.composite_max = r.u64();
   f.created_ns = static_cast<std::int64_t>(r.u64());
   f.uuid = r.string();
-  const std::size_t covered = bytes.size() - r.remaining();
-  const std::uint64_t expected = r.u64();
-  if (!r.ok() || checksum(std::string_view(bytes).substr(0, covered)) != expected) {
-    return fail(Error::corruption(where + "/superblock: checksum differs"));
+  const auto checked = [&] {
+    const std::size_t covered = bytes.size() - r.remaining();
+    const std::uint64_t expected = r.u64();
+    return r.ok() && checksum(std::string_view(bytes).substr(0, covered)) == expected;
+  };
+  if (!checked()) return fail(Error::corruption(where + "/superblock: checksum differs"));
+  if (!r.at_end()) {  // a superblock from before it named the hash ends here: XXH3-64
+    f.name_hash = static_cast<NameHashId>(r.u32());
+    if (!checked()) return fail(Error::corruption(where + "/superblock: checksum differs"));
+  }
+  if (name_hash_of(f.name_hash) == nullptr) {
+    return fail(Error::usage(where + " hashes names with hash " +
+                             std::to_string(static_cast<std::uint32_t>(f.name_hash)) +
+                             ", which this program does not know; use a newer cffs"));
   }
   return f;
 }

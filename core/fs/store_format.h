@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/object/object_store.h"
+#include "core/table/name_hash.h"
 
 namespace cffs {
 
@@ -13,6 +14,7 @@ struct StoreFormat {
   std::uint64_t composite_max = 4u << 20;       // bytes of a composite before it is full
   std::int64_t created_ns = 0;
   std::string uuid;  // 32 hexadecimal digits
+  NameHashId name_hash = NameHashId::xxh3_64;
 };
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").
@@ -22,7 +24,7 @@ inline constexpr std::uint64_t kChunkBytes = 4096;
 Status check_format(const StoreFormat& format);
 // Makes a store out of an empty ObjectStore. EEXIST where one is already there.
 Status write_format(ObjectStore& store, const StoreFormat& format);
-// `usage` where this is no store, or one of a newer version (named).
+// `usage` where this is no store, or one of a newer version or name hash (named).
 Result<StoreFormat> read_format(ObjectStore& store);
 
 }  // namespace cffs

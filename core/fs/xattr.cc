@@ -5,14 +5,14 @@
 #include <algorithm>
 
 #include "core/fs/acl.h"
-#include "core/fs/file_system.h"
+#include "core/fs/engine.h"
 #include "core/fs/locking.h"
 
 namespace cffs {
 namespace {
 
-constexpr std::size_t kNameMax = 255;
-constexpr std::size_t kValueMax = 64 * 1024;
+constexpr std::size_t kXattrNameMax = 255;
+constexpr std::size_t kXattrValueMax = 64 * 1024;
 constexpr std::size_t kTotalMax = 128 * 1024;  // of one inode; a row is read whole
 constexpr std::size_t kNamesMax = 64 * 1024;   // of one inode: what listxattr(2) can return
 
@@ -66,8 +66,8 @@ Status put_acl(Inode& inode, std::string_view name, std::string_view value, cons
 }  // namespace
 
 Status put_xattr(Inode& inode, std::string_view name, std::string_view value, const Caller& caller) {
-  if (name.empty() || name.size() > kNameMax) return fail(ERANGE);
-  if (value.size() > kValueMax) return fail(E2BIG);
+  if (name.empty() || name.size() > kXattrNameMax) return fail(ERANGE);
+  if (value.size() > kXattrValueMax) return fail(E2BIG);
   CFFS_TRY_VOID(check_namespace(name));
   if (is_acl(name)) {
     CFFS_TRY_VOID(put_acl(inode, name, value, caller));
@@ -83,47 +83,46 @@ Status put_xattr(Inode& inode, std::string_view name, std::string_view value, co
   return {};
 }
 
-Result<std::string> FileSystem::getxattr(InodeId ino, std::string_view name) {
+Result<std::string> Engine::getxattr(InodeId ino, std::string_view name) {
   CFFS_TRY_VOID(check_namespace(name));
-  CFFS_TRY(const NodePtr found, node(ino));
-  const std::shared_lock guard(found->mutex);
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
+  const ReadLock guard(found->mutex);
   const std::string* value = find_xattr(found->inode.xattrs, name);
   if (value == nullptr) return fail(ENODATA);
   return *value;
 }
 
-Result<std::vector<std::string>> FileSystem::listxattr(InodeId ino) {
-  CFFS_TRY(const NodePtr found, node(ino));
-  const std::shared_lock guard(found->mutex);
+Result<std::vector<std::string>> Engine::listxattr(InodeId ino) {
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
+  const ReadLock guard(found->mutex);
   std::vector<std::string> names;
   for (const auto& [key, value] : found->inode.xattrs) names.push_back(key);
   return names;
 }
 
-Status FileSystem::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
-                            const Caller& caller) {
-  CFFS_TRY(const NodePtr found, node(ino));
+Status Engine::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
+                        const Caller& caller) {
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
   CFFS_TRY_VOID(space_.charge(value.size()));
   Node& node = *found;
-  const NodeUpdate update(*this, node);
+  const NodeUpdate update(locks_, node);
   const Inode before = node.inode;
   const bool there = find_xattr(before.xattrs, name) != nullptr;
   if (there && mode == XattrMode::create) return fail(EEXIST);
   if (!there && mode == XattrMode::replace) return fail(ENODATA);
-  Status done = put_xattr(node.inode, name, value, caller);
+  if (Status put = put_xattr(node.inode, name, value, caller); !put) {
+    node.inode = before;
+    return put;
+  }
   node.inode.ctime_ns = now();
-  Batch batch;
-  if (done) done = put_node(batch, node);
-  if (done) done = table_->write(batch);
-  if (!done) node.inode = before;
-  return done;
+  return rows_.write_or_restore(node, before);
 }
 
-Status FileSystem::removexattr(InodeId ino, std::string_view name) {
+Status Engine::removexattr(InodeId ino, std::string_view name) {
   CFFS_TRY_VOID(check_namespace(name));
-  CFFS_TRY(const NodePtr found, node(ino));
+  CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
-  const NodeUpdate update(*this, node);
+  const NodeUpdate update(locks_, node);
   const Inode before = node.inode;
   const auto at = position(node.inode.xattrs, name);
   if (at == node.inode.xattrs.end() || at->first != name) {
@@ -131,11 +130,7 @@ Status FileSystem::removexattr(InodeId ino, std::string_view name) {
   }
   node.inode.xattrs.erase(at);
   node.inode.ctime_ns = now();
-  Batch batch;
-  Status done = put_node(batch, node);
-  if (done) done = table_->write(batch);
-  if (!done) node.inode = before;
-  return done;
+  return rows_.write_or_restore(node, before);
 }
 
 }  // namespace cffs

@@ -16,7 +16,7 @@ class FaultyObject final : public Object {
   }
   Status write_at(std::uint64_t offset, ConstBytes data) override {
     CFFS_TRY_VOID(store_.charge("write " + name_));
-    const std::lock_guard guard(store_.mutex_);
+    const MutexLock guard(store_.mutex_);
     const auto* text = reinterpret_cast<const char*>(data.data());
     body_->unsynced.push_back({offset, std::string(text, data.size()), std::nullopt});
     return live_->write_at(offset, data);
@@ -28,7 +28,7 @@ class FaultyObject final : public Object {
   }
   Status truncate(std::uint64_t size) override {
     CFFS_TRY_VOID(store_.charge("truncate " + name_));
-    const std::lock_guard guard(store_.mutex_);
+    const MutexLock guard(store_.mutex_);
     body_->unsynced.push_back({0, {}, size});
     return live_->truncate(size);
   }
@@ -46,7 +46,7 @@ class FaultyObject final : public Object {
   Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return live_->next_hole(offset); }
   Status sync() override {
     CFFS_TRY_VOID(store_.charge("sync " + name_));
-    const std::lock_guard guard(store_.mutex_);
+    const MutexLock guard(store_.mutex_);
     for (const auto& change : body_->unsynced) FaultyStore::apply(body_->durable, change, change.data.size());
     body_->unsynced.clear();
     store_.name_became_durable(body_);
@@ -76,7 +76,7 @@ FaultyStore::FaultyStore(std::unique_ptr<MemoryStore> survivor) {
 }
 
 void FaultyStore::fail_operation(std::uint64_t n, int errno_value, Persistence persistence) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   fail_at_ = n == 0 ? 0 : operations_.load() + n;
   fail_errno_ = errno_value;
   persistence_ = persistence;
@@ -84,7 +84,7 @@ void FaultyStore::fail_operation(std::uint64_t n, int errno_value, Persistence p
 
 Status FaultyStore::charge(std::string_view what) {
   const std::uint64_t now = operations_.fetch_add(1) + 1;
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (cut_) return fail(EIO, std::string(what));
   if (fail_at_ == 0) return {};
   const bool hit = persistence_ == Persistence::once ? now == fail_at_ : now >= fail_at_;
@@ -122,7 +122,7 @@ void FaultyStore::name_became_durable(const std::shared_ptr<Body>& body) {
 }
 
 std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   cut_ = true;
   std::mt19937_64 random(seed);
   const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -144,7 +144,7 @@ std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed) {
 
 Result<std::shared_ptr<Object>> FaultyStore::create(std::string_view name, Create how) {
   CFFS_TRY_VOID(charge("create " + std::string(name)));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   CFFS_TRY(auto live, live_.create(name, how));
   auto& body = live_bodies_[std::string(name)];
   if (!body) {
@@ -157,7 +157,7 @@ Result<std::shared_ptr<Object>> FaultyStore::create(std::string_view name, Creat
 }
 
 Result<std::shared_ptr<Object>> FaultyStore::open(std::string_view name) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   if (cut_) return fail(EIO, std::string(name));
   CFFS_TRY(auto live, live_.open(name));
   return std::make_shared<FaultyObject>(*this, std::string(name), std::move(live),
@@ -166,7 +166,7 @@ Result<std::shared_ptr<Object>> FaultyStore::open(std::string_view name) {
 
 Status FaultyStore::remove(std::string_view name) {
   CFFS_TRY_VOID(charge("remove " + std::string(name)));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   CFFS_TRY_VOID(live_.remove(name));
   const NameChange change{std::string(name), {}, live_bodies_.find(name)->second};
   apply(live_bodies_, change);
@@ -176,7 +176,7 @@ Status FaultyStore::remove(std::string_view name) {
 
 Status FaultyStore::rename(std::string_view from, std::string_view to) {
   CFFS_TRY_VOID(charge("rename " + std::string(from)));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   CFFS_TRY_VOID(live_.rename(from, to));
   const NameChange change{std::string(from), std::string(to), live_bodies_.find(from)->second};
   apply(live_bodies_, change);
@@ -189,7 +189,7 @@ Result<std::vector<std::string>> FaultyStore::list(std::string_view folder) { re
 
 Status FaultyStore::sync_names() {
   CFFS_TRY_VOID(charge("sync names"));
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   for (const NameChange& change : unsynced_names_) apply(durable_names_, change);
   unsynced_names_.clear();
   return {};

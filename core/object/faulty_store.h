@@ -10,8 +10,8 @@
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/object/memory_store.h"
 
 namespace cffs {
@@ -38,6 +38,7 @@ class FaultyStore final : public ObjectStore {
   Status sync_names() override;
   Result<SpaceInfo> space() override { return live_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return live_.lock(owner); }
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return live_.lock_for_reading(); }
   std::string description() const override { return "faulty"; }
 
  private:
@@ -48,7 +49,8 @@ class FaultyStore final : public ObjectStore {
     std::string data;
     std::optional<std::uint64_t> truncate_to;
   };
-  struct Body {  // one object, whatever it is called
+  // One object, whatever it is called; guarded by the mutex of the store, which it does not know.
+  struct Body {
     std::string durable;
     std::vector<Change> unsynced;
   };
@@ -60,20 +62,20 @@ class FaultyStore final : public ObjectStore {
 
   // Counts one changing operation and decides whether it fails.
   Status charge(std::string_view what);
-  void name_became_durable(const std::shared_ptr<Body>& body);
+  void name_became_durable(const std::shared_ptr<Body>& body) CFFS_REQUIRES(mutex_);
   static void apply(Names& names, const NameChange& change);
   static void apply(std::string& bytes, const Change& change, std::size_t limit);
 
   MemoryStore live_;
-  std::mutex mutex_;
-  Names live_bodies_;    // names as the running program sees them
-  Names durable_names_;  // names as the medium has them
-  std::vector<NameChange> unsynced_names_;
+  Mutex mutex_;
+  Names live_bodies_ CFFS_GUARDED_BY(mutex_);    // names as the running program sees them
+  Names durable_names_ CFFS_GUARDED_BY(mutex_);  // names as the medium has them
+  std::vector<NameChange> unsynced_names_ CFFS_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> operations_{0};
-  std::uint64_t fail_at_ = 0;
-  int fail_errno_ = 0;
-  Persistence persistence_ = Persistence::once;
-  bool cut_ = false;
+  std::uint64_t fail_at_ CFFS_GUARDED_BY(mutex_) = 0;
+  int fail_errno_ CFFS_GUARDED_BY(mutex_) = 0;
+  Persistence persistence_ CFFS_GUARDED_BY(mutex_) = Persistence::once;
+  bool cut_ CFFS_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cffs

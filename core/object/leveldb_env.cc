@@ -121,8 +121,34 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
 LevelDbEnv::LevelDbEnv(ObjectStore& store) : EnvWrapper(leveldb::Env::Default()), store_(store) {}
 LevelDbEnv::~LevelDbEnv() = default;
 
+void LevelDbEnv::hold_background_work() {
+  const MutexLock guard(mutex_);
+  holds_work_ = true;
+}
+
+void LevelDbEnv::release_background_work() {
+  std::vector<std::pair<void (*)(void*), void*>> held;
+  {
+    const MutexLock guard(mutex_);
+    holds_work_ = false;
+    held.swap(held_work_);
+  }
+  for (const auto& [work, argument] : held) EnvWrapper::Schedule(work, argument);
+}
+
+void LevelDbEnv::Schedule(void (*work)(void*), void* argument) {
+  {
+    const MutexLock guard(mutex_);
+    if (holds_work_) {
+      held_work_.emplace_back(work, argument);
+      return;
+    }
+  }
+  EnvWrapper::Schedule(work, argument);
+}
+
 void LevelDbEnv::note_log_bytes(const std::string& name, std::uint64_t bytes) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   const auto it = logs_.find(name);
   if (it != logs_.end()) it->second.written = bytes;
 }
@@ -135,14 +161,14 @@ Status LevelDbEnv::sync_logs() {
   };
   std::vector<Due> due;
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     for (const auto& [name, log] : logs_) {
       if (log.written > log.synced) due.push_back({name, log.object, log.written});
     }
   }
   for (const Due& log : due) {
     CFFS_TRY_VOID(log.object->sync());
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     const auto it = logs_.find(log.name);
     if (it != logs_.end()) it->second.synced = std::max(it->second.synced, log.written);
   }
@@ -167,7 +193,7 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
   auto object = store_.create(name, ObjectStore::Create::truncate);
   if (!object) return to_leveldb(object.error());
   if (is_log(name)) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     logs_[name] = LogState{*object, 0, 0};
   }
   *result = new Writable(*this, name, std::move(*object), 0);
@@ -180,7 +206,7 @@ leveldb::Status LevelDbEnv::NewAppendableFile(const std::string& name, leveldb::
   const auto info = (*object)->info();
   if (!info) return to_leveldb(info.error());
   if (is_log(name)) {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     logs_[name] = LogState{*object, info->size, 0};
   }
   *result = new Writable(*this, name, std::move(*object), info->size);
@@ -202,7 +228,7 @@ leveldb::Status LevelDbEnv::GetChildren(const std::string& folder, std::vector<s
 
 leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     logs_.erase(name);
   }
   if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());

@@ -11,8 +11,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -23,6 +23,13 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   ~LevelDbEnv() override;
 
   Status sync_logs();
+  // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
+  // changes stay in memory: compaction would bring the whole table there.
+  void hold_background_work();
+  void release_background_work();
+
+  void Schedule(void (*work)(void*), void* argument) override;
+
   // Called before a table file is made durable: rows in it may name data that must be durable first.
   void set_before_table_sync(std::function<Status()> barrier) { before_table_sync_ = std::move(barrier); }
 
@@ -55,8 +62,10 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
 
   ObjectStore& store_;
   std::function<Status()> before_table_sync_;
-  std::mutex mutex_;
-  std::map<std::string, LogState> logs_;
+  Mutex mutex_;  // leaf
+  bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
+  std::vector<std::pair<void (*)(void*), void*>> held_work_ CFFS_GUARDED_BY(mutex_);
+  std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

@@ -1,16 +1,21 @@
-// Objects in memory: for tests of everything above the seam, and the base of FaultyStore.
+// Objects in memory: for tests of everything above the seam, the base of FaultyStore, and what OverlayStore keeps.
 #pragma once
 
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
 
+struct MemoryHolders;
+
+// An empty object without a name.
+std::shared_ptr<Object> make_memory_object();
+
 class MemoryStore final : public ObjectStore {
  public:
+  MemoryStore();
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;
   Status remove(std::string_view name) override;
@@ -20,12 +25,13 @@ class MemoryStore final : public ObjectStore {
   Status sync_names() override { return {}; }
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
   std::string description() const override { return "memory"; }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_;
-  std::shared_ptr<std::string> holder_ = std::make_shared<std::string>();  // empty: not locked
+  Mutex mutex_;
+  std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_ CFFS_GUARDED_BY(mutex_);
+  const std::shared_ptr<MemoryHolders> holders_;
 };
 
 }  // namespace cffs

@@ -10,7 +10,7 @@ ObjectCache::ObjectCache(ObjectStore& store, std::size_t capacity)
 Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
   Shard& shard = shard_of(name);
   {
-    const std::lock_guard guard(shard.mutex);
+    const MutexLock guard(shard.mutex);
     const auto it = shard.by_name.find(name);
     if (it != shard.by_name.end()) {
       shard.recent.splice(shard.recent.begin(), shard.recent, it->second);
@@ -26,7 +26,7 @@ Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
 void ObjectCache::insert(const std::string& name, std::shared_ptr<Object> object) {
   std::shared_ptr<Object> evicted;  // closed after the lock is released
   Shard& shard = shard_of(name);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   if (const auto it = shard.by_name.find(name); it != shard.by_name.end()) {
     it->second->second.swap(object);
     evicted = std::move(object);
@@ -44,7 +44,7 @@ void ObjectCache::insert(const std::string& name, std::shared_ptr<Object> object
 void ObjectCache::drop(const std::string& name) {
   std::shared_ptr<Object> dropped;
   Shard& shard = shard_of(name);
-  const std::lock_guard guard(shard.mutex);
+  const MutexLock guard(shard.mutex);
   const auto it = shard.by_name.find(name);
   if (it == shard.by_name.end()) return;
   dropped = std::move(it->second->second);

@@ -5,10 +5,10 @@
 
 #include <array>
 #include <list>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -25,9 +25,9 @@ class ObjectCache {
  private:
   struct Shard {
     using Recent = std::list<std::pair<std::string, std::shared_ptr<Object>>>;
-    std::mutex mutex;
-    Recent recent;  // front: used last
-    std::unordered_map<std::string, Recent::iterator> by_name;
+    Mutex mutex;
+    Recent recent CFFS_GUARDED_BY(mutex);  // front: used last
+    std::unordered_map<std::string, Recent::iterator> by_name CFFS_GUARDED_BY(mutex);
   };
   static constexpr std::size_t kShards = 16;
   Shard& shard_of(const std::string& name) { return shards_[std::hash<std::string>{}(name) % kShards]; }

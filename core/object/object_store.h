@@ -3,14 +3,11 @@
 //
 // Names are relative paths of one or more components ("blobs/0/17"); a backend makes the folders it needs.
 // Contract (tests/unit/object_store_contract_test.cc runs against every backend):
-//  - An Object stays readable and writable after remove() of its name, until the last handle goes (as POSIX
-//  unlink).
+//  - An Object stays readable and writable after remove() of its name, until the last handle goes (as POSIX unlink).
 //  - What is visible: a completed write is seen by every later read through any handle.
-//  - What is durable: an object's bytes and its name after Object::sync(); removals and renames of names
-//  after
+//  - What is durable: an object's bytes and its name after Object::sync(); removals and renames of names after
 //    sync_names(). Nothing else is promised to survive a power cut.
-//  - Thread safety: all calls, on stores and on objects, from any thread. Overlapping concurrent writes to
-//  one object
+//  - Thread safety: all calls, on stores and on objects, from any thread. Overlapping concurrent writes to one object
 //    are the caller's to order.
 //  - Errors carry the errno and the object's name. Reads past the end are short, never an error.
 #pragma once
@@ -81,6 +78,9 @@ class StoreLock {
   virtual ~StoreLock() = default;
 };
 
+// The holder's text where those who hold the store only look at it.
+inline constexpr const char* kSomebodyReads = "a read-only mount, or a command that looks at it";
+
 class ObjectStore {
  public:
   enum class Create { exclusive, truncate, keep };
@@ -100,6 +100,8 @@ class ObjectStore {
   virtual Result<SpaceInfo> space() = 0;
   // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
+  // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.
+  virtual Result<std::unique_ptr<StoreLock>> lock_for_reading() = 0;
   // For messages: where this store is.
   virtual std::string description() const = 0;
 };

@@ -21,6 +21,14 @@ std::string folder_of(const std::string& name) {
   return slash == std::string::npos ? std::string(".") : name.substr(0, slash);
 }
 
+// Who holds the lock: the text that its last exclusive holder wrote.
+std::string holder_of(int lock) {
+  std::string holder(200, '\0');
+  const ssize_t n = ::pread(lock, holder.data(), holder.size(), 0);
+  holder.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return holder;
+}
+
 class PosixLock final : public StoreLock {
  public:
   explicit PosixLock(FileDescriptor fd) : fd_(std::move(fd)) {}
@@ -181,10 +189,23 @@ class PosixObject final : public Object {
   std::atomic<bool> name_unsynced_;
 };
 
-Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory) {
+Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory, Access access) {
   FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(errno, directory);
-  return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd)));
+  return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd), access));
+}
+
+FileDescriptor PosixStore::open_file(const std::string& name, int flags) const {
+  if (access_ == Access::read_write) return FileDescriptor(::openat(root_.get(), name.c_str(), flags, 0600));
+  FileDescriptor fd(::openat(root_.get(), name.c_str(), flags | O_NOATIME));
+  if (!fd && errno == EPERM)
+    fd = FileDescriptor(::openat(root_.get(), name.c_str(), flags));  // another's file
+  return fd;
+}
+
+Status PosixStore::writable(std::string_view name) const {
+  if (access_ == Access::read_only) return fail(EROFS, full_name(name));
+  return {};
 }
 
 Status PosixStore::make_folders(const std::string& name) {
@@ -210,13 +231,14 @@ Status PosixStore::sync_folders_of(const std::string& name) {
 
 Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, Create how) {
   const std::string name(name_view);
+  CFFS_TRY_VOID(writable(name));
   int flags = O_RDWR | O_CREAT | O_CLOEXEC;
   if (how == Create::exclusive) flags |= O_EXCL;
   if (how == Create::truncate) flags |= O_TRUNC;
-  FileDescriptor fd(::openat(root_.get(), name.c_str(), flags, 0600));
+  FileDescriptor fd = open_file(name, flags);
   if (!fd && errno == ENOENT) {
     CFFS_TRY_VOID(make_folders(name));
-    fd = FileDescriptor(::openat(root_.get(), name.c_str(), flags, 0600));
+    fd = open_file(name, flags);
   }
   if (!fd) return fail(errno, full_name(name));
   return std::make_shared<PosixObject>(*this, name, std::move(fd), true);
@@ -225,15 +247,16 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   const std::string name(name_view);
   announce_blocking();
-  FileDescriptor fd(::openat(root_.get(), name.c_str(), O_RDWR | O_CLOEXEC));
+  FileDescriptor fd = open_file(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
   if (!fd) return fail(errno, full_name(name));
   return std::make_shared<PosixObject>(*this, name, std::move(fd), false);
 }
 
 Status PosixStore::remove(std::string_view name_view) {
   const std::string name(name_view);
+  CFFS_TRY_VOID(writable(name));
   if (::unlinkat(root_.get(), name.c_str(), 0) != 0) return fail(errno, full_name(name));
-  const std::lock_guard guard(changed_mutex_);
+  const MutexLock guard(changed_mutex_);
   changed_folders_.insert(folder_of(name));
   return {};
 }
@@ -241,9 +264,10 @@ Status PosixStore::remove(std::string_view name_view) {
 Status PosixStore::rename(std::string_view from_view, std::string_view to_view) {
   const std::string from(from_view);
   const std::string to(to_view);
+  CFFS_TRY_VOID(writable(from));
   if (::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) != 0)
     return fail(errno, full_name(from));
-  const std::lock_guard guard(changed_mutex_);
+  const MutexLock guard(changed_mutex_);
   changed_folders_.insert(folder_of(from));
   changed_folders_.insert(folder_of(to));
   return {};
@@ -261,12 +285,12 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
   while (!pending.empty()) {
     const std::string current = std::move(pending.back());
     pending.pop_back();
-    const int fd =
-        ::openat(root_.get(), current.empty() ? "." : current.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT) continue;
-    if (fd < 0) return fail(errno, full_name(current));
-    const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd), ::closedir);
+    FileDescriptor fd = open_file(current.empty() ? "." : current, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!fd && errno == ENOENT) continue;
+    if (!fd) return fail(errno, full_name(current));
+    const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd.get()), ::closedir);
     if (!dir) return fail(errno, full_name(current));
+    (void)fd.release();  // the stream closes it
     while (const dirent* entry = ::readdir(dir.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
@@ -287,7 +311,7 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
 Status PosixStore::sync_names() {
   std::set<std::string> folders;
   {
-    const std::lock_guard guard(changed_mutex_);
+    const MutexLock guard(changed_mutex_);
     folders.swap(changed_folders_);
   }
   for (const std::string& folder : folders) {
@@ -305,18 +329,32 @@ Result<SpaceInfo> PosixStore::space() {
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
+  CFFS_TRY_VOID(writable("lock"));
   FileDescriptor fd(::openat(root_.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd) return fail(errno, full_name("lock"));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return fail(errno, full_name("lock"));
-    std::string holder(200, '\0');
-    const ssize_t n = ::pread(fd.get(), holder.data(), holder.size(), 0);
-    holder.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-    return fail(EBUSY, holder);
+    // The text is that of the last one who wrote; those who read leave none.
+    if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return fail(EBUSY, kSomebodyReads);
+    return fail(EBUSY, holder_of(fd.get()));
   }
   if (::ftruncate(fd.get(), 0) != 0 ||
       ::pwrite(fd.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
     return fail(errno, full_name("lock"));
+  }
+  return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+}
+
+Result<std::unique_ptr<StoreLock>> PosixStore::lock_for_reading() {
+  const int make = access_ == Access::read_write ? O_CREAT : 0;
+  FileDescriptor fd = open_file("lock", O_RDONLY | O_CLOEXEC | make);
+  // A copy of a store without its lock: nobody has used it, and a look makes none.
+  if (!fd && errno == ENOENT)
+    return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(FileDescriptor()));
+  if (!fd) return fail(errno, full_name("lock"));
+  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return fail(errno, full_name("lock"));
+    return fail(EBUSY, holder_of(fd.get()));
   }
   return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
 }

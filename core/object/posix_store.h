@@ -2,9 +2,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <set>
 
+#include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "core/object/object_store.h"
 
@@ -12,8 +12,12 @@ namespace cffs {
 
 class PosixStore final : public ObjectStore {
  public:
+  // read_only: nothing is opened for writing, changes are refused with EROFS, and reading leaves access times as they
+  // are where the files are the caller's own.
+  enum class Access { read_write, read_only };
   // `directory` must exist. ENOENT, ENOTDIR, EACCES.
-  static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory);
+  static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory,
+                                                            Access access = Access::read_write);
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;
@@ -24,20 +28,26 @@ class PosixStore final : public ObjectStore {
   Status sync_names() override;
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
   std::string description() const override { return path_; }
 
  private:
   friend class PosixObject;
-  PosixStore(std::string path, FileDescriptor root) : path_(std::move(path)), root_(std::move(root)) {}
+  PosixStore(std::string path, FileDescriptor root, Access access)
+      : path_(std::move(path)), root_(std::move(root)), access_(access) {}
 
+  FileDescriptor open_file(const std::string& name, int flags) const;
+  Status writable(std::string_view name) const;
   Status make_folders(const std::string& name);
   Status sync_folders_of(const std::string& name);
   std::string full_name(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   const std::string path_;
   const FileDescriptor root_;
-  std::mutex changed_mutex_;
-  std::set<std::string> changed_folders_;  // folders with a removal or rename that sync_names has to sync
+  const Access access_;
+  Mutex changed_mutex_;  // leaf
+  // Folders with a removal or rename that sync_names has to sync.
+  std::set<std::string> changed_folders_ CFFS_GUARDED_BY(changed_mutex_);
 };
 
 }  // namespace cffs

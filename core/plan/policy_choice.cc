@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/fs/plan_object.h"
 #include "core/plan/plan_database.h"
+#include "core/reorganise/plan_object.h"
 #include "grouping/frequency_policy.h"
 #include "grouping/reference_policy.h"
 
@@ -25,15 +25,16 @@ Status check_flags(const PolicyChoice& choice) {
 
 }  // namespace
 
-Status check_choice(const PolicyChoice& choice) {
+Status check_choice(PolicyChoice& choice) {
   CFFS_TRY_VOID(check_flags(choice));
-  if (!choice.plan.empty()) CFFS_TRY_VOID(read_plan(choice.plan));
+  if (choice.plan.empty() || choice.groups) return {};
+  CFFS_TRY(const grouping::Plan plan, read_plan(choice.plan));
+  choice.groups = std::make_shared<grouping::PlanGroups>(plan);
   return {};
 }
 
 Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store,
                                                               const PolicyChoice& choice) {
-  CFFS_TRY_VOID(check_flags(choice));
   if (choice.name == "reference") {
     grouping::ReferenceOptions options;
     if (!choice.site_root.empty()) options.resolve.site_root = grouping::normalised(choice.site_root);
@@ -42,12 +43,8 @@ Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store
     return std::make_shared<grouping::ReferencePolicy>(options);
   }
   if (choice.name == "frequency") {
-    std::shared_ptr<const grouping::PlanGroups> groups;
-    if (!choice.plan.empty()) {
-      CFFS_TRY(const grouping::Plan plan, read_plan(choice.plan));
-      groups = std::make_shared<grouping::PlanGroups>(plan);
-      CFFS_TRY_VOID(write_plan_object(store, *groups));
-    } else {
+    std::shared_ptr<const grouping::PlanGroups> groups = choice.groups;
+    if (!groups) {
       CFFS_TRY(auto kept, read_plan_object(store));
       if (kept) groups = std::make_shared<grouping::PlanGroups>(std::move(*kept));
     }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/object/object_store.h"
+#include "grouping/plan_groups.h"
 #include "grouping/policy.h"
 
 namespace cffs {
@@ -15,10 +16,15 @@ struct PolicyChoice {
   std::string site_root;  // reference: where root-relative URLs begin, a path in the store
   unsigned depth = 1;     // reference
   unsigned shared = 8;    // reference
+
+  std::shared_ptr<const grouping::PlanGroups> groups;  // of `plan`, once check_choice() has read it
 };
 
-// Checks what can be checked without a store: the name, and that flags go with it. Reads the plan file once.
-Status check_choice(const PolicyChoice& choice);
+// Checks what can be checked without a store: the name, and that flags go with it. Reads the plan file,
+// into `groups`: of one choice it is read once.
+Status check_choice(PolicyChoice& choice);
+// The policy that was chosen and checked. Pure: reads the store's own plan where none is given, and changes nothing; to
+// make the policy the store's is adopt_policy()'s (core/reorganise).
 Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store, const PolicyChoice& choice);
 
 // As one JSON object, for a daemon.

@@ -1,8 +1,9 @@
-// What a row knows about one file: attributes, and where its data is (DESIGN: the three homes).
+// What a row knows about one file: attributes, and where its data is (docs/ARCHITECTURE.md, "home").
 #pragma once
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -16,8 +17,8 @@ namespace cffs {
 
 // Never renumber: on disk.
 enum class Home : std::uint8_t {
-  none = 0,       // no data: empty files, directories, devices
-  inline_ = 1,    // chunks in the table, under the file's own key; a symlink's target in the row
+  none = 0,       // no data: empty files, directories, devices, symlinks (their target is in the row)
+  inline_ = 1,    // chunks in the table, under the file's own number
   composite = 2,  // a subfile
   blob = 3,       // an object of its own
 };

@@ -6,8 +6,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 
+#include "core/base/mutex.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -25,12 +25,12 @@ class InodeCounter {
   Status close();
 
  private:
-  Status reserve(std::uint64_t first_unreserved);
+  Status reserve(std::uint64_t first_unreserved) CFFS_REQUIRES(mutex_);
 
   Table& table_;
   std::atomic<std::uint64_t> next_{0};
-  std::atomic<std::uint64_t> limit_{0};
-  std::mutex mutex_;
+  std::atomic<std::uint64_t> limit_{0};  // read without the mutex, changed under it
+  Mutex mutex_;
 };
 
 }  // namespace cffs

@@ -1,12 +1,11 @@
 // Keys of the table: 128 bits, big-endian, so that byte order is numeric order (TableFS §3.2).
 //
-//   upper 64 bits                 lower 64 bits      row
-//   directory's inode             hash of the name   directory entry (readdir is one range scan)
-//   file's or composite's inode   0                  null-name row: attributes of a hard-linked file (§3.3),
-//   of the
-//                                                    root, or of a composite
-//   composite's inode             slot + 1           where a renamed member went
-//   (core/composite/composite_store.h) tag | number                  see below          everything else
+//   upper 64 bits        lower 64 bits      row
+//   directory's inode    hash of the name   directory entry (readdir is one range scan)
+//   inode                0                  null-name row: attributes of a hard-linked file (§3.3), or of the root
+//   composite's number   0                  the composite's row
+//   composite's number   slot + 1           where a renamed member went (MovedMember, core/table/row.h)
+//   tag | number         see KeyTag         everything else
 //
 // The top byte is 0 for the namespace. File data and bookkeeping live under other tags, so that a readdir, or
 // a cold `ls -lR`, never drags file bytes along (the weak spot of TableFS, report Fig. 16).
@@ -24,17 +23,19 @@
 namespace cffs {
 
 // Never renumber: these bytes are on disk.
+// clang-format off
 enum class KeyTag : std::uint8_t {
   namespace_ = 0x00,
   staged_directory = 0x40,  // | directory's inode, 0: holds small files that wait for consolidation
-  pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs
-  document = 0x50,          // | document's inode, 0: what it embeds (core/fs/reference_index.h)
-  embeds = 0x51,       // | holder's inode, document's inode: files that the holder embeds, says the document
-  embedded_by = 0x52,  // | file's inode, rank and holder's inode: who embeds it
-  mentions = 0x53,     // | hash of a stem, document's inode: the document refers to such a name
-  file_data = 0x80,    // | file's inode, chunk number: inline bytes
-  system = 0xff,       // | 0, field: counters
+  pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs (pending_removal.h)
+  document = 0x50,          // | document's inode, 0: what it embeds
+  embeds = 0x51,            // | holder's inode, document's inode: files that the holder embeds, says the document
+  embedded_by = 0x52,       // | file's inode, rank and holder's inode: who embeds it
+  mentions = 0x53,          // | hash of a stem, document's inode: the document refers to such a name
+  file_data = 0x80,         // | file's inode, chunk number: inline bytes
+  system = 0xff,            // | 0, field: one fact about the store (system_rows.h)
 };
+// clang-format on
 
 struct Key {
   std::uint64_t upper = 0;
@@ -85,8 +86,8 @@ inline Key decode_key(std::string_view bytes) {
   return key;
 }
 
-// The hash of a name; pluggable so that a test can force collisions. Stores remember which one they were made
-// with.
+// The hash of a name; pluggable so that a test can force collisions. The superblock remembers which one a store was made
+// with (core/table/name_hash.h).
 using NameHash = std::uint64_t (*)(std::string_view name);
 
 }  // namespace cffs

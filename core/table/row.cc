@@ -222,4 +222,21 @@ Result<CompositeRow> decode_composite_row(std::string_view bytes) {
   return row;
 }
 
+std::string encode_moved_member(const MovedMember& row) {
+  std::string out;
+  ByteWriter w(out);
+  w.varint(row.parent.value);
+  w.string(row.name);
+  return out;
+}
+
+Result<MovedMember> decode_moved_member(std::string_view bytes) {
+  ByteReader r(bytes);
+  MovedMember row;
+  row.parent.value = r.varint();
+  row.name = r.string();
+  if (!r.ok() || !r.at_end()) return fail(Error::corruption("a moved member's row is malformed"));
+  return row;
+}
+
 }  // namespace cffs

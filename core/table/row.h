@@ -23,6 +23,14 @@ struct Entry {
   std::optional<Inode> inode;  // nullopt: hard link, attributes are in the null-name row of `ino`
 };
 
+// Where in the namespace an entry is.
+struct EntryName {
+  InodeId parent;
+  std::string name;
+};
+// Where a member went that was renamed after its record was written: the record names the old place.
+using MovedMember = EntryName;
+
 struct Row {
   std::vector<Entry> entries;  // sorted by name
 
@@ -32,7 +40,7 @@ struct Row {
   void erase(std::string_view name);  // the name must be there
 };
 
-// What members of a composite share, and its accounting (DESIGN §4).
+// What members of a composite share, and its accounting (docs/ON_DISK_FORMAT.md, "Rows").
 struct CompositeRow {
   mode_t mode = 0;  // the broadest of its members
   uid_t uid = 0;
@@ -43,6 +51,9 @@ struct CompositeRow {
   std::uint64_t members = 0;
   std::uint64_t slots = 0;  // records ever written
   std::uint8_t policy = 0;  // grouping::PolicyId of the policy that made it
+
+  // Half or more of the object is nobody's: worth a compaction.
+  bool is_wasteful() const { return freed_bytes * 2 >= size; }
 };
 
 std::string encode_row(const Row& row);
@@ -54,6 +65,8 @@ enum class RowKind { entries, composite, moved_member };
 RowKind row_kind(Key key, std::string_view bytes);
 std::string encode_composite_row(const CompositeRow& row);
 Result<CompositeRow> decode_composite_row(std::string_view bytes);
+std::string encode_moved_member(const MovedMember& row);
+Result<MovedMember> decode_moved_member(std::string_view bytes);
 
 // Attributes alone, as composite records carry them.
 void encode_inode(std::string& out, const Inode& inode);

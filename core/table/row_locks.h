@@ -1,45 +1,61 @@
 // Light-weight locks that make read-modify-write of rows atomic (TableFS §3.5).
 //
 // Striped by key: two keys may share a stripe, so a guard over several keys locks each stripe once, in
-// ascending order; that order is what keeps guards from deadlocking. Rank (docs/ARCHITECTURE.md): after
+// ascending order; that order is what keeps guards from deadlocking. Rank 3 (docs/CONCURRENCY.md): after
 // directory locks, before node locks. A thread holds at most one guard.
 //
 // Each exclusive guard leaves a time stamp from one store-wide counter on its stripes. A readdir that scanned
 // a snapshot taken at epoch() can then tell, row by row, that a row has not changed since, without reading it
 // again.
+//
+// To the compiler all stripes of a store are one: it checks that whoever must hold a guard holds one, exclusive where it
+// writes, and that nobody takes a second. That the guard is over the right keys it cannot check, since which stripes those
+// are is known when it runs.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <shared_mutex>
 #include <span>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/table/key.h"
 
 namespace cffs {
 
+// What a guard acquires, for the analysis: nothing but a name.
+class CFFS_CAPABILITY("row stripes") RowStripes {};
+inline constexpr RowStripes row_stripes;
+
 class RowLocks {
+  // The stamp beside its lock: one cache line.
+  struct Stripe {
+    SharedMutex mutex;
+    std::uint64_t stamp CFFS_GUARDED_BY(mutex) = 0;
+  };
+
  public:
   static constexpr std::size_t kStripes = 1024;
 
-  class Guard {
+  // The analysis cannot follow locks that are taken in a loop.
+  class CFFS_SCOPED_CAPABILITY Guard {
    public:
-    Guard(RowLocks& locks, std::span<const Key> keys) : locks_(&locks) {
+    Guard(RowLocks& locks, std::span<const Key> keys) CFFS_ACQUIRE(row_stripes) CFFS_NO_THREAD_SAFETY_ANALYSIS
+        : locks_(&locks) {
       stripes_.reserve(keys.size());
       for (const Key key : keys) stripes_.push_back(stripe_of(key));
       std::sort(stripes_.begin(), stripes_.end());
       stripes_.erase(std::unique(stripes_.begin(), stripes_.end()), stripes_.end());
-      for (const std::uint16_t s : stripes_) locks_->stripes_[s].lock();
+      for (const std::uint16_t s : stripes_) locks_->stripes_[s].mutex.lock();
     }
-    ~Guard() {
+    ~Guard() CFFS_RELEASE() CFFS_NO_THREAD_SAFETY_ANALYSIS {
       if (stripes_.empty()) return;
       const std::uint64_t now = locks_->epoch_.fetch_add(1) + 1;
       for (const std::uint16_t s : stripes_) {
-        locks_->stamps_[s] = now;
-        locks_->stripes_[s].unlock();
+        locks_->stripes_[s].stamp = now;
+        locks_->stripes_[s].mutex.unlock();
       }
     }
     Guard(const Guard&) = delete;
@@ -50,17 +66,26 @@ class RowLocks {
     std::vector<std::uint16_t> stripes_;
   };
 
-  // One key, shared with other readers of its stripe.
-  class SharedGuard {
+  // One key, shared with other readers of its stripe. Acquires row_stripes by locking a stripe: the analysis knows the one
+  // by name only, so these two are not looked into.
+  class CFFS_SCOPED_CAPABILITY SharedGuard {
    public:
-    SharedGuard(RowLocks& locks, Key key)
-        : stamp_(locks.stamps_[stripe_of(key)]), lock_(locks.stripes_[stripe_of(key)]) {}
+    SharedGuard(RowLocks& locks, Key key) CFFS_ACQUIRE_SHARED(row_stripes) CFFS_NO_THREAD_SAFETY_ANALYSIS
+        : stripe_(locks.stripes_[stripe_of(key)]) {
+      stripe_.mutex.lock_shared();
+    }
+    ~SharedGuard() CFFS_RELEASE() CFFS_NO_THREAD_SAFETY_ANALYSIS { stripe_.mutex.unlock_shared(); }
+    SharedGuard(const SharedGuard&) = delete;
+    SharedGuard& operator=(const SharedGuard&) = delete;
+
     // Whether any row of this stripe may have been written after epoch() returned `epoch`.
-    bool changed_since(std::uint64_t epoch) const { return stamp_ > epoch; }
+    bool changed_since(std::uint64_t epoch) const {
+      stripe_.mutex.assert_held_shared();  // for as long as this guard lives
+      return stripe_.stamp > epoch;
+    }
 
    private:
-    const std::uint64_t& stamp_;
-    std::shared_lock<std::shared_mutex> lock_;
+    Stripe& stripe_;
   };
 
   std::uint64_t epoch() const { return epoch_.load(); }
@@ -71,8 +96,7 @@ class RowLocks {
     const std::uint64_t mixed = (key.upper ^ (key.lower * 0x9e3779b97f4a7c15u)) * 0x9e3779b97f4a7c15u;
     return static_cast<std::uint16_t>(mixed >> 54);
   }
-  std::array<std::shared_mutex, kStripes> stripes_;
-  std::array<std::uint64_t, kStripes> stamps_{};  // each guarded by its stripe
+  std::array<Stripe, kStripes> stripes_;
   std::atomic<std::uint64_t> epoch_{0};
 };
 

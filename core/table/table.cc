@@ -5,12 +5,15 @@
 #include <leveldb/filter_policy.h>
 #include <leveldb/write_batch.h>
 
+#include <algorithm>
+
 #include "core/object/leveldb_env.h"
 
 namespace cffs {
 namespace {
 
 constexpr const char* kFolder = "table";
+constexpr std::size_t kLargestWriteBuffer = 1u << 30;  // LevelDB's own limit
 
 leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
@@ -50,12 +53,21 @@ void Batch::put_row(Key key, const Row& row) {
 }
 
 Table::Table() = default;
-Table::~Table() = default;
+Table::~Table() {
+  if (env_) env_->release_background_work();  // or closing the database would wait for it
+}
 
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);
-  table->env_->set_before_table_sync(options.before_rows_become_durable);
+  if (options.before_rows_become_durable) {
+    // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
+    table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
+      Status done = barrier();
+      if (!done) self->poison();
+      return done;
+    });
+  }
   table->cache_.reset(leveldb::NewLRUCache(options.block_cache_bytes));
   table->filter_.reset(leveldb::NewBloomFilterPolicy(10));
 
@@ -67,6 +79,10 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   o.filter_policy = table->filter_.get();
   o.write_buffer_size = options.write_buffer_bytes;
   o.max_file_size = 4u << 20;
+  if (options.in_memory) {
+    table->env_->hold_background_work();
+    o.write_buffer_size = kLargestWriteBuffer;  // a full one waits for the work that is held
+  }
   o.block_size = 8u << 10;
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(o, kFolder, &db);
@@ -89,9 +105,15 @@ Result<Row> Table::get_row(Key key) const {
   return decode_row(*value);
 }
 
+Status Table::writable() const {
+  if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
+  if (read_only_.load(std::memory_order_acquire)) return fail(EROFS, "the store is open for reading only");
+  return {};
+}
+
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
-  if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
+  CFFS_TRY_VOID(writable());
   const leveldb::Status status = db_->Write(leveldb::WriteOptions(), batch.batch_.get());
   if (status.ok()) return {};
   poison();
@@ -99,13 +121,13 @@ Status Table::write(Batch& batch) {
 }
 
 Status Table::sync() {
-  std::unique_lock guard(sync_mutex_);
+  MutexLock guard(sync_mutex_);
   if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
   // Records written before this call are covered by any sync that starts from now on.
   const std::uint64_t mine = syncs_started_ + 1;
   while (syncs_finished_ < mine) {
     if (syncing_) {
-      sync_done_.wait(guard);
+      sync_done_.wait(sync_mutex_);
       continue;
     }
     syncing_ = true;
@@ -136,15 +158,60 @@ Status Table::scan(Key first, Key last, const std::function<bool(Key, std::strin
   return {};
 }
 
-Status Table::scan_entries(const std::function<bool(Key, const Row&)>& visit) const {
-  return scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, [&](Key key, std::string_view value) {
-    if (row_kind(key, value) != RowKind::entries) return true;
-    const auto row = decode_row(value);
-    return !row || visit(key, *row);
-  });
+Status Table::scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const {
+  return scan(Key::tagged(tag, 0, 0), Key::tagged(tag, kInodeLimit - 1, ~std::uint64_t{0}), visit);
 }
 
-void Table::compact() { db_->CompactRange(nullptr, nullptr); }
+Status Table::scan_directory(InodeId directory, std::uint64_t first_hash,
+                             const std::function<bool(Key, const Row&)>& visit,
+                             const OnDamage& damaged) const {
+  Status problem;
+  const auto on_row = [&](Key key, std::string_view value) {
+    const auto row = decode_row(value);
+    if (row) return visit(key, *row);
+    if (damaged) return damaged(key, row.error());
+    problem = fail(row.error());
+    return false;
+  };
+  const std::uint64_t first = std::max<std::uint64_t>(first_hash, 1);  // 0 is the null name's
+  CFFS_TRY_VOID(scan(Key::entry(directory, first), Key::entry(directory, ~std::uint64_t{0}), on_row));
+  return problem;
+}
+
+Status Table::scan_namespace(const NamespaceVisitor& visitor) const {
+  Status problem;
+  const auto decoded = [&](Key key, auto row, const auto& visit) {
+    if (row) return visit(*row);
+    if (visitor.damaged) return visitor.damaged(key, row.error());
+    problem = fail(row.error());
+    return false;
+  };
+  std::optional<std::uint64_t>
+      composite;  // whose rows these are: a moved member's row comes after its composite's
+  const auto on_row = [&](Key key, std::string_view value) {
+    const RowKind kind = row_kind(key, value);
+    if (kind == RowKind::composite) {
+      composite = key.upper;
+      if (!visitor.composite) return true;
+      return decoded(key, decode_composite_row(value),
+                     [&](const CompositeRow& row) { return visitor.composite(CompositeId{key.upper}, row); });
+    }
+    if (kind == RowKind::moved_member && composite == key.upper) {
+      if (!visitor.moved_member) return true;
+      return decoded(key, decode_moved_member(value), [&](const MovedMember& row) {
+        return visitor.moved_member(CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1), row);
+      });
+    }
+    if (!visitor.entries) return true;
+    return decoded(key, decode_row(value), [&](Row& row) { return visitor.entries(key, row); });
+  };
+  CFFS_TRY_VOID(scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, on_row));
+  return problem;
+}
+
+void Table::compact() {
+  if (!read_only_.load(std::memory_order_acquire)) db_->CompactRange(nullptr, nullptr);
+}
 
 std::string table_library_version() {
   return std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion);

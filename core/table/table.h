@@ -8,12 +8,11 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "core/base/mutex.h"
 #include "core/object/object_store.h"
 #include "core/table/key.h"
 #include "core/table/row.h"
@@ -34,8 +33,11 @@ struct TableOptions {
   bool create = false;  // fails where a table is already there
   std::size_t block_cache_bytes = 32u << 20;
   std::size_t write_buffer_bytes = 16u << 20;
-  // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself.
+  // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself. Where it fails, the table
+  // refuses writes and syncs from then on.
   std::function<Status()> before_rows_become_durable;
+  // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
+  bool in_memory = false;
 };
 
 class Batch {
@@ -56,6 +58,21 @@ class Batch {
   std::size_t changes_ = 0;
 };
 
+// What a scan of rows does about one that is malformed: it is told of the row and says whether to go on. Without anybody
+// to tell, the scan ends with that row's error (`corruption`).
+using OnDamage = std::function<bool(Key, const Error&)>;
+// For those to whom a row that its own reader will report is no reason to stop.
+inline bool pass_over(Key, const Error&) { return true; }
+
+// Who is told of the rows of the whole namespace: each kind may be null, then its rows are passed over undecoded. Each
+// says whether to go on.
+struct NamespaceVisitor {
+  std::function<bool(Key, Row&)> entries;  // of directories and of null names
+  std::function<bool(CompositeId, const CompositeRow&)> composite;
+  std::function<bool(CompositeId, std::uint32_t slot, const MovedMember&)> moved_member;
+  OnDamage damaged;
+};
+
 // Of LevelDB, for reports: "1.23".
 std::string table_library_version();
 
@@ -70,9 +87,22 @@ class Table {
   Status sync();
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
-  // The same for every row of the namespace that has entries. One that is malformed is passed over: its reader reports it.
-  Status scan_entries(const std::function<bool(Key, const Row&)>& visit) const;
-  void compact();
+  // The same for the rows of one tag.
+  Status scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const;
+  // The rows of a directory's entries, in order of the names' hashes from `first_hash` on, until `visit` returns false.
+  // The row of the root's own inode, which begins like its entries, is not among them.
+  Status scan_directory(InodeId directory, std::uint64_t first_hash,
+                        const std::function<bool(Key, const Row&)>& visit,
+                        const OnDamage& damaged = nullptr) const;
+  // Every row of the namespace, in order of keys, until one of the visitor's functions returns false.
+  Status scan_namespace(const NamespaceVisitor& visitor) const;
+  // Only those that have entries; malformed ones are passed over.
+  Status scan_entries(const std::function<bool(Key, const Row&)>& visit) const {
+    return scan_namespace({visit, nullptr, nullptr, pass_over});
+  }
+  void compact();  // nothing where the table is read-only
+  // Refuses writes from now on, because nobody may make any.
+  void make_read_only() { read_only_.store(true, std::memory_order_release); }
   // Refuses writes from now on: what the medium holds is no longer known.
   void poison() { failed_.store(true, std::memory_order_release); }
   bool failed() const { return failed_.load(std::memory_order_acquire); }
@@ -86,12 +116,15 @@ class Table {
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   std::unique_ptr<leveldb::DB> db_;
 
+  Status writable() const;
+
   std::atomic<bool> failed_{false};
-  std::mutex sync_mutex_;
-  std::condition_variable sync_done_;
-  std::uint64_t syncs_started_ = 0;
-  std::uint64_t syncs_finished_ = 0;
-  bool syncing_ = false;
+  std::atomic<bool> read_only_{false};
+  Mutex sync_mutex_;
+  CondVar sync_done_;
+  std::uint64_t syncs_started_ CFFS_GUARDED_BY(sync_mutex_) = 0;
+  std::uint64_t syncs_finished_ CFFS_GUARDED_BY(sync_mutex_) = 0;
+  bool syncing_ CFFS_GUARDED_BY(sync_mutex_) = false;
 };
 
 }  // namespace cffs

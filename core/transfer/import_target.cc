@@ -13,20 +13,20 @@ std::string taken(const std::string& name) {
   return "'" + name + "' is already in the store; remove it there first";
 }
 
+// An import may set any attribute.
+Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.uid, attributes.gid); }
+
 }  // namespace
 
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
                            std::function<void(const ImportReport&)> on_progress)
-    : fs_(fs),
-      loader_(fs),
-      on_progress_(std::move(on_progress)),
-      first_new_inode_(loader_.next_inode_hint()) {
+    : fs_(fs), on_progress_(std::move(on_progress)), first_new_inode_(fs.next_inode()) {
   for (unsigned i = 0; i < std::max(1u, jobs); ++i) workers_.emplace_back([this] { work(); });
 }
 
 ImportTarget::~ImportTarget() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock guard(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -36,7 +36,7 @@ ImportTarget::~ImportTarget() {
 
 template <typename Change>
 void ImportTarget::count(Change change) {
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   change(report_);
   if (on_progress_) on_progress_(report_);
 }
@@ -49,9 +49,9 @@ void ImportTarget::failed(const std::string& problem) {
 }
 
 void ImportTarget::work() {
-  std::unique_lock guard(mutex_);
+  MutexLock guard(mutex_);
   for (;;) {
-    changed_.wait(guard, [this] { return ending_ || !queue_.empty(); });
+    while (!ending_ && queue_.empty()) changed_.wait(mutex_);
     if (queue_.empty()) return;
     const Job job = std::move(queue_.front());
     queue_.pop_front();
@@ -66,15 +66,15 @@ void ImportTarget::work() {
 }
 
 void ImportTarget::enqueue(Job job) {
-  std::unique_lock guard(mutex_);
-  changed_.wait(guard, [this] { return queue_.size() < workers_.size() + 1; });
+  MutexLock guard(mutex_);
+  while (queue_.size() > workers_.size()) changed_.wait(mutex_);
   queue_.push_back(std::move(job));
   changed_.notify_all();
 }
 
 Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name, const Inode& attributes) {
   // Open to its owner while it is filled; the real mode comes with finish().
-  auto made = fs_.mkdir(parent, name, 0700, {attributes.uid, attributes.gid});
+  auto made = fs_.mkdir(parent, name, 0700, owner_of(attributes));
   if (!made && made.error().errno_value == EEXIST) {
     made = fs_.lookup(parent, name);
     if (made && !S_ISDIR(made->mode)) {
@@ -120,7 +120,7 @@ void ImportTarget::load(std::vector<Pending> files) {
     }
     for (const auto& [name, value] : std::exchange(file.attributes.xattrs, {})) {
       const Inode before = file.attributes;
-      if (const Status done = put_xattr(file.attributes, name, value, {}); !done) {
+      if (const Status done = put_xattr(file.attributes, name, value, Caller::privileged()); !done) {
         file.attributes = before;
         failed(file.name + ": extended attribute " + name + ": " + done.error().message());
       }
@@ -145,7 +145,7 @@ void ImportTarget::load(std::vector<Pending> files) {
     }
   }
   const std::size_t n = ready.size();
-  const auto loaded = loader_.load(std::move(grouped));
+  const auto loaded = fs_.load(std::move(grouped));
   if (!loaded) {
     failed(loaded.error().message());
     return;
@@ -165,10 +165,10 @@ void ImportTarget::settle(InodeId ino, const Inode& wanted) {
   if (!wanted.is_symlink()) change.mode = wanted.mode & 07777;
   change.atime_ns = wanted.atime_ns;
   change.mtime_ns = wanted.mtime_ns;
-  if (const auto done = fs_.setattr(ino, change); !done) failed(done.error().message());
+  if (const auto done = fs_.setattr(ino, change, Caller::privileged()); !done) failed(done.error().message());
   // After the owner: a change of it takes capabilities away.
   for (const auto& [name, value] : wanted.xattrs) {
-    if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any); !done) {
+    if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any, Caller::privileged()); !done) {
       failed("extended attribute " + name + ": " + done.error().message());
     }
   }
@@ -176,7 +176,7 @@ void ImportTarget::settle(InodeId ino, const Inode& wanted) {
 
 void ImportTarget::large_file_now(InodeId parent, const std::string& name, const Inode& attributes,
                                   const CopyFile& copy) {
-  const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, {attributes.uid, attributes.gid});
+  const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, owner_of(attributes));
   if (!made) {
     failed(made.error().errno_value == EEXIST ? taken(name) : name + ": " + made.error().message());
     return;
@@ -184,10 +184,10 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& name, const
   AttributeChange size;
   size.size = attributes.size;
   Status done;
-  if (auto sized = fs_.setattr(made->ino, size); !sized) done = fail(sized.error());
+  if (auto sized = fs_.setattr(made->ino, size, Caller::privileged()); !sized) done = fail(sized.error());
   if (done) {
     done = copy([&](std::uint64_t offset, std::string_view bytes) {
-      return fs_.write(made->ino, offset, as_bytes(bytes));
+      return fs_.write(made->ino, offset, as_bytes(bytes), Caller::privileged());
     });
   }
   if (done) {
@@ -210,13 +210,13 @@ void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes
 }
 
 void ImportTarget::symlink(InodeId parent, const std::string& name, const Inode& attributes) {
-  settle_made(fs_.symlink(parent, name, attributes.target, {attributes.uid, attributes.gid}), name,
-              attributes, &ImportReport::symlinks);
+  settle_made(fs_.symlink(parent, name, attributes.target, owner_of(attributes)), name, attributes,
+              &ImportReport::symlinks);
 }
 
 void ImportTarget::special(InodeId parent, const std::string& name, const Inode& attributes) {
-  settle_made(fs_.mknod(parent, name, attributes.mode, attributes.rdev, {attributes.uid, attributes.gid}),
-              name, attributes, &ImportReport::specials);
+  settle_made(fs_.mknod(parent, name, attributes.mode, attributes.rdev, owner_of(attributes)), name,
+              attributes, &ImportReport::specials);
 }
 
 void ImportTarget::settle_made(const Result<Attributes>& made, const std::string& name,
@@ -232,8 +232,8 @@ void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_par
 }
 
 void ImportTarget::wait_for_workers() {
-  std::unique_lock guard(mutex_);
-  changed_.wait(guard, [this] { return queue_.empty() && busy_ == 0; });
+  MutexLock guard(mutex_);
+  while (!queue_.empty() || busy_ > 0) changed_.wait(mutex_);
 }
 
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
@@ -241,7 +241,7 @@ void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   wait_for_workers();  // whatever is on its way must have arrived before it can be replaced
   const auto there = fs_.lookup(parent, name);
   if (!there) return;
-  const bool ours = there->ino.value >= first_new_inode_ && !S_ISDIR(there->mode);
+  const bool ours = there->ino >= first_new_inode_ && !S_ISDIR(there->mode);
   fs_.forget(there->ino, 1);
   if (!ours || !fs_.unlink(parent, name)) return;
   count([&](ImportReport& r) {
@@ -270,7 +270,7 @@ Result<ImportReport> ImportTarget::finish() {
   // In any order: setting a directory's times touches no other.
   for (const auto& [ino, attributes] : directories_) settle(ino, attributes);
   CFFS_TRY_VOID(fs_.sync());
-  const std::lock_guard guard(mutex_);
+  const MutexLock guard(mutex_);
   return report_;
 }
 

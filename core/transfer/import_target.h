@@ -7,17 +7,17 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
-#include "core/fs/bulk_loader.h"
+#include "core/base/mutex.h"
+#include "core/fs/file_system.h"
+#include "core/fs/new_file.h"
 
 namespace cffs {
 
@@ -54,7 +54,7 @@ class ImportTarget {
   void forget_earlier(InodeId parent, const std::string& name);
   void failed(const std::string& problem);
 
-  std::uint64_t small_limit() const { return loader_.largest(); }
+  std::uint64_t small_limit() const { return fs_.load_limit(); }
   // Waits for all, links, sets directory times, makes everything durable.
   Result<ImportReport> finish();
 
@@ -80,9 +80,8 @@ class ImportTarget {
   void count(Change change);
 
   FileSystem& fs_;
-  BulkLoader loader_;
   const std::function<void(const ImportReport&)> on_progress_;
-  const std::uint64_t first_new_inode_;
+  const InodeId first_new_inode_;
   std::vector<Pending> pending_;
   std::uint64_t pending_bytes_ = 0;
   struct Link {
@@ -94,12 +93,12 @@ class ImportTarget {
   std::vector<Link> links_;
   std::unordered_map<InodeId, Inode> directories_;  // each referenced once, until the end
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> queue_;
-  unsigned busy_ = 0;
-  bool ending_ = false;
-  ImportReport report_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<Job> queue_ CFFS_GUARDED_BY(mutex_);
+  unsigned busy_ CFFS_GUARDED_BY(mutex_) = 0;
+  bool ending_ CFFS_GUARDED_BY(mutex_) = false;
+  ImportReport report_ CFFS_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;
 };
 

@@ -1,9 +1,9 @@
 // Cuts streams of accesses into sessions, the transactions of frequency mining: the distinct files that one client,
 // process or user accessed with no gap longer than the session gap.
 //
-// Repeats inside a session count once, so bursts and reloads do not weigh. A session of more than max_files is set
-// apart, as is one of a stream that marks itself as a crawler: neither says what people use together. Small steps back
-// in time count as no gap, large ones (another log) as one. Memory: the open sessions; idle ones are closed as time goes on.
+// Repeats inside a session count once, so bursts and reloads do not weigh. A session of more than max_files is set apart,
+// as is one of a stream that marks itself as a crawler: neither says what people use together. Small steps back in time
+// count as no gap, large ones (another log) as one. Memory: the open sessions; idle ones are closed as time goes on.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 #include "grouping/mining/tid_set.h"
 
+#include <iterator>
 #include <numeric>
 
 namespace cffs::grouping {

@@ -1,6 +1,30 @@
 #include "grouping/mining/transactions.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <string>
+
 namespace cffs::grouping {
+namespace {
+
+// Without a name, in the directory that TMPDIR names, else in /tmp; null: it cannot be made.
+std::FILE* unnamed_file() {
+  const char* named = ::getenv("TMPDIR");
+  const std::string directory = named != nullptr && *named != '\0' ? named : "/tmp";
+  int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd < 0) {  // some file systems know no files without a name
+    std::string name = directory + "/cffs-sessions.XXXXXX";
+    fd = ::mkostemp(name.data(), O_CLOEXEC);
+    if (fd >= 0) (void)::unlink(name.c_str());
+  }
+  std::FILE* file = fd < 0 ? nullptr : ::fdopen(fd, "w+");
+  if (file == nullptr && fd >= 0) ::close(fd);
+  return file;
+}
+
+}  // namespace
 
 bool Transactions::add(std::span<const Item> items) {
   if (items.empty()) return true;
@@ -12,7 +36,7 @@ bool Transactions::add(std::span<const Item> items) {
 }
 
 bool Transactions::spill() {
-  if (!file_) file_.reset(std::tmpfile());
+  if (!file_) file_.reset(unnamed_file());
   if (!file_) return false;
   if (std::fseek(file_.get(), 0, SEEK_END) != 0) return false;
   const bool written =

@@ -1,6 +1,6 @@
 // Transactions in the order in which they were added, each with its items in the order in which they were accessed.
-// Miners read them several times. Up to a limit they are kept in memory, the rest in an unnamed temporary file, so
-// that a log of any length can be mined in bounded memory.
+// Miners read them several times. Up to a limit they are kept in memory, the rest in an unnamed file in the directory
+// that TMPDIR names, else in /tmp, so that a log of any length can be mined in bounded memory.
 //
 // Thread safety: none.
 #pragma once

@@ -1,5 +1,6 @@
 // Build rules: what leads to the same target belongs together (composite-file paper, on source code). The first
 // prerequisite of a rule holds the others.
+#include <algorithm>
 #include <map>
 
 #include "grouping/reference/extract.h"

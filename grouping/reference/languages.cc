@@ -1,4 +1,6 @@
 // Python and Go imports.
+#include <algorithm>
+
 #include "grouping/reference/extract.h"
 #include "grouping/reference/text.h"
 

@@ -1,4 +1,5 @@
 // Markdown images and LaTeX inputs.
+#include <algorithm>
 #include <map>
 
 #include "grouping/reference/extract.h"

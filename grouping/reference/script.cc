@@ -1,5 +1,7 @@
 // JavaScript and TypeScript: import and export declarations, import(), require(), importScripts(), new URL(...,
 // import.meta.url), outside of comments, strings and regular expressions.
+#include <algorithm>
+
 #include "grouping/reference/extract.h"
 #include "grouping/reference/text.h"
 

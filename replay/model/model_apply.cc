@@ -25,17 +25,17 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
   if (creates && o.result >= 0) evidence = {};
   const bool unnamed = (o.flags & O_TMPFILE) == O_TMPFILE;
   const bool follow = (o.flags & O_NOFOLLOW) == 0 && !exclusive;
-  Place place = walk(0, trace.path(o.path), follow, evidence, 0);
-  if (creates && place.error == ENOENT && place.entry == 0) place = walk_to_new(o.path, o.result >= 0, trace);
-  NodeIndex node = place.node;
-  if (unnamed && place.error == 0) {
+  WalkEnd end = walk(0, trace.path(o.path), follow, evidence, 0);
+  if (creates && end.error == ENOENT && end.entry == 0) end = walk_to_new(o.path, o.result >= 0, trace);
+  NodeIndex node = end.node;
+  if (unnamed && end.error == 0) {
     node = make_node('f', false);
-  } else if (place.error == ENOENT && creates && place.entry != 0) {
+  } else if (end.error == ENOENT && creates && end.entry != 0) {
     node = make_node('f', false);
     nodes_[node].mode = o.mode;
-    put(place, node);
-  } else if (place.error != 0) {
-    return error(place.error);
+    put(end, node);
+  } else if (end.error != 0) {
+    return error(end.error);
   } else if (exclusive) {
     return error(EEXIST);
   }
@@ -56,7 +56,7 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
 }
 
 // A name that is about to be made: only its directory must have been there, which is inferred where it was `made`.
-ModelTree::Place ModelTree::walk_to_new(PathId id, bool made, const Trace& trace) {
+ModelTree::WalkEnd ModelTree::walk_to_new(PathId id, bool made, const Trace& trace) {
   const std::string& path = trace.path(id);
   const std::size_t slash = path.rfind('/');
   if (made && mode_ == Mode::infers && slash != std::string::npos) {
@@ -66,41 +66,41 @@ ModelTree::Place ModelTree::walk_to_new(PathId id, bool made, const Trace& trace
 }
 
 Outcome ModelTree::make_entry(const Operation& o, const Trace& trace, char kind) {
-  const Place place =
+  const WalkEnd end =
       refused_ ? walk(0, trace.path(o.path), false, evidence_of(o), 0) : walk_to_new(o.path, true, trace);
-  if (place.error == 0) return error(EEXIST);
-  if (place.error != ENOENT || place.entry == 0) return error(place.error);
+  if (end.error == 0) return error(EEXIST);
+  if (end.error != ENOENT || end.entry == 0) return error(end.error);
   const NodeIndex node = make_node(kind, false);
   nodes_[node].mode = o.mode;
   if (kind == 'l') nodes_[node].target = trace.path(o.path2);
-  put(place, node);
+  put(end, node);
   return {0, 0, false, kind == 'd'};
 }
 
 Outcome ModelTree::remove_entry(const Operation& o, const Trace& trace) {
-  const Place place = walk(0, trace.path(o.path), false, evidence_of(o), 0);
-  if (place.error != 0) return error(place.error);
-  if (place.entry == 0) return error(EBUSY);  // the root
-  const Node& node = nodes_[place.node];
+  const WalkEnd end = walk(0, trace.path(o.path), false, evidence_of(o), 0);
+  if (end.error != 0) return error(end.error);
+  if (end.entry == 0) return error(EBUSY);  // the root
+  const Node& node = nodes_[end.node];
   const bool wants_directory = o.call == Call::rmdir;
   const bool trusted = mode_ == Mode::infers && node.initial && o.result >= 0;
   if (wants_directory && node.kind != 'd') return error(ENOTDIR);
   if (!wants_directory && node.kind == 'd') return error(EISDIR);
   if (wants_directory && node.children > 0 && !trusted) {
-    touch_listing(place.node, Touch::How::shared);
+    touch_listing(end.node, Touch::How::shared);
     return error(ENOTEMPTY);
   }
-  if (wants_directory) touch_listing(place.node, Touch::How::exclusive);
-  const NodeIndex gone = place.node;
-  put(place, kAbsent);
+  if (wants_directory) touch_listing(end.node, Touch::How::exclusive);
+  const NodeIndex gone = end.node;
+  put(end, kAbsent);
   touch_node(gone, Touch::How::exclusive);
   return {};
 }
 
 Outcome ModelTree::apply_rename(const Operation& o, const Trace& trace) {
-  const Place from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
+  const WalkEnd from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
   if (from.error != 0) return error(from.error);
-  const Place to = walk_to_new(o.path2, o.result >= 0, trace);
+  const WalkEnd to = walk_to_new(o.path2, o.result >= 0, trace);
   if ((to.error != 0 && to.error != ENOENT) || to.entry == 0) return error(to.error == 0 ? EBUSY : to.error);
   if (from.entry == 0) return error(EBUSY);
   const bool there = to.error == 0;
@@ -120,9 +120,9 @@ Outcome ModelTree::apply_rename(const Operation& o, const Trace& trace) {
 }
 
 Outcome ModelTree::apply_link(const Operation& o, const Trace& trace) {
-  const Place from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
+  const WalkEnd from = walk(0, trace.path(o.path), false, evidence_of(o), 0);
   if (from.error != 0) return error(from.error);
-  const Place to = walk_to_new(o.path2, o.result >= 0, trace);
+  const WalkEnd to = walk_to_new(o.path2, o.result >= 0, trace);
   if (to.error == 0) return error(EEXIST);
   if (to.error != ENOENT || to.entry == 0) return error(to.error);
   if (nodes_[from.node].kind == 'd') return error(EPERM);
@@ -243,9 +243,9 @@ Outcome ModelTree::apply(const Operation& o, const Trace& trace, std::uint64_t s
     if (node == kAbsent) return error(EBADF);
   } else {
     const bool follow = o.call == Call::stat ? (o.flags & 1) != 0 : o.call != Call::readlink;
-    const Place place = walk(0, trace.path(o.path), follow, evidence_of(o), 0);
-    if (place.error != 0) return error(place.error);
-    node = place.node;
+    const WalkEnd end = walk(0, trace.path(o.path), follow, evidence_of(o), 0);
+    if (end.error != 0) return error(end.error);
+    node = end.node;
   }
   switch (o.call) {
     case Call::read:

@@ -72,74 +72,74 @@ std::optional<std::string> ModelTree::within(const std::string& target) const {
   return target.substr(root_.size() + 1);
 }
 
-ModelTree::Place ModelTree::walk(NodeIndex from, std::string_view path, bool follow, const Evidence& evidence,
-                                 int depth) {
-  Place place;
-  place.node = from;
+ModelTree::WalkEnd ModelTree::walk(NodeIndex from, std::string_view path, bool follow,
+                                   const Evidence& evidence, int depth) {
+  WalkEnd end;
+  end.node = from;
   if (depth > kMostSymlinks) {
-    place.error = ELOOP;
-    return place;
+    end.error = ELOOP;
+    return end;
   }
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('/'));
     path.remove_prefix(std::min(name.size() + 1, path.size()));
     const bool last = path.empty();
     if (name.empty() || name == ".") continue;
-    if (evidence.exists) settle_kind(place.node, 'd');
-    if (nodes_[place.node].kind != 'd') {
-      place.error = ENOTDIR;
-      place.node = kAbsent;
-      place.entry = 0;
-      return place;
+    if (evidence.exists) settle_kind(end.node, 'd');
+    if (nodes_[end.node].kind != 'd') {
+      end.error = ENOTDIR;
+      end.node = kAbsent;
+      end.entry = 0;
+      return end;
     }
     if (name == "..") {
-      place.node = nodes_[place.node].parent;
+      end.node = nodes_[end.node].parent;
       continue;
     }
-    place.directory = place.node;
-    place.entry = entry_of(place.directory, name);
-    touch_entry(place.entry, Touch::How::shared);
-    NodeIndex there = entry_nodes_[place.entry];
+    end.directory = end.node;
+    end.entry = entry_of(end.directory, name);
+    touch_entry(end.entry, Touch::How::shared);
+    NodeIndex there = entry_nodes_[end.entry];
     if (there == kUnknown && evidence.exists) {
-      there = infer(place.directory, name, last ? evidence.kind : 'd');
-      entry_nodes_[place.entry] = there;
+      there = infer(end.directory, name, last ? evidence.kind : 'd');
+      entry_nodes_[end.entry] = there;
     } else if (there == kUnknown && last && evidence.kind == '-') {
-      entry_nodes_[place.entry] = kAbsent;
+      entry_nodes_[end.entry] = kAbsent;
     }
     if (there == kUnknown || there == kAbsent) {
-      place.node = kAbsent;
-      place.error = ENOENT;
-      if (!last) place.entry = 0;
-      return place;
+      end.node = kAbsent;
+      end.error = ENOENT;
+      if (!last) end.entry = 0;
+      return end;
     }
-    place.node = there;
+    end.node = there;
     const Node& found = nodes_[there];
     if (found.kind != 'l' || (last && !follow)) continue;
     std::optional<std::string> target = found.target;
     const bool absolute = found.target.starts_with('/');
     if (absolute) target = within(found.target);
     if (!target || target->empty()) {  // leads out of the trace, or is not known
-      place.node = kAbsent;
-      place.entry = 0;
-      place.error = ENOENT;
-      return place;
+      end.node = kAbsent;
+      end.entry = 0;
+      end.error = ENOENT;
+      return end;
     }
     if (!last) *target += "/" + std::string(path);
-    return walk(absolute ? 0 : place.directory, *target, follow, evidence, depth + 1);
+    return walk(absolute ? 0 : end.directory, *target, follow, evidence, depth + 1);
   }
-  return place;
+  return end;
 }
 
-void ModelTree::put(const Place& place, NodeIndex node) {
+void ModelTree::put(const WalkEnd& end, NodeIndex node) {
   if (refused_) return;
-  NodeIndex& there = entry_nodes_[place.entry];
+  NodeIndex& there = entry_nodes_[end.entry];
   const bool was = there != kAbsent && there != kUnknown;
   const bool is = node != kAbsent;
-  nodes_[place.directory].children += (is ? 1u : 0u) - (was ? 1u : 0u);
+  nodes_[end.directory].children += (is ? 1u : 0u) - (was ? 1u : 0u);
   there = node;
-  if (is && nodes_[node].kind == 'd') nodes_[node].parent = place.directory;
-  touch_entry(place.entry, Touch::How::exclusive);
-  touch_listing(place.directory, Touch::How::additive);
+  if (is && nodes_[node].kind == 'd') nodes_[node].parent = end.directory;
+  touch_entry(end.entry, Touch::How::exclusive);
+  touch_listing(end.directory, Touch::How::additive);
 }
 
 void ModelTree::add(const std::string& path, const InitialEntry& entry) {
@@ -151,13 +151,13 @@ void ModelTree::add(const std::string& path, const InitialEntry& entry) {
     const std::string_view name = rest.substr(0, rest.find('/'));
     rest.remove_prefix(std::min(name.size() + 1, rest.size()));
     if (name.empty()) continue;
-    Place place;
-    place.directory = at;
-    place.entry = entry_of(at, name);
-    NodeIndex there = entry_nodes_[place.entry];
+    WalkEnd end;
+    end.directory = at;
+    end.entry = entry_of(at, name);
+    NodeIndex there = entry_nodes_[end.entry];
     if (there == kAbsent || there == kUnknown) {
       there = make_node(rest.empty() ? entry.kind : 'd', true);
-      put(place, there);
+      put(end, there);
     }
     at = there;
   }
@@ -184,13 +184,13 @@ std::uint64_t ModelTree::size_of(std::uint32_t handle) const {
 }
 
 bool ModelTree::is_directory(const std::string& path) {
-  const Place place = walk(0, path, true, {}, 0);
-  return place.error == 0 && nodes_[place.node].kind == 'd';
+  const WalkEnd end = walk(0, path, true, {}, 0);
+  return end.error == 0 && nodes_[end.node].kind == 'd';
 }
 
 bool ModelTree::is_open_on(std::uint32_t handle, const std::string& path) {
-  const Place place = walk(0, path, true, {}, 0);
-  return place.error == 0 && place.node == on_handle(handle);
+  const WalkEnd end = walk(0, path, true, {}, 0);
+  return end.error == 0 && end.node == on_handle(handle);
 }
 
 // What the call's outcome says about the last component of its path.

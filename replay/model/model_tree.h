@@ -86,7 +86,7 @@ class ModelTree {
     std::string target;
     std::string initial_path;
   };
-  struct Place {
+  struct WalkEnd {
     NodeIndex directory = 0;
     std::uint32_t entry = 0;  // of the last component; 0 for the root itself
     NodeIndex node = kAbsent;
@@ -109,7 +109,7 @@ class ModelTree {
   };
 
   std::uint32_t entry_of(NodeIndex directory, std::string_view name);
-  Place walk(NodeIndex from, std::string_view path, bool follow, const Evidence& evidence, int depth);
+  WalkEnd walk(NodeIndex from, std::string_view path, bool follow, const Evidence& evidence, int depth);
   NodeIndex make_node(char kind, bool initial);
   NodeIndex infer(NodeIndex directory, std::string_view name, char kind);
   void settle_kind(NodeIndex node, char kind);
@@ -124,7 +124,7 @@ class ModelTree {
   void touch_listing(NodeIndex node, Touch::How how) { touch(2, node, how); }
   void touch_handle(std::uint32_t handle, Touch::How how) { touch(3, handle, how); }
 
-  Place walk_to_new(PathId path, bool made, const Trace& trace);
+  WalkEnd walk_to_new(PathId path, bool made, const Trace& trace);
   Outcome apply_open(const Operation& o, const Trace& trace);
   Outcome apply_rename(const Operation& o, const Trace& trace);
   Outcome apply_link(const Operation& o, const Trace& trace);
@@ -136,7 +136,7 @@ class ModelTree {
   void truncate(NodeIndex node, std::uint64_t size);
   void cut(Node& node, std::uint64_t from, std::uint64_t to);
   void see_size(NodeIndex node, const Operation& o);
-  void put(const Place& place, NodeIndex node);
+  void put(const WalkEnd& end, NodeIndex node);
   NodeIndex on_handle(std::uint32_t handle) const;
 
   Mode mode_;

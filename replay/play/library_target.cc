@@ -5,8 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <shared_mutex>
 
+#include "core/base/mutex.h"
 #include "core/fs/file_system.h"
 #include "core/object/file_descriptor.h"
 #include "replay/play/target.h"
@@ -38,7 +38,7 @@ class LibraryTarget : public Target {
   std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override;
   std::int64_t close(std::int64_t handle) override {
     pay(8);
-    const std::unique_lock guard(mutex_);
+    const WriteLock guard(mutex_);
     Open& open = open_[static_cast<std::size_t>(handle)];
     if (!open.used) return -EBADF;
     open.used = false;
@@ -53,7 +53,7 @@ class LibraryTarget : public Target {
   }
   std::int64_t write(std::int64_t handle, std::uint64_t offset, std::span<const char> data) override {
     pay(data.size());
-    const Status done = fs_.write(inode(handle), offset, std::as_bytes(data));
+    const Status done = fs_.write(inode(handle), offset, std::as_bytes(data), caller());
     return done ? static_cast<std::int64_t>(data.size()) : errno_of(done.error());
   }
   std::int64_t truncate(const std::string& path, std::uint64_t size) override {
@@ -126,7 +126,7 @@ class LibraryTarget : public Target {
                                          : RenameMode::replace;
     return in_parent(from, [&](InodeId parent, const std::string& name) {
       return in_parent(to, [&](InodeId new_parent, const std::string& new_name) {
-        return result_of(fs_.rename(parent, name, new_parent, new_name, mode));
+        return result_of(fs_.rename(parent, name, new_parent, new_name, mode, caller()));
       });
     });
   }
@@ -168,7 +168,7 @@ class LibraryTarget : public Target {
   }
   std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) override {
     return on_node(path, false, [&](const Attributes& a) {
-      return result_of(fs_.setxattr(a.ino, name, value, XattrMode::any));
+      return result_of(fs_.setxattr(a.ino, name, value, XattrMode::any, caller()));
     });
   }
   std::int64_t listxattr(const std::string& path) override {
@@ -195,7 +195,7 @@ class LibraryTarget : public Target {
     if (arguments.size() < bytes) arguments.resize(bytes);
     (void)!::write(toll_.get(), arguments.data(), bytes);
   }
-  static Caller caller() { return {::geteuid(), ::getegid()}; }
+  static Caller caller() { return Caller::privileged(::geteuid(), ::getegid()); }
   static AttributeChange own() {
     AttributeChange change;
     change.uid = ::geteuid();
@@ -213,11 +213,11 @@ class LibraryTarget : public Target {
     return 0;
   }
   InodeId inode(std::int64_t handle) {
-    const std::shared_lock guard(mutex_);
+    const ReadLock guard(mutex_);
     return open_[static_cast<std::size_t>(handle)].ino;
   }
   std::int64_t hold(InodeId ino) {
-    const std::unique_lock guard(mutex_);
+    const WriteLock guard(mutex_);
     if (free_.empty()) {
       open_.push_back({ino, true});
       return static_cast<std::int64_t>(open_.size()) - 1;
@@ -282,22 +282,22 @@ class LibraryTarget : public Target {
   }
   std::int64_t change_at(const std::string& path, bool follow, const AttributeChange& change) {
     return on_node(path, follow, [&](const Attributes& a) -> std::int64_t {
-      const auto changed = fs_.setattr(a.ino, change);
+      const auto changed = fs_.setattr(a.ino, change, caller());
       return changed ? 0 : errno_of(changed.error());
     });
   }
   std::int64_t change_of(std::int64_t handle, const AttributeChange& change) {
     pay(16);
-    const auto changed = fs_.setattr(inode(handle), change);
+    const auto changed = fs_.setattr(inode(handle), change, caller());
     return changed ? 0 : errno_of(changed.error());
   }
 
   FileSystem& fs_;
   FileDescriptor toll_;
   InodeId root_ = kRootInode;
-  std::shared_mutex mutex_;
-  std::vector<Open> open_;
-  std::vector<std::int64_t> free_;
+  SharedMutex mutex_;  // leaf
+  std::vector<Open> open_ CFFS_GUARDED_BY(mutex_);
+  std::vector<std::int64_t> free_ CFFS_GUARDED_BY(mutex_);
 };
 
 std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, std::uint32_t mode) {
@@ -328,7 +328,7 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
   if (problem == 0 && has(O_TRUNC) && writes && node->size > 0) {
     AttributeChange change;
     change.size = 0;
-    if (const auto changed = fs_.setattr(node->ino, change); !changed) {
+    if (const auto changed = fs_.setattr(node->ino, change, caller()); !changed) {
       problem = static_cast<int>(-errno_of(changed.error()));
     }
   }

@@ -27,14 +27,16 @@ CREATE VIEW rates AS SELECT id, started, benchmark, workload, phase, target, rou
 constexpr DatabaseKind kKind{"results", 0x63666672 /* "cffr" */, kResultsVersion, kSchema,
                              "cffs replay --results and cffs bench --results make one"};
 
-bool insert(sqlite3* db, const Run& run) {
+// What went wrong is told before the statements end: ending one that did well would forget it.
+Status insert(const Database& database, const Run& run) {
+  sqlite3* const db = database.get();
   std::string facts;
   for (const auto& [name, value] : run.environment) facts += name + "=" + value + "\n";
   Statement environment(db, "INSERT OR IGNORE INTO environments(facts) VALUES(?)");
   Statement environment_id(db, "SELECT id FROM environments WHERE facts = ?");
   bool good = environment.insert(facts);
   environment_id.ask(facts);
-  if (!good || !environment_id.next()) return false;
+  if (!good || !environment_id.next()) return database.problem();
   const std::uint64_t in = environment_id.number(0);
   Statement fact(db, "INSERT OR IGNORE INTO facts VALUES(?,?,?)");
   for (const auto& [name, value] : run.environment) good = good && fact.insert(in, name, value);
@@ -59,7 +61,8 @@ bool insert(sqlite3* db, const Run& run) {
   for (const auto& [series, values] : run.timeline) {
     for (std::size_t i = 0; i < values.size(); ++i) good = good && slice.insert(id, series, i, values[i]);
   }
-  return good;
+  if (!good) return database.problem();
+  return {};
 }
 
 Status damaged(const std::string& path) {
@@ -72,9 +75,7 @@ Status damaged(const std::string& path) {
 Status add_results(const std::string& path, const std::vector<Run>& runs) {
   CFFS_TRY(Database db, Database::open_or_create(path, kKind));
   CFFS_TRY_VOID(db.execute("BEGIN IMMEDIATE"));
-  for (const Run& run : runs) {
-    if (!insert(db.get(), run)) return db.problem();
-  }
+  for (const Run& run : runs) CFFS_TRY_VOID(insert(db, run));
   return db.execute("COMMIT");
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/latency_histogram.h"
+#include "replay/results/latency_histogram.h"
 
 namespace cffs::replay {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/database/database.h"
-#include "replay/line_reader.h"
+#include "replay/logs/line_reader.h"
 
 namespace cffs::replay {
 namespace {

@@ -2,13 +2,15 @@
 // be exactly there at the end, and the shared directory must be consistent.
 #include <array>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <map>
 #include <random>
 #include <thread>
 
-#include "core/fs/regroup.h"
-#include "core/fs/statistics.h"
+#include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/regrouping.h"
+#include "tests/test_callers.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -46,10 +48,10 @@ class Worker {
     if (!found) {
       const bool unnamed = random_() % 3 == 0;
       const auto made =
-          unnamed ? fs_.make_unnamed(own_, 0600, {}) : fs_.mknod(own_, file, S_IFREG | 0600, 0, {});
+          unnamed ? fs_.make_unnamed(own_, 0600, kRoot) : fs_.mknod(own_, file, S_IFREG | 0600, 0, kRoot);
       check(made.has_value(), "mknod failed");
       const std::string bytes = data();
-      check(fs_.write(made->ino, 0, as_bytes(bytes)).has_value(), "write failed");
+      check(fs_.write(made->ino, 0, as_bytes(bytes), kRoot).has_value(), "write failed");
       if (unnamed) {
         check(fs_.link(made->ino, own_, file).has_value(), "naming failed");
         fs_.forget(made->ino, 1);
@@ -62,7 +64,7 @@ class Worker {
     switch (random_() % 8) {
       case 5: {
         const std::uint64_t at = random_() % 3000, n = random_() % 3000 + 1;
-        check(fs_.allocate(found->ino, at, n, AllocateMode::zero_range, false).has_value(),
+        check(fs_.allocate(found->ino, at, n, AllocateMode::zero_range, false, kRoot).has_value(),
               "allocate failed");
         if (bytes.size() < at + n) bytes.resize(at + n);
         bytes.replace(at, n, n, '\0');
@@ -73,7 +75,8 @@ class Worker {
         const auto from = other == file ? found : fs_.lookup(own_, other);
         if (other == file || !from) break;
         const std::uint64_t n = random_() % 3000;
-        check(*fs_.copy_range(from->ino, 0, found->ino, 0, n) == std::min(n, from->size), "copy is short");
+        check(*fs_.copy_range(from->ino, 0, found->ino, 0, n, kRoot) == std::min(n, from->size),
+              "copy is short");
         bytes.replace(0, std::min(n, from->size), expected[other].substr(0, n));
         fs_.forget(from->ino, 1);
         break;
@@ -92,20 +95,20 @@ class Worker {
       }
       case 1: {
         const std::string more = data();
-        check(fs_.write(found->ino, bytes.size(), as_bytes(more)).has_value(), "append failed");
+        check(fs_.write(found->ino, bytes.size(), as_bytes(more), kRoot).has_value(), "append failed");
         bytes += more;
         break;
       }
       case 2: {
         AttributeChange change;
         change.size = random_() % 4000;
-        check(fs_.setattr(found->ino, change).has_value(), "truncate failed");
+        check(fs_.setattr(found->ino, change, kRoot).has_value(), "truncate failed");
         bytes.resize(*change.size);
         break;
       }
       case 3: {
         const std::string to = name(20);
-        check(fs_.rename(own_, file, own_, to, RenameMode::replace).has_value(), "rename failed");
+        check(fs_.rename(own_, file, own_, to, RenameMode::replace, kRoot).has_value(), "rename failed");
         if (to != file) {
           expected[to] = bytes;
           expected.erase(file);
@@ -127,7 +130,7 @@ class Worker {
     const std::string b = name(6);
     switch (random_() % 9) {
       case 0:
-        if (const auto made = fs_.mkdir(shared_, a, 0755, {})) fs_.forget(made->ino, 1);
+        if (const auto made = fs_.mkdir(shared_, a, 0755, kRoot)) fs_.forget(made->ino, 1);
         break;
       case 1:
         (void)fs_.rmdir(shared_, a);
@@ -136,19 +139,19 @@ class Worker {
         (void)fs_.unlink(shared_, a);
         break;
       case 3:
-        (void)fs_.rename(shared_, a, shared_, b, RenameMode::exchange);
+        (void)fs_.rename(shared_, a, shared_, b, RenameMode::exchange, kRoot);
         break;
       case 4:
-        (void)fs_.rename(shared_, a, shared_, b, RenameMode::replace);
+        (void)fs_.rename(shared_, a, shared_, b, RenameMode::replace, kRoot);
         break;
       case 5: {
         const auto directory = fs_.lookup(shared_, a);
         if (!directory) break;
-        if (const auto made = fs_.mknod(directory->ino, b, S_IFREG | 0600, 0, {})) {
-          (void)fs_.write(made->ino, 0, as_bytes(data()));
+        if (const auto made = fs_.mknod(directory->ino, b, S_IFREG | 0600, 0, kRoot)) {
+          (void)fs_.write(made->ino, 0, as_bytes(data()), kRoot);
           fs_.forget(made->ino, 1);
         }
-        (void)fs_.rename(directory->ino, b, shared_, b, RenameMode::replace);
+        (void)fs_.rename(directory->ino, b, shared_, b, RenameMode::replace, kRoot);
         fs_.forget(directory->ino, 1);
         break;
       }
@@ -156,14 +159,14 @@ class Worker {
         const auto file = fs_.lookup(shared_, a);
         if (!file) break;
         if (const auto made = fs_.link(file->ino, shared_, b)) fs_.forget(made->ino, 1);
-        (void)fs_.write(file->ino, random_() % 2000, as_bytes(data()));
+        (void)fs_.write(file->ino, random_() % 2000, as_bytes(data()), kRoot);
         fs_.forget(file->ino, 1);
         break;
       }
       case 7: {
         const auto source = fs_.lookup(shared_, a);
         const auto target = fs_.lookup(shared_, b);
-        if (source && target) (void)fs_.rename(shared_, a, target->ino, a, RenameMode::no_replace);
+        if (source && target) (void)fs_.rename(shared_, a, target->ino, a, RenameMode::no_replace, kRoot);
         if (source) fs_.forget(source->ino, 1);
         if (target) fs_.forget(target->ino, 1);
         break;
@@ -199,17 +202,18 @@ void busy(std::uint64_t seed, bool regrouping) {
     format.composite_max = 16384;
     REQUIRE(FileSystem::format(store, format, SystemClock()));
     FileSystemOptions options;
-    options.quiet_ms = 1;
     options.commit_interval_ms = 5;
     options.access_record_bytes = 1 << 20;
     options.access_times = AccessTimes::strict;
     auto fs = std::move(*FileSystem::open(store, options));
-    const auto shared = *fs->mkdir(kRootInode, "shared", 0755, {});
+    auto reorganiser = std::make_unique<Reorganiser>(*fs, 1);
+    reorganiser->start();
+    const auto shared = *fs->mkdir(kRootInode, "shared", 0755, kRoot);
     std::vector<Attributes> own;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 4; ++t) {
-      own.push_back(*fs->mkdir(kRootInode, "own" + std::to_string(t), 0755, {}));
+      own.push_back(*fs->mkdir(kRootInode, "own" + std::to_string(t), 0755, kRoot));
       workers.push_back(std::make_unique<Worker>(*fs, own.back().ino, shared.ino, seed * 100 + t));
     }
     std::atomic<bool> done{false};
@@ -219,7 +223,8 @@ void busy(std::uint64_t seed, bool regrouping) {
             std::array{"reference", "none", "directory", "frequency"}[static_cast<std::size_t>(i % 4)]));
         RegroupOptions regroup_options;
         regroup_options.stop = &done;
-        if (const auto report = regroup(*fs, regroup_options); !report) FAIL(report.error().message());
+        if (const auto report = regroup(*reorganiser, *fs->policy(), regroup_options); !report)
+          FAIL(report.error().message());
         fs->note_access(shared.ino, 1);
       }
     });
@@ -239,6 +244,7 @@ void busy(std::uint64_t seed, bool regrouping) {
       }));
       REQUIRE(found == workers[t]->expected);
     }
+    reorganiser.reset();
     REQUIRE(fs->close());
     fs.reset();
     options.background = false;

@@ -3,8 +3,10 @@
 #include <thread>
 
 #include "core/fs/acl.h"
-#include "core/fs/statistics.h"
+#include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/reorganiser.h"
+#include "tests/test_callers.h"
 
 namespace cffs::test {
 namespace {
@@ -34,9 +36,9 @@ struct Fixture {
     fs = std::move(*opened);
   }
   Attributes make(const std::string& name, const std::string& bytes = {}, InodeId in = kRootInode) {
-    const auto made = fs->mknod(in, name, S_IFREG | 0644, 0, {});
+    const auto made = fs->mknod(in, name, S_IFREG | 0644, 0, kRoot);
     REQUIRE(made);
-    REQUIRE(fs->write(made->ino, 0, as_bytes(bytes)));
+    REQUIRE(fs->write(made->ino, 0, as_bytes(bytes), kRoot));
     return *made;
   }
   std::string content(InodeId ino) {
@@ -44,6 +46,16 @@ struct Fixture {
     const auto n = fs->read(ino, 0, as_writable_bytes(bytes));
     REQUIRE(n);
     return bytes.substr(0, *n);
+  }
+  // What a dead daemon leaves: the same objects, and a lock that went with it.
+  void leave(MemoryStore& left) {
+    const auto names = store.list("");
+    for (const std::string& name : *names) {
+      const auto from = *store.open(name);
+      std::string bytes(from->info()->size, '\0');
+      (void)from->read_at(0, as_writable_bytes(bytes));
+      REQUIRE((*left.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
+    }
   }
   void sound() { REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{}); }
 
@@ -59,15 +71,15 @@ TEST_CASE("an unnamed file lives while it is referenced, or gets a name") {
   for (const std::size_t size : {0u, 10u, 500u, 3000u, 100000u}) {
     Fixture f;
     const std::string bytes(size, 'u');
-    const auto lost = f.fs->make_unnamed(kRootInode, 0600, {});
+    const auto lost = f.fs->make_unnamed(kRootInode, 0600, kRoot);
     REQUIRE(lost);
     REQUIRE(lost->nlink == 0);
-    REQUIRE(f.fs->write(lost->ino, 0, as_bytes(bytes)));
+    REQUIRE(f.fs->write(lost->ino, 0, as_bytes(bytes), kRoot));
     f.fs->forget(lost->ino, 1);
     REQUIRE(f.fs->getattr(lost->ino).error().errno_value == ESTALE);
 
-    const auto kept = f.fs->make_unnamed(kRootInode, 0600, {});
-    REQUIRE(f.fs->write(kept->ino, 0, as_bytes(bytes)));
+    const auto kept = f.fs->make_unnamed(kRootInode, 0600, kRoot);
+    REQUIRE(f.fs->write(kept->ino, 0, as_bytes(bytes), kRoot));
     const auto named = f.fs->link(kept->ino, kRootInode, "kept");
     REQUIRE(named);
     REQUIRE(named->nlink == 1);
@@ -90,8 +102,8 @@ TEST_CASE("an unnamed file lives while it is referenced, or gets a name") {
 
 TEST_CASE("a forgotten file is found by its number") {
   Fixture f;
-  const auto d = f.fs->mkdir(kRootInode, "d", 0755, {});
-  const auto e = f.fs->mkdir(d->ino, "e", 0755, {});
+  const auto d = f.fs->mkdir(kRootInode, "d", 0755, kRoot);
+  const auto e = f.fs->mkdir(d->ino, "e", 0755, kRoot);
   const Attributes file = f.make("file", "text", e->ino);
   const auto second = f.fs->link(file.ino, kRootInode, "second");
   const auto drop = [&] {
@@ -109,7 +121,7 @@ TEST_CASE("a forgotten file is found by its number") {
   f.fs->forget(file.ino, 1);
   REQUIRE(f.fs->getattr(d->ino).error().errno_value == ESTALE);
   // Renamed and with one name less since the last scan.
-  REQUIRE(f.fs->rename(kRootInode, "d", kRootInode, "D", RenameMode::replace));
+  REQUIRE(f.fs->rename(kRootInode, "d", kRootInode, "D", RenameMode::replace, kRoot));
   REQUIRE(f.fs->unlink(kRootInode, "second"));
   REQUIRE(f.fs->lookup(file.ino, ".")->nlink == 1);
   f.fs->forget(file.ino, 1);
@@ -129,15 +141,15 @@ TEST_CASE("the count of files is exact, also where nobody closed the store") {
   Fixture f;
   REQUIRE(f.fs->file_count() == 1);
   const Attributes a = f.make("a", "x");
-  (void)f.fs->mkdir(kRootInode, "d", 0755, {});
-  (void)f.fs->symlink(kRootInode, "s", "a", {});
+  (void)f.fs->mkdir(kRootInode, "d", 0755, kRoot);
+  (void)f.fs->symlink(kRootInode, "s", "a", kRoot);
   (void)f.fs->link(a.ino, kRootInode, "b");
   REQUIRE(f.fs->file_count() == 4);
   REQUIRE(f.fs->unlink(kRootInode, "a"));
   REQUIRE(f.fs->file_count() == 4);
-  REQUIRE(f.fs->rename(kRootInode, "b", kRootInode, "s", RenameMode::replace));
+  REQUIRE(f.fs->rename(kRootInode, "b", kRootInode, "s", RenameMode::replace, kRoot));
   REQUIRE(f.fs->file_count() == 3);
-  REQUIRE(f.fs->rename(kRootInode, "s", kRootInode, "t", RenameMode::whiteout));
+  REQUIRE(f.fs->rename(kRootInode, "s", kRootInode, "t", RenameMode::whiteout, kRoot));
   REQUIRE(f.fs->file_count() == 4);
   REQUIRE(S_ISCHR(f.fs->lookup(kRootInode, "s")->mode));
   f.sound();
@@ -147,15 +159,8 @@ TEST_CASE("the count of files is exact, also where nobody closed the store") {
   REQUIRE(f.fs->rmdir(kRootInode, "d"));
   REQUIRE(f.fs->sync());
 
-  // What a dead daemon leaves: the same objects, and a lock that went with it.
   MemoryStore left;
-  const auto names = f.store.list("");
-  for (const std::string& name : *names) {
-    const auto from = *f.store.open(name);
-    std::string bytes(from->info()->size, '\0');
-    (void)from->read_at(0, as_writable_bytes(bytes));
-    REQUIRE((*left.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
-  }
+  f.leave(left);
   FileSystemOptions options = f.options;
   auto opened = FileSystem::open(left, options);
   REQUIRE(opened);
@@ -164,7 +169,7 @@ TEST_CASE("the count of files is exact, also where nobody closed the store") {
   options.background = true;
   opened = FileSystem::open(left, options);
   REQUIRE(opened);
-  REQUIRE((*opened)->mknod(kRootInode, "while counting", S_IFREG | 0600, 0, {}));
+  REQUIRE((*opened)->mknod(kRootInode, "while counting", S_IFREG | 0600, 0, kRoot));
   while (!(*opened)->file_count()) std::this_thread::yield();
   REQUIRE((*opened)->file_count() == 4);
   REQUIRE((*opened)->close());
@@ -219,33 +224,32 @@ TEST_CASE("access times move as mount(8) says") {
 TEST_CASE("holes are where zeros are, in every home") {
   Fixture f;
   const std::string block(4096, 'd');
-  const auto made = f.fs->mknod(kRootInode, "f", S_IFREG | 0600, 0, {});
-  REQUIRE(f.fs->write(made->ino, 3000, as_bytes(std::string("x"))));
+  const auto made = f.fs->mknod(kRootInode, "f", S_IFREG | 0600, 0, kRoot);
+  REQUIRE(f.fs->write(made->ino, 3000, as_bytes(std::string("x")), kRoot));
   REQUIRE(*f.fs->next_data(made->ino, 0) == 0);
   REQUIRE(*f.fs->next_hole(made->ino, 0) == 3001);
-  const auto sparse = f.fs->mknod(kRootInode, "g", S_IFREG | 0600, 0, {});
+  const auto sparse = f.fs->mknod(kRootInode, "g", S_IFREG | 0600, 0, kRoot);
   AttributeChange size;
   size.size = 600;
-  REQUIRE(f.fs->setattr(sparse->ino, size));
+  REQUIRE(f.fs->setattr(sparse->ino, size, kRoot));
   for (int i = 0; i < 2; ++i) {
     REQUIRE(*f.fs->next_data(sparse->ino, 0) == 600);
     REQUIRE(*f.fs->next_hole(sparse->ino, 5) == 5);
     REQUIRE(f.fs->next_hole(sparse->ino, 600).error().errno_value == ENXIO);
-    REQUIRE(f.fs->consolidate_now());
+    REQUIRE(Reorganiser(*f.fs).consolidate_now());
   }
 }
 
 TEST_CASE("set-id bits and capabilities go with the content") {
   Fixture f;
-  Caller stranger(1000, 1000), member(1000, 1000);
-  stranger.privileged = member.privileged = false;
-  member.in_group = [](gid_t gid) { return gid == 0; };
+  const Caller stranger = Caller::unprivileged(1000, 1000);
+  const Caller member = Caller::unprivileged(1000, 1000, [](gid_t gid) { return gid == 0; });
   const auto mode_after = [&](mode_t mode, const Caller& caller) {
     const Attributes made = f.make("s", "x");
     AttributeChange change;
     change.mode = mode;
-    REQUIRE(f.fs->setattr(made.ino, change));
-    REQUIRE(f.fs->setxattr(made.ino, "security.capability", "c", XattrMode::any));
+    REQUIRE(f.fs->setattr(made.ino, change, kRoot));
+    REQUIRE(f.fs->setxattr(made.ino, "security.capability", "c", XattrMode::any, kRoot));
     REQUIRE(f.fs->allocate(made.ino, 0, 10, AllocateMode::zero_range, true, caller));
     REQUIRE(!f.fs->getxattr(made.ino, "security.capability"));
     const mode_t left = f.fs->getattr(made.ino)->mode & 07777;
@@ -253,11 +257,29 @@ TEST_CASE("set-id bits and capabilities go with the content") {
     f.fs->forget(made.ino, 1);
     return left;
   };
-  REQUIRE(mode_after(06755, {}) == 06755);
+  REQUIRE(mode_after(06755, kRoot) == 06755);
   REQUIRE(mode_after(06755, stranger) == 0755);
   REQUIRE(mode_after(06745, stranger) == 0745);
   REQUIRE(mode_after(06745, member) == 02745);
   REQUIRE(mode_after(06755, member) == 0755);
+}
+
+TEST_CASE("rights that a write took away do not come back when the daemon is killed") {
+  Fixture f;
+  const Attributes made = f.make("large", std::string(10'000, 'x'));
+  AttributeChange change;
+  change.mode = 06755;
+  REQUIRE(f.fs->setattr(made.ino, change, kRoot));
+  REQUIRE(f.fs->setxattr(made.ino, "security.capability", "c", XattrMode::any, kRoot));
+  // Within a second of the last change: the times alone would wait for the commit.
+  REQUIRE(f.fs->write(made.ino, 0, as_bytes("y"), Caller::unprivileged(1000, 1000)));
+  REQUIRE(f.fs->getattr(made.ino)->mode == (S_IFREG | 0755));
+  MemoryStore left;
+  f.leave(left);
+  const auto opened = FileSystem::open(left, f.options);
+  REQUIRE(opened);
+  REQUIRE((*opened)->lookup(kRootInode, "large")->mode == (S_IFREG | 0755));
+  REQUIRE(!(*opened)->getxattr(made.ino, "security.capability"));
 }
 
 }  // namespace cffs::test

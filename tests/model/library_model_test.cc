@@ -1,10 +1,12 @@
 // Random operation sequences on the library, against the in-memory reference.
 #include <catch2/catch.hpp>
 
-#include "core/fs/statistics.h"
+#include "core/inspect/consistency.h"
+#include "core/inspect/statistics.h"
 #include "core/object/memory_store.h"
 #include "tests/model/library_surface.h"
 #include "tests/model/random_operations.h"
+#include "tests/test_callers.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -84,12 +86,12 @@ TEST_CASE("a member may be renamed into any directory") {
   Attributes directory;
   for (int i = 0; directory.ino.value % 128 != 1; ++i) {
     if (directory.ino.value != 0) fs.forget(directory.ino, 1);
-    directory = *fs.mkdir(kRootInode, "d" + std::to_string(i), 0755, {});
+    directory = *fs.mkdir(kRootInode, "d" + std::to_string(i), 0755, kRoot);
   }
   REQUIRE(surface.create("a", 0644) == 0);
   REQUIRE(surface.write("a", 0, "content") == 0);
   surface.reorganise();
-  REQUIRE(fs.rename(kRootInode, "a", directory.ino, "b", RenameMode::replace));
+  REQUIRE(fs.rename(kRootInode, "a", directory.ino, "b", RenameMode::replace, kRoot));
   fs.forget(directory.ino, 1);
   REQUIRE(collect_statistics(fs));
   REQUIRE(*find_inconsistencies(fs) == std::vector<std::string>{});

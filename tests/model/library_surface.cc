@@ -7,7 +7,8 @@
 #include <array>
 #include <stdexcept>
 
-#include "core/fs/regroup.h"
+#include "core/reorganise/regrouping.h"
+#include "tests/test_callers.h"
 
 namespace cffs::test {
 namespace {
@@ -82,7 +83,7 @@ int LibrarySurface::create(const std::string& path, mode_t mode) {
   std::optional<Reference> parent;
   std::string name;
   if (const int e = parent_of(path, parent, name)) return e;
-  auto made = fs_->mknod(parent->ino(), name, S_IFREG | mode, 0, {});
+  auto made = fs_->mknod(parent->ino(), name, S_IFREG | mode, 0, kRoot);
   if (!made) return made.error().errno_value;
   fs_->forget(made->ino, 1);
   return 0;
@@ -92,7 +93,7 @@ int LibrarySurface::mkdir(const std::string& path, mode_t mode) {
   std::optional<Reference> parent;
   std::string name;
   if (const int e = parent_of(path, parent, name)) return e;
-  auto made = fs_->mkdir(parent->ino(), name, mode, {});
+  auto made = fs_->mkdir(parent->ino(), name, mode, kRoot);
   if (!made) return made.error().errno_value;
   fs_->forget(made->ino, 1);
   return 0;
@@ -102,7 +103,7 @@ int LibrarySurface::symlink(const std::string& target, const std::string& path) 
   std::optional<Reference> parent;
   std::string name;
   if (const int e = parent_of(path, parent, name)) return e;
-  auto made = fs_->symlink(parent->ino(), name, target, {});
+  auto made = fs_->symlink(parent->ino(), name, target, kRoot);
   if (!made) return made.error().errno_value;
   fs_->forget(made->ino, 1);
   return 0;
@@ -150,13 +151,13 @@ int LibrarySurface::rename(const std::string& from, const std::string& to, unsig
   const RenameMode mode = (flags & RENAME_NOREPLACE) != 0  ? RenameMode::no_replace
                           : (flags & RENAME_EXCHANGE) != 0 ? RenameMode::exchange
                                                            : RenameMode::replace;
-  return result(fs_->rename(a->ino(), a_name, b->ino(), b_name, mode));
+  return result(fs_->rename(a->ino(), a_name, b->ino(), b_name, mode, kRoot));
 }
 
 int LibrarySurface::write(const std::string& path, std::uint64_t offset, const std::string& data) {
   std::optional<Reference> file;
   if (const int e = regular(path, file)) return e;
-  return result(fs_->write(file->ino(), offset, as_bytes(data)));
+  return result(fs_->write(file->ino(), offset, as_bytes(data), kRoot));
 }
 
 int LibrarySurface::truncate(const std::string& path, std::uint64_t size) {
@@ -164,7 +165,7 @@ int LibrarySurface::truncate(const std::string& path, std::uint64_t size) {
   if (const int e = regular(path, file)) return e;
   AttributeChange change;
   change.size = size;
-  const auto done = fs_->setattr(file->ino(), change);
+  const auto done = fs_->setattr(file->ino(), change, kRoot);
   return done ? 0 : done.error().errno_value;
 }
 
@@ -174,7 +175,7 @@ int LibrarySurface::allocate(const std::string& path, int flags, std::uint64_t o
   const AllocateMode mode = (flags & FALLOC_FL_PUNCH_HOLE) != 0   ? AllocateMode::punch_hole
                             : (flags & FALLOC_FL_ZERO_RANGE) != 0 ? AllocateMode::zero_range
                                                                   : AllocateMode::reserve;
-  return result(fs_->allocate(file->ino(), offset, length, mode, (flags & FALLOC_FL_KEEP_SIZE) != 0));
+  return result(fs_->allocate(file->ino(), offset, length, mode, (flags & FALLOC_FL_KEEP_SIZE) != 0, kRoot));
 }
 
 int LibrarySurface::copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
@@ -183,7 +184,7 @@ int LibrarySurface::copy(const std::string& from, std::uint64_t from_offset, con
   if (const int e = regular(from, source)) return e;
   if (const int e = regular(to, target)) return e;
   if (source->ino() == target->ino()) return EINVAL;
-  const auto n = fs_->copy_range(source->ino(), from_offset, target->ino(), to_offset, length);
+  const auto n = fs_->copy_range(source->ino(), from_offset, target->ino(), to_offset, length, kRoot);
   return n ? 0 : n.error().errno_value;
 }
 
@@ -191,10 +192,10 @@ int LibrarySurface::make_unnamed(const std::string& path, mode_t mode, const std
   std::optional<Reference> parent;
   std::string name;
   if (const int e = parent_of(path, parent, name)) return e;
-  const auto made = fs_->make_unnamed(parent->ino(), mode, {});
+  const auto made = fs_->make_unnamed(parent->ino(), mode, kRoot);
   if (!made) return made.error().errno_value;
   const Reference file(*fs_, *made);
-  if (const int e = result(fs_->write(file.ino(), 0, as_bytes(data)))) return e;
+  if (const int e = result(fs_->write(file.ino(), 0, as_bytes(data), kRoot))) return e;
   const auto named = fs_->link(file.ino(), parent->ino(), name);
   if (!named) return named.error().errno_value;
   fs_->forget(named->ino, 1);
@@ -207,7 +208,7 @@ int LibrarySurface::chmod(const std::string& path, mode_t mode) {
   if (S_ISLNK(file->attributes.mode)) return ELOOP;
   AttributeChange change;
   change.mode = mode;
-  const auto done = fs_->setattr(file->ino(), change);
+  const auto done = fs_->setattr(file->ino(), change, kRoot);
   return done ? 0 : done.error().errno_value;
 }
 
@@ -216,7 +217,7 @@ int LibrarySurface::set_mtime(const std::string& path, std::int64_t mtime_ns) {
   if (const int e = find(path, file)) return e;
   AttributeChange change;
   change.mtime_ns = mtime_ns;
-  const auto done = fs_->setattr(file->ino(), change);
+  const auto done = fs_->setattr(file->ino(), change, kRoot);
   return done ? 0 : done.error().errno_value;
 }
 
@@ -224,7 +225,7 @@ int LibrarySurface::setxattr(const std::string& path, const std::string& name, c
   std::optional<Reference> file;
   if (const int e = find(path, file)) return e;
   if (S_ISLNK(file->attributes.mode)) return ELOOP;
-  return result(fs_->setxattr(file->ino(), name, value, XattrMode::any));
+  return result(fs_->setxattr(file->ino(), name, value, XattrMode::any, kRoot));
 }
 
 int LibrarySurface::removexattr(const std::string& path, const std::string& name) {
@@ -257,13 +258,13 @@ int LibrarySurface::hold(const std::string& path, int& handle) {
 }
 
 int LibrarySurface::write_held(int handle, std::uint64_t offset, const std::string& data) {
-  return result(fs_->write(InodeId{static_cast<std::uint64_t>(handle)}, offset, as_bytes(data)));
+  return result(fs_->write(InodeId{static_cast<std::uint64_t>(handle)}, offset, as_bytes(data), kRoot));
 }
 
 int LibrarySurface::truncate_held(int handle, std::uint64_t size) {
   AttributeChange change;
   change.size = size;
-  const auto done = fs_->setattr(InodeId{static_cast<std::uint64_t>(handle)}, change);
+  const auto done = fs_->setattr(InodeId{static_cast<std::uint64_t>(handle)}, change, kRoot);
   return done ? 0 : done.error().errno_value;
 }
 
@@ -339,13 +340,14 @@ void LibrarySurface::reopen() {
 }
 
 void LibrarySurface::reorganise() {
-  const Status done = fs_->consolidate_now();
+  Reorganiser reorganiser(*fs_);
+  const Status done = reorganiser.consolidate_now();
   if (!done) throw std::runtime_error("consolidate: " + done.error().message());
   if (!regroups_ || ++reorganised_ % 3 != 0) return;
   // Every policy in turn, over everything.
   const std::array policies{"reference", "none", "directory", "frequency"};
   fs_->set_policy(grouping::make_policy(policies[reorganised_ / 3 % policies.size()]));
-  const auto report = regroup(*fs_, {});
+  const auto report = regroup(reorganiser, *fs_->policy(), {});
   if (!report) throw std::runtime_error("regroup: " + report.error().message());
 }
 

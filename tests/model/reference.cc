@@ -12,7 +12,7 @@ namespace cffs::test {
 
 Reference::Reference() : root_(std::make_shared<File>()) { root_->mode = S_IFDIR | 0755; }
 
-int Reference::find(const std::string& path, Place& place) const {
+int Reference::find(const std::string& path, Entry& entry) const {
   FilePtr at = root_;
   std::size_t from = 0;
   for (;;) {
@@ -23,7 +23,7 @@ int Reference::find(const std::string& path, Place& place) const {
     if (!at->is_directory()) return ENOTDIR;
     const auto it = at->entries.find(name);
     if (slash == std::string::npos) {
-      place = {at, name, it == at->entries.end() ? nullptr : it->second};
+      entry = {at, name, it == at->entries.end() ? nullptr : it->second};
       return 0;
     }
     if (it == at->entries.end()) return ENOENT;
@@ -32,23 +32,23 @@ int Reference::find(const std::string& path, Place& place) const {
   }
 }
 
-int Reference::existing(const std::string& path, Place& place) const {
-  if (const int e = find(path, place)) return e;
-  return place.file ? 0 : ENOENT;
+int Reference::existing(const std::string& path, Entry& entry) const {
+  if (const int e = find(path, entry)) return e;
+  return entry.file ? 0 : ENOENT;
 }
 
-int Reference::regular(const std::string& path, Place& place) const {
-  if (const int e = existing(path, place)) return e;
-  if (place.file->is_directory()) return EISDIR;
-  return S_ISREG(place.file->mode) ? 0 : ELOOP;
+int Reference::regular(const std::string& path, Entry& entry) const {
+  if (const int e = existing(path, entry)) return e;
+  if (entry.file->is_directory()) return EISDIR;
+  return S_ISREG(entry.file->mode) ? 0 : ELOOP;
 }
 
 int Reference::add(const std::string& path, FilePtr file) {
-  Place place;
-  if (const int e = find(path, place)) return e;
-  if (place.file) return EEXIST;
-  place.directory->entries[place.name] = std::move(file);
-  place.directory->mtime_ns = -1;
+  Entry entry;
+  if (const int e = find(path, entry)) return e;
+  if (entry.file) return EEXIST;
+  entry.directory->entries[entry.name] = std::move(file);
+  entry.directory->mtime_ns = -1;
   return 0;
 }
 
@@ -72,34 +72,34 @@ int Reference::symlink(const std::string& target, const std::string& path) {
 }
 
 int Reference::unlink(const std::string& path) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  if (place.file->is_directory()) return EISDIR;
-  place.file->names -= 1;
-  place.directory->entries.erase(place.name);
-  place.directory->mtime_ns = -1;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  if (entry.file->is_directory()) return EISDIR;
+  entry.file->names -= 1;
+  entry.directory->entries.erase(entry.name);
+  entry.directory->mtime_ns = -1;
   return 0;
 }
 
 int Reference::rmdir(const std::string& path) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  if (!place.file->is_directory()) return ENOTDIR;
-  if (!place.file->entries.empty()) return ENOTEMPTY;
-  place.directory->entries.erase(place.name);
-  place.directory->mtime_ns = -1;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  if (!entry.file->is_directory()) return ENOTDIR;
+  if (!entry.file->entries.empty()) return ENOTEMPTY;
+  entry.directory->entries.erase(entry.name);
+  entry.directory->mtime_ns = -1;
   return 0;
 }
 
 int Reference::link(const std::string& from, const std::string& to) {
-  Place place;
-  if (const int e = existing(from, place)) return e;
-  Place target;
+  Entry entry;
+  if (const int e = existing(from, entry)) return e;
+  Entry target;
   if (const int e = find(to, target)) return e;
   if (target.file) return EEXIST;
-  if (place.file->is_directory()) return EPERM;
-  if (const int e = add(to, place.file)) return e;
-  place.file->names += 1;
+  if (entry.file->is_directory()) return EPERM;
+  if (const int e = add(to, entry.file)) return e;
+  entry.file->names += 1;
   return 0;
 }
 
@@ -112,7 +112,7 @@ bool Reference::contains(const FilePtr& tree, const FilePtr& file) {
 }
 
 int Reference::rename(const std::string& from, const std::string& to, unsigned flags) {
-  Place a, b;
+  Entry a, b;
   if (const int e = find(from, a)) return e;
   if (const int e = find(to, b)) return e;
   if (!a.file) return ENOENT;
@@ -140,40 +140,40 @@ int Reference::rename(const std::string& from, const std::string& to, unsigned f
 }
 
 int Reference::write(const std::string& path, std::uint64_t offset, const std::string& data) {
-  Place place;
-  if (const int e = regular(path, place)) return e;
-  std::string& bytes = place.file->bytes;
+  Entry entry;
+  if (const int e = regular(path, entry)) return e;
+  std::string& bytes = entry.file->bytes;
   if (bytes.size() < offset + data.size()) bytes.resize(offset + data.size());
   bytes.replace(offset, data.size(), data);
-  place.file->mtime_ns = -1;
+  entry.file->mtime_ns = -1;
   return 0;
 }
 
 int Reference::truncate(const std::string& path, std::uint64_t size) {
-  Place place;
-  if (const int e = regular(path, place)) return e;
-  place.file->bytes.resize(size);
-  place.file->mtime_ns = -1;
+  Entry entry;
+  if (const int e = regular(path, entry)) return e;
+  entry.file->bytes.resize(size);
+  entry.file->mtime_ns = -1;
   return 0;
 }
 
 int Reference::allocate(const std::string& path, int flags, std::uint64_t offset, std::uint64_t length) {
-  Place place;
-  if (const int e = regular(path, place)) return e;
-  std::string& bytes = place.file->bytes;
+  Entry entry;
+  if (const int e = regular(path, entry)) return e;
+  std::string& bytes = entry.file->bytes;
   const std::uint64_t end = offset + length;
   if ((flags & FALLOC_FL_KEEP_SIZE) == 0 && bytes.size() < end) bytes.resize(end);
   if ((flags & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0 && offset < bytes.size()) {
     const std::uint64_t n = std::min<std::uint64_t>(end, bytes.size()) - offset;
     bytes.replace(offset, n, n, '\0');
   }
-  place.file->mtime_ns = -1;
+  entry.file->mtime_ns = -1;
   return 0;
 }
 
 int Reference::copy(const std::string& from, std::uint64_t from_offset, const std::string& to,
                     std::uint64_t to_offset, std::uint64_t length) {
-  Place source, target;
+  Entry source, target;
   if (const int e = regular(from, source)) return e;
   if (const int e = regular(to, target)) return e;
   if (source.file == target.file) return EINVAL;
@@ -191,48 +191,48 @@ int Reference::make_unnamed(const std::string& path, mode_t mode, const std::str
 }
 
 int Reference::chmod(const std::string& path, mode_t mode) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  if (S_ISLNK(place.file->mode)) return ELOOP;
-  place.file->mode = (place.file->mode & S_IFMT) | mode;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  if (S_ISLNK(entry.file->mode)) return ELOOP;
+  entry.file->mode = (entry.file->mode & S_IFMT) | mode;
   return 0;
 }
 
 int Reference::set_mtime(const std::string& path, std::int64_t mtime_ns) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  place.file->mtime_ns = mtime_ns;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  entry.file->mtime_ns = mtime_ns;
   return 0;
 }
 
 int Reference::setxattr(const std::string& path, const std::string& name, const std::string& value) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  if (S_ISLNK(place.file->mode)) return ELOOP;
-  place.file->xattrs[name] = value;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  if (S_ISLNK(entry.file->mode)) return ELOOP;
+  entry.file->xattrs[name] = value;
   return 0;
 }
 
 int Reference::removexattr(const std::string& path, const std::string& name) {
-  Place place;
-  if (const int e = existing(path, place)) return e;
-  if (S_ISLNK(place.file->mode)) return ELOOP;
-  return place.file->xattrs.erase(name) == 1 ? 0 : ENODATA;
+  Entry entry;
+  if (const int e = existing(path, entry)) return e;
+  if (S_ISLNK(entry.file->mode)) return ELOOP;
+  return entry.file->xattrs.erase(name) == 1 ? 0 : ENODATA;
 }
 
 int Reference::read(const std::string& path, std::uint64_t offset, std::size_t n, std::string& out) {
-  Place place;
-  if (const int e = regular(path, place)) return e;
-  const std::string& bytes = place.file->bytes;
+  Entry entry;
+  if (const int e = regular(path, entry)) return e;
+  const std::string& bytes = entry.file->bytes;
   out = offset < bytes.size() ? bytes.substr(offset, n) : std::string();
   return 0;
 }
 
 int Reference::hold(const std::string& path, int& handle) {
-  Place place;
-  if (const int e = regular(path, place)) return e;
+  Entry entry;
+  if (const int e = regular(path, entry)) return e;
   handle = next_handle_++;
-  held_[handle] = place.file;
+  held_[handle] = entry.file;
   return 0;
 }
 

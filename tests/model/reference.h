@@ -48,14 +48,14 @@ class Reference final : public Surface {
     std::map<std::string, FilePtr> entries;
     bool is_directory() const { return S_ISDIR(mode); }
   };
-  struct Place {
+  struct Entry {
     FilePtr directory;
     std::string name;
     FilePtr file;  // null: no such entry
   };
-  int find(const std::string& path, Place& place) const;
-  int existing(const std::string& path, Place& place) const;
-  int regular(const std::string& path, Place& place) const;
+  int find(const std::string& path, Entry& entry) const;
+  int existing(const std::string& path, Entry& entry) const;
+  int regular(const std::string& path, Entry& entry) const;
   int add(const std::string& path, FilePtr file);
   static bool contains(const FilePtr& tree, const FilePtr& file);
 

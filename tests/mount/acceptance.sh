@@ -273,6 +273,10 @@ case_errors() {
   ( failures=0; cd "$mnt" && check "umount while in use" refused "is in use" "$cffs" umount "$mnt"; exit $failures ) || failures=$((failures + 1))
   check "umount" "$cffs" umount "$mnt"
   check "the store is free at once" "$cffs" fsck "$store"
+  for command in "stat $store" "fsck $store" "regroup --policy=none --dry-run $store"; do
+    check "$command into a full device" refused "standard output: No space left" bash -c "'$cffs' $command >/dev/full"
+  done
+  check "a plan that is a directory" refused "plan $base/work: Is a directory" "$cffs" regroup --policy=frequency --plan="$base/work" "$store"
   check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
   printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
   check "a damaged superblock" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
@@ -323,4 +327,150 @@ case_damage() {
   store=$base/store
 }
 
-run_cases import transfer writers programs names files errors damage -- "$@"
+# Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
+case_holders() {
+  local holder outcome
+  unmounted() { ! mountpoint -q "$mnt"; }
+  said() { grep -Eq "$1" "$base/work/said" || { echo "not said: $1"; cat "$base/work/said"; return 1; }; }
+  # Interrupted as by Ctrl-C after some seconds; a shell that ignores SIGINT must not count.
+  interrupted() { timeout 60 env --default-signal=INT timeout --preserve-status -s INT 5 "$cffs" umount "$1" 2>"$base/work/said"; }
+  end_of() { kill "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
+  in_own_namespace() { unshare -m --propagation private sleep 120 & holder=$!; until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done; }
+
+  fresh -- --commit-interval=60 || return 1
+  unshare -m true 2>/dev/null || { echo "  no mount namespaces here: not tried"; return 0; }
+  echo acknowledged >"$mnt/file"
+  in_own_namespace
+  interrupted "$mnt"; outcome=$?
+  check "Ctrl-C ends the waiting with 130" test $outcome = 130
+  check "it said who holds the mount" said "mounted on $mnt in the mount namespace of pid $holder \\(sleep 120\\)"
+  check "and what is left" said "the mount is gone here; store $store is still in use by pid [0-9]+ on"
+  check "the mount is gone here" unmounted
+  check "the store is still in use" refused "is in use by pid" "$cffs" fsck "$store"
+  check "without --force a store is no mount" refused "with --force the store" "$cffs" umount "$store"
+  check "--force of the store" timeout 60 "$cffs" umount --force "$store"
+  check "the store is free" "$cffs" fsck "$store"
+  end_of $holder
+
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  check "what was acknowledged is there" grep -qx acknowledged "$mnt/file"
+  in_own_namespace
+  ( sleep 4; kill $holder ) &
+  check "umount returns when the holder ends" timeout 60 "$cffs" umount "$mnt"
+  wait
+  check "fsck" "$cffs" fsck "$store"
+
+  mkdir "$base/work/second"
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" && mount --bind "$mnt" "$base/work/second" || return 1
+  interrupted "$mnt"; outcome=$?
+  check "Ctrl-C beside a bind mount" test $outcome = 130
+  check "the bind mount is named" said "mounted here too, on $base/work/second"
+  echo 'written through the other' >"$base/work/second/more"
+  umount "$base/work/second"
+  check "then the daemon ends" timeout 30 flock --exclusive "$store/lock" true
+
+  # In use here: who is named; --force detaches, and maps and files of others are made durable first.
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  check "and has it all" grep -qx 'written through the other' "$mnt/more"
+  truncate -s 4096 "$mnt/mapped"
+  python3 - "$mnt/mapped" "$base/work/ready" <<'PY' &
+import mmap, sys, time
+f = open(sys.argv[1], 'r+b')
+m = mmap.mmap(f.fileno(), 4096)
+m[0:6] = b'mapped'
+open(sys.argv[2], 'w').close()
+time.sleep(120)
+PY
+  holder=$!
+  until [ -e "$base/work/ready" ]; do sleep 0.05; done
+  check "a busy mount names who" refused "$mnt is in use by pid $holder \\([^;]*python3 [^;]*; (mapped )?file $mnt/mapped\\)" "$cffs" umount "$mnt"
+  check "it is still mounted" mountpoint -q "$mnt"
+  check "--force although it is in use" timeout 60 "$cffs" umount --force "$mnt"
+  check "the mount is gone" unmounted
+  end_of $holder
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "what was changed through the map is there" bash -c "head -c 6 '$mnt/mapped' | grep -qx mapped"
+
+  # Another mount took the place: the daemon of the first must leave it alone when it is ended.
+  in_own_namespace
+  interrupted "$mnt"
+  mkdir "$base/work/other" && "$cffs" format "$base/work/other" && "$cffs" mount "$base/work/other" "$mnt" || return 1
+  check "--force of the first store" timeout 60 "$cffs" umount --force "$store"
+  check "the second mount stays" mountpoint -q "$mnt"
+  check "umount of it" timeout 60 "$cffs" umount "$mnt"
+  end_of $holder
+  check "fsck of both" bash -c "'$cffs' fsck '$store' && '$cffs' fsck '$base/work/other'"
+
+  # Several read-only mounts: each has a daemon; the store's --force ends them all.
+  mkdir -p "$base/work/second" && "$cffs" mount -o ro "$store" "$mnt" && "$cffs" mount -o ro "$store" "$base/work/second" || return 1
+  check "--force of a store with two read-only mounts" timeout 60 "$cffs" umount --force "$store"
+  check "the first is gone" unmounted
+  check "the second is gone" bash -c "! mountpoint -q '$base/work/second'"
+
+  "$cffs" mount -o fsname=alias "$store" "$mnt" || return 1
+  check "--force of a mount with another name asks for the store" refused "not the store's path" "$cffs" umount --force "$mnt"
+  check "--force of the store unmounts" timeout 60 "$cffs" umount --force "$store"
+  check "so that it is free" "$cffs" fsck "$store"
+  check "and the mount gone" unmounted
+}
+
+# Every byte, name and time of a store; access times too, as its owner looks without touching them.
+bytes_of() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+times_of() { (cd "$1" && find . -printf '%p %y %s %T@ %C@ %A@\n' | sort); }
+unchanged() {  # command...: succeeds, and leaves the store as it was
+  times_of "$store" >/dev/null  # where times are relative, this look is the last to set them
+  times_of "$store" >"$base/work/times" && bytes_of "$store" >"$base/work/bytes" && times_of "$store" >"$base/work/times"
+  "$@" >"$base/work/look.out" 2>&1 || { cat "$base/work/look.out"; return 1; }
+  times_of "$store" | diff "$base/work/times" - && bytes_of "$store" | diff "$base/work/bytes" -
+}
+export_is() { rm -rf "$2" && "$cffs" export "$store" "$2" && same "$1" "$2"; }
+mount_shows() { "$cffs" mount -o ro "$store" "$mnt" && same "$1" "$mnt" && "$cffs" umount "$mnt"; }
+look() {  # what, tree
+  check "$1: stat" unchanged "$cffs" stat --json "$store"
+  check "$1: dump" unchanged "$cffs" dump --hex "$store"
+  check "$1: fsck" unchanged "$cffs" fsck "$store"
+  check "$1: export to a directory" unchanged export_is "$2" "$base/work/out"
+  check "$1: export to a tar" unchanged "$cffs" export "$store" "$base/work/out.tar"
+  check "$1: regroup --dry-run" unchanged "$cffs" regroup --policy=reference --dry-run "$store"
+  check "$1: mount -o ro" unchanged mount_shows "$2"
+}
+
+case_looking() {
+  local headers=$source_tree/linux
+  fresh --inline-max=512 || return 1
+  check "import" "$cffs" import "$headers" "$store"
+  look "closed" "$headers"
+
+  "$cffs" mount "$store" "$mnt"
+  cp -r "$headers/can" "$mnt/copy" && head -c 300000 /dev/urandom >"$mnt/blob" && cp "$mnt/blob" "$mnt/removed" && sync -f "$mnt"
+  rm -r "$mnt/usb" "$mnt/removed" && mv "$mnt/can" "$mnt/moved" && echo late >"$mnt/late"
+  cp -r "$mnt" "$base/work/tree"
+  check "a look at a mounted store is refused" refused "is in use by pid [0-9]+ on" "$cffs" fsck "$store"
+  kill_daemon
+  check "there is a log to be replayed" bash -c "test \$(cat '$store'/table/*.log | wc -c) -gt 1000"
+  look "killed" "$base/work/tree"
+
+  "$cffs" mount -o ro "$store" "$mnt"
+  check "a look beside a read-only mount" "$cffs" fsck "$store"
+  check "no mount for writing beside it" refused "is in use by a read-only mount, or a command that looks" \
+    "$cffs" mount "$store" "$base/work"
+  check "it cannot be made writable" refused "unmount it and mount it again" "$cffs" mount -o remount,rw "$store" "$mnt"
+  mount -i -o remount,rw "$mnt" 2>/dev/null
+  check "nor behind its back" bash -c "! touch '$mnt/new' 2>'$base/work/err' && grep -q 'Read-only' '$base/work/err'"
+  check "umount" "$cffs" umount "$mnt"
+  check "the store is free at once" "$cffs" mount "$store" "$mnt"
+  check "and is as it was left" same "$base/work/tree" "$mnt"
+  kill_daemon
+
+  truncate -s 200M "$base/work/image" && mkfs.ext4 -q -F "$base/work/image" && mkdir -p "$base/disk"
+  mount -o loop "$base/work/image" "$base/disk" 2>/dev/null || { echo "  no loop devices: a read-only medium was not tried"; return 0; }
+  cp -a "$store" "$base/disk/store" && umount "$base/disk" && mount -o loop,ro "$base/work/image" "$base/disk"
+  local here=$store
+  store=$base/disk/store
+  look "read-only medium" "$base/work/tree"
+  check "a mount for writing is refused there" refused "Read-only file system" "$cffs" mount "$store" "$mnt"
+  store=$here
+  umount "$base/disk"
+}
+
+run_cases import transfer writers programs names files errors damage looking holders -- "$@"

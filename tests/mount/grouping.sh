@@ -186,6 +186,28 @@ PY
   check "a plan that is no plan" refused 'log is not a plan|file is not a database' "$cffs" regroup "$mnt" --policy=frequency --plan="$log"
   check "a plan that is not there" refused 'none.db: No such file' "$cffs" regroup "$mnt" --policy=frequency --plan="$base/work/none.db"
   check "a plan for another policy" refused 'plan goes with --policy=frequency' "$cffs" regroup "$mnt" --policy=directory --plan="$plan"
+  check "it says how much of the plan the store has" bash -c "'$cffs' regroup '$mnt' --policy=frequency --plan='$plan' | grep -qx '80 of 80 files of the plan are in this store'"
+  # A plan of another tree: refused, and the store keeps its own; taken with --plan-ahead, and where all files are still to come.
+  sed 's|GET /|GET /elsewhere/|' "$log" >"$log.strange"
+  check "analyze of another tree" "$cffs" analyze "$log.strange" -o "$plan.strange"
+  cp "$store/plan" "$base/work/own-plan"
+  local strange='is of another tree: 0 of 80 files of the plan are in this store'
+  check "a strange plan, on a mount" refused "$strange" "$cffs" regroup "$mnt" --policy=frequency --plan="$plan.strange"
+  check "umount" "$cffs" umount "$mnt"
+  check "a strange plan, in a store" refused "$strange" "$cffs" regroup "$store" --policy=frequency --plan="$plan.strange"
+  check "a strange plan, to mount with" refused "$strange" "$cffs" mount --policy=frequency --plan="$plan.strange" "$store" "$mnt"
+  check "the store keeps its own" cmp "$store/plan" "$base/work/own-plan"
+  cp -r "$base/work/site" "$base/work/with-strangers" && mkdir "$base/work/with-strangers/elsewhere" &&
+    cp -r "$base/work/site/pages" "$base/work/with-strangers/elsewhere/"
+  check "format" "$cffs" format "$base/work/other"
+  check "an empty store takes any plan" bash -c "'$cffs' regroup '$base/work/other' --policy=frequency --plan='$plan.strange' | grep -q '^0 of 80 files of the plan'"
+  check "an import says how much of the plan came" bash -c "'$cffs' import --policy=frequency --plan='$plan.strange' '$base/work/with-strangers' '$base/work/other' | grep -qx '40 of 80 files of the plan are in this store'"
+  check "--plan-ahead" "$cffs" regroup "$store" --policy=frequency --plan="$plan.strange" --plan-ahead
+  check "mount -o plan_ahead" bash -c "'$cffs' mount -o plan_ahead --policy=frequency --plan='$plan.strange' '$store' '$mnt' 2>&1 | grep -qx 'cffs: 0 of 80 files of the plan are in this store'"
+  check "umount" "$cffs" umount "$mnt"
+  check "mount with the right one again" "$cffs" mount --policy=frequency --plan="$plan" "$store" "$mnt"
+  check "import into a mount" refused "$mnt/pages is in the mount of store $store: unmount it and import" "$cffs" import "$base/work/site" "$mnt/pages"
+  check "fsck of a mount" refused "$mnt is in the mount of store $store; unmount it" "$cffs" fsck "$mnt"
   check "umount" "$cffs" umount "$mnt"
   printf 'damaged' | dd of="$store/plan" bs=1 seek=20 conv=notrunc 2>/dev/null
   check "a damaged plan object does not keep the store from being mounted" "$cffs" mount --policy=frequency "$store" "$mnt"

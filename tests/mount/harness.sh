@@ -5,7 +5,7 @@ set -uo pipefail
 
 cffs=${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}
 source_tree=${CFFS_SOURCE_TREE:-/usr/include}
-base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-mount-tests.XXXXXX")
+base=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/cffs-mount-tests.XXXXXX")")
 store=$base/store
 mnt=$base/mnt
 failures=0

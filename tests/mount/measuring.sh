@@ -129,4 +129,31 @@ case_disks() {
   check "no image" refused 'No such file' "$cffs" bench disk "$base/work/none" "$model"
 }
 
-run_cases traces replay recording disks -- "$@"
+# Everything that only looks reads a medium that cannot be written, from a directory on it, with nowhere to put anything.
+case_looking() {
+  local disk=$base/disk work=$base/work before
+  mkdir -p "$disk" "$work/tree/d"
+  fallocate -l 200M "$work/image" && mkfs.ext4 -q -F "$work/image" && mount -o loop "$work/image" "$disk" || return 1
+  cp "$traces/nasa_19950801.log.xz" "$disk/web.log.xz"
+  "$cffs" replay "$disk/web.log.xz" --min-files=1 --target="$disk/tree" --make-tree >/dev/null
+  "$cffs" analyze "$disk/web.log.xz" -o "$disk/plan.db" >/dev/null
+  "$cffs" trace import "$traces/c_project_session.strace.xz" --below=/home/dev/work -o "$disk/session.db" >/dev/null
+  "$cffs" replay "$disk/session.db" --target="$work/tree" --fresh --rounds=2 --results="$disk/results.db" >/dev/null
+  umount "$disk" && before=$(md5sum <"$work/image")
+  mount -o loop,ro "$work/image" "$disk" || return 1
+  looks() { (cd "$disk" && env HOME=/nonexistent TMPDIR=/nonexistent "$cffs" "$@" >"$work/out"); }
+  check "evaluate, with a tree and a plan" looks evaluate web.log.xz plan.db --tree=tree
+  check "it judged the plan" grep -q '^plan.db ' "$work/out"
+  check "evaluate the strace output of a session" looks evaluate "$traces/c_project_session.strace.xz" --below=/home/dev/work
+  check "trace stat" looks trace stat session.db
+  check "trace show" looks trace show session.db
+  check "compare" looks compare results.db
+  umount "$disk"
+  check "not a byte changed" test "$(md5sum <"$work/image")" = "$before"
+  # Nor is anything written where it could be: strace names every file that is opened for writing, made, renamed or removed.
+  local calls=open,openat,creat,truncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,link,linkat,symlink,symlinkat
+  (cd "$work" && strace -f -qq -e trace=$calls -o "$work/calls" "$cffs" evaluate "$traces/nasa_19950801.log.xz" --tree="$work/tree" >/dev/null)
+  check "evaluate opens nothing for writing" sh -c "test -s '$work/calls' && ! grep -E 'O_WRONLY|O_RDWR|O_CREAT|^[0-9]+ +(creat|truncate|rename|unlink|mkdir|link|symlink)' '$work/calls'"
+}
+
+run_cases traces replay recording disks looking -- "$@"

@@ -6,7 +6,7 @@ require make cc
 case_package() {
   local archive
   archive=$(ls "$CFFS_SUITE_SOURCES"/hello_*.orig.tar.* 2>/dev/null | head -n 1)
-  [ -n "$archive" ] || { echo "  skipped: no source package in $CFFS_SUITE_SOURCES; scripts/install_suites.sh fetches it"; return 0; }
+  [ -n "$archive" ] || skip "no source package in $CFFS_SUITE_SOURCES; scripts/install_suites.sh fetches it"
   fresh_mount || return 1
   tar -C "$mnt" -xf "$archive" || return 1
   local d; d=$(ls -d "$mnt"/hello-*)

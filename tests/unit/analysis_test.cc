@@ -1,20 +1,24 @@
 // From log lines to groups: formats, sessions, the paper's variant, overlap, order, plans, predictions.
-#include "replay/analysis.h"
+#include "replay/analysis/analysis.h"
 
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 
 #include "core/fs/access_record.h"
-#include "core/fs/plan_object.h"
 #include "core/object/memory_store.h"
 #include "core/plan/plan_database.h"
+#include "core/reorganise/plan_object.h"
 #include "grouping/evaluation.h"
 #include "grouping/frequency_policy.h"
 #include "grouping/mining/adjacency.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/mining/sessions.h"
+#include "replay/analysis/access_reader.h"
+#include "replay/logs/file_call.h"
+#include "replay/logs/logged_request.h"
 
 namespace cffs::test {
 namespace {
@@ -89,10 +93,10 @@ TEST_CASE("strace lines, in the forms that strace writes") {
   REQUIRE(kind("1 read(3, <unfinished ...>").starts_with("other"));
   REQUIRE(kind("hello") == "malformed");
   REQUIRE(kind("") == "malformed");
-  const auto trace = replay::parse_trace_line("3648\t29\topen\t3\t3\t/usr/a\t-\tO_RDONLY\t-");
+  const auto trace = replay::parse_calls_line("3648\t29\topen\t3\t3\t/usr/a\t-\tO_RDONLY\t-");
   REQUIRE((trace && trace->kind == replay::FileCall::Kind::open && trace->path == "/usr/a" &&
            trace->time_ms == 3));
-  REQUIRE(!replay::parse_trace_line("3648\tx\topen"));
+  REQUIRE(!replay::parse_calls_line("3648\tx\topen"));
 }
 
 TEST_CASE("a session is one stream's files without a long pause") {

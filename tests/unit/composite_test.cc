@@ -118,7 +118,7 @@ TEST_CASE("accounts") {
   REQUIRE(outcome.emptied == std::vector<CompositeId>{id});
   REQUIRE(!*table->get(Key::null_name(id)));
   REQUIRE(!*table->get(Key::moved_member(id, 1)));
-  REQUIRE(*table->get(pending_key(id)));
+  REQUIRE(*table->get(PendingRemoval::of(id).key()));
 }
 
 }  // namespace cffs::test

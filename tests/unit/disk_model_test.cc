@@ -1,4 +1,5 @@
 // Modelled disks, without waiting: what fio would see.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 

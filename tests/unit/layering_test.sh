@@ -1,32 +1,120 @@
 #!/usr/bin/env bash
-# Dependencies point one way (docs/ARCHITECTURE.md). Each line: a folder, and what it must not include.
+# Dependencies point one way (docs/ARCHITECTURE.md). A line for each folder, lowest first: the folders whose headers it may
+# include and, after the bar, the libraries that are the business of few. All else is forbidden. A line can only name folders of
+# the lines above it, so no two folders include each other, over however many others; a folder without a line fails.
 set -u
-cd "$1"
-failures=0
-forbid() {
-  local folder=$1 pattern=$2 found
-  found=$(grep -rnE "#include [<\"]($pattern)" "$folder" --include='*.h' --include='*.cc')
-  if [ -n "$found" ]; then
-    echo "$folder must not include $pattern:"
-    echo "$found"
-    failures=1
-  fi
+export LC_ALL=C
+layers='
+core/base        |
+core/object      core/base | leveldb
+core/table       core/base core/object | leveldb
+core/blob        core/base core/object |
+core/composite   core/base core/object core/table |
+core/database    core/base | sqlite3
+grouping/mining  |
+grouping/reference | gumbo uriparser
+grouping         grouping/mining grouping/reference |
+core/fs          core/base core/object core/table core/blob core/composite grouping |
+core/reorganise  core/base core/object core/table core/composite core/fs grouping grouping/mining grouping/reference |
+core/inspect     core/base core/object core/table core/blob core/composite core/fs core/reorganise |
+core/plan        core/base core/object core/database core/fs core/reorganise grouping |
+core/transfer    core/base core/object core/table core/fs grouping | archive
+fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan | fuse
+
+replay/logs      core/base grouping/reference | archive
+replay/results   core/base core/table core/database | sqlite3
+replay/trace     core/base core/database replay/logs | sqlite3
+replay/model     core/base replay/trace |
+replay/import    core/base core/object replay/logs replay/trace replay/model |
+replay/analysis  core/base core/plan grouping grouping/mining grouping/reference replay/logs replay/trace |
+replay/play      core/base core/object core/fs replay/trace replay/model replay/results |
+
+bench/disk       core/base core/object fusefs | fuse
+bench/passthrough core/base core/object fusefs | fuse
+bench/rig        core/base core/object core/fs core/reorganise core/plan replay/play replay/results bench/passthrough |
+bench/suite      core/object fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig |
+bench/report     core/base replay/results bench/rig bench/suite |
+
+cli              * | CLI
+tests            core/fs |
+tests/unit       * | leveldb sqlite3
+tests/model      core/object core/fs core/reorganise core/inspect tests |
+tests/crash      core/object core/fs core/reorganise core/inspect tests |
+tests/mount      tests tests/model |
+'
+
+# Prints what is wrong below a directory; nothing: all is well. The second argument 1: lines without a folder are in order.
+faults() {
+  cd "$1" || return
+  local tops=() top
+  for top in core grouping fusefs replay bench cli tests; do [ -d "$top" ] && tops+=("$top"); done
+  { find "${tops[@]}" -name '*.h' -o -name '*.cc' | sed 's|/[^/]*$||' | sort -u
+    grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
+  } | layers=$layers lenient=${2:-0} awk '
+    BEGIN {
+      guarded = "leveldb sqlite3 fuse CLI archive gumbo uriparser"; libraries = split(guarded, library, " ")
+      n = split(ENVIRON["layers"], line, "\n")
+      for (i = 1; i <= n; ++i) {
+        if (line[i] == "") continue
+        bar = index(line[i], "|"); words = split(substr(line[i], 1, bar - 1), word, " "); folder = word[1]
+        for (w = 2; w <= words; ++w) {
+          if (word[w] == "*") { for (f in known) may[folder, f] = 1; continue }
+          if (!(word[w] in known)) print "the line of " folder " names " word[w] ", which has no line above it"
+          may[folder, word[w]] = 1
+        }
+        words = split(substr(line[i], bar + 1), word, " ")
+        for (w = 1; w <= words; ++w) may_library[folder, word[w]] = 1
+        known[folder] = 1
+      }
+    }
+    !/#/ {
+      seen[$0] = 1
+      if (!($0 in known)) print $0 " has no line in layering_test.sh"
+      next
+    }
+    {
+      from = substr($0, 1, index($0, ":") - 1); sub(/\/[^\/]*$/, "", from)
+      target = $0; sub(/^[^#]*#[ ]*include[ ]*/, "", target)
+      if (target ~ /^"/) {
+        to = target; sub(/^"/, "", to); sub(/".*/, "", to)
+        if (!sub(/\/[^\/]*$/, "", to)) { print $0 ": a header is named by its path from the top"; next }
+        if (to != from && !((from, to) in may)) print $0 ": " from " must not include " to
+      } else {
+        sub(/^</, "", target)
+        for (l = 1; l <= libraries; ++l)
+          if (target ~ "^(linux/)?" library[l] "[^a-z]" && !((from, library[l]) in may_library))
+            print $0 ": " from " must not include " library[l]
+      }
+    }
+    END {
+      if (!ENVIRON["lenient"]) for (folder in known) if (!(folder in seen)) print folder " has a line, but holds no code"
+    }'
 }
-forbid core 'fusefs/|replay/|bench/|cli/|fuse|CLI/'
-forbid grouping 'core/|fusefs/|replay/|bench/|cli/|fuse|leveldb|sqlite'
-forbid fusefs 'replay/|bench/|cli/|leveldb'
-forbid replay 'fusefs/|bench/|cli/|fuse|leveldb'
-forbid bench 'cli/|leveldb|CLI/'
-forbid replay/trace 'replay/(play|results)/'
-forbid replay/model 'replay/(play|results)/'
-forbid replay/results 'replay/(trace|play|model)/'
-forbid bench/disk 'bench/(rig|suite|report)/'
-forbid bench/rig 'bench/(suite|report)/'
-forbid core/database 'core/(object|table|composite|blob|fs|plan|transfer)/'
-forbid core/object 'core/(table|composite|blob|fs|transfer)/'
-forbid core/table 'core/(composite|blob|fs|transfer)/'
-forbid core/composite 'core/(blob|fs|transfer)/'
-forbid core/blob 'core/(composite|fs|transfer|table)/'
-forbid core/fs 'core/(transfer|plan)/|leveldb|sqlite'
-forbid core/plan 'core/transfer/|leveldb'
-exit $failures
+
+# The rules themselves: each of these includes is refused, and only these.
+made=$(mktemp -d) && trap 'rm -rf "$made"' EXIT
+write() { mkdir -p "$made/$(dirname "$1")" && printf '#include %s\n' "${@:2}" >"$made/$1"; }
+write core/base/error.h '<string>'
+write core/object/store.h '"core/base/error.h"' '<leveldb/env.h>'
+write core/table/up.h '"core/fs/file_system.h"'
+write core/base/library.cc '<leveldb/db.h>' '<linux/fuse.h>' '<sqlite3.h>'
+write replay/logs/turn.cc '"replay/trace/trace.h"' '"line_reader.h"'
+write replay/new/folder.cc '<string>'
+write replay/loose.cc '<string>'
+refused=$(faults "$made" 1 | sort)
+expected="core/base/library.cc:1:#include <leveldb/db.h>: core/base must not include leveldb
+core/base/library.cc:2:#include <linux/fuse.h>: core/base must not include fuse
+core/base/library.cc:3:#include <sqlite3.h>: core/base must not include sqlite3
+core/table/up.h:1:#include \"core/fs/file_system.h\": core/table must not include core/fs
+replay has no line in layering_test.sh
+replay/logs/turn.cc:1:#include \"replay/trace/trace.h\": replay/logs must not include replay/trace
+replay/logs/turn.cc:2:#include \"line_reader.h\": a header is named by its path from the top
+replay/new has no line in layering_test.sh"
+if [ "$refused" != "$expected" ]; then
+  echo "the test itself is wrong: of a made-up tree it says"
+  diff <(echo "$expected") <(echo "$refused")
+  exit 1
+fi
+
+found=$(faults "$1")
+[ -z "$found" ] || { echo "$found"; exit 1; }

@@ -1,4 +1,5 @@
 // Both engines against counting every set, on thousands of small inputs.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <random>

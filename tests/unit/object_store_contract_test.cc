@@ -2,12 +2,14 @@
 #include <stdlib.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
 #include "core/object/faulty_store.h"
 #include "core/object/memory_store.h"
 #include "core/object/object_cache.h"
+#include "core/object/overlay_store.h"
 #include "core/object/posix_store.h"
 
 namespace cffs::test {
@@ -16,6 +18,7 @@ namespace {
 // Owns a store and whatever it needs.
 struct Backend {
   std::string directory;
+  std::unique_ptr<ObjectStore> below;
   std::unique_ptr<ObjectStore> store;
   explicit Backend(const std::string& name) {
     if (name == "memory") store = std::make_unique<MemoryStore>();
@@ -25,9 +28,14 @@ struct Backend {
       REQUIRE(::mkdtemp(directory.data()) != nullptr);
       store = std::move(*PosixStore::open_directory(directory));
     }
+    if (name == "overlay") {
+      below = std::make_unique<MemoryStore>();
+      store = std::make_unique<OverlayStore>(*below);
+    }
   }
   ~Backend() {
     store.reset();
+    below.reset();
     if (!directory.empty()) std::filesystem::remove_all(directory);
   }
 };
@@ -43,7 +51,7 @@ std::string read_all(const Object& object) {
 }  // namespace
 
 TEST_CASE("object store contract") {
-  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty");
+  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay");
   INFO("backend " << name);
   Backend backend(name);
   ObjectStore& store = *backend.store;
@@ -108,14 +116,29 @@ TEST_CASE("object store contract") {
     REQUIRE(read_all(*object) == "STILL here");
   }
   SECTION("one user at a time") {
+    if (name == "overlay") return;  // it only looks: below
     auto lock = store.lock("first owner");
     REQUIRE(lock);
+    REQUIRE(store.lock_for_reading().error().context == "first owner");
     const auto second = store.lock("second");
     REQUIRE(!second);
     REQUIRE(second.error().errno_value == EBUSY);
     REQUIRE(second.error().context == "first owner");
     lock->reset();
     REQUIRE(store.lock("third"));
+  }
+  SECTION("or several that look") {
+    auto first = store.lock_for_reading();
+    auto second = store.lock_for_reading();
+    REQUIRE((first && second));
+    if (name == "overlay") return;
+    first->reset();
+    const auto writer = store.lock("writer");
+    REQUIRE(!writer);
+    REQUIRE(writer.error().errno_value == EBUSY);
+    REQUIRE(writer.error().context == kSomebodyReads);
+    second->reset();
+    REQUIRE(store.lock("writer"));
   }
   SECTION("many threads") {
     std::vector<std::thread> threads;
@@ -148,6 +171,66 @@ TEST_CASE("object store contract") {
     REQUIRE(read_all(*held) == "7");
     REQUIRE(!cache.open("7"));
   }
+}
+
+TEST_CASE("an overlay shows what is below, and changes nothing there") {
+  using Create = ObjectStore::Create;
+  MemoryStore below;
+  for (const char* name : {"a", "b", "f/c", "f/d"}) {
+    REQUIRE((*below.create(name, Create::exclusive))->write_at(0, as_bytes(std::string(name) + " below")));
+  }
+  OverlayStore store(below);
+  const auto before = *store.open("a");  // a handle from before the first write sees it
+  REQUIRE((*store.open("a"))->write_at(0, as_bytes("A")));
+  REQUIRE(read_all(*before) == "A below");
+  REQUIRE(before->append(as_bytes("!")));
+  REQUIRE(read_all(**store.open("a")) == "A below!");
+
+  const auto removed = *store.open("b");
+  REQUIRE(store.remove("b"));
+  REQUIRE(store.open("b").error().errno_value == ENOENT);
+  REQUIRE(store.remove("b").error().errno_value == ENOENT);
+  REQUIRE(removed->write_at(0, as_bytes("B")));
+  REQUIRE(read_all(*removed) == "B below");
+  REQUIRE(!*store.exists("b"));
+  REQUIRE(store.create("b", Create::exclusive));
+  REQUIRE(read_all(**store.open("b")).empty());
+
+  REQUIRE(store.rename("f/c", "f/d"));
+  REQUIRE(read_all(**store.open("f/d")) == "f/c below");
+  REQUIRE(store.rename("f/d", "e"));
+  REQUIRE((*store.create("e", Create::keep))->info()->size == 9);
+  REQUIRE(*store.list("") == std::vector<std::string>{"a", "b", "e"});
+  REQUIRE(store.list("f")->empty());
+
+  store.seal();
+  REQUIRE(before->write_at(0, as_bytes("x")).error().errno_value == EROFS);
+  REQUIRE(before->truncate(0).error().errno_value == EROFS);
+  REQUIRE(store.create("g", Create::keep).error().errno_value == EROFS);
+  REQUIRE(store.remove("a").error().errno_value == EROFS);
+  REQUIRE(store.rename("a", "h").error().errno_value == EROFS);
+  REQUIRE(before->sync());
+  REQUIRE(read_all(*before) == "A below!");
+
+  REQUIRE(*below.list("") == std::vector<std::string>{"a", "b", "f/c", "f/d"});
+  for (const std::string name : {"a", "b", "f/c", "f/d"})
+    REQUIRE(read_all(**below.open(name)) == name + " below");
+}
+
+TEST_CASE("a directory opened for reading takes no change") {
+  Backend backend("posix");
+  REQUIRE((*backend.store->create("f/a", ObjectStore::Create::exclusive))->write_at(0, as_bytes("bytes")));
+  const auto store = *PosixStore::open_directory(backend.directory, PosixStore::Access::read_only);
+  REQUIRE(*store->list("") == std::vector<std::string>{"f/a"});
+  const auto object = *store->open("f/a");
+  REQUIRE(read_all(*object) == "bytes");
+  REQUIRE(object->write_at(0, as_bytes("x")).error().errno_value == EBADF);
+  REQUIRE(store->create("b", ObjectStore::Create::keep).error().errno_value == EROFS);
+  REQUIRE(store->remove("f/a").error().errno_value == EROFS);
+  REQUIRE(store->rename("f/a", "b").error().errno_value == EROFS);
+  REQUIRE(store->lock("writer").error().errno_value == EROFS);
+  REQUIRE(store->lock_for_reading());  // without a lock object to hold, and none is made
+  REQUIRE(*backend.store->list("") == std::vector<std::string>{"f/a"});
 }
 
 TEST_CASE("faulty store: the Nth operation fails") {

@@ -147,6 +147,30 @@ TEST_CASE("random traces come out the same with any number of threads, on a dire
   }
 }
 
+TEST_CASE("the same traces come out wrong without the waits") {
+  for (const std::uint64_t seed : cffs::test::seeds(30)) {
+    INFO("CFFS_TEST_SEED=" << seed);
+    const Trace trace = random_trace(seed, 600);
+    ScheduleOptions options;
+    options.threads = 5;
+    const Schedule whole = make_schedule(trace, options);
+    const TemporaryDirectory directory;
+    const auto target = make_directory_target(directory.path);
+    REQUIRE(target);
+    REQUIRE(make_tree(trace, **target));
+    // As if the system ran one thread after the other: nothing but waits keeps it from doing so.
+    std::uint64_t problems = 0;
+    for (const std::vector<Step>& steps : whole.threads) {
+      Schedule alone = whole;
+      alone.threads = {steps};
+      for (Step& step : alone.threads.front()) step.awaited = 0;
+      Player player(trace, alone, &**target);
+      problems += player.play({}).problems();
+    }
+    REQUIRE(problems > 0);
+  }
+}
+
 TEST_CASE("without a target the player returns what must be, and two plays go on where the first ended") {
   const Trace trace = random_trace(1, 2000);
   const Schedule schedule = make_schedule(trace, {3, 1'000'000'000});

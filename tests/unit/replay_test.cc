@@ -1,11 +1,15 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "replay/import/web_import.h"
+#include "replay/logs/document_tree.h"
+#include "replay/logs/logged_request.h"
 #include "replay/play/make_tree.h"
 #include "replay/play/player.h"
-#include "replay/trace/web_import.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::replay::test {

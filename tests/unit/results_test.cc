@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <random>
+#include <tuple>
 
 #include "bench/report/comparison.h"
 #include "bench/report/page.h"

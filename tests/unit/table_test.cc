@@ -2,10 +2,12 @@
 #include "core/table/table.h"
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
 #include "core/object/faulty_store.h"
+#include "core/object/memory_store.h"
 #include "core/table/inode_counter.h"
 #include "core/table/name_hash.h"
 #include "core/table/row_locks.h"
@@ -129,6 +131,71 @@ TEST_CASE("batches are atomic and ordered, and survive reopening") {
   REQUIRE(seen.front() == Key{2, 3});
 }
 
+TEST_CASE("scans decode rows and say what is malformed") {
+  MemoryStore store;
+  const auto table = open(store, true);
+  Inode root;
+  root.mode = S_IFDIR | 0755;
+  const InodeId directory{5};
+  const CompositeId composite{9};
+  Batch batch;
+  batch.put(Key::null_name(kRootInode), encode_single_row("", root));
+  batch.put(Key::entry(kRootInode, 10), encode_single_row("first", sample_inode()));
+  batch.put(Key::entry(kRootInode, 20), "rot");
+  batch.put(Key::entry(kRootInode, 30), encode_single_row("last", sample_inode()));
+  batch.put(Key::entry(directory, 1), encode_single_row("below", sample_inode()));
+  batch.put(Key::null_name(composite), encode_composite_row({}));
+  batch.put(Key::moved_member(composite, 3), encode_moved_member({directory, "away"}));
+  batch.put(Key::moved_member(CompositeId{11}, 3), encode_moved_member({directory, "of no composite"}));
+  batch.put(Key::data(InodeId{77}, 0), "not of the namespace");
+  REQUIRE(table->write(batch));
+
+  std::vector<std::string> names;
+  const auto collect = [&](Key, const Row& row) {
+    for (const Entry& entry : row.entries) names.push_back(entry.name);
+    return true;
+  };
+  SECTION("a directory without its own row, from any hash on") {
+    REQUIRE(table->scan_directory(directory, 0, collect));
+    REQUIRE(table->scan_directory(directory, 2, collect));
+    REQUIRE(names == std::vector<std::string>{"below"});
+    names.clear();
+    REQUIRE(table->scan_directory(kRootInode, 0, collect).error().kind == ErrorKind::corruption);
+    REQUIRE(names == std::vector<std::string>{"first"});
+    names.clear();
+    REQUIRE(table->scan_directory(kRootInode, 0, collect, pass_over));
+    REQUIRE(names == std::vector<std::string>{"first", "last"});
+    names.clear();
+    REQUIRE(table->scan_directory(kRootInode, 11, collect, [](Key, const Error&) { return false; }));
+    REQUIRE(names.empty());
+    REQUIRE(table->scan_directory(kRootInode, 0, [](Key, const Row&) { return false; }));
+  }
+  SECTION("the namespace by kinds") {
+    std::vector<Key> damaged;
+    std::string moved;
+    NamespaceVisitor visitor;
+    visitor.entries = collect;
+    visitor.composite = [&](CompositeId id, const CompositeRow&) { return id == composite; };
+    visitor.moved_member = [&](CompositeId id, std::uint32_t slot, const MovedMember& row) {
+      moved += std::to_string(id.value) + "." + std::to_string(slot) + " " + row.name;
+      return true;
+    };
+    visitor.damaged = [&](Key key, const Error& error) {
+      REQUIRE(error.kind == ErrorKind::corruption);
+      damaged.push_back(key);
+      return true;
+    };
+    REQUIRE(table->scan_namespace(visitor));
+    REQUIRE(names == std::vector<std::string>{"", "first", "last", "below"});
+    REQUIRE(moved == "9.3 away");
+    REQUIRE(damaged == std::vector<Key>{Key::entry(kRootInode, 20), Key::moved_member(CompositeId{11}, 3)});
+    visitor.damaged = nullptr;
+    REQUIRE(table->scan_namespace(visitor).error().kind == ErrorKind::corruption);
+    visitor.entries = nullptr;
+    REQUIRE(table->scan_namespace(visitor));  // what nobody asks for is not decoded
+  }
+}
+
 TEST_CASE("after a failed write the table refuses more until it is reopened") {
   FaultyStore store;
   auto table = open(store, true);
@@ -204,6 +271,21 @@ TEST_CASE("the counter is exact across clean closes, and unique among threads") 
   InodeCounter counter(*table);
   REQUIRE(counter.load());
   REQUIRE(*counter.next() == kFirstInode + 160000);
+}
+
+TEST_CASE("a table whose rows must not become durable syncs nothing any more") {
+  MemoryStore store;
+  TableOptions options;
+  options.create = true;
+  options.before_rows_become_durable = [] { return Status(fail(EIO, "data")); };
+  const auto table = std::move(*Table::open(store, options));
+  Batch batch;
+  batch.put(Key::data(InodeId{7}, 0), "value");
+  REQUIRE(table->write(batch));
+  table->compact();  // LevelDB fails here, and says so to the next who writes
+  const Status synced = table->sync();
+  REQUIRE(!synced);
+  REQUIRE(synced.error().errno_value == EROFS);
 }
 
 TEST_CASE("row locks exclude, share stripes without deadlock, and date changes") {

@@ -3,14 +3,17 @@
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <random>
+#include <tuple>
 
-#include "replay/trace/load_trace.h"
-#include "replay/trace/record_command.h"
-#include "replay/trace/strace_import.h"
+#include "replay/import/load_trace.h"
+#include "replay/import/record_command.h"
+#include "replay/import/strace_import.h"
+#include "replay/model/trace_slice.h"
 #include "replay/trace/trace_file.h"
-#include "replay/trace/trace_slice.h"
 #include "replay/trace/trace_summary.h"
 #include "tests/unit/temporary_directory.h"
 

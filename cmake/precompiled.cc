@@ -1,0 +1,1 @@
+// Nothing: the target cffs_precompiled makes a precompiled header (cmake/Precompiled.cmake).

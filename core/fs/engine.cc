@@ -1,0 +1,239 @@
+#include "core/fs/engine.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <random>
+
+#include "core/fs/recovery.h"
+
+namespace cffs {
+namespace {
+
+std::string lock_owner() {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  return "pid " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+// A small table is asked for whole, in a few large reads, before the first lookup wants a block of it. A large one is
+// not: mounting must not depend on the number of files.
+Status prefetch_table(ObjectStore& store) {
+  constexpr std::uint64_t kSmall = 32u << 20;
+  constexpr std::size_t kFew = 64;
+  CFFS_TRY(const auto names, store.list("table"));
+  std::vector<std::pair<std::shared_ptr<Object>, std::uint64_t>> tables;
+  std::uint64_t total = 0;
+  for (const std::string& name : names) {
+    if (!name.ends_with(".ldb")) continue;
+    if (tables.size() >= kFew) return {};
+    CFFS_TRY(auto object, store.open(name));
+    CFFS_TRY(const ObjectInfo info, object->info());
+    total += info.size;
+    tables.emplace_back(std::move(object), info.size);
+  }
+  if (total > kSmall) return {};
+  for (const auto& [object, size] : tables) object->prefetch(0, size);
+  return {};
+}
+
+std::string kernel_boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id.empty() ? "unknown" : id;
+}
+
+Result<std::unique_ptr<StoreLock>> lock_store(ObjectStore& store) {
+  auto locked = store.lock(lock_owner());
+  if (!locked && locked.error().errno_value == EBUSY) {
+    return fail(Error{ErrorKind::usage, EBUSY,
+                      "store " + store.description() + " is in use by " + locked.error().context +
+                          "; unmount it, or wait for that command"});
+  }
+  return locked;
+}
+
+FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& format) {
+  if (!options.policy) options.policy = grouping::make_policy("directory");
+  if (!options.clock) options.clock = std::make_shared<SystemClock>();
+  if (options.name_hash == nullptr) options.name_hash = name_hash_of(format.name_hash);
+  if (options.boot_id.empty()) options.boot_id = kernel_boot_id();
+  if (options.read_only) {
+    options.access_times = AccessTimes::never;
+    options.access_record_bytes = 0;
+  }
+  return options;
+}
+
+}  // namespace
+
+Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const Clock& clock) {
+  StoreFormat format = wanted;
+  format.created_ns = clock.now_ns();
+  std::random_device random;
+  format.uuid.clear();
+  for (int i = 0; i < 32; ++i) format.uuid += "0123456789abcdef"[random() % 16];
+
+  CFFS_TRY_VOID(check_format(format));
+  CFFS_TRY(const auto lock, store.lock(lock_owner()));
+  // The table first: a store without a superblock is no store, so a crash in between leaves nothing
+  // half-made.
+  TableOptions options;
+  options.create = true;
+  CFFS_TRY(const auto table, Table::open(store, options));
+  Inode root;
+  root.ino = kRootInode;
+  root.mode = S_IFDIR | 0755;
+  root.uid = ::geteuid();
+  root.gid = ::getegid();
+  root.nlink = 2;
+  root.atime_ns = root.mtime_ns = root.ctime_ns = root.btime_ns = format.created_ns;
+  Batch batch;
+  batch.put(Key::null_name(kRootInode), encode_single_row("", root));
+  FileCount::format(batch);
+  CFFS_TRY_VOID(table->write(batch));
+  CFFS_TRY_VOID(table->sync());
+  return write_format(store, format);
+}
+
+Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSystemOptions wanted) {
+  CFFS_TRY(const StoreFormat format, read_format(medium));
+  FileSystemOptions options = with_defaults(std::move(wanted), format);
+  Engine::Prepared prepared;
+  if (options.read_only) prepared.overlay = std::make_unique<OverlayStore>(medium);
+  ObjectStore& store = prepared.overlay ? *prepared.overlay : medium;
+  CFFS_TRY(prepared.lock, lock_store(store));
+  prepared.dirty_objects = std::make_unique<DirtyObjects>();
+  TableOptions table_options;
+  table_options.block_cache_bytes = options.cache_bytes;
+  table_options.in_memory = options.read_only;
+  table_options.before_rows_become_durable = [dirty = prepared.dirty_objects.get()] {
+    return dirty->sync_all();
+  };
+  CFFS_TRY_VOID(prefetch_table(store));
+  CFFS_TRY(prepared.table, Table::open(store, table_options));
+  auto engine = std::make_unique<Engine>(store, std::move(options), format, std::move(prepared));
+  CFFS_TRY_VOID(engine->start());
+  return engine;
+}
+
+Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat& format, Prepared prepared)
+    : overlay_(std::move(prepared.overlay)),
+      store_(store),
+      options_(std::move(options)),
+      policy_(options_.policy),
+      format_(format),
+      store_lock_(std::move(prepared.lock)),
+      dirty_objects_(std::move(prepared.dirty_objects)),
+      table_(std::move(prepared.table)),
+      counter_(*table_),
+      file_count_(*table_),
+      composites_(store, options_.open_objects / 2),
+      blobs_(store, options_.open_objects / 2),
+      space_(store),
+      removals_(*table_, blobs_, composites_),
+      staged_(*table_, nodes_, *options_.clock),
+      rows_(*table_, locks_, nodes_, staged_, removals_, options_.name_hash),
+      homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_),
+      handles_(*table_, locks_),
+      rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
+      loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
+  homes_.use_composites(options_.policy->makes_composites());
+  if (options_.access_record_bytes > 0) {
+    access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);
+  }
+}
+
+Status Engine::start() {
+  CFFS_TRY_VOID(counter_.load());
+  // What an earlier mount left may be durable, all of it.
+  homes_.note_durable_below(counter_.peek());
+  CFFS_TRY_VOID(load_root());
+  CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log).begin(options_.read_only));
+  CFFS_TRY_VOID(removals_.load());
+  CFFS_TRY_VOID(staged_.load());
+  if (!options_.read_only) CFFS_TRY_VOID(removals_.settle());
+  CFFS_TRY_VOID(file_count_.load(options_.background, options_.read_only));
+  started_ = true;
+  if (options_.read_only) {
+    refuse_changes();
+  } else if (options_.background) {
+    committer_ = std::make_unique<Committer>(options_.commit_interval_ms, [this] { commit_in_background(); });
+  }
+  return {};
+}
+
+void Engine::refuse_changes() {
+  table_->make_read_only();
+  overlay_->seal();
+}
+
+Engine::~Engine() { (void)Engine::close(); }
+
+// A store that could not be started is not closed in order: its next user recovers it.
+Status Engine::close() {
+  if (closed_) return {};
+  closed_ = true;
+  committer_.reset();
+  const Status result = started_ && !options_.read_only ? leave_clean() : Status();
+  nodes_.clear();
+  file_count_.stop();
+  table_.reset();
+  store_lock_.reset();
+  return result;
+}
+
+Status Engine::leave_clean() {
+  Status result = commit();
+  if (access_record_ && result) result = access_record_->flush();
+  if (Status done = counter_.close(); !done && result) result = std::move(done);
+  if (!result) return result;
+  Batch batch;
+  Recovery::mark_closed(batch);
+  file_count_.save(batch);
+  CFFS_TRY_VOID(table_->write(batch));
+  return table_->sync();
+}
+
+Status Engine::load_root() {
+  const Key key = Key::null_name(kRootInode);
+  const RowLocks::SharedGuard guard(locks_, key);
+  CFFS_TRY(const Row row, table_->get_row(key));
+  const Entry* entry = row.find("");
+  if (entry == nullptr || !entry->inode) return fail(Error::corruption("table: the root has no row"));
+  (void)rows_.refer(*entry->inode, key, row.entries.size() == 1, nullptr, "");
+  return {};
+}
+
+std::shared_ptr<const grouping::Policy> Engine::policy() const {
+  const MutexLock guard(policy_mutex_);
+  return policy_;
+}
+
+void Engine::set_policy(std::shared_ptr<const grouping::Policy> policy) {
+  homes_.use_composites(policy->makes_composites());
+  const MutexLock guard(policy_mutex_);
+  policy_ = std::move(policy);
+}
+
+std::uint64_t Engine::load_limit() const {
+  return policy()->makes_composites() ? format_.composite_file_max : format_.inline_max;
+}
+
+Result<std::vector<std::string>> Engine::load(std::vector<std::vector<NewFile>> groups) {
+  return loader_.load(std::move(groups), *policy());
+}
+
+void Engine::note_access(InodeId ino, std::uint64_t stream) {
+  if (access_record_) access_record_->note({options_.clock->steady_ms(), ino, stream});
+}
+
+void Engine::log(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+Result<SpaceInfo> Engine::statfs() { return store_.space(); }
+
+}  // namespace cffs

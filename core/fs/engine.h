@@ -1,0 +1,207 @@
+// The engine: FileSystem's implementation, private to core/fs. Its parts each have a file; here they are put together, and
+// the operations, in a file each or a family each, use them.
+//
+//   Table, RowLocks, NodeTable    rows, their locks, the inodes in use
+//   NodeRows                      between nodes and rows
+//   Homes, CompositeStore, BlobStore, DirtyObjects    where data is, and what of it is not durable yet
+//   Removals, StagedDirectories   what is left for later: objects to remove, directories to consolidate
+//   Recovery, Committer           how the last user ended; every few seconds
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "core/fs/access_record.h"
+#include "core/fs/bulk_loader.h"
+#include "core/fs/committer.h"
+#include "core/fs/dirty_objects.h"
+#include "core/fs/file_count.h"
+#include "core/fs/file_system.h"
+#include "core/fs/handle_index.h"
+#include "core/fs/homes.h"
+#include "core/fs/node_rows.h"
+#include "core/fs/rehousing.h"
+#include "core/fs/space_guard.h"
+#include "core/object/overlay_store.h"
+
+namespace cffs {
+
+struct ContentChange;
+
+class Engine final : public FileSystem {
+ public:
+  // What open() has prepared: the lock of the store, its table, and what the table syncs before its rows.
+  struct Prepared {
+    std::unique_ptr<OverlayStore> overlay;  // null: the store may be changed
+    std::unique_ptr<StoreLock> lock;
+    std::unique_ptr<DirtyObjects> dirty_objects;
+    std::unique_ptr<Table> table;
+  };
+  Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat& format, Prepared prepared);
+  ~Engine() override;
+  // Loads what every operation needs, recovers, begins background work.
+  Status start();
+  Status close() override;
+
+  // lookup.cc
+  Result<Attributes> lookup(InodeId parent, std::string_view name) override;
+  void forget(InodeId ino, std::uint64_t references) override;
+  // make_entry.cc
+  Result<Attributes> mknod(InodeId parent, std::string_view name, mode_t mode, std::uint64_t rdev,
+                           const Caller& caller) override;
+  Result<Attributes> mkdir(InodeId parent, std::string_view name, mode_t mode, const Caller& caller) override;
+  Result<Attributes> symlink(InodeId parent, std::string_view name, std::string_view target,
+                             const Caller& caller) override;
+  Result<std::string> readlink(InodeId ino) override;
+  // link.cc
+  Result<Attributes> make_unnamed(InodeId directory, mode_t mode, const Caller& caller) override;
+  Result<Attributes> link(InodeId ino, InodeId parent, std::string_view name) override;
+  // unlink.cc, rename.cc, readdir.cc
+  Status unlink(InodeId parent, std::string_view name) override;
+  Status rmdir(InodeId parent, std::string_view name) override;
+  Status rename(InodeId parent, std::string_view name, InodeId new_parent, std::string_view new_name,
+                RenameMode mode, const Caller& caller) override;
+  Status readdir(InodeId directory, std::uint64_t cookie, bool refer,
+                 const std::function<bool(const DirectoryEntry&)>& visit) override;
+
+  // attributes.cc, xattr.cc
+  Result<Attributes> getattr(InodeId ino) override;
+  Result<Attributes> setattr(InodeId ino, const AttributeChange& change, const Caller& caller) override;
+  void accessed(InodeId ino) override;
+  Result<std::string> getxattr(InodeId ino, std::string_view name) override;
+  Result<std::vector<std::string>> listxattr(InodeId ino) override;
+  Status setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
+                  const Caller& caller) override;
+  Status removexattr(InodeId ino, std::string_view name) override;
+
+  // read.cc, write.cc, truncate.cc, allocate.cc
+  Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out) override;
+  Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset) override;
+  Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset) override;
+  Status write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller) override;
+  Status allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode, bool keep_size,
+                  const Caller& caller) override;
+  Result<std::uint64_t> copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
+                                   std::uint64_t to_offset, std::uint64_t length,
+                                   const Caller& caller) override;
+
+  // durability.cc
+  Status fsync(InodeId ino) override;
+  Status sync() override;
+
+  // engine.cc
+  Result<SpaceInfo> statfs() override;
+  std::optional<std::uint64_t> file_count() const override { return file_count_.value(); }
+  const StoreFormat& store_format() const override { return format_; }
+  std::uint64_t load_limit() const override;
+  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) override;
+  InodeId next_inode() const override { return InodeId{counter_.peek()}; }
+  std::shared_ptr<const grouping::Policy> policy() const override;
+  void set_policy(std::shared_ptr<const grouping::Policy> policy) override;
+  void note_access(InodeId ino, std::uint64_t stream) override;
+  AccessRecord* access_record() override { return access_record_.get(); }
+  Rehousing& rehousing() override { return rehousing_; }
+  StagedDirectories& staged_directories() override { return staged_; }
+  Table& table() override { return *table_; }
+  CompositeStore& composites() override { return composites_; }
+  ObjectStore& objects() override { return store_; }
+  const Clock& clock() const override { return *options_.clock; }
+  void log(const std::string& line) const override;
+
+ private:
+  class RenameOperation;
+  class Listing;
+
+  // What a write did.
+  enum class Written {
+    done,
+    elsewhere,  // the file is, or has just become, of the other kind (blob, or small): nothing is written yet
+  };
+  std::int64_t now() const { return options_.clock->now_ns(); }
+  Status load_root();
+  Result<NodePtr> find_by_number(InodeId ino);
+  NodePtr refer_again(InodeId ino);
+  Result<Attributes> lookup_relative(InodeId ino, bool up);
+  void release_unlinked(Node& node);
+
+  Result<Attributes> make_entry(InodeId parent, std::string_view name, Inode inode, const Caller& caller);
+  Status insert_new(const NodePtr& parent, std::string_view name, const Inode& inode);
+  Status begin_inode(Inode& inode, const Node& parent, const Caller& caller);
+  Status name_unnamed(Node& file, const NodePtr& parent, Key key, std::string_view name, std::int64_t at)
+      CFFS_REQUIRES(file.mutex, row_stripes);
+  Status add_link(Node& file, Key old_key, const NodePtr& parent, Key key, std::string_view name,
+                  std::int64_t at) CFFS_REQUIRES(file.mutex, row_stripes);
+  Result<std::optional<Attributes>> try_link(const NodePtr& file, const NodePtr& parent,
+                                             std::string_view name, std::int64_t at);
+  Status remove_entry(InodeId parent, std::string_view name, bool want_directory);
+  Result<bool> try_remove(const NodePtr& parent, std::string_view name, const Target& seen, std::int64_t at);
+  Status remove_locked(const NodePtr& parent, Key key, std::string_view name, Target& target, std::int64_t at)
+      CFFS_REQUIRES(row_stripes);
+
+  Result<std::size_t> read_member(Node& node, std::uint64_t offset, Bytes out)
+      CFFS_REQUIRES_SHARED(node.mutex);
+  Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
+
+  Result<Written> write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
+                              const Caller& caller);
+  Status build_small(Node& node, ContentChange& change, std::uint64_t offset, ConstBytes data)
+      CFFS_REQUIRES(node.mutex, row_stripes);
+  Status write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
+  Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
+                             const Caller& caller);
+  Status truncate(Node& node, std::uint64_t size, const Caller& caller);
+  Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
+      CFFS_REQUIRES(node.mutex, row_stripes);
+  Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
+                        AllocateMode mode, std::uint64_t new_size) CFFS_REQUIRES(node.mutex, row_stripes);
+  // The end of a change of content that is built, or failed: the row with its new times, and the rest of the batch. A
+  // failure leaves the node as it was.
+  Status finish_change(Node& node, ContentChange& change, Status built, std::int64_t at, const Caller& caller)
+      CFFS_REQUIRES(node.mutex, row_stripes);
+  // The same without new times, for what is no change to a reader.
+  Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
+
+  void refuse_changes();
+  Status leave_clean();
+  Status commit();
+  void commit_in_background();
+  Status sync_table();
+
+  const std::unique_ptr<OverlayStore> overlay_;  // read-only: what store_ is
+  ObjectStore& store_;
+  FileSystemOptions options_;
+  mutable Mutex policy_mutex_;  // leaf
+  std::shared_ptr<const grouping::Policy> policy_ CFFS_GUARDED_BY(policy_mutex_);
+  const StoreFormat format_;
+  std::unique_ptr<StoreLock> store_lock_;
+  std::unique_ptr<DirtyObjects> dirty_objects_;
+  std::unique_ptr<Table> table_;
+  InodeCounter counter_;
+  FileCount file_count_;
+  RowLocks locks_;
+  NodeTable nodes_;
+  CompositeStore composites_;
+  BlobStore blobs_;
+  SpaceGuard space_;
+  Removals removals_;
+  StagedDirectories staged_;
+  NodeRows rows_;
+  Homes homes_;
+  HandleIndex handles_;
+  Rehousing rehousing_;
+  BulkLoader loader_;
+  Mutex topology_;  // one directory moves between directories at a time, as in the VFS
+
+  Mutex leftovers_mutex_;  // leaf
+  std::vector<InodeId> leftovers_
+      CFFS_GUARDED_BY(leftovers_mutex_);  // unreferenced, but in use when forgotten
+
+  std::unique_ptr<AccessRecord> access_record_;
+  std::unique_ptr<Committer> committer_;
+  bool commit_failed_ = false;  // the committer's
+  bool started_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cffs

@@ -1,0 +1,38 @@
+// How a store is opened.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/clock.h"
+#include "core/table/key.h"
+#include "grouping/policy.h"
+
+namespace cffs {
+
+// When reading a file updates its access time (mount(8)): never; where it is not younger than the last change, or a day
+// old; always.
+enum class AccessTimes { never, relative, strict };
+
+struct FileSystemOptions {
+  std::shared_ptr<const grouping::Policy> policy;  // null: directory
+  std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
+  std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
+  std::uint64_t access_record_bytes = 0;           // ring of recorded accesses; 0: none
+  std::size_t open_objects = 1024;                 // descriptors kept open
+  AccessTimes access_times = AccessTimes::never;   // what accessed() does
+  bool directory_access_times = true;              // also for directories
+  bool background = true;  // commit and count files by itself; off in commands and some tests
+  // To look only: what recovery has to do is done in memory (OverlayStore), then every change is refused with EROFS. The
+  // lock is shared with others that look. The store may be read-only itself (PosixStore::Access::read_only).
+  bool read_only = false;
+  std::shared_ptr<const Clock> clock;           // null: the system's
+  std::string boot_id;                          // empty: the kernel's; tells a dead daemon from a power cut
+  NameHash name_hash = nullptr;                 // null: XXH3-64; tests force collisions
+  std::function<void(const std::string&)> log;  // one line for the administrator; null: dropped
+};
+
+}  // namespace cffs

@@ -1,0 +1,89 @@
+// The three homes of a file's data, and the moves that a write forces: into the table, or out to a blob. Moves into
+// composites are made in the background (core/reorganise).
+//
+// Inline data is kept in chunks of kChunkBytes under the file's own number, so that a small write to a staged file rewrites
+// one chunk. A chunk row is as long as the data it holds; what is missing reads as zeros.
+//
+// All that changes a file needs its node locked exclusively, and its stripes unless the home is a blob; the rows go with
+// the caller's batch.
+#pragma once
+
+#include <atomic>
+
+#include "core/base/bytes.h"
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_accounts.h"
+#include "core/composite/composite_store.h"
+#include "core/fs/dirty_objects.h"
+#include "core/fs/node.h"
+#include "core/fs/removals.h"
+#include "core/fs/store_format.h"
+
+namespace cffs {
+
+class Homes {
+ public:
+  Homes(const StoreFormat& format, Table& table, BlobStore& blobs, CompositeStore& composites,
+        DirtyObjects& dirty, Removals& removals)
+      : format_(format),
+        table_(table),
+        blobs_(blobs),
+        composites_(composites),
+        dirty_(dirty),
+        removals_(removals) {}
+
+  // Whether small files leave the table for composites; decided by the policy.
+  void use_composites(bool use) { makes_composites_.store(use); }
+  // Largest file whose data stays in the table, bytes.
+  std::uint64_t inline_limit() const;
+  // Files with lower numbers may have been made durable with the content that they have in the table.
+  void note_durable_below(std::uint64_t number) { durable_below_.store(number); }
+
+  // The object that holds the file's data. A missing one is damage to the store, not a missing file.
+  Result<std::shared_ptr<Object>> object_of(const Inode& inode) const;
+  Result<std::shared_ptr<Object>> object_of(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
+  // The whole content of a file that is not a blob.
+  Result<std::string> load_small(const Inode& inode) const;
+  Result<std::string> load_small(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
+  // Bytes of inline data from `offset` on; what no chunk holds is zeros.
+  Status read_inline(InodeId ino, std::uint64_t offset, Bytes out) const;
+
+  Status put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset, std::string_view data) const;
+  // The chunks of an inline file from this one on go.
+  void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
+  // Cuts an inline file off at `size` bytes, below its own.
+  Status cut_chunks(Batch& batch, const Inode& inode, std::uint64_t size) const;
+  // What the inode's data is in now is no longer its; an object waits for its removal from this batch on.
+  void leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const;
+
+  // The file's content anew, in the table; in memory where it has no name. What was there goes.
+  Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) const
+      CFFS_REQUIRES(node.mutex, row_stripes);
+  // Gives the file a blob that holds `content`, in the same way.
+  Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content)
+      CFFS_REQUIRES(node.mutex, row_stripes);
+  // The same for a file that nobody refers to, or a mover's copy of its inode.
+  Status move_to_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts, std::string_view content)
+      CFFS_REQUIRES(row_stripes);
+
+ private:
+  struct NewBlob {
+    std::shared_ptr<Object> object;
+    std::uint64_t allocated = 0;
+  };
+  // A blob that holds `content`, durable where the content it replaces may be. Until a batch erases its pending_removal
+  // row, recovery removes it.
+  Result<NewBlob> make_blob(const Inode& replaced, std::string_view content);
+  Result<std::string> read_chunks(const Inode& inode) const;
+
+  const StoreFormat& format_;
+  Table& table_;
+  BlobStore& blobs_;
+  CompositeStore& composites_;
+  DirtyObjects& dirty_;
+  Removals& removals_;
+  std::atomic<bool> makes_composites_{true};
+  std::atomic<std::uint64_t> durable_below_{0};
+};
+
+}  // namespace cffs

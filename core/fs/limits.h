@@ -1,0 +1,16 @@
+// What the engine takes at most, as ext4 and the kernel's VFS do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cffs {
+
+inline constexpr std::size_t kNameMax = 255;       // bytes of a name
+inline constexpr std::size_t kSymlinkMax = 4095;   // bytes of a symlink's target
+inline constexpr std::uint64_t kLinkMax = 65'000;  // names of one file
+
+// Rows that one batch of many files changes: who waits for their stripes waits for so many.
+inline constexpr std::size_t kRowsAtOnce = 256;
+
+}  // namespace cffs

@@ -1,0 +1,37 @@
+// What goes with a name: one of several links, or the file with its last one. unlink and a rename that replaces both do it
+// in two steps: into their batch, then, once that is written, to the node.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/fs/file_count.h"
+#include "core/fs/homes.h"
+#include "core/fs/node_rows.h"
+
+namespace cffs {
+
+class LinkDrop {
+ public:
+  LinkDrop(const Homes& homes, Removals& removals, FileCount& count)
+      : homes_(homes), removals_(removals), count_(count) {}
+
+  // The target's stripes and node are locked. A file's rows and data go, or its link count falls.
+  Status build(Batch& batch, CompositeAccounts& accounts, const Target& target, std::int64_t now_ns)
+      CFFS_REQUIRES(row_stripes);
+  // A directory, found empty, has nothing but its entry.
+  void build_directory() { last_ = true; }
+  // The batch is written; the locks are still held.
+  void finish(const Target& target, std::int64_t now_ns) CFFS_REQUIRES(row_stripes);
+
+ private:
+  const Homes& homes_;
+  Removals& removals_;
+  FileCount& count_;
+  bool last_ = false;
+  // Whoever still has the file open keeps its data.
+  std::optional<std::string> orphan_bytes_;
+  std::shared_ptr<Object> pinned_;
+};
+
+}  // namespace cffs

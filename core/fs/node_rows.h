@@ -1,0 +1,90 @@
+// Between nodes and rows: from a name to what it leads to, from a row to a node, and from a node back to its row.
+//
+// Only the rows say which locks an operation needs, and locks must be taken in rank order: so an operation peeks without
+// locks, locks the keys that this named, and peeks again (docs/CONCURRENCY.md).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/composite/composite_accounts.h"
+#include "core/fs/node_table.h"
+#include "core/fs/removals.h"
+#include "core/fs/staged_directories.h"
+#include "core/table/row_locks.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+// What a name leads to: the entry, and the inode from its node or row.
+struct Target {
+  Entry entry;
+  NodePtr node;         // null: nobody refers to it
+  Inode inode;          // a copy
+  bool linked = false;  // attributes are in the null-name row
+  Row row;              // that the entry is in
+
+  // Whether the same locks are needed for both.
+  bool same_place(const Target& other) const;
+  // Takes the attributes from the node, which the caller has locked.
+  void refresh();
+};
+
+class NodeRows {
+ public:
+  NodeRows(Table& table, RowLocks& locks, NodeTable& nodes, StagedDirectories& staged, Removals& removals,
+           NameHash name_hash)
+      : table_(table),
+        locks_(locks),
+        nodes_(nodes),
+        staged_(staged),
+        removals_(removals),
+        name_hash_(name_hash) {}
+
+  // --- from names and numbers ---
+  Key entry_key(InodeId directory, std::string_view name) const;
+  Result<NodePtr> node(InodeId ino) const;       // ESTALE
+  Result<NodePtr> directory(InodeId ino) const;  // ESTALE, ENOTDIR
+  // The attributes of a hard-linked inode. ESTALE: its last link is gone.
+  Result<Inode> linked_inode(InodeId ino) const;
+  // nullopt: no such name. Takes no stripe: to be called again under those of append_keys().
+  Result<std::optional<Target>> peek(InodeId parent, std::string_view name) const;
+  // The rows that a change of this name or its inode touches.
+  void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
+  Result<bool> directory_is_empty(InodeId ino) const;
+  // The inode's node with one more reference, made of this row where there is none. The row's stripe is held.
+  NodePtr refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent, std::string_view name)
+      CFFS_REQUIRES_SHARED(row_stripes);
+
+  // --- from nodes to rows ---
+  // The node's row, as the node is; nothing where it has none. The row's stripe is held.
+  Status put(Batch& batch, Node& node) CFFS_REQUIRES(node.mutex, row_stripes);
+  // Writes put()'s row by itself; the node is as `before` again where that fails.
+  Status write_or_restore(Node& node, const Inode& before) CFFS_REQUIRES(node.mutex, row_stripes);
+  // The row is behind; the next commit brings it up to date, forget() at the latest.
+  void mark_stale(Node& node) CFFS_REQUIRES(node.mutex);
+  std::vector<InodeId> take_stale();
+  Status flush(Node& node) CFFS_EXCLUDES(node.mutex, row_stripes);
+  // An entry came or went.
+  void touch_directory(Node& directory, std::int64_t now_ns) CFFS_EXCLUDES(directory.mutex);
+  // Adds the entry to the row; nodes that shared the row with nobody until now learn that they do. Its stripe is held.
+  void insert_entry(Batch& batch, Key key, Row row, Entry entry) CFFS_REQUIRES(row_stripes);
+  // The file's data waits for consolidation: its directory is remembered, in memory and across a crash.
+  void note_staged(Batch& batch, Node& node) CFFS_REQUIRES(node.mutex);
+  // Writes the batch with the composites' rows that it changes. Emptied composites are queued for removal, wasteful ones
+  // told to who compacts. The stripes of all of them are held.
+  Status write(Batch& batch, CompositeAccounts& accounts) CFFS_REQUIRES(row_stripes);
+
+ private:
+  Table& table_;
+  RowLocks& locks_;
+  NodeTable& nodes_;
+  StagedDirectories& staged_;
+  Removals& removals_;
+  const NameHash name_hash_;
+  Mutex stale_mutex_;  // leaf
+  std::vector<InodeId> stale_ CFFS_GUARDED_BY(stale_mutex_);
+};
+
+}  // namespace cffs

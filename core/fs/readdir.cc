@@ -1,0 +1,150 @@
+// readdir: one range scan that yields names and attributes (TableFS §3.2).
+//
+// Cookies are made from the names' hashes, so they stay valid while entries come and go: an entry that stays is delivered
+// exactly once by a listing, however many others are made or removed meanwhile.
+//   1 "."   2 ".."   else ((hash >> 9) + 1) << 7 | n, for the n-th entry (from 0) with the same hash >> 9
+#include <algorithm>
+
+#include "core/fs/engine.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::uint64_t kDot = 1;
+constexpr std::uint64_t kDotDot = 2;
+constexpr unsigned kDropped = 9;  // low bits of the hash that a cookie does not carry
+constexpr unsigned kOrdinal = 7;  // bits for entries that agree in the others
+
+// The cookies of a scan's entries, in order.
+class Cookies {
+ public:
+  std::uint64_t next(std::uint64_t hash) {
+    const std::uint64_t base = (hash >> kDropped) + 1;
+    if (base != base_) {
+      base_ = base;
+      ordinal_ = 0;
+    }
+    return base << kOrdinal | std::min<std::uint64_t>(ordinal_++, (1u << kOrdinal) - 1);
+  }
+  // The hash from which a scan must go on to meet everything after the cookie.
+  static std::uint64_t first_hash(std::uint64_t cookie) {
+    const std::uint64_t base = cookie >> kOrdinal;
+    return base == 0 ? 0 : (base - 1) << kDropped;
+  }
+
+ private:
+  std::uint64_t base_ = 0;
+  std::uint64_t ordinal_ = 0;
+};
+
+}  // namespace
+
+// One call of readdir.
+class Engine::Listing {
+ public:
+  using Visit = std::function<bool(const DirectoryEntry&)>;
+  Listing(Engine& engine, const NodePtr& directory, const Visit& visit)
+      : e_(engine), directory_(directory), visit_(visit), epoch_(engine.locks_.epoch()) {}
+
+  // False: the visitor has enough.
+  bool dots(std::uint64_t& cookie) const {
+    if (cookie >= kDotDot) return true;
+    Attributes own, up;
+    {
+      const ReadLock guard(directory_->mutex);
+      own = attributes_of(directory_->inode);
+      up.ino = directory_->parent ? directory_->parent->ino : directory_->ino;
+      up.mode = S_IFDIR;
+    }
+    if (cookie < kDot && !visit_({".", kDot, own})) return false;
+    cookie = kDotDot;
+    return visit_({"..", kDotDot, up});
+  }
+
+  Status entries(std::uint64_t cookie, bool refer) {
+    Cookies cookies;
+    Status problem;
+    const auto on_row = [&](Key key, const Row& row) {
+      for (const Entry& entry : row.entries) {
+        const std::uint64_t at = cookies.next(key.lower);
+        if (at <= cookie) continue;
+        const auto more = refer ? deliver_referred(key, row, entry, at) : deliver(entry, at);
+        if (!more) problem = fail(more.error());
+        if (!more || !*more) return false;
+      }
+      return true;
+    };
+    CFFS_TRY_VOID(e_.table_->scan_directory(directory_->ino, Cookies::first_hash(cookie), on_row));
+    return problem;
+  }
+
+ private:
+  // Each returns whether the visitor wants more.
+  Result<bool> deliver(const Entry& entry, std::uint64_t cookie) const {
+    Attributes attributes;
+    if (const NodePtr live = e_.nodes_.find(entry.ino)) {
+      const ReadLock guard(live->mutex);
+      attributes = attributes_of(live->inode);
+    } else if (entry.inode) {
+      attributes = attributes_of(*entry.inode);
+    } else {
+      const auto inode = e_.rows_.linked_inode(entry.ino);
+      if (!inode && inode.error().errno_value == ESTALE) return true;  // gone since the snapshot
+      if (!inode) return fail(inode.error());
+      attributes = attributes_of(*inode);
+    }
+    return visit_({entry.name, cookie, attributes});
+  }
+
+  Result<bool> deliver_referred(Key key, const Row& row, const Entry& entry, std::uint64_t cookie) {
+    CFFS_TRY(NodePtr node, refer_now(key, row, entry));
+    if (!node) return true;  // gone since the snapshot
+    Attributes attributes;
+    {
+      const ReadLock guard(node->mutex);
+      attributes = attributes_of(node->inode);
+    }
+    const InodeId referred = node->ino;
+    node.reset();
+    const bool more = visit_({entry.name, cookie, attributes});
+    if (!more) e_.forget(referred, 1);
+    return more;
+  }
+
+  // The entry's node, with a reference: of the row that the scan saw, or, where that was written since, of what is there
+  // now. Null: the name is gone.
+  Result<NodePtr> refer_now(Key key, const Row& row, const Entry& entry) {
+    if (entry.inode) {
+      const RowLocks::SharedGuard guard(e_.locks_, key);
+      if (!guard.changed_since(epoch_)) {
+        return e_.rows_.refer(*entry.inode, key, row.entries.size() == 1, directory_, entry.name);
+      }
+      CFFS_TRY(const Row fresh, e_.table_->get_row(key));
+      const Entry* now_there = fresh.find(entry.name);
+      if (now_there == nullptr) return NodePtr();
+      if (now_there->inode) {
+        return e_.rows_.refer(*now_there->inode, key, fresh.entries.size() == 1, directory_, entry.name);
+      }
+    }
+    const auto found = e_.lookup(directory_->ino, entry.name);  // a hard link, or one since the snapshot
+    if (!found && found.error().errno_value == ENOENT) return NodePtr();
+    if (!found) return fail(found.error());
+    return e_.nodes_.find(found->ino);
+  }
+
+  Engine& e_;
+  const NodePtr& directory_;
+  const Visit& visit_;
+  // Before the scan's snapshot: a row whose stripe is older than this is still what the scan saw.
+  const std::uint64_t epoch_;
+};
+
+Status Engine::readdir(InodeId ino, std::uint64_t cookie, bool refer,
+                       const std::function<bool(const DirectoryEntry&)>& visit) {
+  CFFS_TRY(const NodePtr self, rows_.directory(ino));
+  Listing listing(*this, self, visit);
+  if (!listing.dots(cookie)) return {};
+  return listing.entries(cookie, refer);
+}
+
+}  // namespace cffs

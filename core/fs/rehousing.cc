@@ -1,0 +1,274 @@
+#include "core/fs/rehousing.h"
+
+#include <map>
+#include <set>
+
+#include "core/fs/locking.h"
+
+namespace cffs {
+
+std::optional<FileToMove> Rehousing::look(Key key, InodeId directory, const Entry& entry) const {
+  if (entry.name.empty() || !S_ISREG(entry.type)) return {};
+  FileToMove file{key, {directory, entry.name}, {}, {}, 0};
+  if (!entry.inode) file.row_key = Key::null_name(entry.ino);
+  if (const NodePtr live = nodes_.find(entry.ino)) {
+    const ReadLock guard(live->mutex);
+    if (live->unlinked) return {};
+    file.inode = live->inode;
+  } else if (entry.inode) {
+    file.inode = *entry.inode;
+  } else if (auto inode = rows_.linked_inode(entry.ino)) {
+    file.inode = std::move(*inode);
+  } else {
+    return {};
+  }
+  return file;
+}
+
+Rehousing::Referred Rehousing::referred(InodeId ino) const {
+  const NodePtr live = nodes_.find(ino);
+  if (!live) return {};
+  const ReadLock guard(live->mutex);
+  if (live->unlinked || !live->parent) return {true, {}};
+  return {true, EntryName{live->parent->ino, live->name}};
+}
+
+Result<std::optional<FileToMove>> Rehousing::find(const EntryName& at, InodeId ino) const {
+  const auto there = [&](const EntryName& where) -> Result<std::optional<FileToMove>> {
+    const Key key = entry_key(where);
+    CFFS_TRY(const Row row, table_.get_row(key));
+    const Entry* entry = row.find(where.name);
+    if (entry == nullptr || entry->ino != ino) return std::optional<FileToMove>();
+    auto file = look(key, where.parent, *entry);
+    return file ? std::move(file) : std::optional<FileToMove>();
+  };
+  CFFS_TRY(auto found, there(at));
+  if (found) return found;
+  const Referred now = referred(ino);
+  if (!now.at) return std::optional<FileToMove>();
+  return there(*now.at);
+}
+
+Result<bool> Rehousing::read(FileToMove& file) const {
+  if (const NodePtr live = nodes_.find(file.inode.ino)) {
+    const ReadLock guard(live->mutex);
+    if (live->unlinked || live->inode.home != file.inode.home) return false;
+    file.inode = live->inode;
+  }
+  if (file.inode.home == Home::blob) {
+    auto object = blobs_.open(file.inode.ino);
+    if (!object && object.error().errno_value == ENOENT) return false;
+    if (!object) return fail(object.error());
+    file.content.resize(file.inode.size);
+    CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(file.content)));
+    return n == file.content.size();
+  }
+  auto content = homes_.load_small(file.inode);
+  if (!content && file.inode.home == Home::composite) {
+    // All members may have gone while this one was looked at, and the composite with them; else it is damage.
+    CFFS_TRY(const auto row, table_.get(Key::null_name(file.inode.extent.composite)));
+    if (!row) return false;
+  }
+  if (!content) return fail(content.error());
+  file.content = std::move(*content);
+  return true;
+}
+
+Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const RecordMeta& record,
+                                                       CompositeId id) const {
+  const Key key = at.name.empty() ? Key::null_name(record.ino) : entry_key(at);
+  CFFS_TRY(const Row row, table_.get_row(key));
+  const Entry* entry = row.find(at.name);
+  const bool is_it = entry != nullptr && entry->inode && entry->ino == record.ino &&
+                     entry->inode->home == Home::composite && entry->inode->extent.composite == id &&
+                     entry->inode->extent.slot == record.slot;
+  if (!is_it) return std::optional<FileToMove>();
+  return std::optional<FileToMove>(FileToMove{key, at, *entry->inode, {}, 0});
+}
+
+// A record names the place where the file was when it was written; since then it may have been renamed (a moved_member row)
+// or hard-linked (a null-name row).
+Result<std::optional<FileToMove>> Rehousing::member_of(const RecordMeta& record, CompositeId id) const {
+  CFFS_TRY(auto there, member_at({record.parent, record.name}, record, id));
+  if (there) return there;
+  CFFS_TRY(const auto moved, table_.get(Key::moved_member(id, record.slot)));
+  if (moved) {
+    CFFS_TRY(const MovedMember now, decode_moved_member(*moved));
+    CFFS_TRY(there, member_at({now.parent, now.name}, record, id));
+    if (there) return there;
+  }
+  CFFS_TRY(there, member_at({record.parent, ""}, record, id));
+  if (there) there->at.name = record.name;
+  return there;
+}
+
+Result<CompositeId> Rehousing::begin_composite() {
+  CFFS_TRY(const std::uint64_t number, counter_.next());
+  const CompositeId id{number};
+  Batch intent;
+  intent.put(PendingRemoval::of(id).key(), {});
+  CFFS_TRY_VOID(table_.write(intent));
+  return id;
+}
+
+// One batch of switches: what is locked for it, what goes into it, and what follows once it is written.
+class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
+ public:
+  Batchwise(Rehousing& r, const CompositeBuilder* builder, std::span<const FileToMove> files)
+      CFFS_ACQUIRE(row_stripes)
+          CFFS_NO_THREAD_SAFETY_ANALYSIS  // by a member, which the analysis does not follow
+      : r_(r),
+        builder_(builder),
+        stripes_(r.locks_, keys_of(builder, files)),
+        live_(nodes_of(r, files)),
+        nodes_(live_),
+        accounts_(r.table_) {}
+  ~Batchwise() CFFS_RELEASE() CFFS_NO_THREAD_SAFETY_ANALYSIS = default;
+  Batchwise(const Batchwise&) = delete;
+  Batchwise& operator=(const Batchwise&) = delete;
+
+  // The i-th file of those locked goes to where its content is in the composite, or to the table (no builder).
+  Status add(std::size_t i, const FileToMove& file, std::uint8_t policy) CFFS_REQUIRES(row_stripes) {
+    CFFS_TRY(Entry* const entry, unchanged(i, file));
+    if (entry == nullptr) {
+      if (builder_ != nullptr) accounts_.waste(builder_->extents()[file.extent_number]);
+      return {};
+    }
+    Inode inode = *entry->inode;
+    if (const NodePtr& node = live_[i]) {
+      node->mutex.assert_held();
+      inode = node->inode;
+    }
+    if (builder_ != nullptr) {
+      to_composite(inode, builder_->extents()[file.extent_number], policy);
+    } else if (inode.size <= r_.format_.inline_max) {
+      CFFS_TRY_VOID(to_table(inode, file.content));
+    } else if (inode.home == Home::blob) {
+      return {};  // where it should be
+    } else {
+      // The stripes stay locked while the blob is written: nobody may meet the file between two homes. One file at a time
+      // is moved like this, and only when a store gives up its composites.
+      CFFS_TRY_VOID(r_.homes_.move_to_blob(inode, batch_, accounts_, file.content));
+    }
+    entry->inode = inode;
+    changed_.emplace_back(live_[i], std::move(inode));
+    return {};
+  }
+
+  Status write(bool first) CFFS_REQUIRES(row_stripes) {
+    for (const auto& [key, row] : rows_) {
+      if (!row.entries.empty()) batch_.put_row(key, row);
+    }
+    if (builder_ != nullptr) {
+      if (first) batch_.erase(PendingRemoval::of(builder_->id()).key());
+      accounts_.grow(builder_->id(), builder_->object_bytes(), builder_->slots());
+    }
+    CFFS_TRY_VOID(r_.rows_.write(batch_, accounts_));
+    for (auto& [node, inode] : changed_) {
+      if (!node) continue;
+      node->mutex.assert_held();
+      node->inode = std::move(inode);
+      node->row_stale = false;
+      node->verified.store(0, std::memory_order_relaxed);
+    }
+    for (const InodeId ino : blobs_left_) r_.removals_.queue_blob(ino);
+    return {};
+  }
+
+  std::size_t switched() const { return changed_.size(); }
+
+ private:
+  static std::vector<Key> keys_of(const CompositeBuilder* builder, std::span<const FileToMove> files) {
+    std::vector<Key> keys;
+    if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
+    for (const FileToMove& file : files) {
+      keys.push_back(file.row_key);
+      if (file.inode.home == Home::composite) keys.push_back(Key::null_name(file.inode.extent.composite));
+    }
+    return keys;
+  }
+  static std::vector<NodePtr> nodes_of(const Rehousing& r, std::span<const FileToMove> files) {
+    std::vector<NodePtr> nodes;
+    for (const FileToMove& file : files) nodes.push_back(r.nodes_.find(file.inode.ino));
+    return nodes;
+  }
+
+  // The entry in its row, to be changed there; null: the file is not what it was when it was looked at.
+  Result<Entry*> unchanged(std::size_t i, const FileToMove& file) {
+    const auto known = rows_.find(file.row_key);
+    if (known == rows_.end()) {
+      CFFS_TRY(Row loaded, r_.table_.get_row(file.row_key));
+      rows_.emplace(file.row_key, std::move(loaded));
+    }
+    const bool null_name = file.row_key == Key::null_name(file.inode.ino);
+    Entry* const entry = rows_[file.row_key].find(null_name ? std::string_view() : file.at.name);
+    if (entry == nullptr || !entry->inode || entry->ino != file.inode.ino) return nullptr;
+    // Once is enough: nodes change after the batch, so a second time would look like the first.
+    if (!met_.insert(entry->ino).second) return nullptr;
+    const auto same = [&](const Inode& now) {
+      return now.version == file.inode.version && now.home == file.inode.home &&
+             now.size == file.inode.size && now.extent == file.inode.extent;
+    };
+    if (const NodePtr& node = live_[i]) {
+      node->mutex.assert_held();
+      return same(node->inode) && !node->unlinked ? entry : nullptr;
+    }
+    return same(*entry->inode) ? entry : nullptr;
+  }
+
+  void leave(Inode& inode) {
+    r_.homes_.leave(batch_, accounts_, inode);
+    if (inode.home == Home::blob) blobs_left_.push_back(inode.ino);
+    inode.allocated = 0;
+  }
+  void to_composite(Inode& inode, const Extent& extent, std::uint8_t policy) {
+    leave(inode);
+    inode.home = Home::composite;
+    inode.extent = extent;
+    accounts_.add(inode.extent, inode, policy);
+  }
+  Status to_table(Inode& inode, std::string_view content) {
+    leave(inode);
+    inode.home = Home::none;
+    inode.extent = {};
+    CFFS_TRY_VOID(r_.homes_.put_chunks(batch_, inode, 0, content));
+    inode.home = inode.size > 0 ? Home::inline_ : Home::none;
+    return {};
+  }
+
+  Rehousing& r_;
+  const CompositeBuilder* const builder_;
+  const RowLocks::Guard stripes_;
+  const std::vector<NodePtr> live_;
+  const NodeLocks nodes_;
+  Batch batch_;
+  CompositeAccounts accounts_;
+  std::map<Key, Row> rows_;
+  std::vector<std::pair<NodePtr, Inode>> changed_;
+  std::vector<InodeId> blobs_left_;
+  std::set<InodeId> met_;
+};
+
+Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& builder, bool first,
+                                                      grouping::PolicyId policy,
+                                                      std::span<const FileToMove> files) {
+  Batchwise batch(*this, &builder, files);
+  if (!first) {
+    CFFS_TRY(const auto row, table_.get(Key::null_name(builder.id())));
+    if (!row) return Switched{0, true};
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    CFFS_TRY_VOID(batch.add(i, files[i], static_cast<std::uint8_t>(policy)));
+  }
+  CFFS_TRY_VOID(batch.write(first));
+  return Switched{batch.switched(), false};
+}
+
+Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
+  Batchwise batch(*this, nullptr, files);
+  for (std::size_t i = 0; i < files.size(); ++i) CFFS_TRY_VOID(batch.add(i, files[i], 0));
+  CFFS_TRY_VOID(batch.write(false));
+  return batch.switched();
+}
+
+}  // namespace cffs

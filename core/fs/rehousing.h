@@ -1,0 +1,102 @@
+// The engine's side of moving data in the background: looking at files as they are now, and switching where their data is,
+// where they have not changed since they were looked at. Consolidation, compaction and regrouping (core/reorganise) know
+// nothing else of the engine's state.
+//
+// A batch switches kRowsAtOnce files, or one group, which stays together whatever its size (grouping::kMostMembers).
+//
+// A move is: look at files and read their contents, without holding anything; write the contents as records of a composite
+// and sync it; then switch the files' rows in one batch. A file that changed in between keeps its old home; its record is
+// dead weight, accounted as freed. Readers wait for that batch only. Ranks 3 and 4 (docs/CONCURRENCY.md) are taken here.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/fs/homes.h"
+#include "core/fs/node_rows.h"
+#include "core/fs/space_guard.h"
+#include "core/table/inode_counter.h"
+#include "core/table/row.h"
+#include "grouping/policy.h"
+
+namespace cffs {
+
+// A regular file as it was when looked at.
+struct FileToMove {
+  Key row_key;
+  EntryName at;  // the row's own name where row_key is a name row
+  Inode inode;
+  std::string content;            // once read
+  std::size_t extent_number = 0;  // which of the builder's extents holds the content now
+};
+
+class Rehousing {
+ public:
+  Rehousing(const StoreFormat& format, Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows,
+            Homes& homes, BlobStore& blobs, InodeCounter& counter, Removals& removals, SpaceGuard& space)
+      : format_(format),
+        table_(table),
+        locks_(locks),
+        nodes_(nodes),
+        rows_(rows),
+        homes_(homes),
+        blobs_(blobs),
+        counter_(counter),
+        removals_(removals),
+        space_(space) {}
+
+  // --- looking: takes no lock but one node's at a time, for a moment, so it may be outdated when it is used ---
+  Key entry_key(const EntryName& at) const { return rows_.entry_key(at.parent, at.name); }
+  Result<Inode> linked_inode(InodeId ino) const { return rows_.linked_inode(ino); }
+  // The file of this entry; nullopt: it is gone, or no regular file.
+  std::optional<FileToMove> look(Key key, InodeId directory, const Entry& entry) const;
+  // The file with this number, at this place or, renamed since, where its node says; nullopt: it is gone.
+  Result<std::optional<FileToMove>> find(const EntryName& at, InodeId ino) const;
+  // Whether somebody refers to the inode, and where it is then; no name: it is the root, or has no name any more.
+  struct Referred {
+    bool referred = false;
+    std::optional<EntryName> at;
+  };
+  Referred referred(InodeId ino) const;
+  // Reads the content as it is now. False: the file is gone or has changed its home since.
+  Result<bool> read(FileToMove& file) const;
+  // Where the subfile of this record is now, if it still is in this composite.
+  Result<std::optional<FileToMove>> member_of(const RecordMeta& record, CompositeId id) const;
+
+  // --- moving ---
+  // ENOSPC where so many more bytes might not fit.
+  Status reserve(std::uint64_t bytes) { return space_.charge(bytes); }
+  // The number of a new composite. Until its first files are switched, recovery removes its object.
+  Result<CompositeId> begin_composite();
+  struct Switched {
+    std::size_t files = 0;
+    // The composite lost all its members, and its row, meanwhile: nothing was switched, and nothing may follow.
+    bool composite_gone = false;
+  };
+  // The builder's bytes are durable in its composite: the files' rows now say so. `first`: no file was switched to it yet.
+  Result<Switched> into_composite(const CompositeBuilder& builder, bool first, grouping::PolicyId policy,
+                                  std::span<const FileToMove> files);
+  // Into the table; those larger than inline_max to blobs, one at a time, while their stripes stay locked. For the policy
+  // without composites. Returns how many moved.
+  Result<std::size_t> into_table(std::span<const FileToMove> files);
+
+ private:
+  class Batchwise;
+  Result<std::optional<FileToMove>> member_at(const EntryName& at, const RecordMeta& record,
+                                              CompositeId id) const;
+
+  const StoreFormat& format_;
+  Table& table_;
+  RowLocks& locks_;
+  NodeTable& nodes_;
+  NodeRows& rows_;
+  Homes& homes_;
+  BlobStore& blobs_;
+  InodeCounter& counter_;
+  Removals& removals_;
+  SpaceGuard& space_;
+};
+
+}  // namespace cffs

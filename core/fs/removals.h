@@ -1,0 +1,44 @@
+// Objects that no row needs any more, and their removal.
+//
+// Removal waits until the batch that made an object unneeded is durable; else a power cut could bring back a row without
+// its data. A pending_removal row, written in that same batch, remembers it across a crash. The same row, written before an
+// object is made and erased by the batch that first names it, catches objects that never got there.
+#pragma once
+
+#include <set>
+
+#include "core/base/mutex.h"
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/table/pending_removal.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+class Removals {
+ public:
+  Removals(Table& table, BlobStore& blobs, CompositeStore& composites)
+      : table_(table), blobs_(blobs), composites_(composites) {}
+
+  // The batch with its pending_removal row has been written; the object goes with the next settle().
+  void queue_blob(InodeId ino) { queue(PendingRemoval::of_blob(ino)); }
+  void queue_composite(CompositeId id) { queue(PendingRemoval::of(id)); }
+  // What an earlier user of the store left to be removed.
+  Status load();
+  // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again.
+  Status finish_blob(InodeId ino);
+  // Syncs the table, then removes all that was queued before the call.
+  Status settle();
+
+ private:
+  void queue(PendingRemoval removal);
+
+  Table& table_;
+  BlobStore& blobs_;
+  CompositeStore& composites_;
+  Mutex work_;   // one settle() at a time; before mutex_
+  Mutex mutex_;  // leaf
+  std::set<PendingRemoval> due_ CFFS_GUARDED_BY(mutex_);
+};
+
+}  // namespace cffs

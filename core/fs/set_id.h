@@ -1,0 +1,23 @@
+// What a file loses when it is changed: set-id bits and capabilities do not outlive what they were given for, the owner or
+// the content.
+#pragma once
+
+#include <string_view>
+
+#include "core/fs/caller.h"
+#include "core/table/inode.h"
+
+namespace cffs {
+
+// As the kernel, which leaves this to the file system: set-group-ID without group execute is a member's to keep.
+inline void drop_set_id(Inode& inode, const Caller& caller) {
+  if (inode.is_directory()) return;
+  inode.mode &= ~static_cast<mode_t>(S_ISUID);
+  if ((inode.mode & S_ISGID) == 0) return;
+  const bool keeps = (inode.mode & S_IXGRP) == 0 && caller.may_set_group_id(inode.gid);
+  if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+}
+
+inline void drop_capabilities(Inode& inode) { erase_xattr(inode.xattrs, "security.capability"); }
+
+}  // namespace cffs

@@ -1,0 +1,49 @@
+// Which directories hold staged files, and which composites have become wasteful: all that the engine tells those who move
+// data in the background (core/reorganise). They take what is due; the engine never asks what they do with it.
+//
+// A directory is remembered in memory and by a staged_directory row, so a crash forgets none. Threads: note*() from
+// anywhere, on hot paths: the first note of a directory takes a leaf mutex, later ones store one time stamp. The rest is
+// for one background pass at a time.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "core/base/clock.h"
+#include "core/base/mutex.h"
+#include "core/fs/node_table.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+class StagedDirectories {
+ public:
+  StagedDirectories(Table& table, NodeTable& nodes, const Clock& clock)
+      : table_(table), nodes_(nodes), clock_(clock) {}
+
+  // A file below this directory is staged; the row that says so joins the batch.
+  void note(Batch& batch, Node& directory);
+  void note_wasteful(CompositeId id);
+  // What an earlier user of the store left.
+  Status load();
+
+  bool empty() const;
+  // Takes the directories that nobody has written to for quiet_ms, or that have waited ten times as long; `all`: every one.
+  std::vector<InodeId> take(std::int64_t quiet_ms, bool all);
+  // These are to be looked at again.
+  void put_back(const std::vector<InodeId>& directories);
+  // Nothing is staged below these: their rows go.
+  Status forget(const std::vector<InodeId>& done);
+  std::set<CompositeId> take_wasteful();
+
+ private:
+  Table& table_;
+  NodeTable& nodes_;
+  const Clock& clock_;
+  mutable Mutex mutex_;                                                  // leaf
+  std::map<InodeId, std::int64_t> directories_ CFFS_GUARDED_BY(mutex_);  // since when they wait, steady ms
+  std::set<CompositeId> wasteful_ CFFS_GUARDED_BY(mutex_);
+};
+
+}  // namespace cffs

@@ -1,0 +1,66 @@
+#include "core/inspect/row_names.h"
+
+#include <array>
+#include <cstdio>
+
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/table/reference_rows.h"
+#include "core/table/system_rows.h"
+
+namespace cffs {
+
+std::string printable(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u >= 0x20 && u < 0x7f && c != '\\') {
+      text += c;
+    } else {
+      std::array<char, 8> escaped{};
+      (void)std::snprintf(escaped.data(), escaped.size(), "\\x%02x", u);
+      text += escaped.data();
+    }
+  }
+  return text;
+}
+
+std::string key_text(Key key) {
+  std::array<char, 40> text{};
+  (void)std::snprintf(text.data(), text.size(), "%016llx %016llx", static_cast<unsigned long long>(key.upper),
+                      static_cast<unsigned long long>(key.lower));
+  return text.data();
+}
+
+std::string object_name(const PendingRemoval& removal) {
+  return removal.kind == PendingRemoval::Kind::blob
+             ? BlobStore::object_name(InodeId{removal.number})
+             : CompositeStore::object_name(CompositeId{removal.number});
+}
+
+Status check_row(Key key, std::string_view value) {
+  const auto known = [](const auto& decoded) { return decoded ? Status() : Status(fail(decoded.error())); };
+  switch (key.tag()) {
+    case KeyTag::document:
+      return known(decode_document(value));
+    case KeyTag::embeds:
+      return known(decode_embedded(value));
+    case KeyTag::pending_removal:
+      if (decode_pending_removal(key)) return {};
+      return fail(Error::corruption("an object of an unknown kind waits for its removal"));
+    case KeyTag::system:
+      if (const auto field = system_field(key)) {
+        return *field == SystemField::open_boot ? Status() : known(decode_system_number(*field, value));
+      }
+      return fail(Error::corruption("an unknown system field"));
+    case KeyTag::namespace_:
+    case KeyTag::staged_directory:
+    case KeyTag::embedded_by:
+    case KeyTag::mentions:
+    case KeyTag::file_data:
+      return {};
+  }
+  return fail(Error::corruption("a row of an unknown kind"));
+}
+
+}  // namespace cffs

@@ -1,0 +1,67 @@
+#include "core/inspect/statistics.h"
+
+#include "core/composite/composite_store.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+void count_inode(Statistics& s, const Inode& inode) {
+  if (inode.is_directory()) {
+    ++s.directories;
+  } else if (inode.is_symlink()) {
+    ++s.symlinks;
+  } else if (!inode.is_regular()) {
+    ++s.specials;
+  } else {
+    ++s.files;
+    s.file_bytes += inode.size;
+    if (inode.home == Home::none) ++s.empty_files;
+    if (inode.home == Home::inline_) ++s.inline_files, s.inline_bytes += inode.size;
+    if (inode.home == Home::composite) ++s.member_files;
+    if (inode.home == Home::blob) ++s.blobs, s.blob_bytes += inode.size;
+  }
+}
+
+Status count_rows(const Table& table, Statistics& s) {
+  NamespaceVisitor visitor;
+  visitor.entries = [&](Key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      if (!entry.name.empty()) ++s.names;
+      if (entry.inode) count_inode(s, *entry.inode);
+    }
+    return true;
+  };
+  visitor.composite = [&](CompositeId, const CompositeRow& row) {
+    ++s.composites;
+    s.composite_bytes += row.size;
+    s.live_bytes += row.live_bytes;
+    s.freed_bytes += row.freed_bytes;
+    return true;
+  };
+  CFFS_TRY_VOID(table.scan_namespace(visitor));
+  CFFS_TRY_VOID(table.scan_tag(KeyTag::staged_directory,
+                               [&](Key, std::string_view) { return ++s.staged_directories, true; }));
+  return table.scan_tag(KeyTag::pending_removal,
+                        [&](Key, std::string_view) { return ++s.pending_removals, true; });
+}
+
+}  // namespace
+
+Result<Statistics> collect_statistics(FileSystem& fs) {
+  Statistics s;
+  CFFS_TRY_VOID(fs.sync());
+  CFFS_TRY_VOID(count_rows(fs.table(), s));
+  CFFS_TRY(const auto names, fs.objects().list(""));
+  for (const std::string& name : names) {
+    const auto object = fs.objects().open(name);
+    if (!object) continue;  // LevelDB removes files while we look
+    CFFS_TRY(const ObjectInfo info, (*object)->info());
+    ++s.objects;
+    s.object_bytes += info.allocated;
+  }
+  CFFS_TRY(s.backing, fs.objects().space());
+  return s;
+}
+
+}  // namespace cffs

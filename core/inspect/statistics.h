@@ -1,0 +1,29 @@
+// What is in a store, counted by one scan of its table.
+#pragma once
+
+#include "core/fs/file_system.h"
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+struct Statistics {
+  std::uint64_t files = 0;        // regular, each once however many names it has
+  std::uint64_t directories = 0;  // the root included
+  std::uint64_t symlinks = 0;
+  std::uint64_t specials = 0;  // devices, FIFOs, sockets
+  std::uint64_t names = 0;     // directory entries
+  std::uint64_t file_bytes = 0;
+  std::uint64_t empty_files = 0;
+  std::uint64_t inline_files = 0, inline_bytes = 0;
+  std::uint64_t member_files = 0;
+  std::uint64_t composites = 0, composite_bytes = 0, live_bytes = 0, freed_bytes = 0;
+  std::uint64_t blobs = 0, blob_bytes = 0;
+  std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included
+  std::uint64_t staged_directories = 0;
+  std::uint64_t pending_removals = 0;
+  SpaceInfo backing;
+};
+
+Result<Statistics> collect_statistics(FileSystem& fs);
+
+}  // namespace cffs

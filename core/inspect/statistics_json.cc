@@ -1,0 +1,37 @@
+#include "core/inspect/statistics_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cffs {
+
+std::string statistics_json(const Statistics& s) {
+  const nlohmann::ordered_json json = {
+      {"files", s.files},
+      {"directories", s.directories},
+      {"symlinks", s.symlinks},
+      {"specials", s.specials},
+      {"names", s.names},
+      {"file_bytes", s.file_bytes},
+      {"empty_files", s.empty_files},
+      {"inline_files", s.inline_files},
+      {"inline_bytes", s.inline_bytes},
+      {"member_files", s.member_files},
+      {"composites", s.composites},
+      {"composite_bytes", s.composite_bytes},
+      {"live_bytes", s.live_bytes},
+      {"freed_bytes", s.freed_bytes},
+      {"blobs", s.blobs},
+      {"blob_bytes", s.blob_bytes},
+      {"objects", s.objects},
+      {"object_bytes", s.object_bytes},
+      {"staged_directories", s.staged_directories},
+      {"pending_removals", s.pending_removals},
+      {"backing_total_bytes", s.backing.total_bytes},
+      {"backing_free_bytes", s.backing.free_bytes},
+      {"backing_total_inodes", s.backing.total_inodes},
+      {"backing_free_inodes", s.backing.free_inodes},
+  };
+  return json.dump(2);
+}
+
+}  // namespace cffs

@@ -1,0 +1,193 @@
+#include "core/reorganise/affiliation.h"
+
+#include <algorithm>
+
+#include "core/table/table.h"
+#include "grouping/reference/graph.h"
+
+namespace cffs {
+
+Affiliation::Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
+                         std::vector<FileToMove>& quiet)
+    : fs_(fs), policy_(policy), quiet_before_ns_(quiet_before_ns), files_(quiet), paths_(fs) {
+  for (std::size_t i = 0; i < quiet.size(); ++i) index_of_.emplace(quiet[i].inode.ino.value, i);
+}
+
+Result<std::vector<grouping::Group>> Affiliation::groups() {
+  if (const auto* references = policy_.references()) CFFS_TRY_VOID(by_reference(*references));
+  if (const auto plan = policy_.plan()) CFFS_TRY_VOID(by_plan(*plan));
+  return std::move(groups_);
+}
+
+Status Affiliation::by_reference(const grouping::ReferenceOptions& options) {
+  ReferenceIndex index(fs_.table(), options);
+  std::set<FileId> touched;
+  const std::size_t own = files_.size();
+  for (std::size_t i = 0; i < own; ++i) touched.insert(files_[i].inode.ino.value);
+  for (std::size_t i = 0; i < own; ++i) CFFS_TRY_VOID(examine(files_[i], index, options, touched));
+  CFFS_TRY_VOID(examine_mentioning(own, index, options, touched));
+
+  std::set<grouping::Placement> groups;
+  for (const FileId file : touched) {
+    if (const auto placement = grouping::placement_of(file, index, options)) {
+      groups.insert(*placement);
+    } else if (!index_of_.contains(file)) {
+      (void)bring(file, index.name_of(file));  // dropped by its document: back to its directory
+    }
+  }
+  for (const grouping::Placement& group : groups) {
+    CFFS_TRY(const bool gone, is_gone(group.head, index.name_of(group.head)));
+    if (gone) {  // its files find another place
+      CFFS_TRY_VOID(index.forget(group.head, touched));
+      continue;
+    }
+    std::vector<Sought> members;
+    for (const FileId file : grouping::members_of(group, index, options)) {
+      members.emplace_back(file, index.name_of(file));
+    }
+    CFFS_TRY_VOID(gather(members));
+  }
+  return {};
+}
+
+Status Affiliation::by_plan(const grouping::PlanGroups& plan) {
+  std::set<std::size_t> wanted;
+  for (const FileToMove& file : files_) {
+    CFFS_TRY(const auto path, paths_.path_of(file.at));
+    if (!path) continue;
+    if (const auto planned = plan.find(file.inode.ino.value, *path)) wanted.insert(planned->group);
+  }
+  for (const std::size_t group : wanted) {
+    std::vector<Sought> members;
+    for (const auto& member : plan.members(group)) {
+      const auto by_path = member.path.empty() ? std::nullopt : paths_.find(member.path);
+      const FileId file =
+          member.file != 0 && (!by_path || *by_path == member.file) ? member.file : by_path.value_or(0);
+      if (file != 0) members.emplace_back(file, paths_.name_of(file));
+    }
+    CFFS_TRY_VOID(gather(members));
+  }
+  return {};
+}
+
+Status Affiliation::examine(const FileToMove& file, ReferenceIndex& index,
+                            const grouping::ReferenceOptions& options, std::set<FileId>& touched) {
+  const grouping::DocumentKind kind = grouping::document_kind(file.at.name);
+  if (kind == grouping::DocumentKind::none) return {};
+  CFFS_TRY(const auto path, paths_.path_of(file.at));
+  if (!path) return {};
+  const auto links =
+      grouping::links_of(file.inode.ino.value, *path, grouping::extract(kind, file.content), options, paths_);
+  return index.replace(
+      file.inode.ino.value, file.at, kind == grouping::DocumentKind::html, links,
+      [&](FileId target) { return paths_.name_of(target); }, touched);
+}
+
+// Files that nobody embeds yet may be what earlier documents have been waiting for.
+Status Affiliation::examine_mentioning(std::size_t own, ReferenceIndex& index,
+                                       const grouping::ReferenceOptions& options, std::set<FileId>& touched) {
+  constexpr std::size_t kMostDocuments = 32;
+  std::set<FileId> looked_at;
+  for (std::size_t i = 0; i < own; ++i) {
+    if (index.owner(files_[i].inode.ino.value)) continue;
+    const std::string stem = grouping::stem_of(files_[i].at.name);
+    CFFS_TRY(const auto documents, index.mentioning(stem, kMostDocuments));
+    for (const auto& [file, at] : documents) {
+      if (index_of_.contains(file) || !looked_at.insert(file).second) continue;
+      CFFS_TRY(auto document, fs_.rehousing().find(at, InodeId{file}));
+      if (!document || document->inode.size > fs_.store_format().composite_file_max) {
+        CFFS_TRY_VOID(index.forget(file, touched));
+        continue;
+      }
+      CFFS_TRY(const bool readable, fs_.rehousing().read(*document));
+      if (readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
+    }
+  }
+  return {};
+}
+
+Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& at) const {
+  if (fs_.rehousing().referred(InodeId{file}).referred) return false;
+  if (!at) return true;
+  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(*at)));
+  const Entry* entry = row.find(at->name);
+  return entry == nullptr || entry->ino.value != file;
+}
+
+// The file as it is, without its content; null where it is gone, not small, empty, or being written to.
+Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName> at) {
+  const auto [it, fresh] = seen_.try_emplace(file);
+  if (!fresh) return it->second ? &*it->second : nullptr;
+  if (const auto better = paths_.name_of(file)) at = better;
+  CFFS_TRY(auto found, fs_.rehousing().find(at.value_or(EntryName{}), InodeId{file}));
+  if (!found) return nullptr;
+  const Inode& inode = found->inode;
+  const bool small = inode.size > 0 && inode.size <= fs_.store_format().composite_file_max;
+  const bool quiet = inode.home == Home::composite || inode.ctime_ns <= quiet_before_ns_;
+  if (!small || !quiet) return nullptr;
+  it->second = std::move(*found);
+  return &*it->second;
+}
+
+// Makes the file one of those to move, with its content; false where that cannot be now.
+Result<bool> Affiliation::bring(FileId file, const std::optional<EntryName>& at) {
+  constexpr std::uint64_t kMostBrought = 32u << 20;  // in one pass; what is beyond waits for another change
+  if (index_of_.contains(file)) return true;
+  CFFS_TRY(const FileToMove* const seen, look(file, at));
+  if (seen == nullptr || brought_ + seen->inode.size > kMostBrought) return false;
+  FileToMove brought = *seen;
+  auto readable = fs_.rehousing().read(brought);
+  if (!readable && readable.error().kind == ErrorKind::corruption) return false;  // rot stays where it is
+  if (!readable) return fail(readable.error());
+  if (!*readable) return false;
+  brought_ += brought.inode.size;
+  index_of_.emplace(file, files_.size());
+  files_.push_back(std::move(brought));
+  return true;
+}
+
+// Whether all are members of one group already, and none of them is to be moved anyway.
+Result<bool> Affiliation::together(const std::vector<Sought>& files) {
+  const FileToMove* first = nullptr;
+  for (const auto& [file, at] : files) {
+    if (index_of_.contains(file)) return false;
+    CFFS_TRY(const FileToMove* const seen, look(file, at));
+    if (seen == nullptr) continue;
+    if (first == nullptr) first = seen;
+    const Extent &here = seen->inode.extent, &there = first->inode.extent;
+    const bool same = seen->inode.home == Home::composite && here.composite == there.composite &&
+                      here.group_offset == there.group_offset;
+    if (!same) return false;
+  }
+  return true;
+}
+
+// One group of these files, as far as they are there and small.
+Status Affiliation::gather(const std::vector<Sought>& files) {
+  CFFS_TRY(const bool in_place, together(files));
+  if (in_place) return {};
+  grouping::Group group, local;
+  std::vector<grouping::Candidate> candidates;
+  for (const auto& [file, at] : files) {
+    CFFS_TRY(const bool there, bring(file, at));
+    if (!there) continue;
+    const std::size_t i = index_of_.at(file);
+    if (!taken_.insert(i).second) continue;
+    local.push_back(group.size());
+    group.push_back(i);
+    candidates.push_back({0, files_[i].inode.size, {}, 0});
+  }
+  if (group.size() == 1) {  // alone: its directory is better company than none
+    taken_.erase(group.front());
+    return {};
+  }
+  std::vector<grouping::Group> pieces;
+  grouping::add_in_pieces(pieces, local, candidates, grouping::kGroupBytes);
+  for (grouping::Group& piece : pieces) {
+    for (std::size_t& i : piece) i = group[i];
+    groups_.push_back(std::move(piece));
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,62 @@
+#include "core/reorganise/compaction.h"
+
+#include "core/composite/composite_store.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+Result<std::vector<CompositeId>> Compaction::find_wasteful() const {
+  std::vector<CompositeId> found;
+  NamespaceVisitor visitor;
+  visitor.composite = [&](CompositeId id, const CompositeRow& row) {
+    if (row.is_wasteful()) found.push_back(id);
+    return true;
+  };
+  visitor.damaged = pass_over;
+  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  return found;
+}
+
+Result<std::vector<FileToMove>> Compaction::living_members(CompositeId id, std::uint64_t bytes) const {
+  std::vector<FileToMove> members;
+  Status problem;
+  const Status scanned = fs_.composites().scan(id, bytes, [&](const RecordMeta& record, std::uint64_t) {
+    auto member = fs_.rehousing().member_of(record, id);
+    if (!member) {
+      problem = fail(member.error());
+    } else if (*member) {
+      members.push_back(std::move(**member));
+    }
+  });
+  if (!scanned) {
+    CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
+    if (still) return fail(scanned.error());
+    return std::vector<FileToMove>();  // its last members may have gone since that look
+  }
+  CFFS_TRY_VOID(problem);
+  return members;
+}
+
+Status Compaction::run(CompositeId id) {
+  CFFS_TRY(const auto value, fs_.table().get(Key::null_name(id)));
+  if (!value) return {};  // gone meanwhile
+  CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
+  if (!row.is_wasteful()) return {};
+  filler_.leave(id);
+  CFFS_TRY(auto members, living_members(id, row.size));
+  std::vector<CompositeFiller::Group> groups;
+  std::uint64_t group_of_last = 0;
+  for (FileToMove& member : members) {
+    const std::uint64_t group = member.inode.extent.group_offset;
+    CFFS_TRY(const bool readable, fs_.rehousing().read(member));
+    if (!readable) continue;
+    if (groups.empty() || group != group_of_last) groups.emplace_back();
+    group_of_last = group;
+    groups.back().push_back(std::move(member));
+  }
+  if (groups.empty()) return {};
+  CFFS_TRY_VOID(filler_.add(std::move(groups), static_cast<grouping::PolicyId>(row.policy)));
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,52 @@
+// Fills composites: appends groups of files to the one being filled, or to a new one, makes the bytes durable, then has the
+// engine switch the files' rows. All who move files into composites in the background (consolidation, compaction,
+// regrouping) do it through one of these; each of theirs fills a composite of its own.
+//
+// A group is switched in one batch, so after a crash it is together or where it was. For one thread at a time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/fs/file_system.h"
+#include "core/fs/rehousing.h"
+
+namespace cffs {
+
+class CompositeFiller {
+ public:
+  using Group = std::vector<FileToMove>;  // with their contents
+
+  explicit CompositeFiller(FileSystem& fs) : fs_(fs) {}
+
+  // Bytes that still fit into the composite being filled.
+  std::uint64_t room() const;
+  // What comes next goes to a new composite.
+  void begin_anew() { tail_.reset(); }
+  // The same, if it is this one that is being filled: it is about to be emptied.
+  void leave(CompositeId id);
+
+  struct Filled {
+    std::size_t moved = 0;  // files; those that changed since they were read stay where they were
+    // The composite lost all its members meanwhile; files that were to follow them are where they were.
+    bool composite_gone = false;
+  };
+  Result<Filled> add(std::vector<Group> groups, grouping::PolicyId policy);
+
+ private:
+  struct Tail {  // the composite that is being filled
+    CompositeId id;
+    std::uint64_t bytes = 0;
+    std::uint64_t slots = 0;
+  };
+  // The object to append to; null: a new one.
+  Result<std::shared_ptr<Object>> open_tail();
+  Result<Filled> switch_rows(const CompositeBuilder& builder, bool fresh, grouping::PolicyId policy,
+                             const std::vector<FileToMove>& files,
+                             const std::vector<std::size_t>& group_ends);
+
+  FileSystem& fs_;
+  std::optional<Tail> tail_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,113 @@
+#include "core/reorganise/consolidation.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "core/fs/limits.h"
+#include "core/reorganise/affiliation.h"
+#include "core/table/table.h"
+#include "grouping/packing.h"
+
+namespace cffs {
+
+bool Consolidation::should_move(const Inode& inode) const {
+  const bool composites = policy_->makes_composites();
+  const StoreFormat& format = fs_.store_format();
+  const std::uint64_t most = composites ? format.composite_file_max : format.inline_max;
+  const bool staged = inode.home == Home::blob || (composites && inode.home == Home::inline_);
+  return staged && inode.size <= most;
+}
+
+Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bool& waiting) const {
+  std::vector<FileToMove> found;
+  const auto visit = [&](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      auto file = fs_.rehousing().look(key, directory, entry);
+      if (!file || !should_move(file->inode)) continue;
+      if (file->inode.ctime_ns > quiet_before_ns_) {
+        waiting = true;
+      } else {
+        found.push_back(std::move(*file));
+      }
+    }
+    return true;
+  };
+  CFFS_TRY_VOID(fs_.table().scan_directory(directory, 0, visit));
+  return found;
+}
+
+Result<std::vector<InodeId>> Consolidation::run(const std::vector<InodeId>& directories) {
+  std::vector<InodeId> again;
+  std::vector<FileToMove> files;
+  std::uint64_t bytes = 0;
+  for (const InodeId directory : directories) {
+    bool waiting = false;
+    CFFS_TRY(auto found, quiet_files(directory, waiting));
+    if (waiting) again.push_back(directory);
+    for (FileToMove& file : found) {
+      bytes += file.inode.size;
+      files.push_back(std::move(file));
+      // A slice bounds the memory; it ends where a composite would anyway.
+      if (bytes < fs_.store_format().composite_max) continue;
+      bytes = 0;
+      CFFS_TRY_VOID(move(std::exchange(files, {})));
+    }
+  }
+  if (!files.empty()) CFFS_TRY_VOID(move(std::move(files)));
+  return some_left_ ? directories : again;
+}
+
+Status Consolidation::move(std::vector<FileToMove> files) {
+  // Two names of one file are one member; empty files need no home, only to leave the one they have.
+  std::set<InodeId> seen;
+  std::vector<FileToMove> to_composites, to_table;
+  for (FileToMove& file : files) {
+    if (!seen.insert(file.inode.ino).second) continue;
+    CFFS_TRY(const bool readable, fs_.rehousing().read(file));
+    if (!readable) continue;
+    const bool member = policy_->makes_composites() && file.inode.size > 0;
+    (member ? to_composites : to_table).push_back(std::move(file));
+  }
+  CFFS_TRY_VOID(move_to_table(to_table));
+  return to_composites.empty() ? Status() : move_to_composites(std::move(to_composites));
+}
+
+Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
+  for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
+    const std::size_t n = std::min(kRowsAtOnce, files.size() - i);
+    CFFS_TRY_VOID(fs_.rehousing().into_table(std::span(files).subspan(i, n)));
+  }
+  return {};
+}
+
+Status Consolidation::move_to_composites(std::vector<FileToMove> files) {
+  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files);
+  CFFS_TRY(std::vector<grouping::Group> chosen, affiliation.groups());
+  std::vector<grouping::Candidate> candidates;
+  for (const FileToMove& file : files) candidates.push_back({file.at.parent.value, file.inode.size, {}, 0});
+  const std::uint64_t most = fs_.store_format().composite_max;
+  std::vector<bool> taken(files.size());
+  for (const grouping::Group& group : chosen) {
+    for (const std::size_t i : group) taken[i] = true;
+  }
+  for (grouping::Group& group : grouping::group_by_directory(candidates, taken, most)) {
+    chosen.push_back(std::move(group));
+  }
+  for (auto& pack : grouping::pack(std::move(chosen), candidates, most, filler_.room())) {
+    if (pack.groups.empty()) {
+      filler_.begin_anew();  // nothing fits behind what is there
+      continue;
+    }
+    std::vector<CompositeFiller::Group> groups;
+    for (const grouping::Group& group : pack.groups) {
+      groups.emplace_back();
+      for (const std::size_t i : group) groups.back().push_back(std::move(files[i]));
+    }
+    CFFS_TRY(const auto filled, filler_.add(std::move(groups), policy_->id()));
+    some_left_ = some_left_ || filled.composite_gone;
+  }
+  return {};
+}
+
+}  // namespace cffs

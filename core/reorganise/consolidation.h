@@ -1,0 +1,41 @@
+// Consolidation: staged files that became quiet become members of composites.
+//
+// One pass looks at directories that the engine named, groups the quiet small files that it finds by the policy, and fills
+// composites with them. Under the policies reference and frequency a file that became quiet is not alone: what belongs
+// with it is brought along, from wherever it lies (affiliation.h). With a policy without composites, small blobs go into
+// the table instead.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/reorganise/composite_filler.h"
+
+namespace cffs {
+
+class Consolidation {
+ public:
+  // One pass, by one policy; `filler` lives longer and goes on where the last pass ended.
+  Consolidation(FileSystem& fs, CompositeFiller& filler, std::int64_t quiet_before_ns)
+      : fs_(fs), filler_(filler), policy_(fs.policy()), quiet_before_ns_(quiet_before_ns) {}
+
+  // The small files of these directories that changed last before `quiet_before_ns`. Returns the directories to look at
+  // again.
+  Result<std::vector<InodeId>> run(const std::vector<InodeId>& directories);
+
+ private:
+  bool should_move(const Inode& inode) const;
+  // The quiet ones of a directory; `waiting` tells that there are others.
+  Result<std::vector<FileToMove>> quiet_files(InodeId directory, bool& waiting) const;
+  Status move(std::vector<FileToMove> files);
+  Status move_to_table(const std::vector<FileToMove>& files);
+  Status move_to_composites(std::vector<FileToMove> files);
+
+  FileSystem& fs_;
+  CompositeFiller& filler_;
+  const std::shared_ptr<const grouping::Policy> policy_;
+  const std::int64_t quiet_before_ns_;
+  bool some_left_ = false;  // found no place this time
+};
+
+}  // namespace cffs

@@ -1,0 +1,69 @@
+#include "core/reorganise/plan_object.h"
+
+#include "core/base/bytes.h"
+#include "core/base/checksum.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::string_view kName = "plan";
+constexpr std::string_view kUnfinished = "plan.unfinished";
+constexpr std::string_view kMagic = "cffsPLAN";
+constexpr std::uint32_t kFormat = 1;
+
+}  // namespace
+
+Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
+  std::string bytes(kMagic);
+  ByteWriter w(bytes);
+  w.u32(kFormat);
+  w.varint(plan.size());
+  for (std::size_t g = 0; g < plan.size(); ++g) {
+    w.varint(plan.members(g).size());
+    for (const auto& member : plan.members(g)) {
+      w.varint(member.file);
+      w.string(member.path);
+    }
+  }
+  w.u64(checksum(bytes));
+  CFFS_TRY(const auto object, store.create(kUnfinished, ObjectStore::Create::truncate));
+  CFFS_TRY_VOID(object->write_at(0, as_bytes(bytes)));
+  CFFS_TRY_VOID(object->sync());
+  CFFS_TRY_VOID(store.rename(kUnfinished, kName));
+  return store.sync_names();
+}
+
+Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store) {
+  auto object = store.open(kName);
+  if (!object && object.error().errno_value == ENOENT) return std::optional<grouping::PlanGroups>();
+  if (!object) return fail(object.error());
+  CFFS_TRY(const ObjectInfo info, (*object)->info());
+  std::string bytes(info.size, '\0');
+  CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  const auto damaged = [] {
+    return fail(Error::corruption("object plan: its bytes differ from its checksum"));
+  };
+  if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic)) return damaged();
+  const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - 8);
+  ByteReader end(std::string_view(bytes).substr(bytes.size() - 8));
+  if (end.u64() != checksum(body)) return damaged();
+  ByteReader r(body.substr(kMagic.size()));
+  if (const std::uint32_t format = r.u32(); format != kFormat) {
+    return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +
+                             std::to_string(kFormat)));
+  }
+  grouping::PlanGroups plan;
+  for (std::uint64_t groups = r.varint(); groups > 0 && r.ok(); --groups) {
+    std::vector<grouping::PlanGroups::Member> members;
+    for (std::uint64_t m = r.varint(); m > 0 && r.ok(); --m) {
+      const std::uint64_t file = r.varint();
+      members.push_back({std::string(r.string()), file});
+    }
+    plan.add_group(std::move(members));
+  }
+  if (!r.ok()) return damaged();
+  return std::optional<grouping::PlanGroups>(std::move(plan));
+}
+
+}  // namespace cffs

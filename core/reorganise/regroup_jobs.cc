@@ -1,0 +1,123 @@
+#include "core/reorganise/regroup_jobs.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/reorganise/own_plan.h"
+#include "core/reorganise/policy_adoption.h"
+#include "grouping/frequency_policy.h"
+
+namespace cffs {
+
+RegroupJobs::RegroupJobs(Reorganiser& reorganiser, RegroupJobsOptions options)
+    : reorganiser_(reorganiser), fs_(reorganiser.fs()), options_(options), thread_([this] { run(); }) {}
+
+RegroupJobs::~RegroupJobs() {
+  stopping_.store(true);
+  {
+    const MutexLock guard(mutex_);  // so that the wake-up is not lost
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+Status RegroupJobs::start(std::shared_ptr<const grouping::Policy> policy, bool dry_run) {
+  const MutexLock guard(mutex_);
+  if (wanted_ || state_ == "running") return fail(EBUSY, "a regrouping is under way");
+  wanted_ = std::move(policy);
+  wanted_dry_run_ = dry_run;
+  state_ = "running";
+  progress_ = "starting";
+  error_.clear();
+  report_.clear();
+  wake_.notify_all();
+  return {};
+}
+
+std::string RegroupJobs::status_json() const {
+  const MutexLock guard(mutex_);
+  nlohmann::ordered_json j{
+      {"state", state_}, {"policy", fs_.policy()->name()}, {"progress", progress_}, {"error", error_}};
+  if (!report_.empty()) j["report"] = nlohmann::ordered_json::parse(report_);
+  return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+void RegroupJobs::say(const std::string& state, const std::string& progress) {
+  const MutexLock guard(mutex_);
+  state_ = state;
+  progress_ = progress;
+}
+
+Result<RegroupReport> RegroupJobs::regroup_by(const Policy& policy, bool dry_run,
+                                              std::uint64_t bytes_per_second) {
+  RegroupOptions options;
+  options.dry_run = dry_run;
+  options.bytes_per_second = bytes_per_second;
+  options.stop = &stopping_;
+  options.on_progress = [&](const std::string& text) { say("running", text); };
+  if (dry_run) return regroup(reorganiser_, *policy, options);
+  CFFS_TRY_VOID(adopt_policy(fs_, policy));
+  return regroup(reorganiser_, *fs_.policy(), options);
+}
+
+void RegroupJobs::job(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second) {
+  const auto report = regroup_by(policy, dry_run, bytes_per_second);
+  const MutexLock guard(mutex_);
+  state_ = report ? "done" : "failed";
+  if (report) report_ = regroup_json(*report);
+  if (!report) error_ = report.error().message();
+  progress_.clear();
+}
+
+// By itself: what the record says, where it pays.
+void RegroupJobs::mine() {
+  say("running", "mining the access record");
+  const auto own = mine_own_accesses(fs_, false);
+  if (own && own->groups) {
+    fs_.log("regrouping by what " + std::to_string(own->sessions) +
+            " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
+            std::to_string(own->reads_now) + " reads become " + std::to_string(own->reads_then));
+    job(std::make_shared<grouping::FrequencyPolicy>(own->groups), false, options_.bytes_per_second);
+    return;
+  }
+  const MutexLock guard(mutex_);
+  state_ = own ? "idle" : "failed";
+  error_ = own ? "" : own.error().message();
+  progress_.clear();
+}
+
+RegroupJobs::Wanted RegroupJobs::wait() {
+  const MutexLock guard(mutex_);
+  for (;;) {
+    if (stopping_.load()) return Wanted::stop;
+    if (wanted_) return Wanted::job;
+    if (options_.interval_ms <= 0) {
+      wake_.wait(mutex_);
+    } else if (!wake_.wait_until(mutex_, next_mining_)) {
+      next_mining_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.interval_ms);
+      if (fs_.policy()->id() == grouping::PolicyId::frequency) return Wanted::mining;
+    }
+  }
+}
+
+void RegroupJobs::run() {
+  next_mining_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.interval_ms);
+  for (;;) {
+    const Wanted wanted = wait();
+    if (wanted == Wanted::stop) return;
+    if (wanted == Wanted::mining) {
+      mine();
+      continue;
+    }
+    Policy policy;
+    bool dry_run = false;
+    {
+      const MutexLock guard(mutex_);
+      policy = std::exchange(wanted_, nullptr);
+      dry_run = wanted_dry_run_;
+    }
+    job(policy, dry_run, 0);
+  }
+}
+
+}  // namespace cffs

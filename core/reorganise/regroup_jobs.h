@@ -1,0 +1,60 @@
+// Regrouping as a job of a running file system: on request, and by itself under the policy frequency.
+//
+// By itself: every `interval` the access record is mined; where the groups found would save enough reads on the
+// recorded sessions to be worth the copying, they become the store's plan and the store is regrouped by it, no faster
+// than the budget. One job at a time, in a thread of its own, which ends at the next group when the file system closes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "core/base/mutex.h"
+#include "core/reorganise/regrouping.h"
+
+namespace cffs {
+
+struct RegroupJobsOptions {
+  std::int64_t interval_ms = 0;        // 0: never by itself
+  std::uint64_t bytes_per_second = 0;  // budget of what it does by itself; 0: none
+};
+
+class RegroupJobs {
+ public:
+  RegroupJobs(Reorganiser& reorganiser, RegroupJobsOptions options);
+  ~RegroupJobs();
+
+  // Returns at once; EBUSY where a job is under way.
+  Status start(std::shared_ptr<const grouping::Policy> policy, bool dry_run);
+  // {"state": "idle" | "running" | "done" | "failed", "progress": ..., "error": ..., "report": {...}}
+  std::string status_json() const;
+
+ private:
+  using Policy = std::shared_ptr<const grouping::Policy>;
+  enum class Wanted { stop, job, mining };
+
+  void run();
+  Wanted wait();
+  void job(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
+  Result<RegroupReport> regroup_by(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
+  void mine();
+  void say(const std::string& state, const std::string& progress);
+
+  Reorganiser& reorganiser_;
+  FileSystem& fs_;
+  const RegroupJobsOptions options_;
+  mutable Mutex mutex_;  // rank 6
+  CondVar wake_;
+  Policy wanted_ CFFS_GUARDED_BY(mutex_);
+  bool wanted_dry_run_ CFFS_GUARDED_BY(mutex_) = false;
+  std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
+  std::string progress_ CFFS_GUARDED_BY(mutex_), error_ CFFS_GUARDED_BY(mutex_),
+      report_ CFFS_GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point next_mining_;  // the thread's own
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace cffs

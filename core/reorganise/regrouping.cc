@@ -1,0 +1,296 @@
+#include "core/reorganise/regrouping.h"
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <span>
+#include <thread>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/object/object_store.h"
+#include "core/reorganise/reference_index.h"
+#include "core/reorganise/small_files.h"
+#include "grouping/reference_policy.h"
+
+namespace cffs {
+namespace {
+
+class Regrouping {
+ public:
+  Regrouping(Reorganiser& reorganiser, const grouping::Policy& policy, const RegroupOptions& options)
+      : reorganiser_(reorganiser), fs_(reorganiser.fs()), options_(options), policy_(policy), filler_(fs_) {}
+
+  Result<RegroupReport> run() {
+    report_.policy = policy_.name();
+    report_.dry_run = options_.dry_run;
+    CFFS_TRY(report_.composites_before, composites());
+    std::unordered_set<std::uint64_t> seen;
+    CFFS_TRY_VOID(visit_small_files(
+        fs_,
+        [&](SmallFile f) {
+          if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
+          if (!policy_.needs_paths()) f.path = {};
+          files_.push_back(std::move(f));
+          if (files_.size() % 4096 == 0)
+            progress("looking: " + std::to_string(files_.size()) + " small files");
+        },
+        options_.stop));
+    report_.files = files_.size();
+    if (!stopped()) CFFS_TRY_VOID(policy_.makes_composites() ? form_groups() : dissolve());
+    if (!options_.dry_run) {
+      progress("making it durable");
+      CFFS_TRY_VOID(fs_.sync());
+      reorganiser_.compact_noted();
+      CFFS_TRY_VOID(fs_.sync());
+    }
+    CFFS_TRY(report_.composites_after, composites());
+    report_.stopped = stopped();
+    return report_;
+  }
+
+ private:
+  using Where = std::pair<CompositeId, std::uint64_t>;
+
+  bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
+  void progress(const std::string& text) const {
+    if (options_.on_progress) options_.on_progress(text);
+  }
+
+  Result<std::uint64_t> composites() const {
+    CFFS_TRY(const auto names, fs_.objects().list("composites"));
+    return names.size();
+  }
+
+  // The file as it is now; nullopt: it is gone, empty, or has grown.
+  Result<std::optional<FileToMove>> find(const SmallFile& f) const {
+    CFFS_TRY(auto file, fs_.rehousing().find({f.parent, f.name}, f.ino));
+    const bool small = file && file->inode.size <= fs_.store_format().composite_file_max;
+    if (!small) file.reset();
+    return file;
+  }
+
+  std::optional<std::string> content(std::size_t i) const {
+    auto file = find(files_[i]);
+    if (!file || !*file) return {};
+    const auto readable = fs_.rehousing().read(**file);
+    if (!readable || !*readable) return {};
+    return std::move((*file)->content);
+  }
+
+  // The policy's groups, as indices into files_.
+  Result<std::vector<grouping::Group>> groups() {
+    std::vector<grouping::Candidate> candidates;
+    candidates.reserve(files_.size());
+    for (SmallFile& f : files_)
+      candidates.push_back({f.parent.value, f.size, std::move(f.path), f.ino.value});
+    if (const auto* references = policy_.references(); references != nullptr && !options_.dry_run) {
+      return groups_remembered(candidates, *references);
+    }
+    return policy_.group(candidates, fs_.store_format().composite_max,
+                         [&](std::size_t i) { return content(i); });
+  }
+
+  // By references; what documents embed goes into the store's index, for files that change later. Passes that go on between
+  // write there too: one at a time.
+  Result<std::vector<grouping::Group>> groups_remembered(const std::vector<grouping::Candidate>& candidates,
+                                                         const grouping::ReferenceOptions& references) {
+    ReferenceIndex index(fs_.table(), references);
+    CFFS_TRY_VOID(reorganiser_.exclusively([&] { return index.clear(); }));
+    std::unordered_map<std::uint64_t, std::size_t> by_ino;
+    for (std::size_t i = 0; i < files_.size(); ++i) by_ino.emplace(files_[i].ino.value, i);
+    const auto name_of = [&](grouping::FileId file) -> std::optional<EntryName> {
+      const auto it = by_ino.find(file);
+      if (it == by_ino.end()) return {};
+      return EntryName{files_[it->second].parent, files_[it->second].name};
+    };
+    std::set<grouping::FileId> touched;
+    Status problem;
+    std::size_t documents = 0;
+    const auto remember = [&](std::size_t i, const grouping::DocumentLinks& links) {
+      if (++documents % 64 == 0) progress("reading: " + std::to_string(documents) + " documents");
+      if (!problem) return;
+      touched.clear();
+      const bool html = grouping::document_kind(files_[i].name) == grouping::DocumentKind::html;
+      problem = reorganiser_.exclusively([&] {
+        return index.replace(files_[i].ino.value, {files_[i].parent, files_[i].name}, html, links, name_of,
+                             touched);
+      });
+    };
+    const grouping::ReferencePolicy observed(references, remember);
+    auto found = observed.group(candidates, fs_.store_format().composite_max,
+                                [&](std::size_t i) { return content(i); });
+    CFFS_TRY_VOID(problem);
+    return found;
+  }
+
+  Status form_groups() {
+    CFFS_TRY(auto groups, this->groups());
+    // How many of the files that lie at a place this store still has there.
+    std::map<Where, std::size_t> at_place;
+    for (const SmallFile& f : files_) {
+      if (f.home == Home::composite) ++at_place[{f.composite, f.group_offset}];
+    }
+    std::vector<grouping::Group> to_move;
+    for (grouping::Group& group : groups) {
+      std::set<Where> places;
+      std::uint64_t elsewhere = 0, bytes = 0;
+      for (const std::size_t i : group) {
+        const SmallFile& f = files_[i];
+        bytes += f.size;
+        if (f.home == Home::composite)
+          places.insert({f.composite, f.group_offset});
+        else
+          ++elsewhere;
+      }
+      const bool several = group.size() > 1;
+      // A quarter of strangers is no reason to copy.
+      const bool in_place =
+          elsewhere == 0 && places.size() == 1 && at_place[*places.begin()] * 3 <= group.size() * 4;
+      const bool alone_in_place = !several && elsewhere == 0;
+      if (several) {
+        ++report_.groups;
+        report_.reads_before += places.size() + elsewhere;
+        ++report_.reads_after;
+        if (in_place) ++report_.groups_in_place;
+      }
+      if (in_place || alone_in_place) continue;
+      report_.files_to_move += group.size();
+      report_.bytes_to_move += bytes;
+      to_move.push_back(std::move(group));
+    }
+    if (options_.dry_run) return {};
+    return move(to_move);
+  }
+
+  Status move(const std::vector<grouping::Group>& groups) {
+    started_ = std::chrono::steady_clock::now();
+    std::vector<CompositeFiller::Group> batch;
+    std::uint64_t batch_bytes = 0;
+    for (const grouping::Group& group : groups) {
+      if (stopped()) break;
+      CFFS_TRY(auto files, read(group));
+      if (files.empty()) continue;
+      std::uint64_t bytes = 0;
+      for (const FileToMove& file : files) bytes += file.content.size();
+      if (batch_bytes > 0 && batch_bytes + bytes > fs_.store_format().composite_max) {
+        CFFS_TRY_VOID(write(std::exchange(batch, {}), std::exchange(batch_bytes, 0)));
+      }
+      batch_bytes += bytes;
+      batch.push_back(std::move(files));
+    }
+    return batch.empty() ? Status() : write(std::move(batch), batch_bytes);
+  }
+
+  // The group's files with their contents, as far as they still are small files that can be read.
+  Result<CompositeFiller::Group> read(const grouping::Group& group) const {
+    CompositeFiller::Group files;
+    for (const std::size_t i : group) {
+      CFFS_TRY(auto file, find(files_[i]));
+      if (!file || file->inode.size == 0 || file->inode.home == Home::none) continue;
+      auto readable = fs_.rehousing().read(*file);
+      if (!readable && readable.error().kind == ErrorKind::corruption) {
+        fs_.log(described(files_[i]) + " stays where it is: " + readable.error().message());
+        continue;
+      }
+      if (!readable) return fail(readable.error());
+      if (*readable) files.push_back(std::move(*file));
+    }
+    return files;
+  }
+
+  Status write(std::vector<CompositeFiller::Group> groups, std::uint64_t bytes) {
+    CFFS_TRY(const auto filled,
+             reorganiser_.exclusively([&] { return filler_.add(std::move(groups), policy_.id()); }));
+    report_.files_moved += filled.moved;
+    written_bytes_ += bytes;
+    progress("moving: " + std::to_string(report_.files_moved) + " of " +
+             std::to_string(report_.files_to_move) + " files");
+    keep_to_budget();
+    return {};
+  }
+
+  void keep_to_budget() const {
+    while (options_.bytes_per_second > 0 && !stopped()) {
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+      const double allowed = elapsed.count() * static_cast<double>(options_.bytes_per_second);
+      if (allowed >= static_cast<double>(written_bytes_)) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  static std::string described(const SmallFile& f) {
+    return "inode " + std::to_string(f.ino.value) + " (" + f.name + ")";
+  }
+
+  // Policy none: TableFS as published has no composites.
+  Status dissolve() {
+    const std::uint64_t inline_max = fs_.store_format().inline_max;
+    for (const SmallFile& f : files_) {
+      const bool out_of_place = f.home == Home::composite ||
+                                (f.home == Home::inline_ && f.size > inline_max) ||
+                                (f.home == Home::blob && f.size <= inline_max);
+      if (!out_of_place) continue;
+      ++report_.files_to_move;
+      report_.bytes_to_move += f.size;
+      if (options_.dry_run || stopped()) continue;
+      const auto moved = reorganiser_.exclusively([&] { return leave_composite(f); });
+      if (!moved && moved.error().kind != ErrorKind::corruption) return fail(moved.error());
+      if (!moved) fs_.log(described(f) + " stays where it is: " + moved.error().message());
+      if (moved) report_.files_moved += *moved;
+      if (report_.files_moved % 256 == 0)
+        progress("moving: " + std::to_string(report_.files_moved) + " files");
+    }
+    return {};
+  }
+
+  // Into the table, or to a blob where it is too large.
+  Result<std::size_t> leave_composite(const SmallFile& f) const {
+    CFFS_TRY(auto file, find(f));
+    if (!file) return std::size_t{0};
+    if (file->inode.home == Home::blob && file->inode.size > fs_.store_format().inline_max)
+      return std::size_t{0};
+    CFFS_TRY(const bool readable, fs_.rehousing().read(*file));
+    if (!readable) return std::size_t{0};
+    return fs_.rehousing().into_table(std::span(&*file, 1));
+  }
+
+  Reorganiser& reorganiser_;
+  FileSystem& fs_;
+  const RegroupOptions& options_;
+  const grouping::Policy& policy_;
+  CompositeFiller filler_;
+  std::vector<SmallFile> files_;
+  RegroupReport report_;
+  std::chrono::steady_clock::time_point started_;  // moving
+  std::uint64_t written_bytes_ = 0;
+};
+
+}  // namespace
+
+Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
+                              const RegroupOptions& options) {
+  return Regrouping(reorganiser, policy, options).run();
+}
+
+std::string regroup_json(const RegroupReport& r) {
+  return nlohmann::ordered_json{{"policy", r.policy},
+                                {"dry_run", r.dry_run},
+                                {"stopped", r.stopped},
+                                {"files", r.files},
+                                {"groups", r.groups},
+                                {"groups_in_place", r.groups_in_place},
+                                {"files_to_move", r.files_to_move},
+                                {"bytes_to_move", r.bytes_to_move},
+                                {"files_moved", r.files_moved},
+                                {"reads_before", r.reads_before},
+                                {"reads_after", r.reads_after},
+                                {"composites_before", r.composites_before},
+                                {"composites_after", r.composites_after}}
+      .dump(2);
+}
+
+}  // namespace cffs

@@ -1,0 +1,61 @@
+// The background work of a file system in use: consolidation of what became quiet, compaction of what became wasteful.
+//
+// One pass at a time, in a thread of its own (start()) or in the caller's; whoever else moves files takes its turn
+// (exclusively()). It must be gone before the file system is closed.
+#pragma once
+
+#include <thread>
+
+#include "core/base/mutex.h"
+#include "core/reorganise/composite_filler.h"
+
+namespace cffs {
+
+class Reorganiser {
+ public:
+  // A directory that nobody has written to for `quiet_ms` may be consolidated.
+  explicit Reorganiser(FileSystem& fs, std::int64_t quiet_ms = kQuietMs)
+      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs) {}
+  ~Reorganiser() { stop(); }
+  Reorganiser(const Reorganiser&) = delete;
+  Reorganiser& operator=(const Reorganiser&) = delete;
+
+  static constexpr std::int64_t kQuietMs = 2000;
+
+  // Begins passes of its own, every quarter of quiet_ms.
+  void start();
+  void stop();
+
+  FileSystem& fs() { return fs_; }
+  // Consolidates every staged file now, quiet or not, and compacts what has become wasteful.
+  Status consolidate_now();
+  // The same, and compacts every composite that is half freed, whenever it became so.
+  Status compact_now();
+  // Compacts what has become wasteful since the last pass.
+  void compact_noted();
+  // Runs `work` while no pass is under way.
+  template <typename Work>
+  auto exclusively(Work work) {
+    const MutexLock one_at_a_time(work_mutex_);
+    return work();
+  }
+
+ private:
+  void run();
+  Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
+  Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
+  void compact_noted_now() CFFS_REQUIRES(work_mutex_);
+  void compact(CompositeId id) CFFS_REQUIRES(work_mutex_);
+
+  FileSystem& fs_;
+  const std::int64_t quiet_ms_;
+  Mutex work_mutex_;  // rank 0: outermost of all locks
+  CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
+
+  Mutex mutex_;  // rank 6
+  CondVar wake_;
+  bool stopping_ CFFS_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,126 @@
+#include "core/reorganise/store_paths.h"
+
+#include "core/fs/limits.h"
+#include "core/table/table.h"
+#include "grouping/reference/text.h"
+
+namespace cffs {
+Status StorePaths::scan_directories() {
+  scanned_ = true;
+  return fs_.table().scan_entries([&](Key key, const Row& row) {
+    for (const Entry& e : row.entries) {
+      if (S_ISDIR(e.type) && !e.name.empty()) directories_[e.ino.value] = {InodeId{key.upper}, e.name};
+    }
+    return true;
+  });
+}
+
+Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
+  std::string path;
+  // A rename may pull a directory away while we climb; then the path is wrong, which costs a place in a group.
+  constexpr int kDeepest = 4096;
+  for (int depth = 0; directory != kRootInode && depth < kDeepest; ++depth) {
+    EntryName up;
+    if (const auto live = fs_.rehousing().referred(directory); live.referred) {
+      if (!live.at) return std::optional<std::string>();
+      up = *live.at;
+    } else {
+      if (!scanned_) CFFS_TRY_VOID(scan_directories());
+      const auto it = directories_.find(directory.value);
+      if (it == directories_.end()) return std::optional<std::string>();
+      up = it->second;
+    }
+    path = path.empty() ? up.name : up.name + "/" + path;
+    directory = up.parent;
+  }
+  return std::optional<std::string>(path);
+}
+
+Result<std::optional<std::string>> StorePaths::path_of(const EntryName& at) {
+  CFFS_TRY(auto directory, path_of(at.parent));
+  if (directory) *directory += directory->empty() ? at.name : "/" + at.name;
+  return directory;
+}
+
+std::optional<StorePaths::Found> StorePaths::entry(InodeId directory, const std::string& name,
+                                                   bool exact) const {
+  const auto row = fs_.table().get_row(fs_.rehousing().entry_key({directory, name}));
+  const Entry* e = row ? row->find(name) : nullptr;
+  if (e != nullptr) return Found{e->ino, e->type, e->name};
+  if (exact) return {};
+  constexpr std::size_t kMostEntries = 20'000;  // a larger directory is not searched for other spellings
+  std::optional<Found> found;
+  std::size_t seen = 0;
+  bool several = false;
+  const auto visit = [&](Key, const Row& other) {
+    for (const Entry& o : other.entries) {
+      if (!grouping::same_ignoring_case(o.name, name)) continue;
+      several = found.has_value();
+      found = Found{o.ino, o.type, o.name};
+    }
+    return ++seen < kMostEntries && !several;
+  };
+  (void)fs_.table().scan_directory(directory, 0, visit, pass_over);
+  return several ? std::nullopt : found;
+}
+
+std::optional<InodeId> StorePaths::directory_at(std::string_view path, bool exact) {
+  if (path.empty()) return kRootInode;
+  const std::string key =
+      std::string(1, exact ? '=' : '~').append(path);  // GCC 12 at -O3 sees an overlap in a sum
+  if (const auto it = by_path_.find(key); it != by_path_.end()) return it->second;
+  const std::size_t slash = path.rfind('/');
+  const auto parent = directory_at(slash == std::string_view::npos ? "" : path.substr(0, slash), exact);
+  std::optional<InodeId> found;
+  if (parent) {
+    const auto there =
+        entry(*parent, std::string(path.substr(slash == std::string_view::npos ? 0 : slash + 1)), exact);
+    if (there && S_ISDIR(there->type)) found = there->ino;
+  }
+  constexpr std::size_t kMostRemembered = 1u << 18;
+  if (by_path_.size() > kMostRemembered) by_path_.clear();
+  by_path_.emplace(key, found);
+  return found;
+}
+
+std::optional<grouping::FileId> StorePaths::look(const std::string& path, bool exact) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
+  if (name.empty() || name.size() > kNameMax) return {};
+  const auto parent =
+      directory_at(slash == std::string::npos ? "" : std::string_view(path).substr(0, slash), exact);
+  if (!parent) return {};
+  const auto there = entry(*parent, name, exact);
+  if (!there || !S_ISREG(there->type)) return {};
+  names_[there->ino.value] = {*parent, there->name};
+  return there->ino.value;
+}
+
+std::optional<grouping::FileId> StorePaths::find(const std::string& path) { return look(path, true); }
+std::optional<grouping::FileId> StorePaths::find_ignoring_case(const std::string& path) {
+  return look(path, false);
+}
+
+std::vector<grouping::FileId> StorePaths::list(const std::string& directory, std::string_view suffix) {
+  std::vector<grouping::FileId> found;
+  const auto ino = directory_at(directory, true);
+  if (!ino) return found;
+  constexpr std::size_t kMostListed = 4096;
+  const auto visit = [&](Key, const Row& row) {
+    for (const Entry& e : row.entries) {
+      if (!S_ISREG(e.type) || !e.name.ends_with(suffix)) continue;
+      names_[e.ino.value] = {*ino, e.name};
+      found.push_back(e.ino.value);
+    }
+    return found.size() < kMostListed;
+  };
+  (void)fs_.table().scan_directory(*ino, 0, visit, pass_over);
+  return found;
+}
+
+std::optional<EntryName> StorePaths::name_of(grouping::FileId file) const {
+  const auto it = names_.find(file);
+  return it == names_.end() ? std::nullopt : std::optional<EntryName>(it->second);
+}
+
+}  // namespace cffs

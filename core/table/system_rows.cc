@@ -1,0 +1,45 @@
+#include "core/table/system_rows.h"
+
+#include "core/base/bytes.h"
+
+namespace cffs {
+
+std::optional<SystemField> system_field(Key key) {
+  if (key.tag() != KeyTag::system || key.number() != 0) return {};
+  switch (const auto field = static_cast<SystemField>(key.lower)) {
+    case SystemField::first_unreserved:
+    case SystemField::open_boot:
+    case SystemField::file_count:
+      return field;
+  }
+  return {};
+}
+
+const char* system_field_name(SystemField field) {
+  switch (field) {
+    case SystemField::first_unreserved:
+      return "the first unreserved number";
+    case SystemField::open_boot:
+      return "the boot that has the store open";
+    case SystemField::file_count:
+      return "the count of files";
+  }
+  return "an unknown field";
+}
+
+std::string encode_system_number(std::uint64_t number) {
+  std::string bytes;
+  ByteWriter(bytes).u64(number);
+  return bytes;
+}
+
+Result<std::uint64_t> decode_system_number(SystemField field, std::string_view bytes) {
+  ByteReader r(bytes);
+  const std::uint64_t number = r.u64();
+  if (!r.ok() || !r.at_end()) {
+    return fail(Error::corruption(std::string("table: ") + system_field_name(field) + " is malformed"));
+  }
+  return number;
+}
+
+}  // namespace cffs

@@ -1,0 +1,32 @@
+// The system rows: one field of the whole store each, under (0xff tag, 0, field). Typed keys and codecs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/table/key.h"
+
+namespace cffs {
+
+// Lower half of a system row's key. Never renumber: on disk.
+enum class SystemField : std::uint64_t {
+  first_unreserved = 1,  // u64: the first inode number that is not reserved (core/table/inode_counter.h)
+  open_boot = 2,         // text: boot id of the machine that has the store open; absent where it was closed
+  file_count = 3,        // u64: inodes of the store; only while it is closed, and only where it is known
+};
+
+inline Key system_key(SystemField field) {
+  return Key::tagged(KeyTag::system, 0, static_cast<std::uint64_t>(field));
+}
+// nullopt: not a system row, or a field that this program does not know.
+std::optional<SystemField> system_field(Key key);
+// For messages: "the first unreserved number".
+const char* system_field_name(SystemField field);
+
+// first_unreserved and file_count: a u64, 8 bytes. open_boot is its text as it stands.
+std::string encode_system_number(std::uint64_t number);
+Result<std::uint64_t> decode_system_number(SystemField field, std::string_view bytes);
+
+}  // namespace cffs

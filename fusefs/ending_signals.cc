@@ -1,0 +1,34 @@
+#include "fusefs/ending_signals.h"
+
+namespace cffs {
+
+sigset_t ending_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int s : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, s);
+  return signals;
+}
+
+void block_ending_signals() {
+  const sigset_t signals = ending_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+SignalWatch::SignalWatch(RequestLoop& loop) : loop_(loop) {
+  thread_ = std::thread([this] { watch(); });
+}
+
+SignalWatch::~SignalWatch() {
+  done_.store(true);
+  thread_.join();
+}
+
+void SignalWatch::watch() {
+  const sigset_t signals = ending_signals();
+  while (!done_.load()) {
+    const timespec wait{0, 200'000'000};
+    if (::sigtimedwait(&signals, nullptr, &wait) > 0) loop_.stop();
+  }
+}
+
+}  // namespace cffs

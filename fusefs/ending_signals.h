@@ -1,0 +1,32 @@
+// The signals that end a mount in good order: SIGINT, SIGTERM, SIGHUP.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <thread>
+
+#include "fusefs/request_loop.h"
+
+namespace cffs {
+
+sigset_t ending_signals();
+// From now on they wait for who takes them; to be called before the first thread is made.
+void block_ending_signals();
+
+// Takes them, and ends the loop at the first.
+class SignalWatch {
+ public:
+  explicit SignalWatch(RequestLoop& loop);
+  ~SignalWatch();
+  SignalWatch(const SignalWatch&) = delete;
+  SignalWatch& operator=(const SignalWatch&) = delete;
+
+ private:
+  void watch();
+
+  RequestLoop& loop_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+}  // namespace cffs

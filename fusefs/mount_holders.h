@@ -1,0 +1,26 @@
+// Who keeps a mount alive, found in /proc without a request to the mount itself: its daemon may be wedged.
+//
+// A FUSE file system ends when its last mount is gone and nobody has anything of it open. Copies of a mount are made by
+// bind mounts and by every new mount namespace (containers, `unshare -m`); each is known by the device number that all
+// share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fusefs/mount_table.h"
+
+namespace cffs {
+
+// Who makes umount(2) of this very mount say EBUSY, each as "pid 17 (tail -f log; file /mnt/log)". Empty: not to be seen.
+std::vector<std::string> users_of(const MountEntry& mount);
+
+// Who keeps the file system of that device alive after the mount that we saw is gone; a line for each mount namespace
+// with a copy of it, and for each process with something open. `daemon`, its server, is named where nobody else is.
+std::vector<std::string> holders_of(const std::string& device, pid_t daemon);
+
+// Whether the kernel still has that file system; unknown where /sys/fs/fuse/connections is not mounted.
+enum class Connection { lives, gone, unknown };
+Connection connection_of(const std::string& device);
+
+}  // namespace cffs

@@ -1,0 +1,58 @@
+#include "fusefs/remount.h"
+
+#include <sys/mount.h>
+
+#include <array>
+
+#include "fusefs/mount_point.h"
+#include "fusefs/mount_table.h"
+#include "fusefs/store_owner.h"
+
+namespace cffs {
+namespace {
+
+// mount(2)'s flag for a word, and whether the word sets it.
+struct MountFlag {
+  const char* word;
+  unsigned long flag;
+  bool set;
+};
+constexpr std::array kMountFlags = {
+    MountFlag{"nosuid", MS_NOSUID, true},         MountFlag{"suid", MS_NOSUID, false},
+    MountFlag{"nodev", MS_NODEV, true},           MountFlag{"dev", MS_NODEV, false},
+    MountFlag{"noexec", MS_NOEXEC, true},         MountFlag{"exec", MS_NOEXEC, false},
+    MountFlag{"noatime", MS_NOATIME, true},       MountFlag{"atime", MS_NOATIME, false},
+    MountFlag{"nodiratime", MS_NODIRATIME, true}, MountFlag{"relatime", MS_NOATIME, false},
+    MountFlag{"relatime", MS_RELATIME, true},     MountFlag{"norelatime", MS_RELATIME, false},
+    MountFlag{"strictatime", MS_NOATIME, false},  MountFlag{"strictatime", MS_STRICTATIME, true},
+    MountFlag{"sync", MS_SYNCHRONOUS, true},      MountFlag{"async", MS_SYNCHRONOUS, false},
+    MountFlag{"dirsync", MS_DIRSYNC, true}};
+
+}  // namespace
+
+Status remount(const MountOptions& options) {
+  CFFS_TRY(const std::string mount_point, absolute(options.mount_point));
+  const auto there = mounted_at(mount_point);
+  if (!there || there->type != kMountType) {
+    return fail(Error::usage(mount_point + " is not a cffs mount, so it cannot be remounted"));
+  }
+  if (!options.read_only && StoreOwner(there->source).only_reads()) {
+    return fail(
+        Error::usage(mount_point +
+                     " was mounted read-only, and its store opened to be looked at; unmount it and mount "
+                     "it again"));
+  }
+  unsigned long flags = MS_REMOUNT;
+  if (options.read_only) flags |= MS_RDONLY;
+  for (const std::string& word : options.fuse_options) {
+    for (const MountFlag& known : kMountFlags) {
+      if (word == known.word) flags = known.set ? flags | known.flag : flags & ~known.flag;
+    }
+  }
+  if (::mount(there->source.c_str(), mount_point.c_str(), there->type.c_str(), flags, "") != 0) {
+    return fail(errno, mount_point);
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,41 @@
+// The store that a mount serves, open: the engine, who moves data in the background, the jobs that regroup it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/object/posix_store.h"
+#include "core/reorganise/regroup_jobs.h"
+#include "fusefs/mount_options.h"
+
+namespace cffs {
+
+class ServedStore {
+ public:
+  using Log = std::function<void(const std::string&)>;
+
+  // Refuses a store that is damaged or in use, a plan that is of another tree, options that make no sense. A plan given
+  // by a file becomes the store's own.
+  static Result<std::unique_ptr<ServedStore>> open(const std::string& directory, const MountOptions& options,
+                                                   const Log& log);
+  // Everything is durable and the store free for the next user when it returns.
+  Status close();
+
+  ObjectStore& objects() { return *objects_; }
+  FileSystem& fs() { return *fs_; }
+  Reorganiser& reorganiser() { return *reorganiser_; }
+  RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
+
+ private:
+  ServedStore() = default;
+  Status check_plan(const MountOptions& options);
+  Status group_by(const PolicyChoice& choice, const Log& log);
+
+  std::unique_ptr<PosixStore> objects_;
+  std::unique_ptr<FileSystem> fs_;
+  std::unique_ptr<Reorganiser> reorganiser_;
+  std::unique_ptr<RegroupJobs> regroup_jobs_;
+};
+
+}  // namespace cffs

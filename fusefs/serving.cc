@@ -1,0 +1,150 @@
+#include "fusefs/serving.h"
+
+#include <sys/resource.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "fusefs/connection.h"
+#include "fusefs/ending_signals.h"
+#include "fusefs/hidden_top.h"
+#include "fusefs/mount_table.h"
+#include "fusefs/operations.h"
+#include "fusefs/raw_requests.h"
+#include "fusefs/request_loop.h"
+#include "fusefs/served_store.h"
+
+namespace cffs {
+namespace {
+
+void raise_descriptor_limit() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, 65536);
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+ServedStore::Log log_of(bool foreground) {
+  return [foreground](const std::string& line) {
+    if (foreground) {
+      std::fprintf(stderr, "cffs: %s\n", line.c_str());
+    } else {
+      ::syslog(LOG_WARNING, "%s", line.c_str());
+    }
+  };
+}
+
+// What a mount is served with; the session's life is the caller's.
+struct Served {
+  fuse_session* session;
+  MountContext& context;
+  const std::string& mount_point;
+  unsigned threads;
+};
+
+// Until the mount ends, or a signal or a problem ends it.
+Status serve_requests(const Served& served, Readiness& readiness) {
+  RawRequests raw(served.session, served.context);
+  const HiddenTop top(served.session, served.context);
+  RequestLoop loop(served.session, served.threads, [&raw, &top](const fuse_buf& request) {
+    return top.serve(request) || raw.serve(request);
+  });
+  const SignalWatch watch(loop);
+  Status stepped_down;
+  std::thread step;  // its first look waits until requests are served
+  if (served.context.below_top) {
+    step = std::thread([&] {
+      stepped_down = HiddenTop::step_down(served.mount_point);
+      if (stepped_down) {
+        readiness.report({});
+      } else {
+        loop.stop();
+      }
+    });
+  }
+  Status result;
+  if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
+  if (step.joinable()) step.join();
+  return result ? stepped_down : result;
+}
+
+Status mount_and_serve(const Served& served, Readiness& readiness) {
+  if (fuse_session_mount(served.session, served.mount_point.c_str()) != 0) {
+    return fail(
+        Error::usage("cannot mount on " + served.mount_point + "; is /dev/fuse there, and may you use it?"));
+  }
+  const auto ours = mounted_at(served.mount_point);
+  Status result = serve_requests(served, readiness);
+  // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
+  const auto there = mounted_at(served.mount_point);
+  if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
+  return result;
+}
+
+Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
+                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness) {
+  std::unique_ptr<RequestObserver> observer;
+  if (options.make_observer) {
+    CFFS_TRY(observer, options.make_observer());
+  }
+  const bool below_top = options.acl && HiddenTop::possible();
+  const auto on_initialised = [&] {
+    if (!below_top) readiness.report({});
+  };
+  MountContext context{store.fs(), store.reorganiser(), store.regroup_jobs(), store.objects(), on_initialised,
+                       log,        observer.get(),      options.acl,          below_top};
+  const fuse_lowlevel_ops ops = fuse_operations();
+  fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
+  if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
+  Status result = mount_and_serve({session, context, mount_point, options.threads}, readiness);
+  fuse_session_destroy(session);
+  return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
+}
+
+}  // namespace
+
+std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store) {
+  std::vector<std::string> list{"default_permissions"};
+  bool names_source = false;
+  for (const std::string& option : options.fuse_options) {
+    names_source = names_source || option.starts_with("fsname=");
+    list.push_back(option);
+  }
+  // libfuse splits at commas; a backslash keeps one that belongs to the path.
+  if (!names_source) {
+    std::string escaped;
+    for (const char c : store) {
+      if (c == ',' || c == '\\') escaped += '\\';
+      escaped += c;
+    }
+    list.push_back("fsname=" + escaped);
+  }
+  // Root mounts as it would mount ext4: for all users, who are checked as there; libfuse's own default is
+  // nosuid,nodev, and nobody else. A later word wins.
+  if (::geteuid() == 0) list.insert(list.begin(), options.others ? "suid,dev,allow_other" : "suid,dev");
+  list.emplace_back("subtype=cffs");
+  if (options.read_only) list.emplace_back("ro");
+  std::vector<std::string> arguments{"cffs"};
+  for (const std::string& option : list) {
+    arguments.emplace_back("-o");
+    arguments.push_back(option);
+  }
+  return arguments;
+}
+
+Status serve(const MountOptions& options, const std::string& store_path, const std::string& mount_point,
+             Readiness& readiness) {
+  block_ending_signals();
+  raise_descriptor_limit();
+  const ServedStore::Log log = log_of(options.foreground);
+  CFFS_TRY(const auto store, ServedStore::open(store_path, options, log));
+  Status result = serve_store(*store, options, store_path, mount_point, log, readiness);
+  if (Status closed = store->close(); !closed && result) result = std::move(closed);
+  return result;
+}
+
+}  // namespace cffs

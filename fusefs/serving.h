@@ -1,0 +1,19 @@
+// One mount, from the store's opening to its closing, in the process that serves it.
+#pragma once
+
+#include <string>
+
+#include "fusefs/mount_options.h"
+#include "fusefs/readiness.h"
+
+namespace cffs {
+
+// Returns when the mount ended and everything is durable. Reports that it is ready once requests are answered; a problem
+// before that is returned, not reported. Both paths are absolute.
+Status serve(const MountOptions& options, const std::string& store, const std::string& mount_point,
+             Readiness& readiness);
+
+// libfuse's arguments for these options, the program's name first.
+std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store);
+
+}  // namespace cffs

@@ -1,0 +1,190 @@
+#include "fusefs/unmount.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <optional>
+#include <vector>
+
+#include "fusefs/ending_signals.h"
+#include "fusefs/mount_holders.h"
+#include "fusefs/mount_point.h"
+#include "fusefs/mount_table.h"
+#include "fusefs/store_owner.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::chrono::seconds kSilence{3};  // a commit takes less, mostly
+
+// Holds back the signals that end a wait, so that they can be taken; those that are ignored stay so.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigemptyset(&held_);
+    for (const int s : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now;
+      if (::sigaction(s, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&held_, s);
+    }
+    ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
+  }
+  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  // The signal that came within this time; 0: none.
+  int wait(std::chrono::milliseconds time) const {
+    const timespec wait{0, std::chrono::nanoseconds(time).count()};
+    const int signal = ::sigtimedwait(&held_, nullptr, &wait);
+    return signal > 0 ? signal : 0;
+  }
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t held_, before_;
+};
+
+Error in_use(const MountEntry& mount, std::vector<std::string> users) {
+  constexpr std::size_t kMostNamed = 5;
+  if (users.empty()) {
+    return Error::usage(mount.point + " is in use, by nobody that can be seen from here; `fuser -vm " +
+                        mount.point + "` may know more");
+  }
+  const std::size_t all = users.size();
+  users.resize(std::min(all, kMostNamed));
+  return Error::usage(fmt::format("{} is in use by {}{}", mount.point, fmt::join(users, ", "),
+                                  all > kMostNamed ? fmt::format(" and {} more", all - kMostNamed) : ""));
+}
+
+// For `force`: what was changed through mapped files goes to the daemon before it ends. In a process of its own, because
+// where the daemon is wedged it takes for ever.
+Status write_mapped_pages(const std::string& mount_point, const HeldSignals& signals) {
+  constexpr int kMostTries = 100;
+  constexpr std::chrono::milliseconds kTry{50};
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail(errno, "fork");
+  if (pid == 0) {
+    const int fd = ::open(mount_point.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ::_exit(fd >= 0 && ::syncfs(fd) == 0 ? 0 : 1);
+  }
+  for (int i = 0; i < kMostTries; ++i) {
+    if (::waitpid(pid, nullptr, WNOHANG) != 0) return {};
+    if (signals.wait(kTry) == 0) continue;
+    (void)::kill(pid, SIGKILL);
+    return fail(EINTR, mount_point + " is still mounted");
+  }
+  (void)::kill(pid, SIGKILL);
+  return {};
+}
+
+Status detach_by_fusermount(const MountEntry& mount, bool force, const HeldSignals& signals) {
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pthread_sigmask(SIG_SETMASK, &signals.before(), nullptr);
+    ::execlp("fusermount3", "fusermount3", force ? "-uz" : "-u", mount.point.c_str(),
+             static_cast<char*>(nullptr));
+    ::_exit(127);
+  }
+  int status = 0;
+  if (pid < 0 || ::waitpid(pid, &status, 0) != pid) return fail(errno, "fusermount3");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    if (auto users = users_of(mount); !users.empty()) return fail(in_use(mount, std::move(users)));
+    return fail(Error::usage("fusermount3 could not unmount " + mount.point));
+  }
+  return {};
+}
+
+Status detach(const MountEntry& mount, bool force, const HeldSignals& signals) {
+  if (::geteuid() != 0) return detach_by_fusermount(mount, force, signals);
+  if (::umount2(mount.point.c_str(), force ? MNT_DETACH : 0) == 0) return {};
+  if (errno == EBUSY) return fail(in_use(mount, users_of(mount)));
+  return fail(errno, mount.point);
+}
+
+// Where the mount that is gone from here goes on.
+std::vector<std::string> reasons_to_wait(const std::string& device, const StoreOwner& owner) {
+  std::vector<std::string> reasons;
+  if (!device.empty()) reasons = holders_of(device, owner.process());
+  if (!reasons.empty()) return reasons;
+  if (!device.empty() && connection_of(device) == Connection::lives)
+    return {"nobody that can be seen from here: a container's processes, or a namespace kept by name"};
+  return {"its daemon, " + owner.text() + ", which has not ended yet"};
+}
+
+// Until the daemon has let go of the store. Tells after a while who holds it, and again when that changes.
+int wait_until_free(const StoreOwner& owner, const std::string& device, const HeldSignals& signals,
+                    const std::function<void(const std::vector<std::string>&)>& tell) {
+  using Clock = std::chrono::steady_clock;
+  auto look = Clock::now() + kSilence;
+  std::vector<std::string> told;
+  while (owner.holds()) {
+    if (const int signal = signals.wait(std::chrono::milliseconds(5)); signal != 0) return signal;
+    if (Clock::now() < look) continue;
+    std::vector<std::string> reasons = reasons_to_wait(device, owner);
+    if (reasons != told) tell(reasons);
+    told = std::move(reasons);
+    look = Clock::now() + kSilence;
+  }
+  return 0;
+}
+
+// What `unmount` works on: a mount, or with force a store whose mount is gone from here.
+struct Goal {
+  std::optional<MountEntry> mount;
+  std::string store;
+};
+
+Result<Goal> goal_of(const UnmountOptions& options) {
+  // The mount may be wedged; then the path is taken as it was given.
+  const auto resolved = absolute(options.path);
+  const std::string path = resolved ? *resolved : options.path;
+  const auto there = mounted_at(path);
+  if (there && there->type == kMountType) return Goal{there, there->source};
+  const bool is_store = ::access((path + "/superblock").c_str(), F_OK) == 0;
+  if (options.force && is_store) return Goal{{}, path};
+  if (is_store) {
+    return fail(Error::usage(path +
+                             " is a store, not a cffs mount; name its mount point, or with --force the "
+                             "store"));
+  }
+  return fail(Error::usage(path + " is not a cffs mount; see /proc/self/mounts"));
+}
+
+}  // namespace
+
+Result<UnmountEnd> unmount(const UnmountOptions& options) {
+  CFFS_TRY(const Goal goal, goal_of(options));
+  StoreOwner owner(goal.store);
+  if (options.force && owner.problem() == EACCES) return fail(EACCES, goal.store + "/lock");
+  if (options.force && owner.problem() != 0) {
+    return fail(Error::usage(goal.store +
+                             " is a name given by fsname=, not the store's path; name the store: "
+                             "cffs umount --force STORE"));
+  }
+  const HeldSignals signals;
+  if (goal.mount) {
+    if (options.force) CFFS_TRY_VOID(write_mapped_pages(goal.mount->point, signals));
+    CFFS_TRY_VOID(detach(*goal.mount, options.force, signals));
+  }
+  if (options.force) CFFS_TRY_VOID(owner.end(/*all=*/!goal.mount));
+  const auto tell = [&](const std::vector<std::string>& reasons) {
+    options.say(fmt::format("store {} stays in use, by:", goal.store));
+    for (const std::string& reason : reasons) options.say("  " + reason);
+    options.say(options.force
+                    ? "waiting; Ctrl-C ends the waiting"
+                    : fmt::format("waiting until that ends; Ctrl-C ends the waiting, `cffs umount --force "
+                                  "{}` the mount everywhere",
+                                  goal.store));
+  };
+  // The kernel lets go at once; the daemon still commits. When it is done, the store's lock is free, or somebody else's.
+  const std::string device = goal.mount ? goal.mount->device : std::string();
+  return UnmountEnd{wait_until_free(owner, device, signals, tell), goal.store, owner.text()};
+}
+
+}  // namespace cffs

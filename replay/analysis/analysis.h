@@ -1,0 +1,43 @@
+// From access logs to a plan: reading, sessions, mining, in one call.
+#pragma once
+
+#include <memory>
+
+#include "grouping/mining/adjacency.h"
+#include "grouping/mining/mine_groups.h"
+#include "grouping/plan.h"
+#include "replay/analysis/access_reader.h"
+
+namespace cffs::replay {
+
+enum class Crawlers { apart, mixed };
+
+struct AnalysisOptions {
+  AccessReaderOptions reader;
+  grouping::GroupMiningOptions mining;
+  std::optional<std::int64_t> session_gap_ms;  // nullopt: 30 min for web logs, 5 s for traces
+  std::size_t session_max_files = 400;
+  Crawlers crawlers = Crawlers::apart;
+  bool adjacency = false;  // the paper's variant; `one_stream` mixes all clients in one, as it did
+  bool one_stream = false;
+  grouping::AdjacencyOptions adjacent;
+  double max_bad = 0.1;  // share of malformed lines from which on the analysis is refused
+};
+
+struct Analysis {
+  grouping::Plan plan;
+  grouping::Savings savings;
+  grouping::SessionCounts sessions;
+  std::uint64_t min_support = 0;
+  bool support_raised = false;
+  std::vector<std::string> samples;  // of malformed lines
+  std::shared_ptr<grouping::Transactions> transactions;
+};
+
+// What a session is in logs of this format.
+grouping::SessionOptions session_options(const AnalysisOptions& options, LogFormat format);
+
+Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
+                         const std::function<void(const std::string&)>& on_progress);
+
+}  // namespace cffs::replay

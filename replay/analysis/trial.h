@@ -1,0 +1,31 @@
+// Which policy would win on a log: each is judged on the later part of it, what is mined is mined from the earlier.
+#pragma once
+
+#include "grouping/evaluation.h"
+#include "grouping/reference/graph.h"
+#include "replay/analysis/analysis.h"
+
+namespace cffs::replay {
+
+struct TrialOptions {
+  AnalysisOptions analysis;
+  double train = 0.7;  // share of the accesses that mining sees
+  std::uint64_t cache_bytes = 64u << 20;
+  std::string tree;  // directory with the site's or project's files; empty: the log's files alone
+  std::vector<std::string> plans;  // plan files to judge as well
+  grouping::ReferenceOptions references;
+};
+
+struct Trial {
+  std::uint64_t train_accesses = 0, test_accesses = 0, files = 0, files_not_in_tree = 0, bytes = 0;
+  std::uint64_t mined_groups = 0;
+  bool has_reference = false;                     // only with a tree
+  std::vector<grouping::Evaluation> evaluations;  // none, directory, reference, frequency, plans
+  // The evaluation with the least predicted latency on that disk; ties go to the simpler policy.
+  std::size_t best(const grouping::DiskProfile& disk) const;
+};
+
+Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOptions& options,
+                           const std::function<void(const std::string&)>& on_progress);
+
+}  // namespace cffs::replay

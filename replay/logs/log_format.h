@@ -1,0 +1,22 @@
+// The formats of logs in which accesses are looked for, and how a line tells its own.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace cffs::replay {
+
+enum class LogFormat {
+  automatic,     // told by the first line that is of one of the others
+  common,        // of web servers (logged_request.h)
+  combined,      // the same with referer and agent
+  strace,        // strace's output (file_call.h)
+  trace,         // the same calls tab-separated, or a trace file
+  transactions,  // item numbers, one transaction a line
+};
+std::optional<LogFormat> log_format(std::string_view name);  // "auto", "common", ...
+std::string_view name_of(LogFormat format);
+// What a line looks like; automatic: none of the others.
+LogFormat format_of_line(std::string_view line);
+
+}  // namespace cffs::replay

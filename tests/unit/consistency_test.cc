@@ -1,0 +1,223 @@
+// Each kind of damage has its sentence; a store that is whole has none.
+#include "core/inspect/consistency.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "core/inspect/row_names.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/reorganiser.h"
+#include "core/table/reference_rows.h"
+#include "core/table/system_rows.h"
+#include "tests/test_callers.h"
+
+namespace cffs::test {
+namespace {
+
+// A store with a member, an inline file, a blob, a hard link and a directory. The engine's own caches know nothing of what
+// is damaged beneath it: rows are written through its table, objects through the store.
+struct Victim {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+  InodeId directory, member, other_member, inline_file, blob, linked;
+
+  Victim() {
+    StoreFormat format;
+    format.inline_max = 512;
+    format.composite_file_max = 16384;
+    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    open();
+    directory = fs->mkdir(kRootInode, "directory", 0755, kRoot)->ino;
+    member = make("member", "some data");
+    other_member = make("other", "more data");
+    REQUIRE(Reorganiser(*fs).consolidate_now());
+    inline_file = make("inline", "waits in the table");
+    blob = make("blob", std::string(100'000, 'b'));
+    linked = make("linked", "");
+    REQUIRE(fs->link(linked, directory, "again"));
+    REQUIRE(findings().empty());
+  }
+  void open() {
+    FileSystemOptions options;
+    options.background = false;
+    fs.reset();
+    fs = std::move(*FileSystem::open(store, options));
+  }
+  InodeId make(const char* name, const std::string& content) {
+    const InodeId ino = fs->mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot)->ino;
+    if (!content.empty()) REQUIRE(fs->write(ino, 0, as_bytes(content), kRoot));
+    return ino;
+  }
+  std::vector<std::string> findings() { return *find_inconsistencies(*fs); }
+
+  // The entry's row, found by its name.
+  std::pair<Key, Row> row_of(const std::string& name) {
+    std::pair<Key, Row> found;
+    REQUIRE(fs->table().scan_entries([&](Key key, const Row& row) {
+      if (row.find(name) != nullptr) found = {key, row};
+      return true;
+    }));
+    REQUIRE(found.second.find(name) != nullptr);
+    return found;
+  }
+  template <typename Change>
+  void change_inode(const std::string& name, Change change) {
+    auto [key, row] = row_of(name);
+    change(*row.find(name)->inode);
+    put(key, encode_row(row));
+  }
+  void put(Key key, std::string_view value) {
+    Batch batch;
+    batch.put(key, value);
+    REQUIRE(fs->table().write(batch));
+  }
+  Extent extent(const std::string& name) { return row_of(name).second.find(name)->inode->extent; }
+  std::string composite() { return CompositeStore::object_name(extent("member").composite); }
+  void flip(const std::string& object_name, std::uint64_t at) {
+    const auto object = *store.open(object_name);
+    std::string byte(1, '\0');
+    REQUIRE(*object->read_at(at, as_writable_bytes(byte)) == 1);
+    byte[0] = static_cast<char>(byte[0] ^ 1);
+    REQUIRE(object->write_at(at, as_bytes(byte)));
+  }
+  // Exactly these, whatever else they say.
+  void expect(std::vector<std::string> parts) {
+    const auto found = findings();
+    INFO(Catch::Detail::stringify(found));
+    REQUIRE(found.size() == parts.size());
+    for (const std::string& part : parts) {
+      REQUIRE(std::any_of(found.begin(), found.end(), [&](const std::string& sentence) {
+        return sentence.find(part) != std::string::npos;
+      }));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("fsck: rows") {
+  Victim v;
+  SECTION("bytes that are no row do not end the check") {
+    v.put(Key::entry(v.directory, 99), "rot");
+    v.put(Key::entry(v.directory, 100), "\x01");
+    v.expect(
+        {"row " + key_text(Key::entry(v.directory, 99)), "row " + key_text(Key::entry(v.directory, 100))});
+  }
+  SECTION("two rows of one inode") {
+    v.put(Key::entry(v.directory, 99),
+          encode_single_row("twice", *v.row_of("inline").second.find("inline")->inode));
+    v.expect({"'twice' has two rows"});
+  }
+  SECTION("a directory's links") {
+    v.change_inode("directory", [](Inode& inode) { inode.nlink = 7; });
+    v.expect({"has 7 links, should have 2"});
+  }
+  SECTION("entries of a directory that is not there") {
+    v.put(Key::entry(InodeId{5000}, 99), encode_row({{{"lost", v.linked, S_IFREG, {}}}}));
+    v.expect({"directory 5000 has entries but no row", "counts 2 links, has 3"});
+  }
+  SECTION("a name that leads nowhere") {
+    v.put(Key::entry(v.directory, 99), encode_row({{{"nowhere", InodeId{5000}, S_IFREG, {}}}}));
+    v.expect({"hard links to inode 5000 lead nowhere"});
+  }
+  SECTION("size without data") {
+    v.change_inode("inline", [](Inode& inode) { inode.home = Home::none; });
+    v.expect({"has 18 bytes and no home", "belong to nobody"});
+  }
+  SECTION("inline data") {
+    v.put(Key::data(v.inline_file, 1), "behind the end");
+    v.put(Key::data(InodeId{5000}, 0), "whose?");
+    v.put(Key::data(InodeId{5000}, 1), "said once");
+    v.expect({"data rows of inode " + std::to_string(v.inline_file.value) + " reach beyond its end",
+              "data rows of inode 5000 belong to nobody"});
+  }
+  SECTION("bookkeeping") {
+    v.put(Key::tagged(KeyTag::pending_removal, 9, 77), {});
+    v.put(Key::tagged(KeyTag::system, 0, 99), {});
+    v.put(system_key(SystemField::file_count), "short");
+    v.put(document_key(v.member), "rot");
+    v.put(embeds_key(v.member, v.member), "\x80");
+    v.put({std::uint64_t{0x77} << 56, 0}, {});
+    v.expect({"unknown kind waits", "unknown system field", "the count of files is malformed",
+              "a document's row of an unknown version", "embedded files is malformed",
+              "a row of an unknown kind"});
+  }
+}
+
+TEST_CASE("fsck: composites") {
+  Victim v;
+  const Extent extent = v.extent("member");
+  SECTION("data") {
+    v.flip(v.composite(), extent.offset);
+    v.expect({"'member': " + v.composite() + ", slot 0: data differs from its checksum"});
+  }
+  SECTION("the header") {
+    v.flip(v.composite(), 9);
+    v.expect({"header checksum differs"});
+  }
+  SECTION("a record's header") {
+    v.flip(v.composite(), kCompositeHeaderBytes + 20);
+    v.expect({v.composite() + " at byte 32: a record's checksum differs"});
+  }
+  SECTION("a record's name") {
+    v.flip(v.composite(), kCompositeHeaderBytes + kRecordHeaderBytes + 2);
+    v.expect({v.composite() + " at byte 32: a record's checksum differs"});
+  }
+  SECTION("a record of another file") {
+    // The member's row points at the other's record, its data and checksum too: they agree, the number does not.
+    const Extent other = v.extent("other");
+    v.change_inode("member", [&](Inode& inode) { inode.extent = other; });
+    v.expect({"'member': its record, slot 1"});
+  }
+  SECTION("a slot that is not there") {
+    v.change_inode("member", [](Inode& inode) { inode.extent.slot = 50; });
+    v.expect({"'member': " + v.composite() + " has no such slot"});
+  }
+  SECTION("cut short") {
+    REQUIRE((*v.store.open(v.composite()))->truncate(extent.offset + 2));
+    v.expect({v.composite() + " has", "'member': " + v.composite() + " ends before its data",
+              "'other': " + v.composite() + " ends before its data"});
+  }
+  SECTION("accounts") {
+    const Key key = Key::null_name(extent.composite);
+    CompositeRow row = *decode_composite_row(**v.fs->table().get(key));
+    row.members += 1;
+    row.slots += 1;
+    v.put(key, encode_composite_row(row));
+    v.expect({"counts 3 members", "counts 3 records, has 2"});
+  }
+  SECTION("a record nobody names is normal") {
+    REQUIRE(v.fs->unlink(kRootInode, "member"));
+    v.expect({});
+  }
+}
+
+TEST_CASE("fsck: blobs and other objects") {
+  Victim v;
+  const std::string blob = BlobStore::object_name(v.blob);
+  SECTION("shorter than its row") {
+    REQUIRE((*v.store.open(blob))->truncate(10));
+    v.expect({"'blob': its blob has 10 bytes, its row says 100000"});
+  }
+  SECTION("longer: a write whose row never came") {
+    REQUIRE((*v.store.open(blob))->append(as_bytes("more")));
+    v.expect({});
+  }
+  SECTION("missing") {
+    REQUIRE(v.store.remove(blob));
+    v.expect({"object " + blob + " is missing"});
+  }
+  SECTION("nobody's") {
+    REQUIRE(v.store.create("blobs/0/9999", ObjectStore::Create::exclusive));
+    REQUIRE(v.store.create("composites/0/9998", ObjectStore::Create::exclusive));
+    REQUIRE(v.store.create("blobs/0/9997", ObjectStore::Create::exclusive));
+    v.put(PendingRemoval::of_blob(InodeId{9997}).key(), {});
+    v.expect({"object blobs/0/9999 belongs to nobody", "object composites/0/9998 belongs to nobody"});
+  }
+  SECTION("the plan") {
+    REQUIRE((*v.store.create("plan", ObjectStore::Create::exclusive))->write_at(0, as_bytes("cffsPLAN rot")));
+    REQUIRE(v.findings().size() == 1);
+  }
+}
+
+}  // namespace cffs::test

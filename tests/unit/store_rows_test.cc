@@ -1,0 +1,122 @@
+// System rows, pending removals, moved members, and what the superblock says.
+#include <catch2/catch.hpp>
+
+#include "core/base/checksum.h"
+#include "core/fs/store_format.h"
+#include "core/object/memory_store.h"
+#include "core/table/pending_removal.h"
+#include "core/table/row.h"
+#include "core/table/system_rows.h"
+
+namespace cffs::test {
+namespace {
+
+bool says(const std::string& sentence, std::string_view part) {
+  return sentence.find(part) != std::string::npos;
+}
+
+std::string bytes_of(ObjectStore& store, const char* name) {
+  const auto object = *store.open(name);
+  std::string bytes(object->info()->size, '\0');
+  REQUIRE(*object->read_at(0, as_writable_bytes(bytes)) == bytes.size());
+  return bytes;
+}
+
+void replace(ObjectStore& store, const char* name, std::string_view bytes) {
+  const auto object = *store.create(name, ObjectStore::Create::truncate);
+  REQUIRE(object->write_at(0, as_bytes(bytes)));
+}
+
+StoreFormat sample_format() {
+  StoreFormat format;
+  format.inline_max = 512;
+  format.uuid = std::string(32, 'a');
+  return format;
+}
+
+}  // namespace
+
+TEST_CASE("system rows keep their keys and bytes") {
+  REQUIRE(system_key(SystemField::first_unreserved) == Key::tagged(KeyTag::system, 0, 1));
+  REQUIRE(system_key(SystemField::open_boot) == Key::tagged(KeyTag::system, 0, 2));
+  REQUIRE(system_key(SystemField::file_count) == Key::tagged(KeyTag::system, 0, 3));
+  REQUIRE(system_field(Key::tagged(KeyTag::system, 0, 3)) == SystemField::file_count);
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 4)));
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 1, 3)));
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::file_data, 0, 3)));
+
+  const std::string bytes = encode_system_number(0x0102030405060708);
+  REQUIRE(bytes == "\x08\x07\x06\x05\x04\x03\x02\x01");
+  REQUIRE(*decode_system_number(SystemField::file_count, bytes) == 0x0102030405060708);
+  const auto cut = decode_system_number(SystemField::file_count, bytes.substr(1));
+  REQUIRE(cut.error().kind == ErrorKind::corruption);
+  REQUIRE(says(cut.error().message(), "the count of files is malformed"));
+  REQUIRE_FALSE(decode_system_number(SystemField::file_count, bytes + "x"));
+}
+
+TEST_CASE("pending removals tell kinds apart, and leave what they do not know alone") {
+  const auto composite = PendingRemoval::of(CompositeId{7});
+  const auto blob = PendingRemoval::of_blob(InodeId{7});
+  REQUIRE(composite.key() == Key::tagged(KeyTag::pending_removal, 7, 1));
+  REQUIRE(blob.key() == Key::tagged(KeyTag::pending_removal, 7, 2));
+  REQUIRE(decode_pending_removal(composite.key()) == composite);
+  REQUIRE(decode_pending_removal(blob.key()) == blob);
+  REQUIRE_FALSE(decode_pending_removal(Key::tagged(KeyTag::pending_removal, 7, 3)));
+  REQUIRE_FALSE(decode_pending_removal(Key::tagged(KeyTag::staged_directory, 7, 1)));
+}
+
+TEST_CASE("a moved member's row says where to") {
+  const std::string bytes = encode_moved_member({InodeId{300}, "name"});
+  REQUIRE(bytes == "\xac\x02\x04name");
+  const auto row = decode_moved_member(bytes);
+  REQUIRE(row->parent == InodeId{300});
+  REQUIRE(row->name == "name");
+  for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_moved_member(bytes.substr(0, n)));
+  REQUIRE_FALSE(decode_moved_member(bytes + "x"));
+}
+
+TEST_CASE("the superblock remembers the hash of names") {
+  MemoryStore store;
+  REQUIRE(write_format(store, sample_format()));
+  const std::string bytes = bytes_of(store, "superblock");
+  const auto read = read_format(store);
+  REQUIRE(read->inline_max == 512);
+  REQUIRE(read->name_hash == NameHashId::xxh3_64);
+  REQUIRE(name_hash_of(read->name_hash)("b") == checksum("b"));
+
+  // Before it did, it ended with the first checksum.
+  replace(store, "superblock", std::string_view(bytes).substr(0, bytes.size() - 12));
+  REQUIRE(read_format(store)->name_hash == NameHashId::xxh3_64);
+  for (std::size_t lost = 1; lost < 12; ++lost) {
+    replace(store, "superblock", std::string_view(bytes).substr(0, bytes.size() - lost));
+    REQUIRE(read_format(store).error().kind == ErrorKind::corruption);
+  }
+  for (std::size_t at = bytes.size() - 12; at < bytes.size(); ++at) {
+    std::string rotten = bytes;
+    rotten[at] = static_cast<char>(rotten[at] ^ 1);
+    replace(store, "superblock", rotten);
+    REQUIRE(read_format(store).error().kind == ErrorKind::corruption);
+  }
+}
+
+TEST_CASE("a store with another hash of names is refused, also by programs that know of none") {
+  MemoryStore store;
+  StoreFormat format = sample_format();
+  format.name_hash = static_cast<NameHashId>(7);
+  REQUIRE(write_format(store, format));
+  const auto refused = read_format(store);
+  REQUIRE(refused.error().kind == ErrorKind::usage);
+  REQUIRE(
+      says(refused.error().message(), "memory hashes names with hash 7, which this program does not know"));
+  constexpr std::size_t kFlagsAt = 11 + 4;
+  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 1);
+
+  MemoryStore newer;
+  REQUIRE(write_format(newer, sample_format()));
+  std::string bytes = bytes_of(newer, "superblock");
+  bytes[kFlagsAt] = 2;
+  replace(newer, "superblock", bytes);
+  REQUIRE(says(read_format(newer).error().message(), "features 2"));
+}
+
+}  // namespace cffs::test
