@@ -4,7 +4,8 @@
 #   scripts/bare_machine.sh SUITE [--quick]     SUITE: bookworm or 12, trixie or 13, testing, ...
 #   --quick   configures and builds, asks every command for its help, runs the unit tests
 # Needs root and debootstrap. The root lies below TMPDIR (/tmp) and is removed whatever ends the run; it has mounts and processes
-# of its own, which end with it. Packages come from where this machine's apt gets Debian from.
+# of its own, which end with it. Packages come from where this machine's apt gets Debian from. Ends with 75 where no root could
+# be made (no way to the packages): nothing was tried then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 checkout=$PWD
@@ -58,7 +59,7 @@ mkdir -p "$root"
 echo "== a bare $suite from $mirror"
 started=$SECONDS
 debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirror" >"$work/log" 2>&1 ||
-  { tail -n 20 "$work/log" >&2; fail "debootstrap failed, see above"; }
+  { tail -n 20 "$work/log" >&2; echo "bare_machine: debootstrap failed, see above" >&2; exit 75; }
 echo "== a bare root took $(steps_time $((SECONDS - started)))"
 [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/proxy"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
