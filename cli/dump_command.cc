@@ -108,6 +108,12 @@ void print_system_row(Key key, std::string_view value) {
   if (*field == SystemField::open_boot) {
     return fmt::print("system: {}: {}\n", system_field_name(*field), printable(value));
   }
+  if (*field == SystemField::log_synced) {
+    print_or_complain(decode_log_synced(value), [&](LogSynced synced) {
+      fmt::print("system: {}: {} bytes of log {}\n", system_field_name(*field), synced.bytes, synced.log);
+    });
+    return;
+  }
   print_or_complain(decode_system_number(*field, value), [&](std::uint64_t number) {
     fmt::print("system: {}: {}\n", system_field_name(*field), number);
   });

@@ -109,6 +109,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   TableOptions table_options;
   table_options.block_cache_bytes = options.cache_bytes;
   table_options.in_memory = options.read_only;
+  table_options.keep_what_is_whole = options.keep_what_is_whole;
   table_options.before_rows_become_durable = [dirty = prepared.dirty_objects.get()] {
     return dirty->sync_all();
   };

@@ -29,6 +29,9 @@ struct FileSystemOptions {
   // To look only: what recovery has to do is done in memory (OverlayStore), then every change is refused with EROFS. The
   // lock is shared with others that look. The store may be read-only itself (PosixStore::Access::read_only).
   bool read_only = false;
+  // Opens a store whose table's logs or manifest are damaged, with what is whole on both sides of the damage
+  // (core/table/replay_check.h). For fsck: changes are missing, and others that came later are there.
+  bool keep_what_is_whole = false;
   std::shared_ptr<const Clock> clock;           // null: the system's
   std::string boot_id;                          // empty: the kernel's; tells a dead daemon from a power cut
   NameHash name_hash = nullptr;                 // null: XXH3-64; tests force collisions

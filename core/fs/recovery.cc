@@ -1,6 +1,7 @@
 #include "core/fs/recovery.h"
 
 #include "core/composite/composite_store.h"
+#include "core/fs/removals.h"
 #include "core/table/system_rows.h"
 
 namespace cffs {
@@ -20,9 +21,16 @@ Status Recovery::mark_open() {
 }
 
 Status Recovery::begin(bool looks_only) {
+  for (const LogDamage& damage : table_.dropped()) {
+    if (log_) log_(damage.sentence());
+  }
   CFFS_TRY(const auto open_since, table_.get(kOpenKey));
-  if (open_since && *open_since == boot_id_) return {};
-  if (open_since) CFFS_TRY_VOID(after_power_cut());
+  if (open_since || !table_.dropped().empty()) {
+    if (log_) log_("the store was not closed: checking all rows");
+    // Rows that become durable from now on may name data that only the kernel has.
+    if (!looks_only) CFFS_TRY_VOID(store_.sync_everything());
+    CFFS_TRY_VOID(after_unclean_end());
+  }
   return looks_only ? Status() : mark_open();
 }
 
@@ -48,42 +56,72 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
   return {};
 }
 
-// After a power cut a row may be durable and its blob not, or less of it: writes to different objects reach the medium in
-// any order. Every blob's size is therefore held against its object, and objects that no row names are removed. One scan of
-// the table; composites are synced before their rows and need none.
-Status Recovery::after_power_cut() {
-  if (log_) log_("the store was not closed and the machine was restarted since: checking all rows");
-  std::set<std::string> wanted;
-  std::vector<std::pair<Key, Row>> changed;
+// A row may be durable and its blob not, or less of it: writes to different objects reach the medium in any order.
+// Every blob's size is therefore held against its object. One scan of the table; composites are synced before their rows and
+// need no look.
+Status Recovery::after_unclean_end() {
+  CFFS_TRY(const Found found, compare_rows_with_objects());
+  Batch batch;
+  for (const auto& [key, row] : found.shortened) batch.put_row(key, row);
+  CFFS_TRY_VOID(table_.write(batch));
+  CFFS_TRY_VOID(drop_removals_of(found.wanted));
+  CFFS_TRY_VOID(table_.sync());
+  return clear_away(found.wanted);
+}
+
+Result<Recovery::Found> Recovery::compare_rows_with_objects() {
+  Found found;
   Status problem;
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow&) {
-    wanted.insert(CompositeStore::object_name(id));
+    found.wanted.insert(CompositeStore::object_name(id));
     return true;
   };
   visitor.entries = [&](Key key, Row& row) {
     bool differs = false;
     for (Entry& entry : row.entries) {
-      if (problem) problem = compare_with_blob(entry, differs, wanted);
+      if (problem) problem = compare_with_blob(entry, differs, found.wanted);
     }
-    if (differs) changed.emplace_back(key, std::move(row));
+    if (differs) found.shortened.emplace_back(key, std::move(row));
     return problem.has_value();
   };
   // Rot that its reader will report. A composite's row is not decoded for its name alone, but keeps its object.
   visitor.damaged = [&](Key key, const Error&) {
-    wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
+    found.wanted.insert(CompositeStore::object_name(CompositeId{key.upper}));
     return true;
   };
   CFFS_TRY_VOID(table_.scan_namespace(visitor));
   CFFS_TRY_VOID(problem);
+  return found;
+}
+
+// What a row names is not removed, whatever else the table says.
+Status Recovery::drop_removals_of(const std::set<std::string>& wanted) {
   Batch batch;
-  for (const auto& [key, row] : changed) batch.put_row(key, row);
-  CFFS_TRY_VOID(table_.write(batch));
-  CFFS_TRY_VOID(table_.sync());
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && wanted.contains(object_name(*removal))) {
+      if (log_) log_(object_name(*removal) + " awaits its removal, and a row names it: it stays");
+      batch.erase(key);
+    }
+    return true;
+  }));
+  return table_.write(batch);
+}
+
+Status Recovery::clear_away(const std::set<std::string>& wanted) {
+  const bool keeps = !table_.dropped().empty();
   for (const char* folder : {"blobs", "composites"}) {
     CFFS_TRY(const auto names, store_.list(folder));
     for (const std::string& name : names) {
-      if (!wanted.contains(name)) CFFS_TRY_VOID(store_.remove(name));
+      if (wanted.contains(name)) continue;
+      if (!keeps) {
+        CFFS_TRY_VOID(store_.remove(name));
+        continue;
+      }
+      const std::string kept = std::string(kLostAndFound) + "/" + name;
+      if (log_) log_(name + " belongs to no row that could be read; it is kept as " + kept);
+      CFFS_TRY_VOID(store_.rename(name, kept));
     }
   }
   return {};

@@ -1,8 +1,9 @@
 // What a store's next user does about how the last one ended.
 //
-// A row says "in use since this boot". Found at open, it means that nobody closed the store: the daemon died, and the
-// table's log has all it acknowledged; or, where the boot is another one, the machine did, and rows may be durable whose
-// blobs are not.
+// A row says that the store is in use. Found at open, it means that nobody closed it: the daemon died, the machine did, or the
+// device lost what it had not written. The boot that the row names tells nothing: a daemon leaves data that only the kernel has,
+// and a device may reset while the machine lives. So everything that was written is made durable first, and every row is held
+// against its objects.
 #pragma once
 
 #include <functional>
@@ -16,18 +17,28 @@ namespace cffs {
 
 class Recovery {
  public:
+  // Where a log could not be replayed whole, what no row names goes here instead of away: its row may be what is missing.
+  static constexpr const char* kLostAndFound = "lost+found";
+
   Recovery(ObjectStore& store, Table& table, BlobStore& blobs, std::string boot_id,
            std::function<void(const std::string&)> log)
       : store_(store), table_(table), blobs_(blobs), boot_id_(std::move(boot_id)), log_(std::move(log)) {}
 
-  // Mends what a power cut left, where there was one, and marks the store as open, unless it is only looked at.
+  // Mends what an end without close() left, where there was one, and marks the store as open, unless it is only looked at.
   Status begin(bool looks_only);
   // To join the batch that closes the store.
   static void mark_closed(Batch& batch);
 
  private:
-  Status after_power_cut();
+  struct Found {
+    std::set<std::string> wanted;                // objects that rows name
+    std::vector<std::pair<Key, Row>> shortened;  // rows of files that have less than they say
+  };
+  Status after_unclean_end();
+  Result<Found> compare_rows_with_objects();
   Status compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted);
+  Status drop_removals_of(const std::set<std::string>& wanted);
+  Status clear_away(const std::set<std::string>& wanted);
   Status mark_open();
 
   ObjectStore& store_;

@@ -4,6 +4,12 @@
 
 namespace cffs {
 
+std::string object_name(const PendingRemoval& removal) {
+  return removal.kind == PendingRemoval::Kind::blob
+             ? BlobStore::object_name(InodeId{removal.number})
+             : CompositeStore::object_name(CompositeId{removal.number});
+}
+
 void Removals::queue(PendingRemoval removal) {
   const MutexLock guard(mutex_);
   due_.insert(removal);

@@ -15,6 +15,9 @@
 
 namespace cffs {
 
+// What is to be removed.
+std::string object_name(const PendingRemoval& removal);
+
 class Removals {
  public:
   Removals(Table& table, BlobStore& blobs, CompositeStore& composites)

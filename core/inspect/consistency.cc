@@ -4,6 +4,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/removals.h"
 #include "core/inspect/row_names.h"
 #include "core/reorganise/plan_object.h"
 #include "core/table/table.h"

@@ -3,8 +3,7 @@
 #include <array>
 #include <cstdio>
 
-#include "core/blob/blob_store.h"
-#include "core/composite/composite_store.h"
+#include "core/table/pending_removal.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 
@@ -32,12 +31,6 @@ std::string key_text(Key key) {
   return text.data();
 }
 
-std::string object_name(const PendingRemoval& removal) {
-  return removal.kind == PendingRemoval::Kind::blob
-             ? BlobStore::object_name(InodeId{removal.number})
-             : CompositeStore::object_name(CompositeId{removal.number});
-}
-
 Status check_row(Key key, std::string_view value) {
   const auto known = [](const auto& decoded) { return decoded ? Status() : Status(fail(decoded.error())); };
   switch (key.tag()) {
@@ -50,7 +43,9 @@ Status check_row(Key key, std::string_view value) {
       return fail(Error::corruption("an object of an unknown kind waits for its removal"));
     case KeyTag::system:
       if (const auto field = system_field(key)) {
-        return *field == SystemField::open_boot ? Status() : known(decode_system_number(*field, value));
+        if (*field == SystemField::open_boot) return {};
+        if (*field == SystemField::log_synced) return known(decode_log_synced(value));
+        return known(decode_system_number(*field, value));
       }
       return fail(Error::corruption("an unknown system field"));
     case KeyTag::namespace_:

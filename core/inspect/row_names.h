@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/table/key.h"
-#include "core/table/pending_removal.h"
 
 namespace cffs {
 
@@ -14,8 +13,6 @@ namespace cffs {
 std::string printable(std::string_view name);
 // "ff00000000000000 0000000000000001", as `cffs dump` shows it.
 std::string key_text(Key key);
-// Of the object that waits for its removal.
-std::string object_name(const PendingRemoval& removal);
 // Of a row outside the namespace: whether its kind is known and its bytes decode.
 Status check_row(Key key, std::string_view value);
 

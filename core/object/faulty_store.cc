@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
 namespace cffs {
+
+constexpr std::size_t kSector = 512;  // what a device writes whole
 
 class FaultyObject final : public Object {
  public:
@@ -121,7 +124,32 @@ void FaultyStore::name_became_durable(const std::shared_ptr<Body>& body) {
                         creation + 1);
 }
 
-std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed) {
+// Of what was written any subset of sectors reaches the medium, and of the sizes that the object had, any. False where it was
+// truncated in between.
+bool FaultyStore::keep_sectors(const Body& body, std::string& bytes, std::mt19937_64& random) {
+  std::string whole = body.durable;
+  std::vector<std::size_t> sizes{whole.size()};
+  std::set<std::size_t> sectors;
+  for (const Change& change : body.unsynced) {
+    if (change.truncate_to) return false;
+    apply(whole, change, change.data.size());
+    sizes.push_back(whole.size());
+    for (std::size_t at = change.offset / kSector; at * kSector < change.offset + change.data.size(); ++at) {
+      sectors.insert(at);
+    }
+  }
+  bytes.resize(sizes[random() % sizes.size()], '\0');
+  for (const std::size_t sector : sectors) {
+    const std::size_t at = sector * kSector;
+    if (random() % 4 == 0 || at >= bytes.size()) continue;
+    const std::size_t n = std::min({kSector, bytes.size() - at, whole.size() - at});
+    bytes.replace(at, n, whole, at, n);
+  }
+  return true;
+}
+
+std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed,
+                                                    const std::function<bool(std::string_view)>& by_sectors) {
   const MutexLock guard(mutex_);
   cut_ = true;
   std::mt19937_64 random(seed);
@@ -131,6 +159,10 @@ std::unique_ptr<MemoryStore> FaultyStore::power_cut(std::uint64_t seed) {
   auto survivor = std::make_unique<MemoryStore>();
   for (const auto& [name, body] : durable_names_) {
     std::string bytes = body->durable;
+    if (by_sectors && by_sectors(name) && below(2) == 0 && keep_sectors(*body, bytes, random)) {
+      (void)(*survivor->create(name, Create::exclusive))->write_at(0, as_bytes(bytes));
+      continue;
+    }
     const std::size_t kept = below(body->unsynced.size() + 1);
     for (std::size_t i = 0; i < kept; ++i) {
       const Change& change = body->unsynced[i];
@@ -192,6 +224,18 @@ Status FaultyStore::sync_names() {
   const MutexLock guard(mutex_);
   for (const NameChange& change : unsynced_names_) apply(durable_names_, change);
   unsynced_names_.clear();
+  return {};
+}
+
+Status FaultyStore::sync_everything() {
+  CFFS_TRY_VOID(charge("sync everything"));
+  const MutexLock guard(mutex_);
+  for (const NameChange& change : unsynced_names_) apply(durable_names_, change);
+  unsynced_names_.clear();
+  for (const auto& [name, body] : live_bodies_) {
+    for (const Change& change : body->unsynced) apply(body->durable, change, change.data.size());
+    body->unsynced.clear();
+  }
   return {};
 }
 

@@ -9,7 +9,9 @@
 
 #include <atomic>
 #include <functional>
+#include <functional>
 #include <map>
+#include <random>
 
 #include "core/base/mutex.h"
 #include "core/object/memory_store.h"
@@ -27,7 +29,9 @@ class FaultyStore final : public ObjectStore {
   // The nth (1 = next) changing operation fails with errno_value. n = 0 disarms.
   void fail_operation(std::uint64_t n, int errno_value, Persistence persistence);
   std::uint64_t operations() const { return operations_.load(); }
-  std::unique_ptr<MemoryStore> power_cut(std::uint64_t seed);
+  // by_sectors: of the unsynced writes to an object of such a name any subset of sectors survives instead, half of the time.
+  std::unique_ptr<MemoryStore> power_cut(std::uint64_t seed,
+                                         const std::function<bool(std::string_view)>& by_sectors = nullptr);
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;
@@ -36,6 +40,7 @@ class FaultyStore final : public ObjectStore {
   Result<bool> exists(std::string_view name) override;
   Result<std::vector<std::string>> list(std::string_view folder) override;
   Status sync_names() override;
+  Status sync_everything() override;
   Result<SpaceInfo> space() override { return live_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return live_.lock(owner); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return live_.lock_for_reading(); }
@@ -63,6 +68,7 @@ class FaultyStore final : public ObjectStore {
   // Counts one changing operation and decides whether it fails.
   Status charge(std::string_view what);
   void name_became_durable(const std::shared_ptr<Body>& body) CFFS_REQUIRES(mutex_);
+  static bool keep_sectors(const Body& body, std::string& bytes, std::mt19937_64& random);
   static void apply(Names& names, const NameChange& change);
   static void apply(std::string& bytes, const Change& change, std::size_t limit);
 

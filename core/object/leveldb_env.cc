@@ -35,6 +35,23 @@ class Sequential final : public leveldb::SequentialFile {
   std::uint64_t offset_ = 0;
 };
 
+class Shown final : public leveldb::SequentialFile {
+ public:
+  explicit Shown(std::string_view bytes) : left_(bytes) {}
+  leveldb::Status Read(std::size_t n, leveldb::Slice* result, char*) override {
+    *result = leveldb::Slice(left_.data(), std::min(n, left_.size()));
+    left_.remove_prefix(result->size());
+    return leveldb::Status::OK();
+  }
+  leveldb::Status Skip(std::uint64_t n) override {
+    left_.remove_prefix(std::min<std::uint64_t>(n, left_.size()));
+    return leveldb::Status::OK();
+  }
+
+ private:
+  std::string_view left_;
+};
+
 class RandomAccess final : public leveldb::RandomAccessFile {
  public:
   explicit RandomAccess(std::shared_ptr<Object> object) : object_(std::move(object)) {}
@@ -67,7 +84,8 @@ class NoLock final : public leveldb::FileLock {};
 
 }  // namespace
 
-// Collects small appends, as LevelDB's own writer does: a log record arrives in two pieces.
+// Collects small appends, as LevelDB's own writer does: a log record arrives in two pieces. After a failure every call
+// fails: LevelDB would append behind the gap, and what it acknowledges there is lost when the log is read.
 class LevelDbEnv::Writable final : public leveldb::WritableFile {
  public:
   Writable(LevelDbEnv& env, std::string name, std::shared_ptr<Object> object, std::uint64_t at)
@@ -81,16 +99,16 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
       if (auto s = flush_buffer(); !s.ok()) return s;
     }
     if (data.size() >= kBuffer) return write({data.data(), data.size()});
-    buffer_.append(data.data(), data.size());
-    return leveldb::Status::OK();
+    if (result_.ok()) buffer_.append(data.data(), data.size());
+    return result_;
   }
   leveldb::Status Flush() override { return flush_buffer(); }
   leveldb::Status Sync() override {
     if (auto s = flush_buffer(); !s.ok()) return s;
     if (env_.before_table_sync_ && name_.ends_with(".ldb")) {
-      if (const auto done = env_.before_table_sync_(); !done) return to_leveldb(done.error());
+      if (const auto done = env_.before_table_sync_(); !done) return failed(done.error());
     }
-    if (const auto done = object_->sync(); !done) return to_leveldb(done.error());
+    if (const auto done = object_->sync(); !done) return failed(done.error());
     return leveldb::Status::OK();
   }
   leveldb::Status Close() override { return flush_buffer(); }
@@ -98,17 +116,18 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;
 
+  leveldb::Status failed(const Error& error) { return result_ = to_leveldb(error); }
   leveldb::Status flush_buffer() {
-    if (buffer_.empty()) return leveldb::Status::OK();
-    auto s = write(buffer_);
+    if (!buffer_.empty() && result_.ok()) (void)write(buffer_);
     buffer_.clear();
-    return s;
+    return result_;
   }
   leveldb::Status write(std::string_view data) {
-    if (const auto done = object_->write_at(at_, as_bytes(data)); !done) return to_leveldb(done.error());
+    if (!result_.ok()) return result_;
+    if (const auto done = object_->write_at(at_, as_bytes(data)); !done) return failed(done.error());
     at_ += data.size();
     if (is_log(name_)) env_.note_log_bytes(name_, at_);
-    return leveldb::Status::OK();
+    return result_;
   }
 
   LevelDbEnv& env_;
@@ -116,6 +135,7 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
   std::shared_ptr<Object> object_;
   std::uint64_t at_;
   std::string buffer_;
+  leveldb::Status result_;  // the first failure
 };
 
 LevelDbEnv::LevelDbEnv(ObjectStore& store) : EnvWrapper(leveldb::Env::Default()), store_(store) {}
@@ -171,11 +191,21 @@ Status LevelDbEnv::sync_logs() {
     const MutexLock guard(mutex_);
     const auto it = logs_.find(log.name);
     if (it != logs_.end()) it->second.synced = std::max(it->second.synced, log.written);
+    synced_ = SyncedLog{log.name, log.written};
   }
   return {};
 }
 
+std::optional<LevelDbEnv::SyncedLog> LevelDbEnv::take_synced() {
+  const MutexLock guard(mutex_);
+  return std::exchange(synced_, std::nullopt);
+}
+
 leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) {
+  if (const auto shown = instead_.find(name); shown != instead_.end()) {
+    *result = new Shown(shown->second);
+    return leveldb::Status::OK();
+  }
   auto object = store_.open(name);
   if (!object) return to_leveldb(object.error());
   *result = new Sequential(std::move(*object));  // LevelDB deletes it

@@ -11,6 +11,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
@@ -23,6 +25,14 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   ~LevelDbEnv() override;
 
   Status sync_logs();
+  // How far the newest of the logs that sync_logs() synced is durable, once for each advance.
+  struct SyncedLog {
+    std::string name;
+    std::uint64_t bytes = 0;
+  };
+  std::optional<SyncedLog> take_synced();
+  // Whoever reads this object in order gets these bytes in its place.
+  void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
   void hold_background_work();
@@ -61,11 +71,13 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void note_log_bytes(const std::string& name, std::uint64_t bytes);
 
   ObjectStore& store_;
+  std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::function<Status()> before_table_sync_;
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::vector<std::pair<void (*)(void*), void*>> held_work_ CFFS_GUARDED_BY(mutex_);
   std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
+  std::optional<SyncedLog> synced_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

@@ -23,6 +23,7 @@ class MemoryStore final : public ObjectStore {
   Result<bool> exists(std::string_view name) override;
   Result<std::vector<std::string>> list(std::string_view folder) override;
   Status sync_names() override { return {}; }
+  Status sync_everything() override { return {}; }
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;

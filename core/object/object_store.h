@@ -97,6 +97,9 @@ class ObjectStore {
   virtual Result<std::vector<std::string>> list(std::string_view folder) = 0;
   // Makes removals and renames so far durable.
   virtual Status sync_names() = 0;
+  // Makes everything durable that anybody has written so far, in objects and names, through whatever handle: also what a
+  // process left that is gone. Slow; for who opens a store that nobody closed.
+  virtual Status sync_everything() = 0;
   virtual Result<SpaceInfo> space() = 0;
   // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;

@@ -36,6 +36,7 @@ class OverlayStore final : public ObjectStore {
   Result<bool> exists(std::string_view name) override;
   Result<std::vector<std::string>> list(std::string_view folder) override;
   Status sync_names() override { return {}; }
+  Status sync_everything() override { return {}; }
   Result<SpaceInfo> space() override { return below_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view) override { return below_.lock_for_reading(); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return below_.lock_for_reading(); }

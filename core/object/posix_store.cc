@@ -321,6 +321,12 @@ Status PosixStore::sync_names() {
   return {};
 }
 
+// The whole file system below: nothing tells what somebody else has written in this store.
+Status PosixStore::sync_everything() {
+  if (::syncfs(root_.get()) != 0) return fail(errno, path_);
+  return {};
+}
+
 Result<SpaceInfo> PosixStore::space() {
   struct statvfs v;
   if (::fstatvfs(root_.get(), &v) != 0) return fail(errno, path_);

@@ -10,6 +10,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::first_unreserved:
     case SystemField::open_boot:
     case SystemField::file_count:
+    case SystemField::log_synced:
       return field;
   }
   return {};
@@ -23,6 +24,8 @@ const char* system_field_name(SystemField field) {
       return "the boot that has the store open";
     case SystemField::file_count:
       return "the count of files";
+    case SystemField::log_synced:
+      return "how far the log is durable";
   }
   return "an unknown field";
 }
@@ -40,6 +43,24 @@ Result<std::uint64_t> decode_system_number(SystemField field, std::string_view b
     return fail(Error::corruption(std::string("table: ") + system_field_name(field) + " is malformed"));
   }
   return number;
+}
+
+std::string encode_log_synced(LogSynced synced) {
+  std::string bytes;
+  ByteWriter w(bytes);
+  w.u64(synced.log);
+  w.u64(synced.bytes);
+  return bytes;
+}
+
+Result<LogSynced> decode_log_synced(std::string_view bytes) {
+  ByteReader r(bytes);
+  const LogSynced synced{r.u64(), r.u64()};
+  if (!r.ok() || !r.at_end()) {
+    return fail(Error::corruption(std::string("table: ") + system_field_name(SystemField::log_synced) +
+                                  " is malformed"));
+  }
+  return synced;
 }
 
 }  // namespace cffs

@@ -15,6 +15,7 @@ enum class SystemField : std::uint64_t {
   first_unreserved = 1,  // u64: the first inode number that is not reserved (core/table/inode_counter.h)
   open_boot = 2,         // text: boot id of the machine that has the store open; absent where it was closed
   file_count = 3,        // u64: inodes of the store; only while it is closed, and only where it is known
+  log_synced = 4,        // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)
 };
 
 inline Key system_key(SystemField field) {
@@ -28,5 +29,12 @@ const char* system_field_name(SystemField field);
 // first_unreserved and file_count: a u64, 8 bytes. open_boot is its text as it stands.
 std::string encode_system_number(std::uint64_t number);
 Result<std::uint64_t> decode_system_number(SystemField field, std::string_view bytes);
+
+struct LogSynced {
+  std::uint64_t log = 0;  // number of its object
+  std::uint64_t bytes = 0;
+};
+std::string encode_log_synced(LogSynced synced);
+Result<LogSynced> decode_log_synced(std::string_view bytes);
 
 }  // namespace cffs

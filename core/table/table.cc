@@ -3,11 +3,14 @@
 #include <leveldb/cache.h>
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
+#include <leveldb/table.h>
 #include <leveldb/write_batch.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "core/object/leveldb_env.h"
+#include "core/table/system_rows.h"
 
 namespace cffs {
 namespace {
@@ -52,13 +55,15 @@ void Batch::put_row(Key key, const Row& row) {
   put(key, encode_row(row));
 }
 
-Table::Table() = default;
+Table::Table(ObjectStore& store) : store_(store) {}
 Table::~Table() {
   if (env_) env_->release_background_work();  // or closing the database would wait for it
 }
 
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
-  std::unique_ptr<Table> table(new Table);
+  ReplayPlan plan;
+  CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole));
+  std::unique_ptr<Table> table(new Table(store));
   table->env_ = std::make_unique<LevelDbEnv>(store);
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
@@ -84,6 +89,14 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
     o.write_buffer_size = kLargestWriteBuffer;  // a full one waits for the work that is held
   }
   o.block_size = 8u << 10;
+  // Every block that is read is verified: filters and indexes, and what a compaction rewrites with a checksum of its own.
+  o.paranoid_checks = true;
+  for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
+  table->dropped_ = std::move(plan.dropped);
+  if (plan.rebuild) {
+    if (const leveldb::Status rebuilt = leveldb::RepairDB(kFolder, o); !rebuilt.ok())
+      return fail(to_error(rebuilt));
+  }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = leveldb::DB::Open(o, kFolder, &db);
   if (!status.ok()) return fail(to_error(status));
@@ -114,10 +127,22 @@ Status Table::writable() const {
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
   CFFS_TRY_VOID(writable());
+  note_what_is_durable(batch);
   const leveldb::Status status = db_->Write(leveldb::WriteOptions(), batch.batch_.get());
   if (status.ok()) return {};
   poison();
   return fail(to_error(status));
+}
+
+// For whoever reads the log after a crash: damage before this is no torn tail.
+void Table::note_what_is_durable(Batch& batch) {
+  const auto synced = env_->take_synced();
+  if (!synced) return;
+  LogSynced note{0, synced->bytes};
+  const std::string_view name = synced->name;
+  const std::string_view digits = name.substr(name.rfind('/') + 1);
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), note.log);
+  batch.put(system_key(SystemField::log_synced), encode_log_synced(note));
 }
 
 Status Table::sync() {
@@ -207,6 +232,37 @@ Status Table::scan_namespace(const NamespaceVisitor& visitor) const {
   };
   CFFS_TRY_VOID(scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, on_row));
   return problem;
+}
+
+Result<std::vector<std::string>> Table::find_damaged_files() const {
+  std::vector<std::string> sentences;
+  CFFS_TRY(const auto names, store_.list(kFolder));
+  leveldb::Options options;
+  options.env = env_.get();
+  options.paranoid_checks = true;
+  options.filter_policy = filter_.get();
+  leveldb::ReadOptions reads = checked_reads();
+  reads.fill_cache = false;
+  for (const std::string& name : names) {
+    if (!name.ends_with(".ldb")) continue;
+    leveldb::RandomAccessFile* raw = nullptr;
+    leveldb::Status status = env_->NewRandomAccessFile(name, &raw);
+    const std::unique_ptr<leveldb::RandomAccessFile> file(raw);
+    if (status.IsNotFound()) continue;  // compacted away meanwhile
+    std::uint64_t size = 0;
+    if (status.ok()) status = env_->GetFileSize(name, &size);
+    leveldb::Table* raw_table = nullptr;
+    if (status.ok()) status = leveldb::Table::Open(options, file.get(), size, &raw_table);
+    const std::unique_ptr<leveldb::Table> table(raw_table);
+    if (table) {
+      const std::unique_ptr<leveldb::Iterator> it(table->NewIterator(reads));
+      for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      }
+      status = it->status();
+    }
+    if (!status.ok()) sentences.push_back(name + ": " + status.ToString() + "; rows are missing");
+  }
+  return sentences;
 }
 
 void Table::compact() {

@@ -15,6 +15,7 @@
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
 #include "core/table/key.h"
+#include "core/table/replay_check.h"
 #include "core/table/row.h"
 
 namespace leveldb {
@@ -38,6 +39,8 @@ struct TableOptions {
   std::function<Status()> before_rows_become_durable;
   // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
   bool in_memory = false;
+  // Opens a table whose logs or manifest are damaged, with what is whole on both sides of the damage; see Table::dropped().
+  bool keep_what_is_whole = false;
 };
 
 class Batch {
@@ -78,6 +81,7 @@ std::string table_library_version();
 
 class Table {
  public:
+  // Damage in what had been durable: `corruption` (core/table/replay_check.h).
   static Result<std::unique_ptr<Table>> open(ObjectStore& store, const TableOptions& options);
   ~Table();
 
@@ -100,6 +104,10 @@ class Table {
   Status scan_entries(const std::function<bool(Key, const Row&)>& visit) const {
     return scan_namespace({visit, nullptr, nullptr, pass_over});
   }
+  // What was left out when the table was opened: rows may be missing, and what no row names may have had one.
+  const std::vector<LogDamage>& dropped() const { return dropped_; }
+  // Reads every block of every file of the table; a sentence for each file that is damaged.
+  Result<std::vector<std::string>> find_damaged_files() const;
   void compact();  // nothing where the table is read-only
   // Refuses writes from now on, because nobody may make any.
   void make_read_only() { read_only_.store(true, std::memory_order_release); }
@@ -108,7 +116,7 @@ class Table {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
  private:
-  Table();
+  explicit Table(ObjectStore& store);
 
   // Declared first, destroyed last: the database uses them.
   std::unique_ptr<LevelDbEnv> env_;
@@ -117,6 +125,10 @@ class Table {
   std::unique_ptr<leveldb::DB> db_;
 
   Status writable() const;
+  void note_what_is_durable(Batch& batch);
+
+  ObjectStore& store_;
+  std::vector<LogDamage> dropped_;
 
   std::atomic<bool> failed_{false};
   std::atomic<bool> read_only_{false};

@@ -1,0 +1,257 @@
+#include "core/table/replay_check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "core/base/bytes.h"
+#include "core/table/system_rows.h"
+#include "core/table/table_log.h"
+
+namespace cffs {
+namespace {
+
+Result<std::string> read_object(ObjectStore& store, const std::string& name) {
+  CFFS_TRY(const auto object, store.open(name));
+  CFFS_TRY(const ObjectInfo info, object->info());
+  std::string bytes(info.size, '\0');
+  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  return bytes;
+}
+
+// What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
+struct Manifest {
+  std::uint64_t first_log = 0;  // earlier ones are in tables
+};
+
+// False: malformed.
+bool apply_edit(std::string_view record, Manifest& manifest) {
+  enum Tag : std::uint64_t {
+    comparator = 1,
+    log_number = 2,
+    next_file = 3,
+    last_sequence = 4,
+    compact_pointer = 5,
+    deleted_file = 6,
+    new_file = 7,
+    previous_log = 9
+  };
+  ByteReader r(record);
+  while (r.ok() && !r.at_end()) {
+    switch (r.varint()) {
+      case comparator:
+        (void)r.string();
+        break;
+      case log_number:
+        manifest.first_log = r.varint();
+        break;
+      case next_file:
+      case last_sequence:
+      case previous_log:
+        (void)r.varint();
+        break;
+      case compact_pointer:
+        (void)r.varint();
+        (void)r.string();
+        break;
+      case deleted_file:
+        (void)r.varint();
+        (void)r.varint();
+        break;
+      case new_file:
+        for (int i = 0; i < 3; ++i) (void)r.varint();  // level, number, size
+        (void)r.string();
+        (void)r.string();
+        break;
+      default:
+        return false;
+    }
+  }
+  return r.ok();
+}
+
+// What a batch (leveldb/db/write_batch.cc) says of what is durable.
+struct Notes {
+  std::map<std::uint64_t, std::uint64_t> synced;  // log: bytes
+  bool closes = false;
+};
+
+void note_batch(std::string_view record, Notes& notes) {
+  const EncodedKey synced_key(system_key(SystemField::log_synced));
+  const EncodedKey open_key(system_key(SystemField::open_boot));
+  ByteReader r(record);
+  (void)r.u64();  // sequence
+  (void)r.u32();  // count
+  while (r.ok() && !r.at_end()) {
+    const bool puts = r.u8() == 1;
+    const std::string_view key = r.string();
+    const std::string_view value = puts ? r.string() : std::string_view();
+    if (!r.ok()) return;
+    if (puts && key == synced_key.view()) {
+      const auto synced = decode_log_synced(value);
+      if (!synced) continue;
+      std::uint64_t& bytes = notes.synced[synced->log];
+      bytes = std::max(bytes, synced->bytes);
+    }
+    notes.closes = notes.closes || (!puts && key == open_key.view());
+  }
+}
+
+struct Log {
+  std::uint64_t number = 0;
+  std::string name;
+  LogContent content;
+};
+
+std::optional<std::uint64_t> log_number_of(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  const std::string_view base = slash == std::string_view::npos ? name : name.substr(slash + 1);
+  if (!base.ends_with(".log")) return {};
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(base.data(), base.data() + base.size() - 4, number);
+  if (error != std::errc() || end != base.data() + base.size() - 4) return {};
+  return number;
+}
+
+std::string log_name(const std::string& folder, std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
+  return folder + "/" + digits + ".log";
+}
+
+// Those to be replayed, in order. The first is there even if its object is not: then it is all damage.
+Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder,
+                                    std::optional<std::uint64_t> first) {
+  CFFS_TRY(const auto names, store.list(folder));
+  std::map<std::uint64_t, std::string> found;
+  for (const std::string& name : names) {
+    if (const auto number = log_number_of(name); number && *number >= first.value_or(0))
+      found[*number] = name;
+  }
+  std::vector<Log> logs;
+  if (first && !found.empty() && found.begin()->first != *first) {
+    logs.push_back({*first, log_name(folder, *first), {}});
+    logs.back().content.size = 1;
+  }
+  for (const auto& [number, name] : found) {
+    CFFS_TRY(const std::string bytes, read_object(store, name));
+    logs.push_back({number, name, read_log(bytes)});
+  }
+  return logs;
+}
+
+// Whether a note behind the first damage, which is in logs[first], says that the damaged bytes were durable.
+bool was_durable(const std::vector<Log>& logs, std::size_t first) {
+  Notes notes;
+  for (const LogRecord& record : logs[first].content.behind) note_batch(record.bytes, notes);
+  for (std::size_t i = first + 1; i < logs.size(); ++i) {
+    for (const LogRecord& record : logs[i].content.before) note_batch(record.bytes, notes);
+    for (const LogRecord& record : logs[i].content.behind) note_batch(record.bytes, notes);
+  }
+  if (notes.closes) return true;
+  const std::uint64_t number = logs[first].number;
+  const auto own = notes.synced.find(number);
+  if (own != notes.synced.end() && own->second > logs[first].content.intact) return true;
+  return notes.synced.upper_bound(number) != notes.synced.end();  // a sync of a later log is one of this, too
+}
+
+std::string rewritten(const LogContent& content, bool also_behind) {
+  std::vector<const LogRecord*> records;
+  for (const LogRecord& record : content.before) records.push_back(&record);
+  if (also_behind) {
+    for (const LogRecord& record : content.behind) records.push_back(&record);
+  }
+  return write_log(records);
+}
+
+Error refused(const ObjectStore& store, const LogDamage& damage) {
+  return Error::corruption(
+      store.description() + "/" + damage.sentence() +
+      "; nothing was changed, and cffs fsck --repair keeps what is before and behind it");
+}
+
+// The manifest's word on where to begin; its own damage goes into the plan.
+Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, const std::string& name,
+                               bool keep_what_is_whole, ReplayPlan& plan) {
+  CFFS_TRY(const std::string bytes, read_object(store, name));
+  const LogContent content = read_log(bytes);
+  Manifest manifest;
+  bool whole = true;
+  for (const LogRecord& record : content.before) whole = whole && apply_edit(record.bytes, manifest);
+  if (whole && !content.damaged()) return manifest;
+  LogDamage damage{name, content.intact, content.size, true};
+  // Each record is synced before anything relies on it, so only the last one may be torn; and the log that it would have
+  // let go of is then still there.
+  if (whole && content.behind.empty()) {
+    CFFS_TRY(const bool there, store.exists(log_name(folder, manifest.first_log)));
+    if (there) {
+      damage.was_durable = false;
+      plan.instead[name] = rewritten(content, false);
+      plan.dropped.push_back(std::move(damage));
+      return manifest;
+    }
+  }
+  if (!keep_what_is_whole) return fail(refused(store, damage));
+  plan.rebuild = true;
+  plan.dropped.push_back(std::move(damage));
+  return manifest;
+}
+
+}  // namespace
+
+std::string LogDamage::sentence() const {
+  const std::string where =
+      object + " is damaged at byte " + std::to_string(at) + " of " + std::to_string(size);
+  return was_durable ? where + ", which had been durable"
+                     : where + ": a tail that was not durable is left out";
+}
+
+Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole) {
+  ReplayPlan plan;
+  const std::string current = folder + "/CURRENT";
+  CFFS_TRY(const bool is_there, store.exists(current));
+  if (!is_there) return plan;
+  CFFS_TRY(const std::string text, read_object(store, current));
+  const std::string name = folder + "/" + text.substr(0, text.find('\n'));
+  const bool named = text.starts_with("MANIFEST-") && text.ends_with('\n');
+  CFFS_TRY(const bool manifest_there, named ? store.exists(name) : Result<bool>(false));
+  if (!manifest_there) {
+    if (!keep_what_is_whole) {
+      return fail(
+          Error::corruption(store.description() + "/" + current +
+                            " names no manifest; nothing was changed, and cffs fsck --repair makes one from "
+                            "what is there"));
+    }
+    plan.rebuild = true;
+    plan.dropped.push_back({current, 0, text.size(), true});
+  }
+  Manifest manifest;
+  if (manifest_there) {
+    CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
+  }
+  const auto first_log = plan.rebuild ? std::nullopt : std::optional(manifest.first_log);
+  CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, first_log));
+  const auto damaged =
+      std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.content.damaged(); });
+  if (damaged == logs.end()) return plan;
+  const auto first = static_cast<std::size_t>(damaged - logs.begin());
+  const bool rot = plan.rebuild || was_durable(logs, first);
+  LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot};
+  if (rot && !keep_what_is_whole) return fail(refused(store, damage));
+  plan.dropped.push_back(std::move(damage));
+  plan.instead[damaged->name] = rewritten(damaged->content, rot);
+  for (auto log = damaged + 1; log != logs.end(); ++log) {
+    if (rot) {
+      if (!log->content.damaged()) continue;
+      plan.dropped.push_back({log->name, log->content.intact, log->content.size, true});
+      plan.instead[log->name] = rewritten(log->content, true);
+    } else {
+      if (!log->content.before.empty()) plan.dropped.push_back({log->name, 0, log->content.size, false});
+      plan.instead[log->name] = {};
+    }
+  }
+  return plan;
+}
+
+}  // namespace cffs

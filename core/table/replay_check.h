@@ -1,0 +1,41 @@
+// What LevelDB will replay when it opens the table, judged before it does.
+//
+// A log may end torn: what was not synced when the power went reaches the medium in any part and order. Such a tail is cut off
+// at its first damage, so that what is replayed is a prefix of what was written, and everything behind it, later logs
+// included, is dropped with it. Damage in what had been made durable is rot, and refused: replayed around it, later changes
+// would appear without earlier ones, and what looks unused would be removed.
+//
+// The two are told apart by notes in the log itself. After each sync the next batch says how far the logs are durable
+// (SystemField::log_synced), and a closed store's last record takes the mark of an open one away: what lies before such a
+// note was durable. A tail that was synced with nothing written since looks like a torn one.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+struct LogDamage {
+  std::string object;      // "table/000005.log"
+  std::uint64_t at = 0;    // the first byte that cannot be read, or that is left out
+  std::uint64_t size = 0;  // of the object
+  bool was_durable = false;
+
+  std::string sentence() const;
+};
+
+struct ReplayPlan {
+  std::map<std::string, std::string> instead;  // object: what LevelDB is to read in its place
+  std::vector<LogDamage> dropped;              // empty: everything is replayed
+  bool rebuild = false;  // the manifest is lost; leveldb::RepairDB makes one from what is there
+};
+
+// Reads CURRENT, the manifest and the logs of the table in `folder`. Damage in what was durable: `corruption`, in one sentence that
+// names object, byte and cure; with keep_what_is_whole no error, and what is whole on both sides of it is replayed.
+// No table there: an empty plan.
+Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole);
+
+}  // namespace cffs

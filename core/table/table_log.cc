@@ -1,0 +1,108 @@
+#include "core/table/table_log.h"
+
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <optional>
+
+#include "core/base/bytes.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kBlock = 32768;
+constexpr std::size_t kHeader = 7;  // checksum, length, type
+
+enum class Piece : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
+
+// CRC-32C of type and data, changed so that a checksum stored as data is not taken for one (leveldb/util/crc32c.h).
+std::uint32_t masked_checksum(std::string_view bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+  crc.process_bytes(bytes.data(), bytes.size());
+  const std::uint32_t plain = crc.checksum();
+  return ((plain >> 15) | (plain << 17)) + 0xa282ead8u;
+}
+
+std::size_t room_in_block(std::size_t at) { return kBlock - at % kBlock; }
+// What is left of a block that has no room for a header is nobody's.
+std::size_t next_header(std::size_t at) { return room_in_block(at) < kHeader ? at + room_in_block(at) : at; }
+
+struct PhysicalRecord {
+  Piece piece;
+  std::string_view data;
+  std::size_t end;
+};
+
+// nullopt: no whole record begins at `at`.
+std::optional<PhysicalRecord> physical_at(std::string_view log, std::size_t at) {
+  if (at + kHeader > log.size()) return {};
+  ByteReader header(log.substr(at, kHeader));
+  const std::uint32_t expected = header.u32();
+  std::size_t length = header.u8();
+  length |= static_cast<std::size_t>(header.u8()) << 8;
+  const std::uint8_t type = header.u8();
+  if (type < 1 || type > 4) return {};
+  const std::size_t end = at + kHeader + length;
+  if (kHeader + length > room_in_block(at) || end > log.size()) return {};
+  if (masked_checksum(log.substr(at + kHeader - 1, length + 1)) != expected) return {};
+  return PhysicalRecord{static_cast<Piece>(type), log.substr(at + kHeader, length), end};
+}
+
+// A record as it was written, in one piece or in several.
+std::optional<LogRecord> record_at(std::string_view log, std::size_t at) {
+  auto physical = physical_at(log, at);
+  if (!physical || (physical->piece != Piece::full && physical->piece != Piece::first)) return {};
+  LogRecord record{at, physical->end, std::string(physical->data)};
+  for (bool whole = physical->piece == Piece::full; !whole;) {
+    physical = physical_at(log, next_header(record.end));
+    if (!physical || (physical->piece != Piece::middle && physical->piece != Piece::last)) return {};
+    record.bytes.append(physical->data);
+    record.end = physical->end;
+    whole = physical->piece == Piece::last;
+  }
+  return record;
+}
+
+}  // namespace
+
+LogContent read_log(std::string_view log) {
+  LogContent content;
+  content.size = content.intact = log.size();
+  bool intact = true;
+  for (std::size_t at = next_header(0); at < log.size();) {
+    if (auto record = record_at(log, at)) {
+      at = next_header(record->end);
+      (intact ? content.before : content.behind).push_back(std::move(*record));
+      continue;
+    }
+    if (intact) content.intact = at;
+    intact = false;
+    at = next_header(at + 1);  // a length may be what is damaged: the next record begins anywhere
+  }
+  return content;
+}
+
+std::string write_log(const std::vector<const LogRecord*>& records) {
+  std::string log;
+  for (const LogRecord* record : records) {
+    std::string_view left = record->bytes;
+    for (bool first = true; first || !left.empty(); first = false) {
+      log.resize(next_header(log.size()), '\0');
+      const std::string_view data = left.substr(0, room_in_block(log.size()) - kHeader);
+      left.remove_prefix(data.size());
+      const Piece piece = left.empty() ? (first ? Piece::full : Piece::last)
+                          : first      ? Piece::first
+                                       : Piece::middle;
+      std::string body(1, static_cast<char>(piece));
+      body += data;
+      ByteWriter header(log);
+      header.u32(masked_checksum(body));
+      header.u8(static_cast<std::uint8_t>(data.size()));
+      header.u8(static_cast<std::uint8_t>(data.size() >> 8));
+      log += body;
+      if (left.empty()) break;
+    }
+  }
+  return log;
+}
+
+}  // namespace cffs

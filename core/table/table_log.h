@@ -1,0 +1,33 @@
+// The format of LevelDB's logs (its write-ahead log and its manifest; leveldb/doc/log_format.md), read to judge it.
+//
+// LevelDB's own reader passes over what it cannot read and goes on behind it, and takes a page of zeros for nothing at all. This
+// one tells what is whole up to the first damage, and what is whole again behind it. Cost: a checksum of every byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cffs {
+
+struct LogRecord {
+  std::uint64_t begin = 0;  // bytes, in the log
+  std::uint64_t end = 0;
+  std::string bytes;
+};
+
+struct LogContent {
+  std::vector<LogRecord> before;  // in order, without a gap from the log's beginning
+  std::vector<LogRecord> behind;  // whole records behind the first damage
+  std::uint64_t intact = 0;       // where the first damage begins; the log's size where there is none
+  std::uint64_t size = 0;
+
+  bool damaged() const { return intact < size; }
+};
+
+LogContent read_log(std::string_view bytes);
+// A log of these records, in this order.
+std::string write_log(const std::vector<const LogRecord*>& records);
+
+}  // namespace cffs

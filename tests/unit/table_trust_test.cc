@@ -1,0 +1,320 @@
+// What the table is trusted with: a damaged log, manifest or table file is told, and never replayed around; a torn tail is no
+// damage; nothing is removed after a replay that left something out.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "core/fs/recovery.h"
+#include "core/inspect/consistency.h"
+#include "core/object/faulty_store.h"
+#include "core/object/memory_store.h"
+#include "core/table/pending_removal.h"
+#include "core/table/replay_check.h"
+#include "core/table/table_log.h"
+#include "tests/test_callers.h"
+
+namespace cffs::test {
+namespace {
+
+FileSystemOptions quiet() {
+  FileSystemOptions options;
+  options.background = false;
+  return options;
+}
+
+std::string bytes_of(ObjectStore& store, const std::string& name) {
+  const auto object = *store.open(name);
+  std::string bytes(object->info()->size, '\0');
+  REQUIRE(*object->read_at(0, as_writable_bytes(bytes)) == bytes.size());
+  return bytes;
+}
+void replace(ObjectStore& store, const std::string& name, const std::string& bytes) {
+  REQUIRE((*store.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
+}
+// What a killed process leaves.
+std::unique_ptr<MemoryStore> image_of(ObjectStore& store) {
+  auto image = std::make_unique<MemoryStore>();
+  const auto names = *store.list("");
+  for (const std::string& name : names) replace(*image, name, bytes_of(store, name));
+  return image;
+}
+std::string only_object(ObjectStore& store, const std::string& ending) {
+  const auto names = *store.list("table");
+  std::string found;
+  for (const std::string& name : names) {
+    if (name.ends_with(ending) || name.find(ending) != std::string::npos) found = name;
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
+std::map<std::string, std::string> tree_of(FileSystem& fs) {
+  std::map<std::string, std::string> tree;
+  std::vector<std::string> names;
+  REQUIRE(fs.readdir(kRootInode, 0, false, [&](const DirectoryEntry& e) {
+    names.emplace_back(e.name);
+    return true;
+  }));
+  for (const std::string& name : names) {
+    if (name == "." || name == "..") continue;
+    const auto a = fs.lookup(kRootInode, name);
+    REQUIRE(a);
+    std::string bytes(a->size, '\0');
+    const auto n = fs.read(a->ino, 0, as_writable_bytes(bytes));
+    REQUIRE(n);
+    bytes.resize(*n);
+    fs.forget(a->ino, 1);
+    tree[name] = bytes;
+  }
+  return tree;
+}
+void make(FileSystem& fs, const std::string& name, const std::string& content, bool durable) {
+  const auto made = fs.mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
+  REQUIRE(made);
+  REQUIRE(fs.write(made->ino, 0, as_bytes(content), kRoot));
+  if (durable) REQUIRE(fs.fsync(made->ino));
+  fs.forget(made->ino, 1);
+}
+
+// A store whose log holds many files, each synced: a few of them blobs.
+struct Busy {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+  std::map<std::string, std::string> all;
+  std::string log;
+
+  explicit Busy(int files = 120) {
+    StoreFormat format;
+    format.inline_max = 512;
+    format.composite_file_max = 4096;
+    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    fs = std::move(*FileSystem::open(store, quiet()));
+    for (int i = 0; i < files; ++i) {
+      const std::string name = "file" + std::to_string(i);
+      all[name] = std::string(i % 10 == 0 ? 20'000 : 700, static_cast<char>('a' + i % 26));
+      make(*fs, name, all[name], true);
+    }
+    log = only_object(store, ".log");
+  }
+};
+
+FileSystemOptions keeping() {
+  FileSystemOptions options = quiet();
+  options.keep_what_is_whole = true;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a log is read as LevelDB wrote it, and again as written here") {
+  Busy busy;
+  const std::string bytes = bytes_of(busy.store, busy.log);
+  const LogContent content = read_log(bytes);
+  REQUIRE_FALSE(content.damaged());
+  REQUIRE(content.behind.empty());
+  REQUIRE(content.before.size() > 240);
+  std::vector<const LogRecord*> records;
+  for (const LogRecord& record : content.before) records.push_back(&record);
+  REQUIRE(write_log(records) == bytes);
+}
+
+TEST_CASE("damage in what was durable is refused, and names object, byte and cure") {
+  Busy busy;
+  const std::string whole = bytes_of(busy.store, busy.log);
+  const std::size_t at = whole.size() / 2;
+  std::string damaged = whole;
+  SECTION("a flipped bit") { damaged[at] = static_cast<char>(damaged[at] ^ 4); }
+  SECTION("a page of zeros") { damaged.replace(at / 4096 * 4096, 4096, std::string(4096, '\0')); }
+  SECTION("half of the log is gone, and the closed store says so") {
+    REQUIRE(busy.fs->close());
+    std::string log = bytes_of(busy.store, busy.log);
+    damaged = log.replace(at / 4096 * 4096, 4096, std::string(4096, '\0'));
+  }
+  const auto image = image_of(busy.store);
+  replace(*image, busy.log, damaged);
+  const auto before = image->list("");
+  for (int round = 0; round < 2; ++round) {
+    const auto opened = FileSystem::open(*image, quiet());
+    REQUIRE_FALSE(opened);
+    REQUIRE(opened.error().kind == ErrorKind::corruption);
+    const std::string said = opened.error().message();
+    REQUIRE(said.find(busy.log + " is damaged at byte ") != std::string::npos);
+    REQUIRE(said.find("cffs fsck --repair") != std::string::npos);
+  }
+  REQUIRE(*image->list("") == *before);  // refusing changes nothing
+  REQUIRE(bytes_of(*image, busy.log) == damaged);
+}
+
+TEST_CASE("what is whole on both sides of the damage is kept when asked, and nothing is removed") {
+  Busy busy;
+  std::string log = bytes_of(busy.store, busy.log);
+  const std::size_t at = log.size() / 2;
+  log[at] = static_cast<char>(log[at] ^ 4);
+  const auto image = image_of(busy.store);
+  replace(*image, busy.log, log);
+  const std::size_t objects = image->list("blobs")->size();
+  std::vector<std::string> said;
+  FileSystemOptions options = keeping();
+  options.log = [&](const std::string& line) { said.push_back(line); };
+  auto opened = FileSystem::open(*image, options);
+  REQUIRE(opened);
+  const auto tree = tree_of(**opened);
+  REQUIRE(tree.size() + 2 >= busy.all.size());
+  for (const auto& [name, bytes] : tree) REQUIRE((bytes == busy.all[name] || bytes.empty()));
+  REQUIRE(tree.contains("file0"));
+  REQUIRE(tree.contains("file119"));
+  REQUIRE(image->list("blobs")->size() + image->list(Recovery::kLostAndFound)->size() == objects);
+  REQUIRE(!said.empty());
+  REQUIRE((*opened)->close());
+  opened->reset();
+  REQUIRE(FileSystem::open(*image, quiet()));  // whole again
+}
+
+TEST_CASE("a tail that was not durable is left out, wherever it is torn, and what was durable is there") {
+  Busy busy(20);
+  const std::uint64_t synced = bytes_of(busy.store, busy.log).size();
+  for (int i = 0; i < 10; ++i) make(*busy.fs, "late" + std::to_string(i), std::string(900, 'l'), false);
+  const std::string whole = bytes_of(busy.store, busy.log);
+  const auto check = [&](const std::string& log) {
+    const auto image = image_of(busy.store);
+    replace(*image, busy.log, log);
+    auto opened = FileSystem::open(*image, quiet());
+    REQUIRE(opened);
+    const auto tree = tree_of(**opened);
+    for (const auto& [name, bytes] : busy.all) REQUIRE(tree.at(name) == bytes);
+    bool gap = false;  // the late ones are a prefix; of the last there may be the name alone
+    for (int i = 0; i < 10; ++i) {
+      const auto late = tree.find("late" + std::to_string(i));
+      REQUIRE_FALSE((gap && late != tree.end()));
+      gap = gap || late == tree.end() || late->second.empty();
+    }
+    REQUIRE((*opened)->close());
+  };
+  for (std::size_t cut = synced; cut < whole.size(); cut += 331) check(whole.substr(0, cut));
+  for (std::size_t sector = synced / 512 + 1; sector * 512 < whole.size(); sector += 3) {
+    std::string log = whole;
+    log.replace(sector * 512, 512, std::string(std::min<std::size_t>(512, whole.size() - sector * 512), '\0'));
+    check(log);
+  }
+}
+
+TEST_CASE("every bit of every table object: the tree is the same, or an error is told") {
+  Busy busy(40);
+  const auto all = tree_of(*busy.fs);
+  bool compacted = GENERATE(false, true);
+  if (compacted) {
+    busy.fs->table().compact();
+    make(*busy.fs, "last", "in the log", true);
+  }
+  REQUIRE(busy.fs->close());
+  busy.fs.reset();
+  auto wanted = all;
+  if (compacted) wanted["last"] = "in the log";
+  const auto names = *busy.store.list("table");
+  for (const std::string& name : names) {
+    const std::string whole = bytes_of(busy.store, name);
+    for (std::size_t at = 0; at < whole.size(); at += whole.size() > 4096 ? 127 : 5) {
+      INFO(name << ", byte " << at);
+      std::string flipped = whole;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
+      const auto image = image_of(busy.store);
+      replace(*image, name, flipped);
+      for (int round = 0; round < 2; ++round) {
+        const auto opened = FileSystem::open(*image, quiet());
+        if (!opened) break;
+        FileSystem& fs = **opened;
+        std::map<std::string, std::string> tree;
+        bool told = false;
+        if (!fs.readdir(kRootInode, 0, false, [&](const DirectoryEntry& e) {
+              if (e.name != "." && e.name != "..") tree[std::string(e.name)];
+              return true;
+            })) {
+          told = true;
+        }
+        for (auto& [each, bytes] : tree) {
+          const auto a = fs.lookup(kRootInode, each);
+          if (!a) {
+            told = true;
+            continue;
+          }
+          bytes.resize(a->size);
+          if (!fs.read(a->ino, 0, as_writable_bytes(bytes))) told = true;
+        }
+        if (!told) REQUIRE(tree == wanted);
+        fs.table().compact();
+      }
+    }
+  }
+}
+
+TEST_CASE("a failed append to the log ends its use: nothing is acknowledged behind the gap") {
+  for (std::uint64_t n = 1; n < 12; ++n) {
+    INFO("write " << n);
+    FaultyStore store;
+    REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    store.fail_operation(n, EIO, FaultyStore::Persistence::once);
+    std::map<std::string, std::string> acknowledged;
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = "file" + std::to_string(i);
+      const auto made = fs->mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
+      if (!made) continue;
+      if (fs->write(made->ino, 0, as_bytes(name), kRoot)) acknowledged[name] = name;
+    }
+    const auto image = image_of(store);
+    auto again = FileSystem::open(*image, quiet());
+    REQUIRE(again);
+    const auto tree = tree_of(**again);
+    for (const auto& [name, bytes] : acknowledged) REQUIRE(tree.at(name) == bytes);
+  }
+}
+
+TEST_CASE("what a killed process left with the kernel is made durable by the next") {
+  FaultyStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  const std::string large(300'000, 'x');
+  {
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    make(*fs, "large", large, false);
+    store.fail_operation(1, EIO, FaultyStore::Persistence::from_then_on);  // dead: it closes nothing
+  }
+  store.fail_operation(0, 0, FaultyStore::Persistence::once);
+  {
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    make(*fs, "other", "o", true);
+    REQUIRE(fs->sync());
+    const auto survivor = store.power_cut(7);
+    auto after = FileSystem::open(*survivor, quiet());
+    REQUIRE(after);
+    REQUIRE(tree_of(**after).at("large") == large);
+  }
+}
+
+TEST_CASE("a device that loses what it had not written, while the machine lives, is found out") {
+  FaultyStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  make(*fs, "large", std::string(300'000, 'x'), false);
+  make(*fs, "other", "o", true);  // the log is durable, and the large one's row with it
+  const auto survivor = store.power_cut(3);
+  auto after = FileSystem::open(*survivor, quiet());  // the same boot
+  REQUIRE(after);
+  REQUIRE(*find_inconsistencies(**after) == std::vector<std::string>{});
+  const auto a = (*after)->lookup(kRootInode, "large");
+  REQUIRE(a);
+  std::string bytes(a->size, '\0');
+  REQUIRE(*(*after)->read(a->ino, 0, as_writable_bytes(bytes)) == a->size);
+}
+
+TEST_CASE("an object that a row names is not removed because of a stale intent") {
+  Busy busy(20);
+  const auto a = busy.fs->lookup(kRootInode, "file10");
+  Batch batch;
+  batch.put(PendingRemoval::of_blob(a->ino).key(), {});
+  REQUIRE(busy.fs->table().write(batch));
+  const auto image = image_of(busy.store);
+  auto opened = FileSystem::open(*image, quiet());
+  REQUIRE(opened);
+  REQUIRE((*opened)->sync());
+  REQUIRE(tree_of(**opened).at("file10") == busy.all["file10"]);
+}
+
+}  // namespace cffs::test
