@@ -63,6 +63,9 @@ debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$mirro
 echo "== a bare root took $(steps_time $((SECONDS - started)))"
 [ -z "$proxy" ] || echo "Acquire::http::Proxy \"$proxy\";" >"$root/etc/apt/apt.conf.d/proxy"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+# What this machine trusts: it may sit behind a proxy that looks into TLS.
+trusted=/etc/ssl/certs/ca-certificates.crt
+[ ! -r "$trusted" ] || cp -L "$trusted" "$root/root/trusted.crt"
 git -c safe.directory='*' clone -q --no-local "file://$checkout" "$root/root/cffs" || fail "the checkout could not be cloned"
 
 cat >"$root/root/try" <<'TRY'
@@ -71,6 +74,7 @@ cat >"$root/root/try" <<'TRY'
 set -euo pipefail
 cd /root/cffs
 . scripts/steps.sh
+[ ! -r /root/trusted.crt ] || export CARGO_HTTP_CAINFO=/root/trusted.crt SSL_CERT_FILE=/root/trusted.crt
 export CCACHE_DISABLE=1 HOME=/root TMPDIR=/tmp LC_ALL=C.UTF-8
 every_help() {
   local command
