@@ -45,6 +45,10 @@ struct OpenStore {
 };
 // To look only: nothing on its medium changes, which may be read-only; several may look at a time.
 Result<OpenStore> open_store_for_reading(const std::string& directory);
+// The same for a check: a store whose log is damaged opens, too, with what is whole of it.
+Result<OpenStore> open_store_for_check(const std::string& directory);
+// Its objects alone, for a command that opens the store itself.
+Result<std::unique_ptr<PosixStore>> open_objects(const std::string& directory, PosixStore::Access access);
 // Its files are grouped by the policy from now on; one with a plan of its own brings that along.
 Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy = {});
 // --policy, --plan, --site-root, --depth, --shared.

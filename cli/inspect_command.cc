@@ -9,6 +9,7 @@
 #include "core/inspect/consistency.h"
 #include "core/inspect/statistics_json.h"
 #include "core/reorganise/reorganiser.h"
+#include "core/repair/repair.h"
 #include "fusefs/operations.h"
 
 namespace cffs::cli {
@@ -57,22 +58,39 @@ int run_stat(const std::string& path, bool json) {
   return 0;
 }
 
-int run_fsck(const std::string& path) {
-  constexpr int kNotRepaired = 4;
-  constexpr int kCouldNotRun = 8;
-  const auto store = open_store_for_reading(path);
-  if (!store) {
-    complain(store.error());
-    return kCouldNotRun;
+// As of e2fsck: what was found is mended, is not, or could not be looked for.
+enum FsckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
+
+int run_fsck(const std::string& path, bool repair) {
+  const auto could_not = [](const Error& error) {
+    complain(error);
+    return error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun;
+  };
+  std::vector<std::string> mended;
+  if (repair) {
+    const auto objects = open_objects(path, PosixStore::Access::read_write);
+    if (!objects) return could_not(objects.error());
+    FileSystemOptions options;
+    options.log = say;
+    auto done = repair_store(**objects, options);
+    if (!done) return could_not(done.error());
+    mended = std::move(*done);
+    for (const std::string& sentence : mended) fmt::print("mended: {}\n", sentence);
   }
+  const auto store = open_store_for_check(path);
+  if (!store) return could_not(store.error());
   const auto found = find_inconsistencies(*store->fs);
-  if (!found) {
-    complain(found.error());
-    return found.error().kind == ErrorKind::corruption ? kNotRepaired : kCouldNotRun;
-  }
+  if (!found) return could_not(found.error());
   for (const std::string& problem : *found) fmt::print("{}\n", problem);
-  fmt::print("{}: {}\n", path, found->empty() ? "clean" : fmt::format("{} problems", found->size()));
-  return found->empty() ? 0 : kNotRepaired;
+  if (found->empty()) {
+    fmt::print("{}: {}\n", path,
+               mended.empty() ? "clean" : fmt::format("clean now, {} mended", mended.size()));
+    return mended.empty() ? kClean : kMended;
+  }
+  fmt::print(
+      "{}: {} problems{}\n", path, found->size(),
+      repair ? fmt::format(" left, {} mended", mended.size()) : "; cffs fsck --repair mends what can be");
+  return kNotMended;
 }
 
 Status run_compact(const std::string& path) {
@@ -106,9 +124,15 @@ void add_fsck(CLI::App& app, int& exit_code) {
                                      "Check a store that is not mounted: read all rows, composites, members "
                                      "with their checksums, and blobs");
   auto path = std::make_shared<std::string>();
+  auto repair = std::make_shared<bool>(false);
   command->add_option("STORE", *path, "Store")->required();
-  command->footer("Exit code: 0 clean, 4 problems were found (one line each), 8 the check could not run.");
-  command->callback([path, &exit_code] { exit_code = run_fsck(*path); });
+  command->add_flag(
+      "--repair", *repair,
+      "Mend what can be mended; what has lost its name is kept in lost+found, in the tree or in the store");
+  command->footer(
+      "Exit code: 0 clean, 1 all that was found is mended, 4 problems are left (one line each), 8 the check "
+      "could not run.");
+  command->callback([path, repair, &exit_code] { exit_code = run_fsck(*path, *repair); });
 }
 
 void add_compact(CLI::App& app, int& exit_code) {

@@ -15,21 +15,27 @@ int complain(const Error& error) {
   return 1;
 }
 
-namespace {
-
-Result<OpenStore> open_with(const std::string& directory, PosixStore::Access access) {
+Result<std::unique_ptr<PosixStore>> open_objects(const std::string& directory, PosixStore::Access access) {
   if (const auto mount = cffs_mount_of(directory)) {
     return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
                                          directory, mount->source)));
   }
-  OpenStore open;
   auto objects = PosixStore::open_directory(directory, access);
   if (!objects) return fail(objects.error().errno_value, "store " + directory);
-  open.objects = std::move(*objects);
+  return objects;
+}
+
+namespace {
+
+Result<OpenStore> open_with(const std::string& directory, PosixStore::Access access,
+                            bool keep_what_is_whole = false) {
+  OpenStore open;
+  CFFS_TRY(open.objects, open_objects(directory, access));
   FileSystemOptions options;
   options.background = false;
   options.read_only = access == PosixStore::Access::read_only;
-  options.log = say;
+  options.keep_what_is_whole = keep_what_is_whole;
+  if (!keep_what_is_whole) options.log = say;
   CFFS_TRY(open.fs, FileSystem::open(*open.objects, options));
   return open;
 }
@@ -38,6 +44,10 @@ Result<OpenStore> open_with(const std::string& directory, PosixStore::Access acc
 
 Result<OpenStore> open_store_for_reading(const std::string& directory) {
   return open_with(directory, PosixStore::Access::read_only);
+}
+
+Result<OpenStore> open_store_for_check(const std::string& directory) {
+  return open_with(directory, PosixStore::Access::read_only, true);
 }
 
 Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy) {

@@ -16,25 +16,41 @@ std::uint64_t Homes::inline_limit() const {
   return std::min(kStagedPerInline * format_.inline_max, format_.composite_file_max);
 }
 
+Status Homes::check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const {
+  const std::uint64_t wanted = std::min(kChunkBytes, inode.size - chunk * kChunkBytes);
+  if (stored >= wanted || !format_.dense_inline) return {};
+  return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": " + std::to_string(stored) +
+                                " of the " + std::to_string(wanted) + " bytes from " +
+                                std::to_string(chunk * kChunkBytes) + " on are in the table"));
+}
+
 Result<std::string> Homes::read_chunks(const Inode& inode) const {
   std::string bytes(inode.size, '\0');
   if (bytes.empty()) return bytes;
   const std::uint64_t last = (inode.size - 1) / kChunkBytes;
+  std::uint64_t next = 0;  // the first that was not seen
+  Status whole;
   CFFS_TRY_VOID(
       table_.scan(Key::data(inode.ino, 0), Key::data(inode.ino, last), [&](Key key, std::string_view v) {
+        if (key.lower != next) whole = check_chunk(inode, next, 0);
+        if (whole) whole = check_chunk(inode, key.lower, v.size());
         const std::uint64_t at = key.lower * kChunkBytes;
         v.copy(bytes.data() + at, std::min<std::uint64_t>(v.size(), inode.size - at));
-        return true;
+        next = key.lower + 1;
+        return whole.has_value();
       }));
+  if (whole && next <= last) whole = check_chunk(inode, next, 0);
+  CFFS_TRY_VOID(whole);
   return bytes;
 }
 
-Status Homes::read_inline(InodeId ino, std::uint64_t offset, Bytes out) const {
+Status Homes::read_inline(const Inode& inode, std::uint64_t offset, Bytes out) const {
   for (std::size_t done = 0; done < out.size();) {
     const std::uint64_t at = offset + done;
     const std::uint64_t within = at % kChunkBytes;
     const std::size_t wanted = std::min<std::uint64_t>(out.size() - done, kChunkBytes - within);
-    CFFS_TRY(const auto chunk, table_.get(Key::data(ino, at / kChunkBytes)));
+    CFFS_TRY(const auto chunk, table_.get(Key::data(inode.ino, at / kChunkBytes)));
+    CFFS_TRY_VOID(check_chunk(inode, at / kChunkBytes, chunk ? chunk->size() : 0));
     const std::size_t stored = chunk && chunk->size() > within ? chunk->size() - within : 0;
     const std::size_t copied = std::min(stored, wanted);
     if (copied > 0) std::memcpy(out.data() + done, chunk->data() + within, copied);
@@ -46,8 +62,15 @@ Status Homes::read_inline(InodeId ino, std::uint64_t offset, Bytes out) const {
 
 Status Homes::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
                          std::string_view data) const {
-  const std::uint64_t end = offset + data.size();
   const std::uint64_t old_size = inode.home == Home::inline_ ? inode.size : 0;
+  std::string with_zeros;
+  if (offset > old_size) {  // no hole: a missing row would look like one
+    with_zeros.assign(offset - old_size, '\0');
+    with_zeros += data;
+    data = with_zeros;
+    offset = old_size;
+  }
+  const std::uint64_t end = offset + data.size();
   for (std::uint64_t chunk = offset / kChunkBytes; chunk * kChunkBytes < end; ++chunk) {
     const std::uint64_t base = chunk * kChunkBytes;
     const std::uint64_t from = std::max(offset, base);
@@ -61,6 +84,7 @@ Status Homes::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
     std::string merged;
     if (base < old_size) {
       CFFS_TRY(auto stored, table_.get(Key::data(inode.ino, chunk)));
+      CFFS_TRY_VOID(check_chunk(inode, chunk, stored ? stored->size() : 0));
       if (stored) merged = std::move(*stored);
     }
     if (merged.size() < to - base) merged.resize(to - base);

@@ -45,9 +45,10 @@ class Homes {
   // The whole content of a file that is not a blob.
   Result<std::string> load_small(const Inode& inode) const;
   Result<std::string> load_small(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
-  // Bytes of inline data from `offset` on; what no chunk holds is zeros.
-  Status read_inline(InodeId ino, std::uint64_t offset, Bytes out) const;
+  // Bytes of inline data from `offset` on. What no chunk holds is damage; zeros in a store that is not dense_inline.
+  Status read_inline(const Inode& inode, std::uint64_t offset, Bytes out) const;
 
+  // Where `offset` lies behind the file's end, with zeros in between.
   Status put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset, std::string_view data) const;
   // The chunks of an inline file from this one on go.
   void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
@@ -74,6 +75,8 @@ class Homes {
   // A blob that holds `content`, durable where the content it replaces may be. Until a batch erases its pending_removal
   // row, recovery removes it.
   Result<NewBlob> make_blob(const Inode& replaced, std::string_view content);
+  // Damage where a chunk has less than the file's size wants.
+  Status check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const;
   Result<std::string> read_chunks(const Inode& inode) const;
 
   const StoreFormat& format_;

@@ -37,7 +37,7 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
       std::fill(out.begin(), out.end(), std::byte{0});
       return out.size();
     case Home::inline_:
-      CFFS_TRY_VOID(homes_.read_inline(ino, offset, out));
+      CFFS_TRY_VOID(homes_.read_inline(node.inode, offset, out));
       return out.size();
     case Home::composite:
       return read_member(node, offset, out);

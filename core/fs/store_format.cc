@@ -15,6 +15,8 @@ constexpr std::uint32_t kVersion = 1;
 // Feature flags. Never renumber. An unknown one makes a program refuse the store.
 constexpr std::uint32_t kOtherNameHash =
     1;  // not XXH3-64: for programs from before the superblock named the hash
+constexpr std::uint32_t kDenseInline = 2;  // StoreFormat::dense_inline: programs from before it would leave holes
+constexpr std::uint32_t kKnown = kOtherNameHash | kDenseInline;
 
 }  // namespace
 
@@ -36,7 +38,7 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   w.u32(kVersion);
-  w.u32(f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash);
+  w.u32((f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash) | (f.dense_inline ? kDenseInline : 0));
   w.u64(f.inline_max);
   w.u64(f.composite_file_max);
   w.u64(f.composite_max);
@@ -67,12 +69,13 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   ByteReader r(std::string_view(bytes).substr(kMagic.size()));
   const std::uint32_t version = r.u32();
   const std::uint32_t features = r.u32();
-  if (version > kVersion || (features & ~kOtherNameHash) != 0) {
+  if (version > kVersion || (features & ~kKnown) != 0) {
     return fail(Error::usage(where + " has store format " + std::to_string(version) + ", features " +
                              std::to_string(features) + "; this program reads format " +
                              std::to_string(kVersion) + ", use a newer cffs"));
   }
   StoreFormat f;
+  f.dense_inline = (features & kDenseInline) != 0;
   f.inline_max = r.u64();
   f.composite_file_max = r.u64();
   f.composite_max = r.u64();

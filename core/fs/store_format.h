@@ -15,6 +15,8 @@ struct StoreFormat {
   std::int64_t created_ns = 0;
   std::string uuid;  // 32 hexadecimal digits
   NameHashId name_hash = NameHashId::xxh3_64;
+  // Every byte of an inline file is in a data row, zeros too: a missing one is damage. Stores from before it leave holes out.
+  bool dense_inline = true;
 };
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").

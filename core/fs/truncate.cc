@@ -31,6 +31,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
   const bool fits = size <= homes_.inline_limit();
   if (fits && !node.unlinked && inode.home != Home::composite) {
     if (size < inode.size) CFFS_TRY_VOID(homes_.cut_chunks(change.batch, inode, size));
+    if (size > inode.size) CFFS_TRY_VOID(homes_.put_chunks(change.batch, inode, size, {}));
     inode.size = size;
     inode.home = size > 0 ? Home::inline_ : Home::none;
     return {};

@@ -21,7 +21,8 @@ class ConsistencyCheck {
   // The file system must be quiet: what changes meanwhile may be reported.
   explicit ConsistencyCheck(FileSystem& fs) : fs_(fs) {}
 
-  // Every contradiction and every piece of damage; empty: none. An error: the table cannot be read to its end.
+  // Every contradiction and every piece of damage; empty: none. Where the table cannot be read to its end, that is said, and
+  // what would only follow from missing rows is not.
   Result<std::vector<std::string>> run();
 
  private:
@@ -39,6 +40,7 @@ class ConsistencyCheck {
   Status collect();
   void note_entry(Key key, const Entry& entry);
   void note_inode(const std::string& who, const Inode& inode);
+  void check_table();
   void check_count();
   void check_directories();
   void check_hard_links();
@@ -55,6 +57,7 @@ class ConsistencyCheck {
   void report(std::string sentence) { found_.push_back(std::move(sentence)); }
 
   FileSystem& fs_;
+  bool rows_missing_ = false;
   std::vector<std::string> found_;
   std::set<std::uint64_t> inodes_;
   std::set<std::uint64_t> parents_;                       // directories that have entries

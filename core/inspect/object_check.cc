@@ -14,7 +14,7 @@ std::string number(std::uint64_t n) { return std::to_string(n); }
 
 void ConsistencyCheck::check_composites() {
   for (const auto& [id, files] : members_) {
-    if (files.empty() || composites_.contains(id)) continue;
+    if (files.empty() || composites_.contains(id) || rows_missing_) continue;
     for (const File& file : files) report(file.who + ": its composite has no row");
   }
   for (const auto& [id, row] : composites_) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/table/system_rows.h"
@@ -104,14 +103,15 @@ struct Log {
   LogContent content;
 };
 
-std::optional<std::uint64_t> log_number_of(std::string_view name) {
-  const std::size_t slash = name.rfind('/');
-  const std::string_view base = slash == std::string_view::npos ? name : name.substr(slash + 1);
-  if (!base.ends_with(".log")) return {};
+// 0: no log of this folder itself; what LevelDB's repair put aside is in one below.
+std::uint64_t log_number_of(std::string_view name, std::string_view folder) {
+  constexpr std::string_view kEnding = ".log";
+  if (name.size() <= folder.size() + 1 + kEnding.size() || !name.ends_with(kEnding)) return 0;
+  const std::string_view digits =
+      name.substr(folder.size() + 1, name.size() - folder.size() - 1 - kEnding.size());
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(base.data(), base.data() + base.size() - 4, number);
-  if (error != std::errc() || end != base.data() + base.size() - 4) return {};
-  return number;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return error == std::errc() && end == digits.data() + digits.size() ? number : 0;
 }
 
 std::string log_name(const std::string& folder, std::uint64_t number) {
@@ -120,18 +120,18 @@ std::string log_name(const std::string& folder, std::uint64_t number) {
   return folder + "/" + digits + ".log";
 }
 
-// Those to be replayed, in order. The first is there even if its object is not: then it is all damage.
-Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder,
-                                    std::optional<std::uint64_t> first) {
+// Those to be replayed, in order: all from `first` on. If that one's object is not there, but later ones are, it is all damage; 0:
+// nobody knows which is the first.
+Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder, std::uint64_t first) {
   CFFS_TRY(const auto names, store.list(folder));
   std::map<std::uint64_t, std::string> found;
   for (const std::string& name : names) {
-    if (const auto number = log_number_of(name); number && *number >= first.value_or(0))
-      found[*number] = name;
+    const std::uint64_t number = log_number_of(name, folder);
+    if (number > 0 && number >= first) found[number] = name;
   }
   std::vector<Log> logs;
-  if (first && !found.empty() && found.begin()->first != *first) {
-    logs.push_back({*first, log_name(folder, *first), {}});
+  if (first > 0 && !found.empty() && found.begin()->first != first) {
+    logs.push_back({first, log_name(folder, first), {}});
     logs.back().content.size = 1;
   }
   for (const auto& [number, name] : found) {
@@ -212,9 +212,11 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   const std::string current = folder + "/CURRENT";
   CFFS_TRY(const bool is_there, store.exists(current));
   if (!is_there) return plan;
-  CFFS_TRY(const std::string text, read_object(store, current));
-  const std::string name = folder + "/" + text.substr(0, text.find('\n'));
+  CFFS_TRY(std::string text, read_object(store, current));
+  const std::uint64_t current_size = text.size();
   const bool named = text.starts_with("MANIFEST-") && text.ends_with('\n');
+  if (named) text.pop_back();
+  const std::string name = folder + "/" + text;
   CFFS_TRY(const bool manifest_there, named ? store.exists(name) : Result<bool>(false));
   if (!manifest_there) {
     if (!keep_what_is_whole) {
@@ -224,14 +226,13 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
                             "what is there"));
     }
     plan.rebuild = true;
-    plan.dropped.push_back({current, 0, text.size(), true});
+    plan.dropped.push_back({current, 0, current_size, true});
   }
   Manifest manifest;
   if (manifest_there) {
     CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
   }
-  const auto first_log = plan.rebuild ? std::nullopt : std::optional(manifest.first_log);
-  CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, first_log));
+  CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
   const auto damaged =
       std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.content.damaged(); });
   if (damaged == logs.end()) return plan;

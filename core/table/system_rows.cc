@@ -3,6 +3,16 @@
 #include "core/base/bytes.h"
 
 namespace cffs {
+namespace {
+
+tl::unexpected<Error> malformed(SystemField field) {
+  std::string said("table: ");
+  said += system_field_name(field);
+  said += " is malformed";
+  return fail(Error::corruption(std::move(said)));
+}
+
+}  // namespace
 
 std::optional<SystemField> system_field(Key key) {
   if (key.tag() != KeyTag::system || key.number() != 0) return {};
@@ -40,7 +50,7 @@ Result<std::uint64_t> decode_system_number(SystemField field, std::string_view b
   ByteReader r(bytes);
   const std::uint64_t number = r.u64();
   if (!r.ok() || !r.at_end()) {
-    return fail(Error::corruption(std::string("table: ") + system_field_name(field) + " is malformed"));
+    return malformed(field);
   }
   return number;
 }
@@ -57,8 +67,7 @@ Result<LogSynced> decode_log_synced(std::string_view bytes) {
   ByteReader r(bytes);
   const LogSynced synced{r.u64(), r.u64()};
   if (!r.ok() || !r.at_end()) {
-    return fail(Error::corruption(std::string("table: ") + system_field_name(SystemField::log_synced) +
-                                  " is malformed"));
+    return malformed(SystemField::log_synced);
   }
   return synced;
 }

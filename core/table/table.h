@@ -83,6 +83,9 @@ class Table {
  public:
   // Damage in what had been durable: `corruption` (core/table/replay_check.h).
   static Result<std::unique_ptr<Table>> open(ObjectStore& store, const TableOptions& options);
+  // Makes the table anew from the rows that can be read, where files of it are damaged; what cannot be read stays below table/lost.
+  // Nobody may have it open.
+  static Status rebuild(ObjectStore& store);
   ~Table();
 
   Result<std::optional<std::string>> get(Key key) const;

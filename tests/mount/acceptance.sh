@@ -306,7 +306,7 @@ case_damage() {
   check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
   check "fsck after SIGTERM" "$cffs" fsck "$store"
   echo garbage >"$store/table/CURRENT"
-  check "a damaged table is refused in one sentence" refused "table: Corruption" "$cffs" mount "$store" "$mnt"
+  check "a damaged table is refused in one sentence" refused "table/CURRENT names no manifest.*fsck --repair" "$cffs" mount "$store" "$mnt"
 
   rm -rf "$store"
   truncate -s 200M "$base/work/image"

@@ -17,6 +17,7 @@ grouping         grouping/mining grouping/reference |
 core/fs          core/base core/object core/table core/blob core/composite grouping |
 core/reorganise  core/base core/object core/table core/composite core/fs grouping grouping/mining grouping/reference |
 core/inspect     core/base core/object core/table core/blob core/composite core/fs core/reorganise |
+core/repair      core/base core/object core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan | fuse
@@ -39,7 +40,7 @@ cli              * | CLI
 tests            core/fs |
 tests/unit       * | leveldb sqlite3
 tests/model      core/object core/fs core/reorganise core/inspect tests |
-tests/crash      core/object core/fs core/reorganise core/inspect tests |
+tests/crash      core/object core/fs core/reorganise core/inspect core/repair tests |
 tests/mount      tests tests/model |
 '
 

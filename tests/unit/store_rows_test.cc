@@ -41,11 +41,15 @@ TEST_CASE("system rows keep their keys and bytes") {
   REQUIRE(system_key(SystemField::open_boot) == Key::tagged(KeyTag::system, 0, 2));
   REQUIRE(system_key(SystemField::file_count) == Key::tagged(KeyTag::system, 0, 3));
   REQUIRE(system_field(Key::tagged(KeyTag::system, 0, 3)) == SystemField::file_count);
-  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 4)));
+  REQUIRE(system_key(SystemField::log_synced) == Key::tagged(KeyTag::system, 0, 4));
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 5)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 1, 3)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::file_data, 0, 3)));
 
   const std::string bytes = encode_system_number(0x0102030405060708);
+  const auto synced = decode_log_synced(encode_log_synced({5, 4096}));
+  REQUIRE((synced && synced->log == 5 && synced->bytes == 4096));
+  REQUIRE_FALSE(decode_log_synced("short"));
   REQUIRE(bytes == "\x08\x07\x06\x05\x04\x03\x02\x01");
   REQUIRE(*decode_system_number(SystemField::file_count, bytes) == 0x0102030405060708);
   const auto cut = decode_system_number(SystemField::file_count, bytes.substr(1));
@@ -109,14 +113,24 @@ TEST_CASE("a store with another hash of names is refused, also by programs that 
   REQUIRE(
       says(refused.error().message(), "memory hashes names with hash 7, which this program does not know"));
   constexpr std::size_t kFlagsAt = 11 + 4;
-  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 1);
+  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 3);
 
   MemoryStore newer;
   REQUIRE(write_format(newer, sample_format()));
   std::string bytes = bytes_of(newer, "superblock");
-  bytes[kFlagsAt] = 2;
+  bytes[kFlagsAt] = 4;
   replace(newer, "superblock", bytes);
-  REQUIRE(says(read_format(newer).error().message(), "features 2"));
+  REQUIRE(says(read_format(newer).error().message(), "features 4"));
+}
+
+TEST_CASE("a store from before inline data was dense still reads its holes as zeros") {
+  for (const bool dense : {false, true}) {
+    MemoryStore store;
+    StoreFormat format = sample_format();
+    format.dense_inline = dense;
+    REQUIRE(write_format(store, format));
+    REQUIRE(read_format(store)->dense_inline == dense);
+  }
 }
 
 }  // namespace cffs::test

@@ -191,7 +191,8 @@ TEST_CASE("a tail that was not durable is left out, wherever it is torn, and wha
   for (std::size_t cut = synced; cut < whole.size(); cut += 331) check(whole.substr(0, cut));
   for (std::size_t sector = synced / 512 + 1; sector * 512 < whole.size(); sector += 3) {
     std::string log = whole;
-    log.replace(sector * 512, 512, std::string(std::min<std::size_t>(512, whole.size() - sector * 512), '\0'));
+    log.replace(sector * 512, 512,
+                std::string(std::min<std::size_t>(512, whole.size() - sector * 512), '\0'));
     check(log);
   }
 }
@@ -211,7 +212,7 @@ TEST_CASE("every bit of every table object: the tree is the same, or an error is
   const auto names = *busy.store.list("table");
   for (const std::string& name : names) {
     const std::string whole = bytes_of(busy.store, name);
-    for (std::size_t at = 0; at < whole.size(); at += whole.size() > 4096 ? 127 : 5) {
+    for (std::size_t at = 0; at<whole.size(); at += whole.size()> 4096 ? 127 : 5) {
       INFO(name << ", byte " << at);
       std::string flipped = whole;
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));

@@ -1,0 +1,324 @@
+#include "core/repair/repair.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/fs/recovery.h"
+#include "core/fs/rehousing.h"
+#include "core/fs/removals.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+constexpr const char* kName = "lost+found";  // in the root of the tree, as of ext4
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+// A table is made anew from what can be read of its files; the old ones stay, in table/lost.
+Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY_VOID(Table::rebuild(store));
+  damaged.emplace_back(
+      "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
+  return damaged;
+}
+
+// What is counted was changed behind the count's back: the next mount counts anew.
+Status forget_file_count(ObjectStore& store) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto table, Table::open(store, {}));
+  Batch batch;
+  batch.erase(system_key(SystemField::file_count));
+  CFFS_TRY_VOID(table->write(batch));
+  return table->sync();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options) {
+  std::vector<std::string> mended;
+  options.keep_what_is_whole = true;
+  options.background = false;
+  options.read_only = false;
+  CFFS_TRY(auto fs, FileSystem::open(store, options));
+  for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
+  CFFS_TRY(auto damaged, fs->table().find_damaged_files());
+  if (!damaged.empty()) {
+    CFFS_TRY_VOID(fs->close());
+    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
+    mended.insert(mended.end(), sentences.begin(), sentences.end());
+    CFFS_TRY(fs, FileSystem::open(store, options));
+  }
+  CFFS_TRY(const auto sentences, Repair(*fs).run());
+  mended.insert(mended.end(), sentences.begin(), sentences.end());
+  CFFS_TRY_VOID(fs->close());
+  fs.reset();
+  if (!mended.empty()) CFFS_TRY_VOID(forget_file_count(store));
+  return mended;
+}
+
+Result<std::vector<std::string>> Repair::run() {
+  CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(mend_directories());
+  CFFS_TRY_VOID(mend_links());
+  CFFS_TRY_VOID(mend_accounts());
+  CFFS_TRY_VOID(mend_data());
+  CFFS_TRY_VOID(fs_.sync());
+  CFFS_TRY_VOID(look());  // what was made in between has names and objects, too
+  CFFS_TRY_VOID(mend_link_counts());
+  CFFS_TRY_VOID(keep_lost_objects());
+  CFFS_TRY_VOID(fs_.table().sync());
+  return std::move(mended_);
+}
+
+Status Repair::look() {
+  parents_.clear();
+  directories_.clear();
+  linked_.clear();
+  inline_.clear();
+  composites_.clear();
+  accounts_.clear();
+  wanted_.clear();
+  NamespaceVisitor visitor;
+  visitor.entries = [&](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) look_at(key, entry);
+    return true;
+  };
+  visitor.composite = [&](CompositeId id, const CompositeRow& row) {
+    composites_[id] = row;
+    wanted_.insert(CompositeStore::object_name(id));
+    return true;
+  };
+  visitor.damaged = [&](Key key, const Error&) {  // what its row was is not known: its object stays
+    wanted_.insert(CompositeStore::object_name(CompositeId{key.upper}));
+    return true;
+  };
+  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    if (const auto removal = decode_pending_removal(key)) wanted_.insert(object_name(*removal));
+    return true;
+  });
+}
+
+void Repair::look_at(Key key, const Entry& entry) {
+  const std::uint64_t ino = entry.ino.value;
+  if (!entry.name.empty()) parents_.insert(key.upper);
+  if (!entry.inode) {
+    linked_[ino].names.push_back({key, {InodeId{key.upper}, entry.name}});
+    return;
+  }
+  const Inode& inode = *entry.inode;
+  if (entry.name.empty() && entry.ino != kRootInode) {
+    linked_[ino].has_row = true;
+    linked_[ino].counted = inode.nlink;
+  }
+  if (inode.is_directory()) {
+    Directory& directory = directories_[ino];
+    directory.has_row = true;
+    directory.row = key;
+    directory.name = entry.name;
+    directory.counted = inode.nlink;
+    if (!entry.name.empty()) ++directories_[key.upper].subdirectories;
+  }
+  if (inode.home == Home::inline_) inline_[ino] = inode.size;
+  if (inode.home == Home::blob) wanted_.insert(BlobStore::object_name(entry.ino));
+  if (inode.home == Home::composite) {
+    Account& account = accounts_[inode.extent.composite];
+    ++account.members;
+    account.live_bytes += inode.extent.length;
+    account.widest.mode |= inode.mode & 07777;
+    account.widest.uid = inode.uid;
+    account.widest.gid = inode.gid;
+    wanted_.insert(CompositeStore::object_name(inode.extent.composite));
+  }
+}
+
+// Referred to as long as the store is open.
+Result<InodeId> Repair::lost_and_found() {
+  auto there = fs_.lookup(kRootInode, kName);
+  if (!there && there.error().errno_value == ENOENT) {
+    there = fs_.mkdir(kRootInode, kName, 0700, Caller::privileged(0, 0));
+  }
+  if (!there) return fail(there.error());
+  if ((there->mode & S_IFMT) != S_IFDIR) return fail(ENOTDIR, "/lost+found");
+  return there->ino;
+}
+
+// A directory with entries and no row gets one in /lost+found.
+Status Repair::mend_directories() {
+  for (const std::uint64_t ino : parents_) {
+    if (directories_[ino].has_row) continue;
+    CFFS_TRY(const InodeId parent, lost_and_found());
+    const EntryName at{parent, "#" + number(ino)};
+    const Key key = fs_.rehousing().entry_key(at);
+    CFFS_TRY(Row row, fs_.table().get_row(key));
+    Inode inode;
+    inode.ino = InodeId{ino};
+    inode.mode = S_IFDIR | 0700;
+    inode.nlink = 2 + directories_[ino].subdirectories;
+    inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = fs_.clock().now_ns();
+    if (row.find(at.name) == nullptr) row.insert(Entry{at.name, inode.ino, S_IFDIR, inode});
+    Batch batch;
+    batch.put_row(key, row);
+    CFFS_TRY_VOID(fs_.table().write(batch));
+    mended("directory " + number(ino) + " had entries and no row: it is /lost+found/" + at.name);
+  }
+  return {};
+}
+
+// The rows of directories that the engine knows were written just before.
+Status Repair::mend_link_counts() {
+  for (const auto& [ino, directory] : directories_) {
+    if (!directory.has_row) continue;
+    const std::uint64_t links = 2 + directory.subdirectories;
+    if (directory.counted == links) continue;
+    CFFS_TRY_VOID(set_links(directory.row, directory.name, links));
+    mended("directory " + number(ino) + " had " + number(directory.counted) + " links: " + number(links));
+  }
+  return {};
+}
+
+Status Repair::mend_links() {
+  for (auto& [ino, linked] : linked_) {
+    if (!linked.has_row) {
+      for (const auto& [key, at] : linked.names) {
+        CFFS_TRY(Row row, fs_.table().get_row(key));
+        if (row.find(at.name) == nullptr) continue;
+        row.erase(at.name);
+        Batch batch;
+        batch.put_row(key, row);
+        CFFS_TRY_VOID(fs_.table().write(batch));
+        mended("the name '" + at.name + "' in directory " + number(at.parent.value) + " led to inode " +
+               number(ino) + ", which is gone: removed");
+      }
+    } else if (linked.counted != linked.names.size() && !linked.names.empty()) {
+      CFFS_TRY_VOID(set_links(Key::null_name(InodeId{ino}), "", linked.names.size()));
+      mended("inode " + number(ino) + " counted " + number(linked.counted) +
+             " links: " + number(linked.names.size()));
+    }
+  }
+  return {};
+}
+
+Status Repair::set_links(Key key, const std::string& name, std::uint64_t links) {
+  CFFS_TRY(Row row, fs_.table().get_row(key));
+  Entry* entry = row.find(name);
+  if (entry == nullptr || !entry->inode) return {};
+  entry->inode->nlink = static_cast<decltype(entry->inode->nlink)>(links);
+  Batch batch;
+  batch.put_row(key, row);
+  return fs_.table().write(batch);
+}
+
+Status Repair::mend_accounts() {
+  for (const auto& [id, account] : accounts_) {
+    if (!composites_.contains(id)) CFFS_TRY_VOID(rebuild_account(id, account));
+  }
+  for (const auto& [id, row] : composites_) {
+    const auto found = accounts_.find(id);
+    CFFS_TRY_VOID(mend_account(id, found == accounts_.end() ? Account() : found->second));
+  }
+  return {};
+}
+
+Status Repair::mend_account(CompositeId id, const Account& account) {
+  CompositeRow row = composites_[id];
+  if (row.members == account.members && row.live_bytes == account.live_bytes) return {};
+  const std::string name = CompositeStore::object_name(id);
+  Batch batch;
+  if (account.members == 0) {
+    batch.erase(Key::null_name(id));
+    wanted_.erase(name);
+    mended(name + " has no members any more: no row");
+  } else {
+    const std::uint64_t data = row.live_bytes + row.freed_bytes;
+    mended(name + " counted " + number(row.members) + " members, " + number(row.live_bytes) +
+           " bytes: " + number(account.members) + ", " + number(account.live_bytes));
+    row.members = account.members;
+    row.live_bytes = account.live_bytes;
+    row.freed_bytes = data > row.live_bytes ? data - row.live_bytes : 0;
+    batch.put(Key::null_name(id), encode_composite_row(row));
+  }
+  return fs_.table().write(batch);
+}
+
+// Size and records are the object's own word.
+Status Repair::rebuild_account(CompositeId id, const Account& account) {
+  const auto object = fs_.composites().open(id);
+  if (!object) return {};  // missing: the check names it
+  CFFS_TRY(const ObjectInfo info, (*object)->info());
+  CompositeRow row = account.widest;
+  row.size = info.size;
+  std::uint64_t data = 0;
+  (void)fs_.composites().scan(id, info.size, [&](const RecordMeta& record, std::uint64_t) {
+    row.slots = record.slot + std::uint64_t{1};
+    data += record.data_length;
+  });
+  row.members = account.members;
+  row.live_bytes = account.live_bytes;
+  row.freed_bytes = data > row.live_bytes ? data - row.live_bytes : 0;
+  Batch batch;
+  batch.put(Key::null_name(id), encode_composite_row(row));
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  mended(CompositeStore::object_name(id) + " had members and no row: made from its records");
+  return {};
+}
+
+// Chunks of a file whose row is gone become a file in /lost+found; chunks beyond a file's end go.
+Status Repair::mend_data() {
+  std::map<std::uint64_t, std::map<std::uint64_t, std::string>> lost;
+  Batch beyond;
+  CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
+    const auto file = inline_.find(key.number());
+    if (file == inline_.end()) {
+      lost[key.number()].emplace(key.lower, value);
+      return true;
+    }
+    const std::uint64_t at = key.lower * kChunkBytes;
+    if (at + value.size() <= file->second) return true;
+    mended("data of inode " + number(key.number()) + " reached beyond its end: cut");
+    if (at >= file->second) {
+      beyond.erase(key);
+    } else {
+      beyond.put(key, value.substr(0, file->second - at));
+    }
+    return true;
+  }));
+  CFFS_TRY_VOID(fs_.table().write(beyond));
+  for (const auto& [ino, chunks] : lost) {
+    CFFS_TRY(const InodeId parent, lost_and_found());
+    const std::string name = "#" + number(ino);
+    const Caller root = Caller::privileged(0, 0);
+    auto file = fs_.lookup(parent, name);
+    if (!file) file = fs_.mknod(parent, name, S_IFREG | 0600, 0, root);
+    if (!file) return fail(file.error());
+    Batch moved;
+    for (const auto& [chunk, bytes] : chunks) {
+      CFFS_TRY_VOID(fs_.write(file->ino, chunk * kChunkBytes, as_bytes(bytes), root));
+      moved.erase(Key::data(InodeId{ino}, chunk));
+    }
+    CFFS_TRY_VOID(fs_.table().write(moved));
+    fs_.forget(file->ino, 1);
+    mended("data of inode " + number(ino) + ", which has no row, is /lost+found/" + name);
+  }
+  return {};
+}
+
+Status Repair::keep_lost_objects() {
+  for (const char* folder : {"blobs", "composites"}) {
+    CFFS_TRY(const auto names, fs_.objects().list(folder));
+    for (const std::string& name : names) {
+      if (wanted_.contains(name)) continue;
+      const std::string kept = std::string(Recovery::kLostAndFound) + "/" + name;
+      CFFS_TRY_VOID(fs_.objects().rename(name, kept));
+      mended(name + " belonged to no row: it is kept as " + kept + " in the store");
+    }
+  }
+  return fs_.objects().sync_names();
+}
+
+}  // namespace cffs
