@@ -33,7 +33,7 @@ struct FileSystemOptions {
   // (core/table/replay_check.h). For fsck: changes are missing, and others that came later are there.
   bool keep_what_is_whole = false;
   std::shared_ptr<const Clock> clock;           // null: the system's
-  std::string boot_id;                          // empty: the kernel's; tells a dead daemon from a power cut
+  std::string boot_id;                          // empty: the kernel's; what the mark of an open store says, for people
   NameHash name_hash = nullptr;                 // null: XXH3-64; tests force collisions
   std::function<void(const std::string&)> log;  // one line for the administrator; null: dropped
 };

@@ -265,11 +265,22 @@ Status PosixStore::rename(std::string_view from_view, std::string_view to_view) 
   const std::string from(from_view);
   const std::string to(to_view);
   CFFS_TRY_VOID(writable(from));
-  if (::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) != 0)
-    return fail(errno, full_name(from));
+  const auto renamed = [&] { return ::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) == 0; };
+  bool done = renamed();
+  if (!done && errno == ENOENT) {
+    CFFS_TRY(const bool there, exists(from));
+    if (!there) return fail(ENOENT, full_name(from));
+    CFFS_TRY_VOID(make_folders(to));
+    done = renamed();
+  }
+  if (!done) return fail(errno, full_name(from));
   const MutexLock guard(changed_mutex_);
   changed_folders_.insert(folder_of(from));
-  changed_folders_.insert(folder_of(to));
+  // Its folders may be new, too.
+  for (std::string folder = folder_of(to);; folder = folder_of(folder)) {
+    changed_folders_.insert(folder);
+    if (folder == ".") break;
+  }
   return {};
 }
 

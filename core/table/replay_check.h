@@ -5,9 +5,9 @@
 // included, is dropped with it. Damage in what had been made durable is rot, and refused: replayed around it, later changes
 // would appear without earlier ones, and what looks unused would be removed.
 //
-// The two are told apart by notes in the log itself. After each sync the next batch says how far the logs are durable
+// The two are told apart by notes in the log itself. After each sync one says how far the logs are durable
 // (SystemField::log_synced), and a closed store's last record takes the mark of an open one away: what lies before such a
-// note was durable. A tail that was synced with nothing written since looks like a torn one.
+// note was durable. A tail whose note did not reach the medium looks like a torn one.
 #pragma once
 
 #include <map>

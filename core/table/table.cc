@@ -162,27 +162,33 @@ Status Table::writable() const {
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
   CFFS_TRY_VOID(writable());
-  note_what_is_durable(batch);
   const leveldb::Status status = db_->Write(leveldb::WriteOptions(), batch.batch_.get());
-  if (status.ok()) return {};
+  if (status.ok()) {
+    writes_.fetch_add(1);  // only now: who counts it before may not have it
+    return {};
+  }
   poison();
   return fail(to_error(status));
 }
 
-// For whoever reads the log after a crash: damage before this is no torn tail.
-void Table::note_what_is_durable(Batch& batch) {
+// For whoever reads the log after a crash: damage before this is no torn tail. At once, so that of what was synced nothing is
+// in doubt once this reaches the medium too, by the next sync or by itself; it needs none of its own.
+void Table::note_what_is_durable() {
   const auto synced = env_->take_synced();
-  if (!synced) return;
+  if (!synced || failed() || read_only_.load(std::memory_order_acquire)) return;
   LogSynced note{0, synced->bytes};
   const std::string_view name = synced->name;
   const std::string_view digits = name.substr(name.rfind('/') + 1);
   (void)std::from_chars(digits.data(), digits.data() + digits.size(), note.log);
+  Batch batch;
   batch.put(system_key(SystemField::log_synced), encode_log_synced(note));
+  if (!db_->Write(leveldb::WriteOptions(), batch.batch_.get()).ok()) poison();
 }
 
 Status Table::sync() {
   MutexLock guard(sync_mutex_);
   if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
+  if (writes_.load() == synced_writes_) return {};  // nothing but a note of how far the log is durable
   // Records written before this call are covered by any sync that starts from now on.
   const std::uint64_t mine = syncs_started_ + 1;
   while (syncs_finished_ < mine) {
@@ -193,6 +199,7 @@ Status Table::sync() {
     syncing_ = true;
     const std::uint64_t ticket = ++syncs_started_;
     guard.unlock();
+    const std::uint64_t covered = writes_.load();
     const Status done = env_->sync_logs();
     guard.lock();
     syncing_ = false;
@@ -202,6 +209,10 @@ Status Table::sync() {
       poison();
       return done;
     }
+    synced_writes_ = std::max(synced_writes_, covered);
+    guard.unlock();
+    note_what_is_durable();
+    guard.lock();
   }
   if (failed()) return fail(EIO, "table: the shared sync failed");
   return {};

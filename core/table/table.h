@@ -128,7 +128,7 @@ class Table {
   std::unique_ptr<leveldb::DB> db_;
 
   Status writable() const;
-  void note_what_is_durable(Batch& batch);
+  void note_what_is_durable();
 
   ObjectStore& store_;
   std::vector<LogDamage> dropped_;
@@ -137,6 +137,8 @@ class Table {
   std::atomic<bool> read_only_{false};
   Mutex sync_mutex_;
   CondVar sync_done_;
+  std::atomic<std::uint64_t> writes_{0};  // completed
+  std::uint64_t synced_writes_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_started_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_finished_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   bool syncing_ CFFS_GUARDED_BY(sync_mutex_) = false;

@@ -282,6 +282,35 @@ case_errors() {
   check "a damaged superblock" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
 }
 
+# Rot in the log of a store whose daemon was killed: refused by all who would write or rely on it, mended by a repair.
+case_repair() {
+  fresh -- || return 1
+  local i log size
+  mkdir "$mnt/d"
+  for i in $(seq 300); do echo "content of $i" >"$mnt/f$i"; sync "$mnt/f$i"; done
+  head -c 300000 /dev/urandom >"$mnt/d/large"
+  sync "$mnt/d/large"
+  cp -r "$mnt" "$base/work/before"
+  kill_daemon
+  log=$(find "$store/table" -name '*.log' | sort | tail -n 1)
+  size=$(stat -c %s "$log")
+  dd if=/dev/zero of="$log" bs=1 seek=$((size / 2)) count=64 conv=notrunc status=none
+  cp -a "$store" "$base/work/store"
+  check "a mount is refused" refused "table/[0-9]*.log is damaged at byte [0-9]* of .*fsck --repair" "$cffs" mount "$store" "$mnt"
+  check "an export is refused" refused "is damaged at byte" "$cffs" export "$store" "$base/work/out"
+  check "fsck names the log" bash -c "'$cffs' fsck '$store' 2>/dev/null | grep -q '^table/.*log is damaged at byte'"
+  check "and exits with 4" bash -c "'$cffs' fsck '$store' >/dev/null 2>&1; test \$? = 4"
+  check "none of them changed anything" diff -r "$store/table" "$base/work/store/table"
+  check "a repair mends it" bash -c "'$cffs' fsck --repair '$store' 2>/dev/null | tee /dev/stderr | grep -q '^mended: '; test \${PIPESTATUS[0]} = 1"
+  check "clean then" "$cffs" fsck "$store"
+  check "nothing is left to mend" bash -c "'$cffs' fsck --repair '$store' | grep -q ': clean$'"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "few files are missing, and none is different" bash -c "
+    diff -r '$base/work/before' '$mnt' >'$base/work/differences'; ! grep -qv '^Only in $base/work/before' '$base/work/differences' &&
+    test \$(wc -l <'$base/work/differences') -le 3"
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -473,4 +502,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors damage looking holders -- "$@"
+run_cases import transfer writers programs names files errors damage repair looking holders -- "$@"

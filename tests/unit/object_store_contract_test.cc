@@ -98,6 +98,9 @@ TEST_CASE("object store contract") {
     REQUIRE(!*store.exists("y/3"));
     REQUIRE((*store.open("x/1"))->write_at(0, as_bytes("one")));
     REQUIRE(store.rename("x/1", "x/2"));
+    REQUIRE(store.rename("x/2", "new/folders/2"));
+    REQUIRE(store.sync_names());
+    REQUIRE(store.rename("new/folders/2", "x/2"));
     REQUIRE(read_all(**store.open("x/2")) == "one");
     REQUIRE(store.open("x/1").error().errno_value == ENOENT);
     REQUIRE(store.rename("x/1", "x/9").error().errno_value == ENOENT);

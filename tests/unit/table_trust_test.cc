@@ -123,6 +123,10 @@ TEST_CASE("damage in what was durable is refused, and names object, byte and cur
   std::string damaged = whole;
   SECTION("a flipped bit") { damaged[at] = static_cast<char>(damaged[at] ^ 4); }
   SECTION("a page of zeros") { damaged.replace(at / 4096 * 4096, 4096, std::string(4096, '\0')); }
+  SECTION("in the last record that was synced") {
+    constexpr std::size_t kNote = 54;  // the record that says so
+    damaged[whole.size() - kNote - 1] ^= 1;
+  }
   SECTION("half of the log is gone, and the closed store says so") {
     REQUIRE(busy.fs->close());
     std::string log = bytes_of(busy.store, busy.log);
