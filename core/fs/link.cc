@@ -45,8 +45,8 @@ Status Engine::name_unnamed(Node& file, const NodePtr& parent, Key key, std::str
     inode.home = Home::inline_;
   }
   if (inode.home == Home::blob) batch.erase(PendingRemoval::of_blob(inode.ino).key());
-  rows_.insert_entry(batch, key, std::move(row),
-                     Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode});
+  CFFS_TRY_VOID(rows_.insert_entry(batch, key, std::move(row),
+                                   Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode}));
   if (inode.home != Home::none) staged_.note(batch, *parent);
   CFFS_TRY_VOID(table_->write(batch));
   file_count_.added(1);
@@ -88,8 +88,8 @@ Status Engine::add_link(Node& file, Key old_key, const NodePtr& parent, Key key,
     batch.put_row(old_key, old_row);
   }
   batch.put(null_key, encode_single_row("", inode));
-  rows_.insert_entry(batch, key, std::move(row),
-                     Entry{std::string(name), file.ino, inode.mode & S_IFMT, std::nullopt});
+  CFFS_TRY_VOID(rows_.insert_entry(batch, key, std::move(row),
+                                   Entry{std::string(name), file.ino, inode.mode & S_IFMT, std::nullopt}));
   if (inode.home == Home::inline_ || inode.home == Home::blob) staged_.note(batch, *parent);
   CFFS_TRY_VOID(table_->write(batch));
   file.row_key = null_key;

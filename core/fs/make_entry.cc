@@ -64,8 +64,8 @@ Status Engine::insert_new(const NodePtr& parent, std::string_view name, const In
     if (row.find(name) != nullptr) return fail(EEXIST);
     const bool alone = row.entries.empty();
     Batch batch;
-    rows_.insert_entry(batch, key, std::move(row),
-                       Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode});
+    CFFS_TRY_VOID(rows_.insert_entry(batch, key, std::move(row),
+                                     Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode}));
     if (!is_directory) {
       CFFS_TRY_VOID(table_->write(batch));
     } else {

@@ -1,5 +1,6 @@
 #include "core/fs/node_rows.h"
 
+#include "core/fs/limits.h"
 #include "core/fs/locking.h"
 
 namespace cffs {
@@ -142,12 +143,14 @@ void NodeRows::touch_directory(Node& directory, std::int64_t now_ns) {
   mark_stale(directory);
 }
 
-void NodeRows::insert_entry(Batch& batch, Key key, Row row, Entry entry) {
+Status NodeRows::insert_entry(Batch& batch, Key key, Row row, Entry entry) {
+  if (row.entries.size() >= kNamesOfOneHash) return fail(ENOSPC);
   if (row.entries.size() == 1 && row.entries.front().inode) {
     if (const NodePtr neighbour = nodes_.find(row.entries.front().ino)) neighbour->row_alone = false;
   }
   row.insert(std::move(entry));
   batch.put_row(key, row);
+  return {};
 }
 
 void NodeRows::note_staged(Batch& batch, Node& node) {

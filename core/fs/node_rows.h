@@ -69,7 +69,8 @@ class NodeRows {
   // An entry came or went.
   void touch_directory(Node& directory, std::int64_t now_ns) CFFS_EXCLUDES(directory.mutex);
   // Adds the entry to the row; nodes that shared the row with nobody until now learn that they do. Its stripe is held.
-  void insert_entry(Batch& batch, Key key, Row row, Entry entry) CFFS_REQUIRES(row_stripes);
+  // ENOSPC where too many names have this hash.
+  Status insert_entry(Batch& batch, Key key, Row row, Entry entry) CFFS_REQUIRES(row_stripes);
   // The file's data waits for consolidation: its directory is remembered, in memory and across a crash.
   void note_staged(Batch& batch, Node& node) CFFS_REQUIRES(node.mutex);
   // Writes the batch with the composites' rows that it changes. Emptied composites are queued for removal, wasteful ones

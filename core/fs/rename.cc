@@ -7,6 +7,7 @@
 
 #include "core/fs/check_name.h"
 #include "core/fs/engine.h"
+#include "core/fs/limits.h"
 #include "core/fs/link_drop.h"
 #include "core/fs/locking.h"
 
@@ -27,6 +28,7 @@ class RowSet {
   }
   Status insert(Key key, Entry entry) {
     CFFS_TRY(Row* const in, row(key));
+    if (in->entries.size() >= kNamesOfOneHash) return fail(ENOSPC);
     in->insert(std::move(entry));
     return {};
   }

@@ -15,7 +15,8 @@ constexpr std::uint32_t kVersion = 1;
 // Feature flags. Never renumber. An unknown one makes a program refuse the store.
 constexpr std::uint32_t kOtherNameHash =
     1;  // not XXH3-64: for programs from before the superblock named the hash
-constexpr std::uint32_t kDenseInline = 2;  // StoreFormat::dense_inline: programs from before it would leave holes
+constexpr std::uint32_t kDenseInline =
+    2;  // StoreFormat::dense_inline: programs from before it would leave holes
 constexpr std::uint32_t kKnown = kOtherNameHash | kDenseInline;
 
 }  // namespace
