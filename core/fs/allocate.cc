@@ -14,10 +14,12 @@ namespace {
 
 Status allocate_in(Object& object, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
                    std::uint64_t old_size, std::uint64_t new_size) {
-  if (mode != AllocateMode::reserve && offset < old_size) CFFS_TRY_VOID(object.punch_hole(offset, length));
+  // What may fail for want of room comes before what cannot be taken back.
   if (mode != AllocateMode::punch_hole) CFFS_TRY_VOID(object.allocate(offset, length));
   if (new_size > old_size) CFFS_TRY_VOID(object.truncate(new_size));
-  return {};
+  if (mode == AllocateMode::reserve || offset >= old_size) return {};
+  CFFS_TRY_VOID(object.punch_hole(offset, length));
+  return mode == AllocateMode::zero_range ? object.allocate(offset, length) : Status();
 }
 
 }  // namespace
@@ -59,10 +61,12 @@ Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t o
     return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
   }
   if (inode.home != Home::blob) {
-    CFFS_TRY(const std::string content, homes_.load_small(node));
-    CFFS_TRY_VOID(homes_.move_to_blob(node, change.batch, change.accounts, content));
+    const std::uint64_t size = inode.size;
+    return move_to_blob(
+        node, change, [&](Object& blob) { return allocate_in(blob, offset, length, mode, size, new_size); });
   }
   CFFS_TRY(const auto object, homes_.object_of(node));
+  if (new_size > inode.size) CFFS_TRY_VOID(cut_tail(*object, inode.size));
   CFFS_TRY_VOID(allocate_in(*object, offset, length, mode, inode.size, new_size));
   dirty_objects_->note(object);
   CFFS_TRY(const ObjectInfo info, object->info());

@@ -147,12 +147,17 @@ class Engine final : public FileSystem {
                               const Caller& caller);
   Status build_small(Node& node, ContentChange& change, std::uint64_t offset, ConstBytes data)
       CFFS_REQUIRES(node.mutex, row_stripes);
+  // A small file gets a blob with its content, to which `then` does the rest. Joins the change; until that is written the
+  // file is what it was.
+  Status move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then)
+      CFFS_REQUIRES(node.mutex, row_stripes);
   Status write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
   Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
                              const Caller& caller);
   Status truncate(Node& node, std::uint64_t size, const Caller& caller);
   Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
       CFFS_REQUIRES(node.mutex, row_stripes);
+  void give_room_back(Node& node) CFFS_REQUIRES(node.mutex);
   Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
                         AllocateMode mode, std::uint64_t new_size) CFFS_REQUIRES(node.mutex, row_stripes);
   // The end of a change of content that is built, or failed: the row with its new times, and the rest of the batch. A

@@ -11,6 +11,11 @@ constexpr std::uint64_t kStagedPerInline = 16;
 
 }  // namespace
 
+Status cut_tail(Object& blob, std::uint64_t size) {
+  CFFS_TRY(const ObjectInfo info, blob.info());
+  return info.size > size ? blob.truncate(size) : Status();
+}
+
 std::uint64_t Homes::inline_limit() const {
   if (!makes_composites_.load(std::memory_order_relaxed)) return format_.inline_max;
   return std::min(kStagedPerInline * format_.inline_max, format_.composite_file_max);
@@ -130,6 +135,7 @@ Result<std::string> Homes::load_small(const Inode& inode) const {
 }
 
 Result<std::string> Homes::load_small(const Node& node) const {
+  CFFS_TRY_VOID(node.check_kept());
   if (node.orphan_bytes) return *node.orphan_bytes;
   if (node.inode.home != Home::composite || !node.pinned) return load_small(node.inode);
   std::string bytes(node.inode.size, '\0');
@@ -158,6 +164,7 @@ Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& account
   const std::uint64_t size = content.size();
   if (node.unlinked) {
     node.orphan_bytes = std::move(content);
+    node.orphan_lost = false;
   } else {
     leave(batch, accounts, inode);
     inode.home = Home::none;  // its chunks start from nothing
@@ -169,45 +176,37 @@ Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& account
   return {};
 }
 
-Result<Homes::NewBlob> Homes::make_blob(const Inode& replaced, std::string_view content) {
+Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::string_view content) {
   CFFS_TRY_VOID(removals_.finish_blob(replaced.ino));
   // The intent comes first: a crash between here and the caller's batch leaves an object that recovery removes.
   Batch intent;
   intent.put(PendingRemoval::of_blob(replaced.ino).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
-  NewBlob made;
-  CFFS_TRY(made.object, blobs_.create(replaced.ino));
-  CFFS_TRY_VOID(made.object->write_at(0, as_bytes(content)));
-  CFFS_TRY(const ObjectInfo info, made.object->info());
-  made.allocated = info.allocated;
-  dirty_.note(made.object);
+  auto blob = blobs_.create(replaced.ino);
+  Status done = blob ? (*blob)->write_at(0, as_bytes(content)) : Status(fail(blob.error()));
   // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
   // one must be too; a file made since has no durable content to lose.
-  if (replaced.size > 0 && replaced.ino.value < durable_below_.load()) CFFS_TRY_VOID(made.object->sync());
-  return made;
+  const bool may_be_durable = replaced.size > 0 && replaced.ino.value < durable_below_.load();
+  if (done && may_be_durable) done = (*blob)->sync();
+  if (!done) {
+    drop_blob(replaced.ino);
+    return fail(std::move(done).error());
+  }
+  return blob;
 }
 
-Status Homes::move_to_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
-                           std::string_view content) {
-  CFFS_TRY(const NewBlob blob, make_blob(inode, content));
-  leave(batch, accounts, inode);
-  batch.erase(PendingRemoval::of_blob(inode.ino).key());
+Status Homes::take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
+                        const std::shared_ptr<Object>& blob, bool named) {
+  CFFS_TRY(const ObjectInfo info, blob->info());
+  dirty_.note(blob);  // before any row names it
+  if (named) {
+    leave(batch, accounts, inode);
+    batch.erase(PendingRemoval::of_blob(inode.ino).key());
+  }
   inode.home = Home::blob;
-  inode.size = content.size();
-  inode.allocated = blob.allocated;
+  inode.size = info.size;
+  inode.allocated = info.allocated;
   inode.extent = {};
-  return {};
-}
-
-Status Homes::move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content) {
-  if (!node.unlinked) return move_to_blob(node.inode, batch, accounts, content);
-  CFFS_TRY(const NewBlob blob, make_blob(node.inode, content));
-  node.orphan_bytes.reset();
-  node.pinned = blob.object;  // the intent stays: the blob goes with the last reference
-  node.inode.home = Home::blob;
-  node.inode.size = content.size();
-  node.inode.allocated = blob.allocated;
-  node.inode.extent = {};
   return {};
 }
 

@@ -21,6 +21,10 @@
 
 namespace cffs {
 
+// What a blob has behind its file's end is none of the file's: an operation that failed or was killed left it there. To be
+// called before the file grows over it; `size` is the file's.
+Status cut_tail(Object& blob, std::uint64_t size);
+
 class Homes {
  public:
   Homes(const StoreFormat& format, Table& table, BlobStore& blobs, CompositeStore& composites,
@@ -60,21 +64,18 @@ class Homes {
   // The file's content anew, in the table; in memory where it has no name. What was there goes.
   Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) const
       CFFS_REQUIRES(node.mutex, row_stripes);
-  // Gives the file a blob that holds `content`, in the same way.
-  Status move_to_blob(Node& node, Batch& batch, CompositeAccounts& accounts, std::string_view content)
-      CFFS_REQUIRES(node.mutex, row_stripes);
-  // The same for a file that nobody refers to, or a mover's copy of its inode.
-  Status move_to_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts, std::string_view content)
+  // A move to a blob has two steps, and between them the caller may do more to the object. First a blob that holds
+  // `content`, durable where the content it replaces may be. Nothing names it: until take_blob()'s batch is written, a crash
+  // has recovery remove it, and a failure the caller, by drop_blob().
+  Result<std::shared_ptr<Object>> make_blob(const Inode& replaced, std::string_view content)
       CFFS_REQUIRES(row_stripes);
+  // Then the inode, or a mover's copy of it, says that its data is there; what it was in goes. `named`: some row is the
+  // inode's; else the blob goes with the last reference.
+  Status take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
+                   const std::shared_ptr<Object>& blob, bool named) CFFS_REQUIRES(row_stripes);
+  void drop_blob(InodeId ino) { removals_.queue_blob(ino); }
 
  private:
-  struct NewBlob {
-    std::shared_ptr<Object> object;
-    std::uint64_t allocated = 0;
-  };
-  // A blob that holds `content`, durable where the content it replaces may be. Until a batch erases its pending_removal
-  // row, recovery removes it.
-  Result<NewBlob> make_blob(const Inode& replaced, std::string_view content);
   // Damage where a chunk has less than the file's size wants.
   Status check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const;
   Result<std::string> read_chunks(const Inode& inode) const;

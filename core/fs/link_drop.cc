@@ -13,14 +13,28 @@ Status LinkDrop::build(Batch& batch, CompositeAccounts& accounts, const Target& 
   }
   last_ = true;
   if (target.linked) batch.erase(Key::null_name(inode.ino));
-  // Bytes of the table are kept in memory, an object by its handle. Data that is damaged must not keep the file from being
-  // removed.
-  if (target.node && inode.home == Home::inline_) {
-    if (auto bytes = homes_.load_small(inode)) orphan_bytes_ = std::move(*bytes);
-  } else if (target.node && inode.home != Home::none) {
-    if (auto object = homes_.object_of(inode)) pinned_ = std::move(*object);
-  }
+  if (target.node) CFFS_TRY_VOID(keep_for_users(inode));
   homes_.leave(batch, accounts, inode);
+  return {};
+}
+
+// Bytes of the table are kept in memory, an object by its handle. Data that is damaged must not keep the file from being
+// removed; a want of descriptors, which passes, does: the data would be gone for good.
+Status LinkDrop::keep_for_users(const Inode& inode) {
+  Status kept;
+  if (inode.home == Home::inline_) {
+    auto bytes = homes_.load_small(inode);
+    if (bytes) orphan_bytes_ = std::move(*bytes);
+    if (!bytes) kept = fail(std::move(bytes).error());
+  } else if (inode.home != Home::none) {
+    auto object = homes_.object_of(inode);
+    if (object) pinned_ = std::move(*object);
+    if (!object) kept = fail(std::move(object).error());
+  }
+  if (kept) return {};
+  const int reason = kept.error().errno_value;
+  if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) return kept;
+  lost_ = true;
   return {};
 }
 
@@ -42,6 +56,7 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
   node.unlinked = true;
   node.orphan_bytes = std::move(orphan_bytes_);
   node.pinned = std::move(pinned_);
+  node.orphan_lost = lost_;
 }
 
 }  // namespace cffs

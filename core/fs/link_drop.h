@@ -16,7 +16,8 @@ class LinkDrop {
   LinkDrop(const Homes& homes, Removals& removals, FileCount& count)
       : homes_(homes), removals_(removals), count_(count) {}
 
-  // The target's stripes and node are locked. A file's rows and data go, or its link count falls.
+  // The target's stripes and node are locked. A file's rows and data go, or its link count falls. EMFILE, ENFILE, ENOMEM:
+  // who uses the file would lose its data.
   Status build(Batch& batch, CompositeAccounts& accounts, const Target& target, std::int64_t now_ns)
       CFFS_REQUIRES(row_stripes);
   // A directory, found empty, has nothing but its entry.
@@ -25,6 +26,8 @@ class LinkDrop {
   void finish(const Target& target, std::int64_t now_ns) CFFS_REQUIRES(row_stripes);
 
  private:
+  Status keep_for_users(const Inode& inode);
+
   const Homes& homes_;
   Removals& removals_;
   FileCount& count_;
@@ -32,6 +35,7 @@ class LinkDrop {
   // Whoever still has the file open keeps its data.
   std::optional<std::string> orphan_bytes_;
   std::shared_ptr<Object> pinned_;
+  bool lost_ = false;
 };
 
 }  // namespace cffs

@@ -28,6 +28,13 @@ struct Node {
         name(called),
         inode(std::move(attributes)) {}
 
+  // EIO: there is no content that could be read.
+  Status check_kept() const CFFS_REQUIRES_SHARED(mutex) {
+    if (!orphan_lost) return {};
+    return fail(Error::corruption("inode " + std::to_string(ino.value) +
+                                  ": its data could not be read when its last name was removed"));
+  }
+
   const InodeId ino;
   const mode_t
       type;  // S_IFMT bits: the one part of the mode that never changes, so readable without the lock
@@ -53,6 +60,7 @@ struct Node {
   bool unnamed CFFS_GUARDED_BY(mutex) = false;
   // The data of an unlinked file, where it is not an object.
   std::optional<std::string> orphan_bytes CFFS_GUARDED_BY(mutex);
+  bool orphan_lost CFFS_GUARDED_BY(mutex) = false;        // they could not be read when the name went
   std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked file's object readable
   // DirtyObjects::epoch() in which the blob was last noted.
   std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};

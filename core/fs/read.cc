@@ -28,6 +28,7 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
   if (offset >= node.inode.size || out.empty()) return std::size_t{0};
   out = out.first(std::min<std::uint64_t>(out.size(), node.inode.size - offset));
 
+  CFFS_TRY_VOID(node.check_kept());
   if (node.orphan_bytes) {
     std::memcpy(out.data(), node.orphan_bytes->data() + offset, out.size());
     return out.size();

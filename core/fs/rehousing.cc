@@ -148,7 +148,9 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     } else {
       // The stripes stay locked while the blob is written: nobody may meet the file between two homes. One file at a time
       // is moved like this, and only when a store gives up its composites.
-      CFFS_TRY_VOID(r_.homes_.move_to_blob(inode, batch_, accounts_, file.content));
+      CFFS_TRY(const auto blob, r_.homes_.make_blob(inode, file.content));
+      blobs_made_.push_back(inode.ino);
+      CFFS_TRY_VOID(r_.homes_.take_blob(inode, batch_, accounts_, blob, true));
     }
     entry->inode = inode;
     changed_.emplace_back(live_[i], std::move(inode));
@@ -173,6 +175,11 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     }
     for (const InodeId ino : blobs_left_) r_.removals_.queue_blob(ino);
     return {};
+  }
+
+  // Nothing was written.
+  void give_up() {
+    for (const InodeId ino : blobs_made_) r_.homes_.drop_blob(ino);
   }
 
   std::size_t switched() const { return changed_.size(); }
@@ -246,6 +253,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
   std::map<Key, Row> rows_;
   std::vector<std::pair<NodePtr, Inode>> changed_;
   std::vector<InodeId> blobs_left_;
+  std::vector<InodeId> blobs_made_;
   std::set<InodeId> met_;
 };
 
@@ -266,8 +274,13 @@ Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& bu
 
 Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
   Batchwise batch(*this, nullptr, files);
-  for (std::size_t i = 0; i < files.size(); ++i) CFFS_TRY_VOID(batch.add(i, files[i], 0));
-  CFFS_TRY_VOID(batch.write(false));
+  Status done;
+  for (std::size_t i = 0; i < files.size() && done; ++i) done = batch.add(i, files[i], 0);
+  if (done) done = batch.write(false);
+  if (!done) {
+    batch.give_up();
+    return fail(std::move(done).error());
+  }
   return batch.switched();
 }
 

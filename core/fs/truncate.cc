@@ -1,9 +1,16 @@
 // A file's size as it is told.
+#include <algorithm>
+
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
 
 namespace cffs {
+namespace {
+
+constexpr std::uint64_t kBlock = 4096;  // what the backing file system most likely allocates in, bytes
+
+}  // namespace
 
 Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (size > kFileMax) return fail(EFBIG);
@@ -13,18 +20,38 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (size > node.inode.size) CFFS_TRY_VOID(space_.charge(0));
   ContentChange change(*table_, node.inode);
   const std::int64_t at = now();
-  return finish_change(node, change, build_truncate(node, change, size), at, caller);
+  CFFS_TRY_VOID(finish_change(node, change, build_truncate(node, change, size), at, caller));
+  const bool shortened = change.before.home == Home::blob && size < change.before.size;
+  if (shortened) give_room_back(node);
+  return {};
+}
+
+// A blob is cut after its row says so: the other way round, a row that cannot be written would leave a file that has lost its
+// end. Where cutting fails, the bytes lie behind the file's end until it grows again (cut_tail).
+void Engine::give_room_back(Node& node) {
+  const auto object = homes_.object_of(node);
+  if (!object || !(*object)->truncate(node.inode.size)) return;
+  dirty_objects_->note(*object);
+  const auto info = (*object)->info();
+  if (!info || info->allocated == node.inode.allocated) return;
+  node.inode.allocated = info->allocated;
+  rows_.mark_stale(node);
 }
 
 Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t size) {
   Inode& inode = node.inode;
   if (inode.home == Home::blob) {
     // Stays a blob, however small: most truncated files are about to be rewritten. Consolidation moves it later.
-    CFFS_TRY(const auto object, homes_.object_of(node));
-    CFFS_TRY_VOID(object->truncate(size));
-    dirty_objects_->note(object);
-    CFFS_TRY(const ObjectInfo info, object->info());
-    inode.allocated = info.allocated;
+    if (size > inode.size) {
+      CFFS_TRY(const auto object, homes_.object_of(node));
+      CFFS_TRY_VOID(cut_tail(*object, inode.size));
+      CFFS_TRY_VOID(object->truncate(size));
+      dirty_objects_->note(object);
+      CFFS_TRY(const ObjectInfo info, object->info());
+      inode.allocated = info.allocated;
+    } else {
+      inode.allocated = std::min(inode.allocated, (size + kBlock - 1) / kBlock * kBlock);  // as it will be
+    }
     inode.size = size;
     return {};
   }
@@ -36,20 +63,13 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
     inode.home = size > 0 ? Home::inline_ : Home::none;
     return {};
   }
+  if (!fits) return move_to_blob(node, change, [size](Object& blob) { return blob.truncate(size); });
   std::string content;
   if (size > 0) {
     CFFS_TRY(content, homes_.load_small(node));
   }
-  if (fits) {
-    content.resize(size);
-    return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
-  }
-  if (content.size() > size) content.resize(size);
-  CFFS_TRY_VOID(homes_.move_to_blob(node, change.batch, change.accounts, content));
-  CFFS_TRY(const auto object, homes_.object_of(node));
-  CFFS_TRY_VOID(object->truncate(size));
-  inode.size = size;
-  return {};
+  content.resize(size);
+  return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
 }
 
 }  // namespace cffs

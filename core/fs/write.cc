@@ -49,20 +49,27 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
 Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
                                            const Caller& caller) {
   bool settle_now = false;
+  Inode before;
+  std::uint64_t version = 0;
   {
     const WriteLock guard(node.mutex);
     if (node.inode.home != Home::blob) return Written::elsewhere;
     CFFS_TRY(const auto object, homes_.object_of(node));
-    CFFS_TRY_VOID(object->write_at(offset, data));
+    if (offset > node.inode.size) CFFS_TRY_VOID(cut_tail(*object, node.inode.size));
+    before = node.inode;
+    const Status written = object->write_at(offset, data);
     if (node.dirty_epoch != dirty_objects_->epoch()) {
       node.dirty_epoch = dirty_objects_->epoch();
       dirty_objects_->note(object);
     }
+    if (!written) {
+      node.inode.version += 1;  // part of the data may be there
+      return fail(written.error());
+    }
     const std::uint64_t end = offset + data.size();
     settle_now = end > node.inode.size || at - node.inode.mtime_ns > kTimesSettledNs;
     if (end > node.inode.size || node.inode.allocated < node.inode.size) {
-      CFFS_TRY(const ObjectInfo info, object->info());
-      node.inode.allocated = info.allocated;
+      if (const auto info = object->info()) node.inode.allocated = info->allocated;
     }
     node.inode.size = std::max(node.inode.size, end);
     const mode_t mode = node.inode.mode;
@@ -70,10 +77,18 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     content_changed(node.inode, at, caller);
     // Rights that the change took away must not come back with a crash.
     settle_now = settle_now || node.inode.mode != mode || node.inode.xattrs.size() != xattrs;
+    version = node.inode.version;
     rows_.mark_stale(node);
   }
-  if (settle_now) CFFS_TRY_VOID(rows_.flush(node));
-  return Written::done;
+  if (!settle_now) return Written::done;
+  Status settled = rows_.flush(node);
+  if (settled) return Written::done;
+  const WriteLock guard(node.mutex);
+  if (node.inode.version == version) {
+    node.inode = std::move(before);
+    node.inode.version = version + 1;
+  }
+  return fail(std::move(settled).error());
 }
 
 Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, ConstBytes data,
@@ -82,19 +97,24 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
   if (node.inode.home == Home::blob) return Written::elsewhere;
   const std::uint64_t new_size = std::max(node.inode.size, offset + data.size());
   ContentChange change(*table_, node.inode);
+  Status built;
   if (new_size > homes_.inline_limit()) {
-    CFFS_TRY(const std::string content, homes_.load_small(node));
-    const Status built = homes_.move_to_blob(node, change.batch, change.accounts, content);
-    CFFS_TRY_VOID(write_change(node, change, built));
-    return Written::elsewhere;
+    built = move_to_blob(node, change, [&](Object& blob) { return blob.write_at(offset, data); });
+  } else {
+    built = node.unlinked ? write_orphan(node, offset, data) : build_small(node, change, offset, data);
+    node.inode.home = Home::inline_;
+    node.inode.size = new_size;
+    node.inode.extent = {};
   }
-  const Status built =
-      node.unlinked ? write_orphan(node, offset, data) : build_small(node, change, offset, data);
-  node.inode.home = Home::inline_;
-  node.inode.size = new_size;
-  node.inode.extent = {};
-  CFFS_TRY_VOID(finish_change(node, change, built, at, caller));
+  CFFS_TRY_VOID(finish_change(node, change, std::move(built), at, caller));
   return Written::done;
+}
+
+Status Engine::move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then) {
+  CFFS_TRY(const std::string content, homes_.load_small(node));
+  CFFS_TRY(change.new_blob, homes_.make_blob(node.inode, content));
+  CFFS_TRY_VOID(then(*change.new_blob));
+  return homes_.take_blob(node.inode, change.batch, change.accounts, change.new_blob, !node.unlinked);
 }
 
 // A file without a name keeps its bytes in memory.
@@ -135,8 +155,17 @@ Status Engine::write_change(Node& node, ContentChange& change, Status built) {
       node.verified.store(0, std::memory_order_relaxed);
     }
   }
-  if (!built) node.inode = change.before;
-  return built;
+  if (!built) {
+    if (change.new_blob) homes_.drop_blob(node.ino);
+    node.inode = change.before;
+    return built;
+  }
+  if (change.new_blob && node.unlinked) {
+    node.orphan_bytes.reset();
+    node.orphan_lost = false;
+    node.pinned = std::move(change.new_blob);
+  }
+  return {};
 }
 
 }  // namespace cffs

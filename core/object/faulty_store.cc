@@ -15,14 +15,19 @@ class FaultyObject final : public Object {
       : store_(store), name_(std::move(name)), live_(std::move(live)), body_(std::move(body)) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    CFFS_TRY_VOID(store_.charge_read("read " + name_));
     return live_->read_at(offset, out);
   }
   Status write_at(std::uint64_t offset, ConstBytes data) override {
-    CFFS_TRY_VOID(store_.charge("write " + name_));
+    const Status charged = store_.charge("write " + name_);
+    if (!charged && !store_.tears_.load()) return charged;
+    if (!charged) data = data.first(data.size() / 2);
     const MutexLock guard(store_.mutex_);
+    if (store_.cut_) return charged;
     const auto* text = reinterpret_cast<const char*>(data.data());
     body_->unsynced.push_back({offset, std::string(text, data.size()), std::nullopt});
-    return live_->write_at(offset, data);
+    CFFS_TRY_VOID(live_->write_at(offset, data));
+    return charged;
   }
   Result<std::uint64_t> append(ConstBytes data) override {
     CFFS_TRY(const ObjectInfo now, live_->info());
@@ -189,6 +194,7 @@ Result<std::shared_ptr<Object>> FaultyStore::create(std::string_view name, Creat
 }
 
 Result<std::shared_ptr<Object>> FaultyStore::open(std::string_view name) {
+  CFFS_TRY_VOID(charge_read("open " + std::string(name)));
   const MutexLock guard(mutex_);
   if (cut_) return fail(EIO, std::string(name));
   CFFS_TRY(auto live, live_.open(name));

@@ -28,6 +28,10 @@ class FaultyStore final : public ObjectStore {
 
   // The nth (1 = next) changing operation fails with errno_value. n = 0 disarms.
   void fail_operation(std::uint64_t n, int errno_value, Persistence persistence);
+  // A write that fails has written the first half of its data.
+  void tear_failed_writes(bool tear) { tears_.store(tear); }
+  // Opens and reads count and fail too.
+  void count_reads(bool count) { counts_reads_.store(count); }
   std::uint64_t operations() const { return operations_.load(); }
   // by_sectors: of the unsynced writes to an object of such a name any subset of sectors survives instead, half of the time.
   std::unique_ptr<MemoryStore> power_cut(std::uint64_t seed,
@@ -67,6 +71,7 @@ class FaultyStore final : public ObjectStore {
 
   // Counts one changing operation and decides whether it fails.
   Status charge(std::string_view what);
+  Status charge_read(std::string_view what) { return counts_reads_.load() ? charge(what) : Status(); }
   void name_became_durable(const std::shared_ptr<Body>& body) CFFS_REQUIRES(mutex_);
   static bool keep_sectors(const Body& body, std::string& bytes, std::mt19937_64& random);
   static void apply(Names& names, const NameChange& change);
@@ -78,6 +83,8 @@ class FaultyStore final : public ObjectStore {
   Names durable_names_ CFFS_GUARDED_BY(mutex_);  // names as the medium has them
   std::vector<NameChange> unsynced_names_ CFFS_GUARDED_BY(mutex_);
   std::atomic<std::uint64_t> operations_{0};
+  std::atomic<bool> counts_reads_{false};
+  std::atomic<bool> tears_{false};
   std::uint64_t fail_at_ CFFS_GUARDED_BY(mutex_) = 0;
   int fail_errno_ CFFS_GUARDED_BY(mutex_) = 0;
   Persistence persistence_ CFFS_GUARDED_BY(mutex_) = Persistence::once;
