@@ -266,9 +266,13 @@ TEST_CASE("an unlink that meets a fault loses nothing for those who use the file
         const std::string name = consolidated ? "member" : "inline";
         auto fs = FileSystem::open(store, quiet());
         REQUIRE(fs);
-        const auto made = (*fs)->mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
-        REQUIRE(made);
-        REQUIRE((*fs)->write(made->ino, 0, as_bytes(content), kRoot));
+        // Its chunk lies in a block of the table that nothing else reads.
+        for (int i = 0; i < 40; ++i) {
+          const auto made =
+              (*fs)->mknod(kRootInode, i == 20 ? name : name + std::to_string(i), S_IFREG | 0600, 0, kRoot);
+          REQUIRE(made);
+          REQUIRE((*fs)->write(made->ino, 0, as_bytes(content), kRoot));
+        }
         if (consolidated) REQUIRE(Reorganiser(**fs).consolidate_now());
         REQUIRE((*fs)->close());
         fs = FileSystem::open(store, quiet());  // nothing is cached
@@ -282,7 +286,7 @@ TEST_CASE("an unlink that meets a fault loses nothing for those who use the file
         store.count_reads(false);
         std::string found(content.size(), '\0');
         const auto read = (*fs)->read(file->ino, 0, as_writable_bytes(found));
-        if (!read) REQUIRE((done && error == EIO && read.error().errno_value == EIO));
+        if (!read) REQUIRE((done && read.error().errno_value == EIO));
         if (read) REQUIRE((*read == content.size() && found == content));
         if (!done) REQUIRE((*fs)->lookup(kRootInode, name));
       }
