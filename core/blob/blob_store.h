@@ -21,6 +21,8 @@ class BlobStore {
     open_.insert(name, object);
     return object;
   }
+  // Closes what is kept open and nobody uses; returns how many.
+  std::size_t close_idle() { return open_.close_idle(); }
   Result<std::shared_ptr<Object>> open(InodeId ino) { return open_.open(object_name(ino)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(InodeId ino) {

@@ -19,6 +19,8 @@ class CompositeStore {
   // name); `sync`: they are durable on return.
   Status append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into = nullptr);
   Result<std::shared_ptr<Object>> open(CompositeId id);
+  // Closes what is kept open and nobody uses; returns how many.
+  std::size_t close_idle() { return open_.close_idle(); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
 

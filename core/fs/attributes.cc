@@ -39,6 +39,7 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
   Node& node = *found;
   if (change.size) {
     CFFS_TRY_VOID(truncate(node, *change.size, caller));
+    homes_.limit_dirty();
     const bool more =
         change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns || change.ctime_ns;
     if (!more) return getattr(ino);  // its row is written, times included

@@ -1,9 +1,15 @@
 // Objects with bytes that are not durable yet. A commit syncs them before the table's log, and LevelDB's environment
 // before a table file: rows follow the data that they name. An fsync syncs the log, but of the objects only its file's:
 // the rows of other files may be durable before their data, and recovery then gives them the size that their objects have.
+//
+// The handle that wrote is kept open until it has synced: Linux reports a failed writeback to every descriptor that was open
+// then, and to the first one opened later only if nobody was told and the inode is still in memory. Descriptors being
+// scarce, there is a bound: above it the oldest are synced early, which they would be soon anyway.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <set>
 
 #include "core/base/mutex.h"
@@ -13,33 +19,57 @@ namespace cffs {
 
 class DirtyObjects {
  public:
-  // Call after the write. An object noted in the current epoch() need not be noted again.
+  // `most`: objects that are kept for the next commit, each a descriptor.
+  explicit DirtyObjects(std::size_t most) : most_(std::max<std::size_t>(1, most)) {}
+
+  // Call after the write. An object noted in the current epoch() need not be noted again. May exceed the bound: call
+  // limit() once no lock is held.
   void note(std::shared_ptr<Object> object) {
     const MutexLock guard(mutex_);
-    objects_.insert(std::move(object));
+    if (known_.insert(object).second) objects_.push_back(std::move(object));
+    count_.store(objects_.size(), std::memory_order_relaxed);
   }
   std::uint64_t epoch() const { return epoch_.load(); }
   // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless. After a failure every call
   // fails: what was noted then is not known to be durable, and asked again the kernel might say it is.
   Status sync_all() {
     const MutexLock one_at_a_time(sync_mutex_);  // a second caller returns when its objects are durable
-    std::set<std::shared_ptr<Object>> due;
+    return sync_oldest(~std::size_t{0});
+  }
+  // Syncs the older half of them where there are too many. Fails as sync_all() does.
+  Status limit() {
+    if (count_.load(std::memory_order_relaxed) <= most_) return {};
+    const MutexLock one_at_a_time(sync_mutex_);
+    if (count_.load(std::memory_order_relaxed) <= most_) return result_;  // somebody else just did
+    return sync_oldest((most_ + 1) / 2);
+  }
+
+ private:
+  Status sync_oldest(std::size_t most) CFFS_REQUIRES(sync_mutex_) {
+    std::deque<std::shared_ptr<Object>> due;
     {
       const MutexLock guard(mutex_);
-      due.swap(objects_);
+      for (; !objects_.empty() && due.size() < most; objects_.pop_front()) {
+        known_.erase(objects_.front());
+        due.push_back(std::move(objects_.front()));
+      }
+      count_.store(objects_.size(), std::memory_order_relaxed);
+      // Who writes to one of them from now on notes it again.
       epoch_.fetch_add(1);
     }
-    for (const auto& object : due) {
-      if (Status done = object->sync(); !done && result_) result_ = std::move(done);
+    for (; !due.empty(); due.pop_front()) {
+      if (Status done = due.front()->sync(); !done && result_) result_ = std::move(done);
     }
     return result_;
   }
 
- private:
+  const std::size_t most_;
   Mutex sync_mutex_;  // before mutex_
   Status result_ CFFS_GUARDED_BY(sync_mutex_);
-  Mutex mutex_;  // leaf
-  std::set<std::shared_ptr<Object>> objects_ CFFS_GUARDED_BY(mutex_);
+  Mutex mutex_;                                                          // leaf
+  std::deque<std::shared_ptr<Object>> objects_ CFFS_GUARDED_BY(mutex_);  // oldest first
+  std::set<std::shared_ptr<Object>> known_ CFFS_GUARDED_BY(mutex_);      // the same
+  std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> epoch_{0};
 };
 

@@ -1,5 +1,6 @@
 #include "core/fs/engine.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,6 +46,18 @@ std::string kernel_boot_id() {
   return id.empty() ? "unknown" : id;
 }
 
+// What is kept open by count shares the descriptors: objects to read, LevelDB's tables, objects that are not durable yet. The
+// fourth share is for all that is open for a moment.
+constexpr std::size_t kDescriptorShares = 4;
+constexpr std::size_t kMostTables = 1000;
+constexpr std::size_t kMostDirty = 4096;
+
+std::size_t descriptor_limit() {
+  constexpr std::size_t kUsual = 1024;
+  rlimit limit;
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur) : kUsual;
+}
+
 Result<std::unique_ptr<StoreLock>> lock_store(ObjectStore& store) {
   auto locked = store.lock(lock_owner());
   if (!locked && locked.error().errno_value == EBUSY) {
@@ -59,6 +72,8 @@ FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& fo
   if (!options.policy) options.policy = grouping::make_policy("directory");
   if (!options.clock) options.clock = std::make_shared<SystemClock>();
   if (options.name_hash == nullptr) options.name_hash = name_hash_of(format.name_hash);
+  if (options.descriptors == 0) options.descriptors = descriptor_limit();
+  options.open_objects = std::min(options.open_objects, options.descriptors / kDescriptorShares);
   if (options.boot_id.empty()) options.boot_id = kernel_boot_id();
   if (options.read_only) {
     options.access_times = AccessTimes::never;
@@ -105,10 +120,12 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   if (options.read_only) prepared.overlay = std::make_unique<OverlayStore>(medium);
   ObjectStore& store = prepared.overlay ? *prepared.overlay : medium;
   CFFS_TRY(prepared.lock, lock_store(store));
-  prepared.dirty_objects = std::make_unique<DirtyObjects>();
+  const std::size_t share = options.descriptors / kDescriptorShares;
+  prepared.dirty_objects = std::make_unique<DirtyObjects>(std::min(kMostDirty, share));
   TableOptions table_options;
   table_options.block_cache_bytes = options.cache_bytes;
   table_options.in_memory = options.read_only;
+  table_options.open_tables = std::min(kMostTables, share);
   table_options.keep_what_is_whole = options.keep_what_is_whole;
   table_options.before_rows_become_durable = [dirty = prepared.dirty_objects.get()] {
     return dirty->sync_all();
@@ -141,6 +158,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
+  store_.on_shortage([this] { return drop_cached_objects(); });
   homes_.use_composites(options_.policy->makes_composites());
   if (options_.access_record_bytes > 0) {
     access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);
@@ -171,6 +189,8 @@ void Engine::refuse_changes() {
   overlay_->seal();
 }
 
+std::size_t Engine::drop_cached_objects() { return composites_.close_idle() + blobs_.close_idle(); }
+
 Engine::~Engine() { (void)Engine::close(); }
 
 // A store that could not be started is not closed in order: its next user recovers it.
@@ -179,6 +199,7 @@ Status Engine::close() {
   closed_ = true;
   committer_.reset();
   const Status result = started_ && !options_.read_only ? leave_clean() : Status();
+  store_.on_shortage(nullptr);
   nodes_.clear();
   file_count_.stop();
   table_.reset();

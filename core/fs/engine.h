@@ -167,6 +167,7 @@ class Engine final : public FileSystem {
   // The same without new times, for what is no change to a reader.
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
+  std::size_t drop_cached_objects();
   void refuse_changes();
   Status leave_clean();
   Status commit();

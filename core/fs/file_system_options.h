@@ -22,9 +22,10 @@ struct FileSystemOptions {
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
   std::uint64_t access_record_bytes = 0;           // ring of recorded accesses; 0: none
-  std::size_t open_objects = 1024;                 // descriptors kept open
-  AccessTimes access_times = AccessTimes::never;   // what accessed() does
-  bool directory_access_times = true;              // also for directories
+  std::size_t open_objects = 1024;  // descriptors kept open to read, at most a quarter of `descriptors`
+  std::size_t descriptors = 0;      // that the store may use; 0: as many as the process may have open
+  AccessTimes access_times = AccessTimes::never;  // what accessed() does
+  bool directory_access_times = true;             // also for directories
   bool background = true;  // commit and count files by itself; off in commands and some tests
   // To look only: what recovery has to do is done in memory (OverlayStore), then every change is refused with EROFS. The
   // lock is shared with others that look. The store may be read-only itself (PosixStore::Access::read_only).

@@ -165,6 +165,7 @@ Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& account
   if (node.unlinked) {
     node.orphan_bytes = std::move(content);
     node.orphan_lost = false;
+    node.pinned.reset();
   } else {
     leave(batch, accounts, inode);
     inode.home = Home::none;  // its chunks start from nothing
@@ -183,7 +184,8 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   intent.put(PendingRemoval::of_blob(replaced.ino).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
   auto blob = blobs_.create(replaced.ino);
-  Status done = blob ? (*blob)->write_at(0, as_bytes(content)) : Status(fail(blob.error()));
+  Status done = blob ? Status() : Status(fail(blob.error()));
+  if (done && !content.empty()) done = (*blob)->write_at(0, as_bytes(content));
   // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
   // one must be too; a file made since has no durable content to lose.
   const bool may_be_durable = replaced.size > 0 && replaced.ino.value < durable_below_.load();

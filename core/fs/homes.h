@@ -73,6 +73,11 @@ class Homes {
   // inode's; else the blob goes with the last reference.
   Status take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
                    const std::shared_ptr<Object>& blob, bool named) CFFS_REQUIRES(row_stripes);
+  // To be called without locks by who has written to objects: too many that are not durable are synced now. Where that
+  // fails the table refuses writes from then on, so the commit, and everybody else, learns of it.
+  void limit_dirty() {
+    if (!dirty_.limit()) table_.poison();
+  }
   void drop_blob(InodeId ino) { removals_.queue_blob(ino); }
 
  private:

@@ -18,7 +18,7 @@ Status LinkDrop::build(Batch& batch, CompositeAccounts& accounts, const Target& 
   return {};
 }
 
-// Bytes of the table are kept in memory, an object by its handle. Data that is damaged must not keep the file from being
+// Bytes of the table are kept in memory, a composite by its handle; a blob keeps its name as long as it is in use. Data that is damaged must not keep the file from being
 // removed; a want of descriptors, which passes, does: the data would be gone for good.
 Status LinkDrop::keep_for_users(const Inode& inode) {
   Status kept;
@@ -26,7 +26,7 @@ Status LinkDrop::keep_for_users(const Inode& inode) {
     auto bytes = homes_.load_small(inode);
     if (bytes) orphan_bytes_ = std::move(*bytes);
     if (!bytes) kept = fail(std::move(bytes).error());
-  } else if (inode.home != Home::none) {
+  } else if (inode.home == Home::composite) {
     auto object = homes_.object_of(inode);
     if (object) pinned_ = std::move(*object);
     if (!object) kept = fail(std::move(object).error());

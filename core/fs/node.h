@@ -61,7 +61,7 @@ struct Node {
   // The data of an unlinked file, where it is not an object.
   std::optional<std::string> orphan_bytes CFFS_GUARDED_BY(mutex);
   bool orphan_lost CFFS_GUARDED_BY(mutex) = false;        // they could not be read when the name went
-  std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked file's object readable
+  std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked member's composite readable
   // DirtyObjects::epoch() in which the blob was last noted.
   std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};
   std::atomic<std::uint64_t> verified{0};  // checksum of the extent that was checked; atomic: set by readers

@@ -273,15 +273,20 @@ Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& bu
 }
 
 Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
-  Batchwise batch(*this, nullptr, files);
-  Status done;
-  for (std::size_t i = 0; i < files.size() && done; ++i) done = batch.add(i, files[i], 0);
-  if (done) done = batch.write(false);
-  if (!done) {
-    batch.give_up();
-    return fail(std::move(done).error());
+  std::size_t switched = 0;
+  {
+    Batchwise batch(*this, nullptr, files);
+    Status done;
+    for (std::size_t i = 0; i < files.size() && done; ++i) done = batch.add(i, files[i], 0);
+    if (done) done = batch.write(false);
+    if (!done) {
+      batch.give_up();
+      return fail(std::move(done).error());
+    }
+    switched = batch.switched();
   }
-  return batch.switched();
+  homes_.limit_dirty();
+  return switched;
 }
 
 }  // namespace cffs

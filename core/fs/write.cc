@@ -42,8 +42,10 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
     if (written == Written::elsewhere) {
       CFFS_TRY(written, write_small(node, offset, data, at, caller));
     }
-    if (written == Written::done) return {};
+    if (written == Written::done) break;
   }
+  homes_.limit_dirty();
+  return {};
 }
 
 Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
@@ -163,7 +165,7 @@ Status Engine::write_change(Node& node, ContentChange& change, Status built) {
   if (change.new_blob && node.unlinked) {
     node.orphan_bytes.reset();
     node.orphan_lost = false;
-    node.pinned = std::move(change.new_blob);
+    node.pinned.reset();
   }
   return {};
 }

@@ -41,6 +41,24 @@ void ObjectCache::insert(const std::string& name, std::shared_ptr<Object> object
   }
 }
 
+std::size_t ObjectCache::close_idle() {
+  std::size_t closed = 0;
+  for (Shard& shard : shards_) {
+    Shard::Recent idle;  // closed after the lock is released
+    const MutexLock guard(shard.mutex);
+    for (auto it = shard.recent.begin(); it != shard.recent.end();) {
+      const auto next = std::next(it);
+      if (it->second.use_count() == 1) {
+        shard.by_name.erase(it->first);
+        idle.splice(idle.begin(), shard.recent, it);
+        ++closed;
+      }
+      it = next;
+    }
+  }
+  return closed;
+}
+
 void ObjectCache::drop(const std::string& name) {
   std::shared_ptr<Object> dropped;
   Shard& shard = shard_of(name);

@@ -21,6 +21,8 @@ class ObjectCache {
   void insert(const std::string& name, std::shared_ptr<Object> object);
   // Forgets the handle; the object itself is not touched.
   void drop(const std::string& name);
+  // Forgets the handles that nobody else has; returns how many.
+  std::size_t close_idle();
 
  private:
   struct Shard {

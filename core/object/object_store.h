@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -105,6 +106,9 @@ class ObjectStore {
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
   // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.
   virtual Result<std::unique_ptr<StoreLock>> lock_for_reading() = 0;
+  // What to call where the process has no descriptor left: closes some that can be opened again and returns how many. Null:
+  // nothing any more. What needs a descriptor then tries again. Called with no lock of the store held.
+  virtual void on_shortage(std::function<std::size_t()> /*relieve*/) {}
   // For messages: where this store is.
   virtual std::string description() const = 0;
 };

@@ -40,6 +40,7 @@ class OverlayStore final : public ObjectStore {
   Result<SpaceInfo> space() override { return below_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view) override { return below_.lock_for_reading(); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return below_.lock_for_reading(); }
+  void on_shortage(std::function<std::size_t()> relieve) override { below_.on_shortage(std::move(relieve)); }
   std::string description() const override { return below_.description(); }
 
  private:

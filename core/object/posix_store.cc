@@ -195,12 +195,56 @@ Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string
   return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd), access));
 }
 
+void PosixStore::on_shortage(std::function<std::size_t()> relieve) {
+  const MutexLock guard(relief_mutex_);
+  relieve_ = std::move(relieve);
+}
+
+void PosixStore::keep_spare() const {
+  constexpr std::size_t kSpare = 8;
+  const MutexLock guard(relief_mutex_);
+  while (spare_.size() < kSpare) {
+    FileDescriptor fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!fd) return;
+    spare_.push_back(std::move(fd));
+  }
+}
+
+FileDescriptor PosixStore::open_below(const std::string& name, int flags) const {
+  constexpr int kTries = 16;  // what is closed may be taken by somebody else
+  for (int attempt = 0;; ++attempt) {
+    FileDescriptor fd(::openat(root_.get(), name.c_str(), flags, 0600));
+    const int reason = errno;
+    if (fd || (reason != EMFILE && reason != ENFILE)) return fd;
+    {
+      const MutexLock guard(relief_mutex_);
+      bool relieved = relieve_ && relieve_() > 0;
+      if (!relieved && !spare_.empty()) {
+        spare_.pop_back();
+        relieved = true;
+      }
+      if (!relieved || attempt == kTries) {
+        errno = reason;
+        return fd;
+      }
+    }
+  }
+}
+
 FileDescriptor PosixStore::open_file(const std::string& name, int flags) const {
-  if (access_ == Access::read_write) return FileDescriptor(::openat(root_.get(), name.c_str(), flags, 0600));
-  FileDescriptor fd(::openat(root_.get(), name.c_str(), flags | O_NOATIME));
-  if (!fd && errno == EPERM)
-    fd = FileDescriptor(::openat(root_.get(), name.c_str(), flags));  // another's file
+  if (access_ == Access::read_write) return open_below(name, flags);
+  FileDescriptor fd = open_below(name, flags | O_NOATIME);
+  if (!fd && errno == EPERM) fd = open_below(name, flags);  // another's file
   return fd;
+}
+
+Status PosixStore::sync_folder(const std::string& folder) const {
+  {
+    const FileDescriptor fd = open_below(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
+  }
+  keep_spare();
+  return {};
 }
 
 Status PosixStore::writable(std::string_view name) const {
@@ -223,8 +267,7 @@ Status PosixStore::sync_folders_of(const std::string& name) {
   std::string folder = name;
   while (folder != ".") {
     folder = folder_of(folder);
-    const FileDescriptor fd(::openat(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
+    CFFS_TRY_VOID(sync_folder(folder));
   }
   return {};
 }
@@ -325,10 +368,7 @@ Status PosixStore::sync_names() {
     const MutexLock guard(changed_mutex_);
     folders.swap(changed_folders_);
   }
-  for (const std::string& folder : folders) {
-    const FileDescriptor fd(::openat(root_.get(), folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
-  }
+  for (const std::string& folder : folders) CFFS_TRY_VOID(sync_folder(folder));
   return {};
 }
 

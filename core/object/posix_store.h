@@ -30,14 +30,21 @@ class PosixStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  void on_shortage(std::function<std::size_t()> relieve) override;
   std::string description() const override { return path_; }
 
  private:
   friend class PosixObject;
   PosixStore(std::string path, FileDescriptor root, Access access)
-      : path_(std::move(path)), root_(std::move(root)), access_(access) {}
+      : path_(std::move(path)), root_(std::move(root)), access_(access) {
+    keep_spare();
+  }
+  void keep_spare() const;
 
   FileDescriptor open_file(const std::string& name, int flags) const;
+  // openat(2) below the root; where there is no descriptor left, those that can be spared are closed first.
+  FileDescriptor open_below(const std::string& name, int flags) const;
+  Status sync_folder(const std::string& folder) const;
   Status writable(std::string_view name) const;
   Status make_folders(const std::string& name);
   Status sync_folders_of(const std::string& name);
@@ -46,6 +53,10 @@ class PosixStore final : public ObjectStore {
   const std::string path_;
   const FileDescriptor root_;
   const Access access_;
+  mutable Mutex relief_mutex_;  // before the mutexes of what relieves
+  std::function<std::size_t()> relieve_ CFFS_GUARDED_BY(relief_mutex_);
+  // Given up one by one where nothing else can be closed, for what must go on: a log of LevelDB's, a folder to sync.
+  mutable std::vector<FileDescriptor> spare_ CFFS_GUARDED_BY(relief_mutex_);
   Mutex changed_mutex_;  // leaf
   // Folders with a removal or rename that sync_names has to sync.
   std::set<std::string> changed_folders_ CFFS_GUARDED_BY(changed_mutex_);

@@ -104,6 +104,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   o.block_cache = table->cache_.get();
   o.filter_policy = table->filter_.get();
   o.write_buffer_size = options.write_buffer_bytes;
+  o.max_open_files = static_cast<int>(options.open_tables);
   o.max_file_size = 4u << 20;
   if (options.in_memory) {
     table->env_->hold_background_work();

@@ -34,6 +34,7 @@ struct TableOptions {
   bool create = false;  // fails where a table is already there
   std::size_t block_cache_bytes = 32u << 20;
   std::size_t write_buffer_bytes = 16u << 20;
+  std::size_t open_tables = 1000;  // descriptors; LevelDB takes 74 at least
   // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself. Where it fails, the table
   // refuses writes and syncs from then on.
   std::function<Status()> before_rows_become_durable;
