@@ -11,8 +11,8 @@
 #include "core/object/file_descriptor.h"
 #include "core/object/posix_store.h"
 #include "core/table/table.h"
-#include "temporary_directory.h"
 #include "tests/test_callers.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
 namespace {
