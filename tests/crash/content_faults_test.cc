@@ -102,6 +102,7 @@ class Run {
       if (what == 3) reopen();
       if (what > 3 && !files_.empty()) change_one(files_[below(files_.size())]);
     }
+    if (!writable()) reopen();
     const auto problems = find_inconsistencies(*fs_);
     REQUIRE(problems);
     REQUIRE(*problems == std::vector<std::string>{});
