@@ -36,16 +36,18 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
   if (!punches) CFFS_TRY_VOID(space_.charge(length));
   announce_blocking();  // an object may take its time to find room
 
-  {
+  const auto once = [&]() -> Status {
     const NodeUpdate update(locks_, node);
     const std::uint64_t size = node.inode.size;
     const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
     ContentChange change(*table_, node.inode);
     const Status built = build_allocate(node, change, offset, length, mode, new_size);
-    CFFS_TRY_VOID(finish_change(node, change, built, now(), caller));
-  }
+    return finish_change(node, change, built, now(), caller);
+  };
+  Status done = once();
+  if (!done && done.error().errno_value == ENOSPC && collect_removals()) done = once();
   homes_.limit_dirty();
-  return {};
+  return done;
 }
 
 Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,

@@ -52,7 +52,9 @@ Status Engine::commit() {
     return done;
   }
   CFFS_TRY_VOID(sync_table());
-  return removals_.settle();
+  CFFS_TRY_VOID(removals_.settle());
+  space_.hold();
+  return {};
 }
 
 void Engine::commit_in_background() {

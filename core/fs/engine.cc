@@ -124,6 +124,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   prepared.dirty_objects = std::make_unique<DirtyObjects>(std::min(kMostDirty, share));
   TableOptions table_options;
   table_options.block_cache_bytes = options.cache_bytes;
+  prepared.space = std::make_unique<SpaceGuard>(store);
+  if (!options.read_only) table_options.when_full = [space = prepared.space.get()] { return space->give(); };
   table_options.in_memory = options.read_only;
   table_options.open_tables = std::min(kMostTables, share);
   table_options.keep_what_is_whole = options.keep_what_is_whole;
@@ -145,12 +147,13 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       format_(format),
       store_lock_(std::move(prepared.lock)),
       dirty_objects_(std::move(prepared.dirty_objects)),
+      space_guard_(std::move(prepared.space)),
+      space_(*space_guard_),
       table_(std::move(prepared.table)),
       counter_(*table_),
       file_count_(*table_),
       composites_(store, options_.open_objects / 2),
       blobs_(store, options_.open_objects / 2),
-      space_(store),
       removals_(*table_, blobs_, composites_),
       staged_(*table_, nodes_, *options_.clock),
       rows_(*table_, locks_, nodes_, staged_, removals_, options_.name_hash),
@@ -159,6 +162,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
+  space_.on_shortage([this] { return collect_removals(); });
   homes_.use_composites(options_.policy->makes_composites());
   if (options_.access_record_bytes > 0) {
     access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);
@@ -173,7 +177,10 @@ Status Engine::start() {
   CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log).begin(options_.read_only));
   CFFS_TRY_VOID(removals_.load());
   CFFS_TRY_VOID(staged_.load());
-  if (!options_.read_only) CFFS_TRY_VOID(removals_.settle());
+  if (!options_.read_only) {
+    CFFS_TRY_VOID(removals_.settle());
+    space_.hold();
+  }
   CFFS_TRY_VOID(file_count_.load(options_.background, options_.read_only));
   started_ = true;
   if (options_.read_only) {
@@ -256,6 +263,9 @@ void Engine::log(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
 
-Result<SpaceInfo> Engine::statfs() { return store_.space(); }
+Result<SpaceInfo> Engine::statfs() { return space_.space(); }
+
+// What was removed gives its room back with the commit only: who is short of room does not wait for the next.
+bool Engine::collect_removals() { return !removals_.empty() && commit().has_value(); }
 
 }  // namespace cffs

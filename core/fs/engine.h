@@ -36,6 +36,7 @@ class Engine final : public FileSystem {
     std::unique_ptr<OverlayStore> overlay;  // null: the store may be changed
     std::unique_ptr<StoreLock> lock;
     std::unique_ptr<DirtyObjects> dirty_objects;
+    std::unique_ptr<SpaceGuard> space;
     std::unique_ptr<Table> table;
   };
   Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat& format, Prepared prepared);
@@ -143,6 +144,7 @@ class Engine final : public FileSystem {
       CFFS_REQUIRES_SHARED(node.mutex);
   Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
 
+  Status write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller);
   Result<Written> write_small(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
                               const Caller& caller);
   Status build_small(Node& node, ContentChange& change, std::uint64_t offset, ConstBytes data)
@@ -157,6 +159,7 @@ class Engine final : public FileSystem {
   Status truncate(Node& node, std::uint64_t size, const Caller& caller);
   Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
       CFFS_REQUIRES(node.mutex, row_stripes);
+  Status make_room_to_grow(Node& node, std::uint64_t size) CFFS_EXCLUDES(node.mutex, row_stripes);
   void give_room_back(Node& node) CFFS_REQUIRES(node.mutex);
   Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
                         AllocateMode mode, std::uint64_t new_size) CFFS_REQUIRES(node.mutex, row_stripes);
@@ -168,6 +171,7 @@ class Engine final : public FileSystem {
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
   std::size_t drop_cached_objects();
+  bool collect_removals();
   void refuse_changes();
   Status leave_clean();
   Status commit();
@@ -182,6 +186,8 @@ class Engine final : public FileSystem {
   const StoreFormat format_;
   std::unique_ptr<StoreLock> store_lock_;
   std::unique_ptr<DirtyObjects> dirty_objects_;
+  const std::unique_ptr<SpaceGuard> space_guard_;
+  SpaceGuard& space_;
   std::unique_ptr<Table> table_;
   InodeCounter counter_;
   FileCount file_count_;
@@ -189,7 +195,6 @@ class Engine final : public FileSystem {
   NodeTable nodes_;
   CompositeStore composites_;
   BlobStore blobs_;
-  SpaceGuard space_;
   Removals removals_;
   StagedDirectories staged_;
   NodeRows rows_;

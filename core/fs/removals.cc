@@ -15,6 +15,11 @@ void Removals::queue(PendingRemoval removal) {
   due_.insert(removal);
 }
 
+bool Removals::empty() {
+  const MutexLock guard(mutex_);
+  return due_.empty();
+}
+
 Status Removals::load() {
   return table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     if (const auto removal = decode_pending_removal(key)) queue(*removal);

@@ -30,6 +30,7 @@ class Removals {
   Status load();
   // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again.
   Status finish_blob(InodeId ino);
+  bool empty();
   // Syncs the table, then removes all that was queued before the call.
   Status settle();
 

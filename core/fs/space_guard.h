@@ -1,12 +1,14 @@
-// Refuses new data while the backing store is nearly full, so that ENOSPC reaches the caller and not
-// LevelDB's log.
+// Room on the backing store: keeps some for what must always work (deleting, truncating, committing, opening), refuses new
+// data while that is all there is, and says how much there is for users.
 //
-// LevelDB that meets ENOSPC stops for good. A reserve is therefore kept free for what must always work:
-// deleting, truncating, committing. Free space is asked for once per tranche of written bytes, not per write.
+// LevelDB that meets ENOSPC stops for good. So an object of the store holds room: others who write to the same medium cannot
+// take it. Where LevelDB meets ENOSPC, the object gives some of it back, and LevelDB tries again; a commit that finds room
+// makes it whole. Where the backend cannot hold room, or the object is not whole, as much is kept free as statfs tells.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
+#include <functional>
+#include <memory>
 
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
@@ -16,32 +18,35 @@ namespace cffs {
 class SpaceGuard {
  public:
   static constexpr std::uint64_t kReserveBytes = 48u << 20;  // memtable, log and one table of LevelDB
-  static constexpr std::int64_t kTrancheBytes = 16 << 20;
+  static constexpr const char* kObjectName = "reserve";
 
   explicit SpaceGuard(ObjectStore& store) : store_(store) {}
 
-  // ENOSPC where `bytes` more might not fit.
-  Status charge(std::uint64_t bytes) {
-    const auto cost = static_cast<std::int64_t>(bytes) + 512;  // a row's share
-    if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return {};
-    const MutexLock guard(mutex_);
-    if (budget_.load(std::memory_order_relaxed) > 0) return {};
-    CFFS_TRY(const SpaceInfo space, store_.space());
-    // Small stores: the reserve is at most an eighth of the medium.
-    const std::uint64_t reserve = std::min(kReserveBytes, space.total_bytes / 8);
-    if (space.available_bytes < reserve + static_cast<std::uint64_t>(cost)) {
-      budget_.store(0, std::memory_order_relaxed);
-      return fail(ENOSPC);
-    }
-    const auto room = static_cast<std::int64_t>(space.available_bytes - reserve);
-    budget_.store(std::min(kTrancheBytes, room / 4), std::memory_order_relaxed);
-    return {};
-  }
+  // Whom to ask where room runs out: removes what may go, false where there is nothing. Called without locks.
+  void on_shortage(std::function<bool()> collect) { collect_ = std::move(collect); }
+
+  // ENOSPC where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
+  // without locks: what waits for its removal is removed where that helps.
+  Status charge(std::uint64_t bytes);
+  // What others than us may use.
+  Result<SpaceInfo> space();
+  // Makes the reserve whole, where there is room. What fails is tried again the next time.
+  void hold();
+  // For who must not fail: gives a piece of the reserve back to the medium. False: there is none left.
+  bool give();
 
  private:
+  Status find_object() CFFS_REQUIRES(mutex_);
+  Result<bool> has_room(std::int64_t cost) CFFS_REQUIRES(mutex_);
+  std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
+
   ObjectStore& store_;
+  std::function<bool()> collect_;  // set before others come
   std::atomic<std::int64_t> budget_{0};
-  Mutex mutex_;  // leaf: one asks the store at a time
+  Mutex mutex_;  // before the store's; one asks it at a time
+  std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
+  bool cannot_hold_ CFFS_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cffs

@@ -16,8 +16,8 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (size > kFileMax) return fail(EFBIG);
   if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(EINVAL);
+  CFFS_TRY_VOID(make_room_to_grow(node, size));
   const NodeUpdate update(locks_, node);
-  if (size > node.inode.size) CFFS_TRY_VOID(space_.charge(0));
   ContentChange change(*table_, node.inode);
   const std::int64_t at = now();
   CFFS_TRY_VOID(finish_change(node, change, build_truncate(node, change, size), at, caller));
@@ -36,6 +36,14 @@ void Engine::give_room_back(Node& node) {
   if (!info || info->allocated == node.inode.allocated) return;
   node.inode.allocated = info->allocated;
   rows_.mark_stale(node);
+}
+
+Status Engine::make_room_to_grow(Node& node, std::uint64_t size) {
+  {
+    const ReadLock guard(node.mutex);
+    if (size <= node.inode.size) return {};
+  }
+  return space_.charge(0);
 }
 
 Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t size) {

@@ -36,16 +36,23 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
   Node& node = *found;
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(space_.charge(data.size()));
+  Status done = write_to_home(node, offset, data, caller);
+  if (!done && done.error().errno_value == ENOSPC && collect_removals()) {
+    done = write_to_home(node, offset, data, caller);
+  }
+  homes_.limit_dirty();
+  return done;
+}
+
+Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller) {
   const std::int64_t at = now();
   for (;;) {
     CFFS_TRY(Written written, write_blob(node, offset, data, at, caller));
     if (written == Written::elsewhere) {
       CFFS_TRY(written, write_small(node, offset, data, at, caller));
     }
-    if (written == Written::done) break;
+    if (written == Written::done) return {};
   }
-  homes_.limit_dirty();
-  return {};
 }
 
 Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,

@@ -1,6 +1,7 @@
 #include "core/inspect/statistics.h"
 
 #include "core/composite/composite_store.h"
+#include "core/fs/space_guard.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -54,6 +55,7 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
   CFFS_TRY_VOID(count_rows(fs.table(), s));
   CFFS_TRY(const auto names, fs.objects().list(""));
   for (const std::string& name : names) {
+    if (name == SpaceGuard::kObjectName) continue;  // room, no data
     const auto object = fs.objects().open(name);
     if (!object) continue;  // LevelDB removes files while we look
     CFFS_TRY(const ObjectInfo info, (*object)->info());

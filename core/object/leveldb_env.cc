@@ -124,7 +124,9 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
   }
   leveldb::Status write(std::string_view data) {
     if (!result_.ok()) return result_;
-    if (const auto done = object_->write_at(at_, as_bytes(data)); !done) return failed(done.error());
+    Status done = object_->write_at(at_, as_bytes(data));
+    while (!done && env_.made_room(done.error())) done = object_->write_at(at_, as_bytes(data));
+    if (!done) return failed(done.error());
     at_ += data.size();
     if (is_log(name_)) env_.note_log_bytes(name_, at_);
     return result_;
@@ -165,6 +167,16 @@ void LevelDbEnv::Schedule(void (*work)(void*), void* argument) {
     }
   }
   EnvWrapper::Schedule(work, argument);
+}
+
+bool LevelDbEnv::made_room(const Error& error) const {
+  return (error.errno_value == ENOSPC || error.errno_value == EDQUOT) && make_room_ && make_room_();
+}
+
+Result<std::shared_ptr<Object>> LevelDbEnv::create(const std::string& name, ObjectStore::Create how) {
+  auto object = store_.create(name, how);
+  while (!object && made_room(object.error())) object = store_.create(name, how);
+  return object;
 }
 
 void LevelDbEnv::note_log_bytes(const std::string& name, std::uint64_t bytes) {
@@ -220,7 +232,7 @@ leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb
 }
 
 leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** result) {
-  auto object = store_.create(name, ObjectStore::Create::truncate);
+  auto object = create(name, ObjectStore::Create::truncate);
   if (!object) return to_leveldb(object.error());
   if (is_log(name)) {
     const MutexLock guard(mutex_);
@@ -231,7 +243,7 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
 }
 
 leveldb::Status LevelDbEnv::NewAppendableFile(const std::string& name, leveldb::WritableFile** result) {
-  auto object = store_.create(name, ObjectStore::Create::keep);
+  auto object = create(name, ObjectStore::Create::keep);
   if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();
   if (!info) return to_leveldb(info.error());

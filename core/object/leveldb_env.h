@@ -43,6 +43,9 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   // Called before a table file is made durable: rows in it may name data that must be durable first.
   void set_before_table_sync(std::function<Status()> barrier) { before_table_sync_ = std::move(barrier); }
 
+  // Called where a write meets ENOSPC: true where it has made room, and the write is tried again.
+  void set_when_full(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
+
   leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override;
   leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override;
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** result) override;
@@ -69,10 +72,13 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t synced = 0;   // bytes known durable
   };
   void note_log_bytes(const std::string& name, std::uint64_t bytes);
+  bool made_room(const Error& error) const;
+  Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::function<Status()> before_table_sync_;
+  std::function<bool()> make_room_;
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::vector<std::pair<void (*)(void*), void*>> held_work_ CFFS_GUARDED_BY(mutex_);

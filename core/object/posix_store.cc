@@ -395,10 +395,13 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
     if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return fail(EBUSY, kSomebodyReads);
     return fail(EBUSY, holder_of(fd.get()));
   }
-  if (::ftruncate(fd.get(), 0) != 0 ||
-      ::pwrite(fd.get(), owner.data(), owner.size(), 0) != static_cast<ssize_t>(owner.size())) {
+  // Overwritten before it is cut: on a full medium the file must not lose the block that it has. The text is for people; a
+  // medium without room for it is no reason to refuse.
+  const bool written =
+      ::pwrite(fd.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
+  if (!written && errno != ENOSPC && errno != EDQUOT) return fail(errno, full_name("lock"));
+  if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0)
     return fail(errno, full_name("lock"));
-  }
   return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
 }
 

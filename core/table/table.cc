@@ -86,6 +86,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole));
   std::unique_ptr<Table> table(new Table(store));
   table->env_ = std::make_unique<LevelDbEnv>(store);
+  table->env_->set_when_full(options.when_full);
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
     table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {

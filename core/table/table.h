@@ -38,6 +38,8 @@ struct TableOptions {
   // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself. Where it fails, the table
   // refuses writes and syncs from then on.
   std::function<Status()> before_rows_become_durable;
+  // Called where the medium is full: true where it has made room, and what needs it is tried again.
+  std::function<bool()> when_full;
   // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
   bool in_memory = false;
   // Opens a table whose logs or manifest are damaged, with what is whole on both sides of the damage; see Table::dropped().

@@ -356,6 +356,52 @@ case_damage() {
   store=$base/store
 }
 
+# Somebody else takes all the room there is, to the last byte: what is there can be read and removed, the store can be mounted,
+# and all goes on when there is room again. Then: the room that df shows is there for writing, that of a removed file at once.
+case_full() {
+  local headers=$source_tree/linux room
+  fill() { dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null; dd if=/dev/zero of="$base/disk/another" bs=1 count=8192 2>/dev/null; true; }
+  held() { du -m "$store/reserve" 2>/dev/null | cut -f 1 | grep . || echo 0; }
+  no_room() { ! head -c 1M /dev/urandom >"$1" 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  mount -t tmpfs -o size=300m tmpfs "$base/disk" || return 1
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt" || return 1
+  cp -r "$headers" "$mnt/" && cp -r "$headers" "$mnt/copy"
+  sleep 1.5
+  check "a reserve" test "$(held)" -gt 35
+  fill
+  check "what was there is there" same "$headers" "$mnt/linux"
+  check "no room for a new file" no_room "$mnt/new"
+  check "removing works" rm -r "$mnt/copy"
+  fill
+  check "umount" "$cffs" umount "$mnt"
+  fill
+  check "a full store can be mounted" "$cffs" mount --commit-interval=0.5 "$store" "$mnt"
+  fill
+  check "what was there is there still" same "$headers" "$mnt/linux"
+  check "removing works again" rm -r "$mnt/linux/usb"
+  check "no room for a new file, and nothing worse" no_room "$mnt/new"
+  rm "$base/disk/other" "$base/disk/another"
+  check "there is room again" bash -c "head -c 50M /dev/urandom >'$mnt/again' && rm '$mnt/again'"
+  for _ in $(seq 50); do [ "$(held)" -gt 35 ] && break; sleep 0.1; done
+  check "and a reserve again" test "$(held)" -gt 35
+  check "umount again" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+
+  "$cffs" mount --commit-interval=300 "$store" "$mnt"
+  room=$(($(stat -f -c '%a * %S' "$mnt") - (1 << 20)))
+  check "the room that df shows can be had" fallocate -l $room "$mnt/large"
+  rm "$mnt/large"
+  check "and had again at once" dd if=/dev/zero of="$mnt/large" bs=1M count=$(((room >> 20) - 4))
+  rm "$mnt/large"
+  check "by small files too" bash -c "for i in \$(seq 300); do head -c 10000 /dev/zero >'$mnt/small'\$i || exit 1; done"
+  check "last umount" "$cffs" umount "$mnt"
+  umount "$base/disk"
+  store=$base/store
+}
+
 # Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
 case_holders() {
   local holder outcome
@@ -502,4 +548,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors damage repair looking holders -- "$@"
+run_cases import transfer writers programs names files errors full damage repair looking holders -- "$@"

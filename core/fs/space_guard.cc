@@ -1,0 +1,102 @@
+#include "core/fs/space_guard.h"
+
+#include <algorithm>
+
+namespace cffs {
+namespace {
+
+constexpr std::int64_t kTrancheBytes = 16 << 20;
+constexpr std::uint64_t kPieceBytes = 4u
+                                      << 20;  // given back at a time: others take what LevelDB does not need
+
+// Small stores: the reserve is at most an eighth of the medium.
+std::uint64_t wanted(const SpaceInfo& space) {
+  return std::min(SpaceGuard::kReserveBytes, space.total_bytes / 8);
+}
+// Free beside the reserve, so that it is not touched day by day.
+std::uint64_t slack(const SpaceInfo& space) { return wanted(space) / 12; }
+
+}  // namespace
+
+std::uint64_t SpaceGuard::margin(const SpaceInfo& space) const {
+  const std::uint64_t whole = wanted(space);
+  return whole - std::min(whole, held_) + (held_ > 0 ? slack(space) : 0);
+}
+
+Result<bool> SpaceGuard::has_room(std::int64_t cost) {
+  CFFS_TRY(const SpaceInfo space, store_.space());
+  const std::uint64_t kept = margin(space);
+  if (space.available_bytes < kept + static_cast<std::uint64_t>(cost)) {
+    budget_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  const auto room = static_cast<std::int64_t>(space.available_bytes - kept);
+  budget_.store(std::min(kTrancheBytes, room / 4), std::memory_order_relaxed);
+  return true;
+}
+
+Status SpaceGuard::charge(std::uint64_t bytes) {
+  const auto cost = static_cast<std::int64_t>(bytes) + 512;  // a row's share
+  if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return {};
+  for (bool collected = false;; collected = true) {
+    {
+      const MutexLock guard(mutex_);
+      if (budget_.load(std::memory_order_relaxed) > 0) return {};
+      CFFS_TRY(const bool enough, has_room(cost));
+      if (enough) return {};
+    }
+    if (collected || !collect_ || !collect_()) return fail(ENOSPC);
+  }
+}
+
+Result<SpaceInfo> SpaceGuard::space() {
+  const MutexLock guard(mutex_);
+  CFFS_TRY(SpaceInfo space, store_.space());
+  space.available_bytes -= std::min(space.available_bytes, margin(space));
+  return space;
+}
+
+Status SpaceGuard::find_object() {
+  if (object_) return {};
+  CFFS_TRY(object_, store_.create(kObjectName, ObjectStore::Create::keep));
+  CFFS_TRY(const ObjectInfo info, object_->info());
+  held_ = std::min(info.size, info.allocated);
+  return {};
+}
+
+void SpaceGuard::hold() {
+  const MutexLock guard(mutex_);
+  if (cannot_hold_) return;
+  const auto space = store_.space();
+  if (!space || !find_object()) return;
+  const std::uint64_t whole = wanted(*space);
+  if (held_ >= whole || space->available_bytes < whole - held_ + slack(*space)) return;
+  const Status allocated = object_->allocate(0, whole);
+  const auto info = object_->info();
+  if (!info) return;
+  if (allocated && info->allocated >= whole && object_->truncate(whole)) {
+    held_ = whole;
+    return;
+  }
+  if (!allocated && allocated.error().errno_value == ENOSPC) {
+    (void)object_->truncate(held_);
+    return;
+  }
+  // A backend that keeps nothing for us. What is kept free is all there is then.
+  cannot_hold_ = true;
+  held_ = 0;
+  object_.reset();
+  (void)store_.remove(kObjectName);
+}
+
+bool SpaceGuard::give() {
+  const MutexLock guard(mutex_);
+  if (!find_object() || held_ == 0) return false;
+  const std::uint64_t left = held_ > kPieceBytes ? held_ - kPieceBytes : 0;
+  if (!object_->truncate(left)) return false;
+  held_ = left;
+  budget_.store(0, std::memory_order_relaxed);  // what was granted is not there any more
+  return true;
+}
+
+}  // namespace cffs
