@@ -45,8 +45,10 @@ Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::s
     CFFS_TRY(object, open_.open(name));
   }
   CFFS_TRY_VOID(object->write_at(builder.write_offset(), as_bytes(builder.bytes())));
-  if (sync) CFFS_TRY_VOID(object->sync());
-  return {};
+  if (!sync) return {};
+  Status done = object->sync();
+  if (!done && failed_sync_) failed_sync_();
+  return done;
 }
 
 Result<std::shared_ptr<Object>> CompositeStore::open(CompositeId id) { return open_.open(object_name(id)); }

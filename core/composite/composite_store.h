@@ -12,6 +12,8 @@ namespace cffs {
 class CompositeStore {
  public:
   CompositeStore(ObjectStore& store, std::size_t open_objects) : store_(store), open_(store, open_objects) {}
+  // Called where a sync failed: asked again, the medium may say that all is well.
+  void on_failed_sync(std::function<void()> call) { failed_sync_ = std::move(call); }
 
   static std::string object_name(CompositeId id);
 
@@ -37,6 +39,7 @@ class CompositeStore {
  private:
   ObjectStore& store_;
   ObjectCache open_;
+  std::function<void()> failed_sync_;  // set before others come
 };
 
 }  // namespace cffs

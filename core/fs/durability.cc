@@ -43,8 +43,15 @@ Status Engine::commit() {
     const MutexLock guard(leftovers_mutex_);
     leftovers.swap(leftovers_);
   }
+  // A row that cannot be written keeps no other from it; the next commit tries again.
+  Status result;
   for (const InodeId ino : rows_.take_stale()) {
-    if (const NodePtr node = nodes_.find(ino)) CFFS_TRY_VOID(rows_.flush(*node));
+    const NodePtr node = nodes_.find(ino);
+    if (!node) continue;
+    if (Status done = rows_.flush(*node); !done) {
+      rows_.still_stale(ino);
+      if (result) result = std::move(done);
+    }
   }
   for (const InodeId ino : leftovers) forget(ino, 0);
   if (Status done = dirty_objects_->sync_all(); !done) {
@@ -54,13 +61,17 @@ Status Engine::commit() {
   CFFS_TRY_VOID(sync_table());
   CFFS_TRY_VOID(removals_.settle());
   space_.hold();
-  return {};
+  return result;
 }
 
 void Engine::commit_in_background() {
   // A hint is not worth an error: what could not be written is forgotten.
   if (access_record_) (void)access_record_->flush();
   const Status done = commit();
+  if (const auto problem = removals_.problem(); problem && !removal_failed_) {
+    removal_failed_ = true;
+    log("what was removed still takes room, every commit tries again: " + problem->message());
+  }
   if (done || commit_failed_) return;
   commit_failed_ = true;  // said once: the next ones may fail the same way
   const bool read_only = table_->failed();

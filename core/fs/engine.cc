@@ -163,6 +163,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return collect_removals(); });
+  composites_.on_failed_sync([this] { table_->poison(); });
   homes_.use_composites(options_.policy->makes_composites());
   if (options_.access_record_bytes > 0) {
     access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);

@@ -210,7 +210,8 @@ class Engine final : public FileSystem {
 
   std::unique_ptr<AccessRecord> access_record_;
   std::unique_ptr<Committer> committer_;
-  bool commit_failed_ = false;  // the committer's
+  bool commit_failed_ = false;   // the committer's
+  bool removal_failed_ = false;  // the same
   bool started_ = false;
   bool closed_ = false;
 };

@@ -189,7 +189,10 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
   // one must be too; a file made since has no durable content to lose.
   const bool may_be_durable = replaced.size > 0 && replaced.ino.value < durable_below_.load();
-  if (done && may_be_durable) done = (*blob)->sync();
+  if (done && may_be_durable) {
+    done = (*blob)->sync();
+    if (!done) table_.poison();
+  }
   if (!done) {
     drop_blob(replaced.ino);
     return fail(std::move(done).error());

@@ -127,6 +127,11 @@ std::vector<InodeId> NodeRows::take_stale() {
   return std::exchange(stale_, {});
 }
 
+void NodeRows::still_stale(InodeId ino) {
+  const MutexLock guard(stale_mutex_);
+  stale_.push_back(ino);
+}
+
 Status NodeRows::flush(Node& node) {
   const NodeUpdate update(locks_, node);
   if (!node.row_stale || node.unlinked) return {};

@@ -65,6 +65,8 @@ class NodeRows {
   // The row is behind; the next commit brings it up to date, forget() at the latest.
   void mark_stale(Node& node) CFFS_REQUIRES(node.mutex);
   std::vector<InodeId> take_stale();
+  // Taken, but its row could not be written.
+  void still_stale(InodeId ino);
   Status flush(Node& node) CFFS_EXCLUDES(node.mutex, row_stripes);
   // An entry came or went.
   void touch_directory(Node& directory, std::int64_t now_ns) CFFS_EXCLUDES(directory.mutex);

@@ -33,7 +33,15 @@ Status Removals::finish_blob(InodeId ino) {
     const MutexLock guard(mutex_);
     if (!due_.contains(PendingRemoval::of_blob(ino))) return {};
   }
-  return settle();
+  CFFS_TRY_VOID(settle());
+  const MutexLock guard(mutex_);
+  if (!due_.contains(PendingRemoval::of_blob(ino))) return {};
+  return fail(problem_.value_or(Error::os(EIO, BlobStore::object_name(ino))));
+}
+
+std::optional<Error> Removals::problem() {
+  const MutexLock guard(mutex_);
+  return problem_;
 }
 
 Status Removals::settle() {
@@ -46,14 +54,23 @@ Status Removals::settle() {
   if (now.empty()) return {};
   CFFS_TRY_VOID(table_.sync());
   Batch batch;
-  for (const PendingRemoval& removal : now) {
-    CFFS_TRY_VOID(removal.kind == PendingRemoval::Kind::blob
-                      ? blobs_.remove(InodeId{removal.number})
-                      : composites_.remove(CompositeId{removal.number}));
-    batch.erase(removal.key());
+  std::optional<Error> problem;
+  for (auto it = now.begin(); it != now.end();) {
+    const PendingRemoval removal = *it;
+    const Status removed = removal.kind == PendingRemoval::Kind::blob
+                               ? blobs_.remove(InodeId{removal.number})
+                               : composites_.remove(CompositeId{removal.number});
+    if (removed) {
+      batch.erase(removal.key());
+      ++it;
+    } else {
+      if (!problem) problem = removed.error();
+      it = now.erase(it);
+    }
   }
   CFFS_TRY_VOID(table_.write(batch));
   const MutexLock guard(mutex_);
+  problem_ = std::move(problem);
   for (const PendingRemoval& removed : now) due_.erase(removed);
   return {};
 }

@@ -5,6 +5,7 @@
 // object is made and erased by the batch that first names it, catches objects that never got there.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include "core/base/mutex.h"
@@ -28,11 +29,15 @@ class Removals {
   void queue_composite(CompositeId id) { queue(PendingRemoval::of(id)); }
   // What an earlier user of the store left to be removed.
   Status load();
-  // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again.
+  // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again. Fails
+  // where it cannot be removed.
   Status finish_blob(InodeId ino);
   bool empty();
-  // Syncs the table, then removes all that was queued before the call.
+  // Syncs the table, then removes all that was queued before the call. An object that cannot be removed is no failure: it
+  // waits for the next call.
   Status settle();
+  // Why something could not be removed the last time; nullopt: all was.
+  std::optional<Error> problem();
 
  private:
   void queue(PendingRemoval removal);
@@ -43,6 +48,7 @@ class Removals {
   Mutex work_;   // one settle() at a time; before mutex_
   Mutex mutex_;  // leaf
   std::set<PendingRemoval> due_ CFFS_GUARDED_BY(mutex_);
+  std::optional<Error> problem_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

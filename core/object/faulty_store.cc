@@ -55,6 +55,14 @@ class FaultyObject final : public Object {
   Status sync() override {
     CFFS_TRY_VOID(store_.charge("sync " + name_));
     const MutexLock guard(store_.mutex_);
+    if (store_.syncs_to_failure_ > 0 && --store_.syncs_to_failure_ == 0) {
+      for (auto& change : body_->unsynced) {  // the size gets there, the data does not
+        std::fill(change.data.begin(), change.data.end(), '\0');
+        FaultyStore::apply(body_->durable, change, change.data.size());
+      }
+      body_->unsynced.clear();
+      return fail(store_.sync_errno_, "sync " + name_);
+    }
     for (const auto& change : body_->unsynced) FaultyStore::apply(body_->durable, change, change.data.size());
     body_->unsynced.clear();
     store_.name_became_durable(body_);
@@ -88,6 +96,12 @@ void FaultyStore::fail_operation(std::uint64_t n, int errno_value, Persistence p
   fail_at_ = n == 0 ? 0 : operations_.load() + n;
   fail_errno_ = errno_value;
   persistence_ = persistence;
+}
+
+bool FaultyStore::fail_sync(std::uint64_t n, int errno_value) {
+  const MutexLock guard(mutex_);
+  sync_errno_ = errno_value;
+  return std::exchange(syncs_to_failure_, n) > 0;
 }
 
 Status FaultyStore::charge(std::string_view what) {

@@ -28,6 +28,9 @@ class FaultyStore final : public ObjectStore {
 
   // The nth (1 = next) changing operation fails with errno_value. n = 0 disarms.
   void fail_operation(std::uint64_t n, int errno_value, Persistence persistence);
+  // The nth sync from now of an object (1 = next) fails once with errno_value, and what it should have made durable never
+  // will be: later syncs succeed without it, as kernels have it. n = 0 disarms; returns whether the armed one is still to come.
+  bool fail_sync(std::uint64_t n, int errno_value);
   // A write that fails has written the first half of its data.
   void tear_failed_writes(bool tear) { tears_.store(tear); }
   // Opens and reads count and fail too.
@@ -88,6 +91,8 @@ class FaultyStore final : public ObjectStore {
   std::uint64_t fail_at_ CFFS_GUARDED_BY(mutex_) = 0;
   int fail_errno_ CFFS_GUARDED_BY(mutex_) = 0;
   Persistence persistence_ CFFS_GUARDED_BY(mutex_) = Persistence::once;
+  std::uint64_t syncs_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;  // 0: none
+  int sync_errno_ CFFS_GUARDED_BY(mutex_) = 0;
   bool cut_ CFFS_GUARDED_BY(mutex_) = false;
 };
 

@@ -152,7 +152,14 @@ class PosixObject final : public Object {
 
   Status sync() override {
     announce_blocking();
-    if (::fdatasync(fd_.get()) != 0) return error();
+    // The kernel tells a descriptor of a failed writeback once: of two who ask at the same time, and of all who ask later,
+    // only one would learn of it.
+    const MutexLock one_at_a_time(sync_mutex_);
+    if (sync_failed_ != 0) return fail(sync_failed_, store_.full_name(name_));
+    if (::fdatasync(fd_.get()) != 0) {
+      sync_failed_ = errno;
+      return error();
+    }
     if (name_unsynced_.load(std::memory_order_acquire)) {
       CFFS_TRY_VOID(store_.sync_folders_of(name_));
       name_unsynced_.store(false, std::memory_order_release);
@@ -187,6 +194,8 @@ class PosixObject final : public Object {
   const std::string name_;
   const FileDescriptor fd_;
   std::atomic<bool> name_unsynced_;
+  Mutex sync_mutex_;                                  // one sync at a time; before the store's
+  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;  // errno of the first sync that failed
 };
 
 Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory, Access access) {
@@ -238,11 +247,15 @@ FileDescriptor PosixStore::open_file(const std::string& name, int flags) const {
   return fd;
 }
 
+// Each sync opens the folder anew, and only one of those who do is told of a failure: it counts for all who come after.
 Status PosixStore::sync_folder(const std::string& folder) const {
   {
     const FileDescriptor fd = open_below(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!fd || ::fsync(fd.get()) != 0) return fail(errno, full_name(folder));
+    if (!fd) return fail(errno, full_name(folder));
+    if (::fsync(fd.get()) != 0) names_failed_.store(errno, std::memory_order_release);
   }
+  const int failed = names_failed_.load(std::memory_order_acquire);
+  if (failed != 0) return fail(failed, full_name(folder));
   keep_spare();
   return {};
 }
@@ -368,8 +381,15 @@ Status PosixStore::sync_names() {
     const MutexLock guard(changed_mutex_);
     folders.swap(changed_folders_);
   }
-  for (const std::string& folder : folders) CFFS_TRY_VOID(sync_folder(folder));
-  return {};
+  Status result;
+  for (const std::string& folder : folders) {
+    Status done = sync_folder(folder);
+    if (done) continue;
+    const MutexLock guard(changed_mutex_);
+    changed_folders_.insert(folder);  // for the next call
+    if (result) result = std::move(done);
+  }
+  return result;
 }
 
 // The whole file system below: nothing tells what somebody else has written in this store.

@@ -53,7 +53,8 @@ class PosixStore final : public ObjectStore {
   const std::string path_;
   const FileDescriptor root_;
   const Access access_;
-  mutable Mutex relief_mutex_;  // before the mutexes of what relieves
+  mutable std::atomic<int> names_failed_{0};  // errno of the first folder that could not be synced
+  mutable Mutex relief_mutex_;                // before the mutexes of what relieves
   std::function<std::size_t()> relieve_ CFFS_GUARDED_BY(relief_mutex_);
   // Given up one by one where nothing else can be closed, for what must go on: a log of LevelDB's, a folder to sync.
   mutable std::vector<FileDescriptor> spare_ CFFS_GUARDED_BY(relief_mutex_);
