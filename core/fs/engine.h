@@ -121,7 +121,9 @@ class Engine final : public FileSystem {
   };
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
+  Result<EntryName> place_of(InodeId ino, bool anew);
   Result<NodePtr> find_by_number(InodeId ino);
+  std::optional<InodeId> forget_one(InodeId ino, std::uint64_t references);
   NodePtr refer_again(InodeId ino);
   Result<Attributes> lookup_relative(InodeId ino, bool up);
   void release_unlinked(Node& node);

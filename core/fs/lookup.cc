@@ -1,5 +1,6 @@
 // From a name to an inode, and the end of an inode's use.
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/fs/engine.h"
 #include "core/fs/limits.h"
@@ -60,11 +61,9 @@ NodePtr Engine::refer_again(InodeId ino) {
   return live ? nodes_.acquire(ino, [&] { return live; }) : nullptr;
 }
 
-// The node of an inode that may have been forgotten, found by its number, with a reference; ESTALE where it is gone.
-Result<NodePtr> Engine::find_by_number(InodeId ino) {
-  if (NodePtr live = refer_again(ino)) return live;
+// Where rows say that an inode is: any of its names. ESTALE where it is gone.
+Result<EntryName> Engine::place_of(InodeId ino, bool anew) {
   constexpr int kTries = 3;  // names may move while we look
-  bool anew = false;
   for (int attempt = 0; attempt < kTries; ++attempt) {
     bool current = false;
     CFFS_TRY(const auto key, handles_.find(ino, anew, current));
@@ -72,28 +71,53 @@ Result<NodePtr> Engine::find_by_number(InodeId ino) {
     CFFS_TRY(const Row row, table_->get_row(*key));
     const auto entry = std::find_if(row.entries.begin(), row.entries.end(),
                                     [ino](const Entry& e) { return e.ino == ino && !e.name.empty(); });
-    if (entry == row.entries.end()) {
-      if (current) return fail(ESTALE);
-      anew = true;
-      continue;
-    }
-    const InodeId parent{key->upper};
-    CFFS_TRY_VOID(find_by_number(parent));
-    const auto found = lookup(parent, entry->name);
-    forget(parent, 1);
-    if (found && found->ino == ino) return nodes_.find(ino);
-    if (found) forget(found->ino, 1);
+    if (entry != row.entries.end()) return EntryName{InodeId{key->upper}, entry->name};
+    if (current) return fail(ESTALE);
     anew = true;
   }
   return fail(ESTALE);
 }
 
+// The node of an inode that may have been forgotten, found by its number, with a reference; ESTALE where it is gone. Up by
+// numbers to a directory that is referred to, then down by names: without recursion, a tree may be deep.
+Result<NodePtr> Engine::find_by_number(InodeId ino) {
+  constexpr int kTries = 3;  // names may move while we climb
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    std::vector<std::pair<InodeId, EntryName>> path;  // from the file upwards
+    std::unordered_set<InodeId> met;                  // rows of a damaged store may lead in a circle
+    InodeId at = ino;
+    while (!refer_again(at)) {
+      if (!met.insert(at).second) return fail(ESTALE);
+      CFFS_TRY(EntryName place, place_of(at, attempt > 0));
+      const InodeId parent = place.parent;
+      path.emplace_back(at, std::move(place));
+      at = parent;
+    }
+    bool there = true;
+    for (; there && !path.empty(); path.pop_back()) {
+      const auto& [child, place] = path.back();
+      const auto found = lookup(place.parent, place.name);
+      forget(place.parent, 1);
+      there = found && found->ino == child;
+      if (found && !there) forget(found->ino, 1);
+    }
+    if (there) return nodes_.find(ino);
+  }
+  return fail(ESTALE);
+}
+
+// A directory whose references went before its children's goes with the last of them; so may its own, and so on.
 void Engine::forget(InodeId ino, std::uint64_t references) {
-  if (ino == kRootInode || !nodes_.release(ino, references)) return;
+  for (std::optional<InodeId> next = ino; next; references = 0) next = forget_one(*next, references);
+}
+
+// The directory above, which may be to be forgotten too.
+std::optional<InodeId> Engine::forget_one(InodeId ino, std::uint64_t references) {
+  if (ino == kRootInode || !nodes_.release(ino, references)) return {};
   constexpr int kTries = 3;  // an unlink or a write may come in between; then there is more to settle
   for (int attempt = 0; attempt < kTries; ++attempt) {
     NodePtr gone = nodes_.find(ino);
-    if (!gone) return;
+    if (!gone) return {};
     NodePtr parent;
     bool unlinked = false;
     bool stale = false;
@@ -112,16 +136,11 @@ void Engine::forget(InodeId ino, std::uint64_t references) {
     const NodeTable::Erased erased = nodes_.erase_unreferenced(ino);
     if (erased == NodeTable::Erased::unsettled) continue;
     if (erased == NodeTable::Erased::in_use) break;
-    // A directory whose references went before its children's goes with the last of them.
-    if (parent && parent->ino != kRootInode) {
-      const InodeId up = parent->ino;
-      parent.reset();
-      forget(up, 0);
-    }
-    return;
+    return parent ? std::optional(parent->ino) : std::nullopt;
   }
   const MutexLock guard(leftovers_mutex_);
   leftovers_.push_back(ino);
+  return {};
 }
 
 // The last reference to a file without a name is gone; so is its data.

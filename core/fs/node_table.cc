@@ -1,5 +1,7 @@
 #include "core/fs/node_table.h"
 
+#include <vector>
+
 #include "core/base/error.h"
 
 namespace cffs {
@@ -50,10 +52,16 @@ NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
 }
 
 void NodeTable::clear() {
+  std::vector<NodePtr> all;
   for (Shard& shard : shards_) {
-    std::unordered_map<InodeId, Referred> nodes;
     const MutexLock guard(shard.mutex);
-    nodes.swap(shard.nodes);
+    for (auto& [ino, referred] : shard.nodes) all.push_back(std::move(referred.node));
+    shard.nodes.clear();
+  }
+  // A node that goes lets go of its parent: one after the other here, not each within the one below it.
+  for (const NodePtr& node : all) {
+    const WriteLock guard(node->mutex);
+    node->parent.reset();
   }
 }
 

@@ -19,31 +19,77 @@ Result<Attributes> resolve(FileSystem& fs, const std::string& path) {
   return at;
 }
 
+namespace {
+
+struct Child {
+  std::string name;
+  Attributes attributes;
+};
+
+// A directory that was entered: what is below it is visited next, then it is left. Its children are referenced.
+struct Entered {
+  Attributes attributes;
+  std::size_t path_bytes = 0;
+  std::vector<Child> directories;
+  std::size_t next = 0;
+};
+
+}  // namespace
+
+// Without recursion: a tree may be deep.
 Status visit_tree(FileSystem& fs, const Attributes& start,
                   const std::function<Status(const VisitedFile&)>& enter,
                   const std::function<Status(const VisitedFile&)>& leave) {
-  const std::function<Status(const VisitedFile&)> walk = [&](const VisitedFile& file) -> Status {
-    CFFS_TRY_VOID(enter(file));
-    if (!S_ISDIR(file.attributes.mode)) return {};
-    std::vector<VisitedFile> children;
-    CFFS_TRY_VOID(fs.readdir(file.attributes.ino, 2, true, [&](const DirectoryEntry& e) {
-      const std::string name(e.name);
-      children.push_back({file.path.empty() ? name : file.path + "/" + name, e.attributes});
+  VisitedFile file{"", start};
+  std::vector<Entered> open;
+  const auto below = [&](const Entered& directory, const Child& child) {
+    file.path.resize(directory.path_bytes);
+    if (!file.path.empty()) file.path += '/';
+    file.path += child.name;
+    file.attributes = child.attributes;
+  };
+  // Files first: they lie together.
+  const auto descend = [&]() -> Status {
+    Entered directory{file.attributes, file.path.size(), {}, 0};
+    std::vector<Child> files;
+    const Status listed = fs.readdir(file.attributes.ino, 2, true, [&](const DirectoryEntry& e) {
+      (S_ISDIR(e.attributes.mode) ? directory.directories : files)
+          .push_back({std::string(e.name), e.attributes});
       return true;
-    }));
-    Status result;
-    // Files first: they lie together.
-    for (const bool directories : {false, true}) {
-      for (const VisitedFile& child : children) {
-        if (S_ISDIR(child.attributes.mode) != directories) continue;
-        if (result) result = walk(child);
-        fs.forget(child.attributes.ino, 1);
-      }
+    });
+    Status result = listed;
+    for (const Child& child : files) {
+      below(directory, child);
+      if (result) result = enter(file);
+      fs.forget(child.attributes.ino, 1);
     }
-    if (result) result = leave(file);
+    open.push_back(std::move(directory));
     return result;
   };
-  return walk({"", start});
+  Status result = enter(file);
+  if (result && S_ISDIR(start.mode)) result = descend();
+  while (!open.empty()) {
+    Entered& directory = open.back();
+    if (directory.next < directory.directories.size()) {
+      const Child& child = directory.directories[directory.next++];
+      if (result) {
+        below(directory, child);
+        result = enter(file);
+        if (result) {
+          result = descend();
+          continue;
+        }
+      }
+      fs.forget(child.attributes.ino, 1);
+      continue;
+    }
+    file.path.resize(directory.path_bytes);
+    file.attributes = directory.attributes;
+    if (result) result = leave(file);
+    open.pop_back();
+    if (!open.empty()) fs.forget(file.attributes.ino, 1);  // the start is the caller's
+  }
+  return result;
 }
 
 Status visit_data(FileSystem& fs, const Attributes& file,
