@@ -362,7 +362,7 @@ case_full() {
   local headers=$source_tree/linux room
   fill() { dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null; dd if=/dev/zero of="$base/disk/another" bs=1 count=8192 2>/dev/null; true; }
   held() { du -m "$store/reserve" 2>/dev/null | cut -f 1 | grep . || echo 0; }
-  no_room() { ! head -c 1M /dev/urandom >"$1" 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
+  no_room() { ! { head -c 1M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
   take_down
   mkdir -p "$base/disk" "$mnt" "$base/work"
   mount -t tmpfs -o size=300m tmpfs "$base/disk" || return 1
