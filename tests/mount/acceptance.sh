@@ -334,6 +334,26 @@ case_damage() {
   for _ in $(seq 50); do mountpoint -q "$mnt" || break; sleep 0.1; done
   check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
   check "fsck after SIGTERM" "$cffs" fsck "$store"
+  # Its log goes to a table file when the store is opened.
+  check "mount" bash -c "'$cffs' mount '$store' '$mnt' && mkdir '$mnt/many' && (cd '$mnt/many' && seq -f name%g 3000 | xargs touch) &&
+    '$cffs' umount '$mnt' && '$cffs' mount '$store' '$mnt' && '$cffs' umount '$mnt'"
+  check "a rotten block of the table" python3 - "$store/table" <<'PY'
+import os, sys
+path = max((os.path.join(sys.argv[1], n) for n in os.listdir(sys.argv[1]) if n.endswith('.ldb')), key=os.path.getsize)
+at = os.path.getsize(path) // 2
+with open(path, 'r+b') as f:
+    f.seek(at); byte = f.read(1)[0]
+    f.seek(at); f.write(bytes([byte ^ 1]))
+PY
+  for how in "" "-o ro"; do
+    check "mount $how" "$cffs" mount $how "$store" "$mnt"
+    check "ls fails $how" bash -c "! ls '$mnt/many' >'$base/work/listed' 2>'$base/work/err' && grep -q 'Input/output error' '$base/work/err'"
+    check "and shows some $how" bash -c "lines=\$(wc -l <'$base/work/listed') && test \$lines -gt 0 && test \$lines -lt 3000"
+    check "so does a second look $how" bash -c "! ls -lU '$mnt/many' >/dev/null 2>&1 && ! find '$mnt/many' >/dev/null 2>&1"
+    check "and a copy $how" bash -c "'$cffs' format '$base/work/copy' && ! '$cffs' import '$mnt/many' '$base/work/copy' 2>'$base/work/err' && grep -q 'many: Input/output error' '$base/work/err'; r=\$?; rm -rf '$base/work/copy'; exit \$r"
+    check "umount $how" "$cffs" umount "$mnt"
+  done
+  check "export fails too" bash -c "! '$cffs' export '$store' '$base/work/exported' 2>'$base/work/err'"
   echo garbage >"$store/table/CURRENT"
   check "a damaged table is refused in one sentence" refused "table/CURRENT names no manifest.*fsck --repair" "$cffs" mount "$store" "$mnt"
 
