@@ -11,6 +11,7 @@
 #include "fusefs/connection.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/hidden_top.h"
+#include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
@@ -72,13 +73,14 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   return result ? stepped_down : result;
 }
 
-Status mount_and_serve(const Served& served, Readiness& readiness) {
+Status mount_and_serve(const Served& served, const MountOptions& options, Readiness& readiness) {
   if (fuse_session_mount(served.session, served.mount_point.c_str()) != 0) {
     return fail(
         Error::usage("cannot mount on " + served.mount_point + "; is /dev/fuse there, and may you use it?"));
   }
   const auto ours = mounted_at(served.mount_point);
-  Status result = serve_requests(served, readiness);
+  Status result = set_mount_attributes(served.mount_point, options);
+  if (result) result = serve_requests(served, readiness);
   // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
   const auto there = mounted_at(served.mount_point);
   if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
@@ -100,7 +102,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
-  Status result = mount_and_serve({session, context, mount_point, options.threads}, readiness);
+  Status result = mount_and_serve({session, context, mount_point, options.threads}, options, readiness);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }
@@ -128,6 +130,7 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
   if (::geteuid() == 0) list.insert(list.begin(), options.others ? "suid,dev,allow_other" : "suid,dev");
   list.emplace_back("subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
+  if (options.access_times == AccessTimes::never) list.emplace_back("noatime");
   std::vector<std::string> arguments{"cffs"};
   for (const std::string& option : list) {
     arguments.emplace_back("-o");

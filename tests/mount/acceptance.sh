@@ -311,6 +311,56 @@ case_repair() {
   check "umount" "$cffs" umount "$mnt"
 }
 
+# Every option of mount(8), of ext4, and of mount.fuse: it works, or is ignored with a word.
+case_options() {
+  fresh || return 1
+  local silent ignored option
+  silent="defaults rw ro suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime strictatime
+    nostrictatime nolazytime silent loud nomand noiversion symfollow nosymfollow auto noauto nofail _netdev user nouser users owner group
+    comment=words x-systemd.automount x-gvfs-hide acl noacl user_xattr nogrpid sysvgroups nodiscard noquota commit=7 commit=0
+    allow_other allow_root default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
+  ignored="lazytime mand iversion X-mount.mkdir X-mount.subdir=d loop offset=0 sizelimit=0 private shared slave
+    journal_checksum journal_async_commit journal_dev=8 journal_path=/dev/x journal_ioprio=3 noload norecovery data=journal data=ordered
+    data=writeback data_err=abort barrier barrier=0 nobarrier max_batch_time=1 min_batch_time=1 auto_da_alloc noauto_da_alloc delalloc
+    nodelalloc inode_readahead_blks=8 stripe=4 init_itable=10 noinit_itable discard block_validity noblock_validity dioread_lock
+    dioread_nolock max_dir_size_kb=9 i_version quota usrquota grpquota prjquota jqfmt=vfsv1 usrjquota=a grpjquota=a nouser_xattr bsddf minixdf
+    check=none nocheck debug errors=remount-ro errors=continue errors=panic grpid bsdgroups resuid=1 resgid=1 sb=1 nouid32 oldalloc orlov bh nobh
+    dax inlinecrypt prefetch_block_bitmaps"
+  [ -e /sys/fs/selinux/enforce ] || ignored="$ignored context=system_u:object_r:tmp_t:s0 rootcontext=\"a:b:c:s0:c1,c2\""
+  works() {  # option, what stderr must say
+    timeout 30 "$cffs" mount -o "$1" "$store" "$mnt" 2>"$base/work/said" || { cat "$base/work/said"; return 1; }
+    local outcome=0
+    [ "$(cat "$base/work/said")" = "$2" ] || { echo "it said: $(cat "$base/work/said")"; outcome=1; }
+    ls "$mnt" >/dev/null || outcome=1
+    timeout 30 "$cffs" umount "$mnt" && flock --wait 30 "$store/lock" true && return $outcome  # fsname= hides whose mount it was
+  }
+  for option in $silent; do check "-o $option" works "$option" ""; done
+  for option in $ignored; do
+    check "-o $option is ignored with a word" works "$option" "cffs: mount option '$option' has no effect on a cffs mount and is ignored"
+  done
+  check "silent keeps the word back" works silent,lazytime ""
+  check "one that nobody knows is refused" refused "unknown mount option 'lazytimes'" "$cffs" mount -o rw,lazytimes "$store" "$mnt"
+
+  # What they do.
+  shows() { grep -Eq " $mnt ([^ ]*,)?$1(,| )" /proc/self/mountinfo || { grep "$mnt" /proc/self/mountinfo; return 1; }; }
+  "$cffs" mount -o noexec,nosymfollow,nosuid,nodev,strictatime,nodiratime,lazytime "$store" "$mnt" 2>/dev/null || return 1
+  for option in noexec nosymfollow nosuid nodev nodiratime; do check "the kernel knows $option" shows $option; done
+  check "and of no relatime" bash -c "! grep ' $mnt ' /proc/self/mountinfo | grep -q relatime"
+  printf '#!/bin/sh\n' >"$mnt/program" && chmod +x "$mnt/program" && ln -s program "$mnt/link"
+  check "noexec" bash -c "! '$mnt/program' 2>/dev/null"
+  check "nosymfollow" bash -c "! cat '$mnt/link' 2>'$base/work/err' && grep -q 'Too many levels' '$base/work/err' && test \$(readlink '$mnt/link') = program"
+  check "strictatime" bash -c "touch -d 2030-01-01 '$mnt/program' && sleep 0.02 && dd if='$mnt/program' iflag=direct status=none >/dev/null && test \$(stat -c %X '$mnt/program') -lt \$(date -d 2029-01-01 +%s)"
+  check "nodiratime" bash -c "mkdir '$mnt/dir' && touch -d 2001-01-01 '$mnt/dir' && ls '$mnt/dir' && test \$(stat -c %x '$mnt/dir' | cut -d- -f1) = 2001"
+  check "remount takes the same words" "$cffs" mount -o remount,relatime,diratime,symfollow "$store" "$mnt"
+  check "the kernel knows" shows relatime
+  check "links are followed" cat "$mnt/link"
+  check "umount" "$cffs" umount "$mnt"
+  ln -s "$(realpath "$cffs")" "$base/work/mount.cffs"
+  check "as mount(8) calls its helper" "$base/work/mount.cffs" "$store" "$mnt" -o rw,noatime,nodiratime,lazytime,errors=remount-ro
+  check "noatime" shows noatime
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -522,4 +572,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors damage repair looking holders -- "$@"
+run_cases import transfer writers programs names files errors options damage repair looking holders -- "$@"
