@@ -14,6 +14,13 @@ void block_ending_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+bool ending_signal_waits() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
+         sigismember(&waiting, SIGHUP) == 1;
+}
+
 SignalWatch::SignalWatch(RequestLoop& loop) : loop_(loop) {
   thread_ = std::thread([this] { watch(); });
 }

@@ -12,6 +12,8 @@ namespace cffs {
 sigset_t ending_signals();
 // From now on they wait for who takes them; to be called before the first thread is made.
 void block_ending_signals();
+// Whether one waits that nobody has taken yet.
+bool ending_signal_waits();
 
 // Takes them, and ends the loop at the first.
 class SignalWatch {

@@ -17,6 +17,7 @@
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_loop.h"
 #include "fusefs/served_store.h"
+#include "fusefs/store_owner.h"
 
 namespace cffs {
 namespace {
@@ -73,7 +74,9 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   return result ? stepped_down : result;
 }
 
-Status mount_and_serve(const Served& served, const MountOptions& options, Readiness& readiness) {
+// `leaving` is set when the mount is over.
+Status mount_and_serve(const Served& served, const MountOptions& options, Readiness& readiness,
+                       FileDescriptor& leaving) {
   if (fuse_session_mount(served.session, served.mount_point.c_str()) != 0) {
     return fail(
         Error::usage("cannot mount on " + served.mount_point + "; is /dev/fuse there, and may you use it?"));
@@ -81,6 +84,7 @@ Status mount_and_serve(const Served& served, const MountOptions& options, Readin
   const auto ours = mounted_at(served.mount_point);
   Status result = set_mount_attributes(served.mount_point, options);
   if (result) result = serve_requests(served, readiness);
+  leaving = mark_as_leaving();
   // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
   const auto there = mounted_at(served.mount_point);
   if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
@@ -88,7 +92,8 @@ Status mount_and_serve(const Served& served, const MountOptions& options, Readin
 }
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
-                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness) {
+                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness,
+                   FileDescriptor& leaving) {
   std::unique_ptr<RequestObserver> observer;
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
@@ -102,7 +107,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
-  Status result = mount_and_serve({session, context, mount_point, options.threads}, options, readiness);
+  Status result =
+      mount_and_serve({session, context, mount_point, options.threads}, options, readiness, leaving);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }
@@ -144,8 +150,10 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   block_ending_signals();
   raise_descriptor_limit();
   const ServedStore::Log log = log_of(options.foreground);
-  CFFS_TRY(const auto store, ServedStore::open(store_path, options, log));
-  Status result = serve_store(*store, options, store_path, mount_point, log, readiness);
+  const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
+  FileDescriptor leaving;  // outlives the store
+  CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
+  Status result = serve_store(*store, options, store_path, mount_point, log, readiness, leaving);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

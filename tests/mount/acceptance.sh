@@ -513,6 +513,84 @@ PY
   check "and the mount gone" unmounted
 }
 
+# A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
+case_successors() {
+  local round way holder
+  fresh || return 1
+  dirty() { head -c 3000000 /dev/urandom >"$mnt/blob.$1" && echo "$1" >"$mnt/small.$1"; }
+  for way in cffs umount fusermount3 signal; do
+    for round in $(seq 20); do
+      "$cffs" mount --commit-interval=60 "$store" "$mnt" 2>"$base/work/err" || { cat "$base/work/err"; echo "  FAILED: mount after $way, round $round"; failures=$((failures + 1)); break; }
+      dirty "$way.$round"
+      case $way in
+        cffs) timeout 60 "$cffs" umount "$mnt" ;;
+        umount) umount -i "$mnt" ;;
+        fusermount3) fusermount3 -u "$mnt" ;;
+        signal) kill -TERM "$(daemon_pid)" && while mountpoint -q "$mnt"; do sleep 0.001; done ;;
+      esac
+    done
+    mountpoint -q "$mnt" && timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "after one with another name" "$cffs" mount -o fsname=alias "$store" "$mnt"
+    dirty "alias.$round"
+    check "its umount" timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "read-only, at once" "$cffs" mount -o ro "$store" "$mnt"
+    umount -i "$mnt"
+    check "for writing, after one that was read-only" "$cffs" mount "$store" "$mnt"
+    umount -i "$mnt"
+  done
+  check "all is there" bash -c "'$cffs' mount '$store' '$mnt' && test \$(ls '$mnt' | wc -l) = 170 && '$cffs' umount '$mnt'"
+
+  # umount(8) looks at the mount first, which waits for the daemon.
+  detach() { python3 -c 'import ctypes, os, sys; sys.exit(ctypes.CDLL(None).umount2(os.fsencode(sys.argv[1]), 0) != 0)' "$mnt"; }
+  # Its daemon takes its time: who mounts says for whom he waits.
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  dirty slow
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  ( sleep 5; kill -CONT "$holder" ) &
+  check "mount behind a slow daemon" timeout 60 "$cffs" mount "$store" "$mnt"
+  check "what it had is there" test -s "$mnt/blob.slow"
+  wait
+  check "umount" "$cffs" umount "$mnt"
+  "$cffs" mount "$store" "$mnt" || return 1
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  timeout --preserve-status -s INT 4 env --default-signal=INT "$cffs" mount "$store" "$mnt" 2>"$base/work/said"
+  check "it says for whom it waits" grep -Eq "in use by pid $holder on .*, whose mount is gone; waiting until it has closed the store" "$base/work/said"
+  kill -CONT "$holder"
+  check "the store becomes free" timeout 30 flock "$store/lock" true
+  sleep 0.5
+  check "who gave up waiting has not mounted" bash -c "! mountpoint -q '$mnt'"
+  check "and the store is free" "$cffs" fsck "$store"
+
+  # In use is in use: no waiting, the present message. A bound is far above the time that a refusal takes.
+  mkdir -p "$base/work/second"
+  "$cffs" mount "$store" "$mnt" || return 1
+  check "a store in use" refused "is in use by pid [0-9]+ on .*; unmount it, or wait for that command" timeout 10 "$cffs" mount "$store" "$base/work/second"
+  if unshare -m true 2>/dev/null; then
+    unshare -m --propagation private sleep 120 & holder=$!
+    until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done
+    umount -i "$mnt"
+    check "a store in use in another namespace" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$base/work/second"
+    kill $holder
+    wait $holder 2>/dev/null
+    check "and when that ends" "$cffs" mount "$store" "$mnt"
+  fi
+  exec 9<"$mnt/small.slow"
+  umount -l -i "$mnt"
+  check "a store with a file in use" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$mnt"
+  exec 9<&-
+  check "and when that is closed" "$cffs" mount "$store" "$mnt"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
 # Every byte, name and time of a store; access times too, as its owner looks without touching them.
 bytes_of() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
 times_of() { (cd "$1" && find . -printf '%p %y %s %T@ %C@ %A@\n' | sort); }
@@ -572,4 +650,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors options damage repair looking holders -- "$@"
+run_cases import transfer writers programs names files errors options damage repair looking holders successors -- "$@"
