@@ -235,6 +235,56 @@ with open(p, 'r+b') as f:
     f.seek(100); assert f.read(5) == b'hello'
     m.close()
 PY
+  if [ "$(uname -m)" = x86_64 ]; then  # numbers of system calls
+    check "buffered readers beside asynchronous direct writes" timeout 60 python3 - "$mnt/direct" <<'PY'
+import ctypes, mmap, os, random, struct, sys
+path, BLOCK, BLOCKS, DEPTH, ROUNDS = sys.argv[1], 16384, 64, 8, 100
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+SETUP, GETEVENTS, SUBMIT = 206, 208, 209  # x86-64
+with open(path, 'wb') as f: f.write(b'\0' * BLOCK * BLOCKS)
+direct = os.open(path, os.O_RDWR | os.O_DIRECT)
+context = ctypes.c_ulong(0)
+call(SETUP, ctypes.c_long(DEPTH), ctypes.byref(context))
+memory = mmap.mmap(-1, BLOCK * DEPTH)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+events = ctypes.create_string_buffer(32 * DEPTH)
+readers = []
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        f = os.open(path, os.O_RDONLY)
+        while os.getppid() != 1: os.pread(f, BLOCK, random.randrange(BLOCKS) * BLOCK)
+        os._exit(0)
+    readers.append(pid)
+buffered = os.open(path, os.O_RDONLY)
+last = [0] * BLOCKS
+try:
+    for number in range(1, ROUNDS + 1):
+        order = random.sample(range(BLOCKS), BLOCKS)
+        for at in range(0, BLOCKS, DEPTH):
+            blocks = order[at:at + DEPTH]
+            requests = []
+            for slot, block in enumerate(blocks):
+                last[block] = number
+                memory[slot * BLOCK:(slot + 1) * BLOCK] = bytes([number]) * BLOCK
+                requests.append(ctypes.create_string_buffer(
+                    struct.pack('<QIiHhIQQqQII', slot, 0, 0, 1, 0, direct, address + slot * BLOCK, BLOCK, block * BLOCK, 0, 0, 0), 64))
+            pointers = (ctypes.c_void_p * len(requests))(*[ctypes.addressof(r) for r in requests])
+            assert call(SUBMIT, context, ctypes.c_long(len(requests)), pointers) == len(requests)
+            got = 0
+            while got < len(requests):
+                got += call(GETEVENTS, context, ctypes.c_long(1), ctypes.c_long(len(requests) - got), events, None)
+        stale = [b for b in range(BLOCKS) if os.pread(buffered, BLOCK, b * BLOCK) != bytes([number]) * BLOCK]
+        assert not stale, 'round %d: blocks that a buffered reader sees as they were: %s' % (number, stale)
+finally:
+    for r in readers: os.kill(r, 9)
+PY
+  fi
   check "special files" bash -c "cd '$mnt' && mkfifo p && mknod n c 1 3 && test -p p && test -c n && echo x >n && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")' && test -S s"
   check "fsync of file and directory" python3 -c "
 import os
