@@ -285,6 +285,64 @@ finally:
     for r in readers: os.kill(r, 9)
 PY
   fi
+  # Every way to change a file, by its owner, by strangers and by members of its group, as on the native file system; what the
+  # kernel shows is what the store has.
+  mkdir -p "$base/work/native"
+  chmod 755 "$base" "$base/work"
+  check "set-id bits go as on the native file system" python3 - "$mnt" "$base/work/native" "$cffs" "$store" <<'PY'
+import ctypes, os, subprocess, sys
+mnt, native, cffs, store = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+def cached_mode(p):  # statx(2): what the kernel has, without a question
+    result = ctypes.create_string_buffer(256)
+    if libc.statx(-100, os.fsencode(p), 0x4000, 2, result) != 0: raise OSError(ctypes.get_errno(), p)
+    return int.from_bytes(result.raw[28:30], sys.byteorder) & 0o7777
+def path_truncate(p, fd): os.truncate(p, 5)
+def descriptor_truncate(p, fd): os.ftruncate(fd, 7000)
+def opened_empty(p, fd): os.close(os.open(p, os.O_WRONLY | os.O_TRUNC))
+def written(p, fd): os.write(fd, b'y')
+def appended(p, fd): os.pwrite(fd, b'y', os.fstat(fd).st_size)
+def reserved(p, fd): os.posix_fallocate(fd, 0, 9000)
+def punched(p, fd):
+    if libc.fallocate(fd, 3, ctypes.c_long(0), ctypes.c_long(5)) != 0: raise OSError(ctypes.get_errno())
+def copied(p, fd): os.copy_file_range(fd, fd, 3, 0, 10)
+ways = [path_truncate, descriptor_truncate, opened_empty, written, appended, reserved, punched, copied]
+callers = {'owner': (1000, 1000, [1000]), 'owner in the group': (1000, 2000, [2000]), 'stranger': (1001, 1001, [1001]),
+           'member': (1001, 1001, [1001, 2000]), 'root': (0, 0, [0])}
+def modes(root):
+    at, seen = root + '/setid', {}
+    os.mkdir(at)
+    os.chmod(at, 0o755)
+    for mode in (0o6666, 0o6676, 0o2666, 0o4666, 0o6766, 0o6777):
+        for size in (20, 300000):
+            for who, (uid, gid, groups) in callers.items():
+                for way in ways:
+                    p = '%s/%o.%d.%s.%s' % (at, mode, size, who, way.__name__)
+                    with open(p, 'wb') as f: f.write(b'x' * size)
+                    os.chown(p, 1000, 2000)
+                    os.chmod(p, mode)
+                    child = os.fork()
+                    if child == 0:
+                        try:
+                            os.setgroups(groups); os.setgid(gid); os.setuid(uid)
+                            fd = os.open(p, os.O_RDWR)
+                            way(p, fd)
+                            os._exit(0)
+                        except BaseException as e:
+                            print(p, e)
+                            sys.stdout.flush()
+                            os._exit(1)
+                    assert os.waitpid(child, 0)[1] == 0, p
+                    seen[os.path.basename(p) + ', cached'] = '%o' % cached_mode(p)
+                    seen[os.path.basename(p)] = '%o' % (os.stat(p).st_mode & 0o7777)
+    return seen
+want, got = modes(native), modes(mnt)
+wrong = ['%s: %s, %s natively' % (n, got[n], want[n]) for n in want if got[n] != want[n]]
+assert not wrong, '\n'.join(wrong[:12] + ['%d differ' % len(wrong)])
+subprocess.check_call([cffs, 'umount', mnt]); subprocess.check_call([cffs, 'mount', store, mnt])
+wrong = [n for n in want if ', ' not in n and '%o' % (os.stat(mnt + '/setid/' + n).st_mode & 0o7777) != want[n]]
+assert not wrong, 'after a remount: ' + ' '.join(wrong[:12])
+PY
   check "special files" bash -c "cd '$mnt' && mkfifo p && mknod n c 1 3 && test -p p && test -c n && echo x >n && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")' && test -S s"
   check "fsync of file and directory" python3 -c "
 import os
