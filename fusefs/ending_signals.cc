@@ -1,5 +1,7 @@
 #include "fusefs/ending_signals.h"
 
+#include "core/base/thread.h"
+
 namespace cffs {
 
 sigset_t ending_signals() {
@@ -21,13 +23,14 @@ bool ending_signal_waits() {
          sigismember(&waiting, SIGHUP) == 1;
 }
 
-SignalWatch::SignalWatch(RequestLoop& loop) : loop_(loop) {
-  thread_ = std::thread([this] { watch(); });
+Status SignalWatch::begin() {
+  CFFS_TRY(thread_, make_thread("the thread that waits for signals", [this] { watch(); }));
+  return {};
 }
 
 SignalWatch::~SignalWatch() {
   done_.store(true);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void SignalWatch::watch() {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <thread>
 
+#include "core/base/error.h"
 #include "fusefs/request_loop.h"
 
 namespace cffs {
@@ -18,10 +19,12 @@ bool ending_signal_waits();
 // Takes them, and ends the loop at the first.
 class SignalWatch {
  public:
-  explicit SignalWatch(RequestLoop& loop);
+  explicit SignalWatch(RequestLoop& loop) : loop_(loop) {}
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
+  // EAGAIN: there is no thread to be had.
+  Status begin();
 
  private:
   void watch();

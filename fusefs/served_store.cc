@@ -86,9 +86,10 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   if (!options.read_only) {  // else there is nothing to group
     if (options.policy.groups) CFFS_TRY_VOID(store->check_plan(options));
     CFFS_TRY_VOID(store->group_by(options.policy, log));
-    store->reorganiser_->start();
+    CFFS_TRY_VOID(store->reorganiser_->start());
   }
   store->regroup_jobs_ = std::make_unique<RegroupJobs>(*store->reorganiser_, regrouping);
+  CFFS_TRY_VOID(store->regroup_jobs_->begin());
   return store;
 }
 

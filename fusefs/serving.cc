@@ -8,6 +8,7 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/thread.h"
 #include "fusefs/connection.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/hidden_top.h"
@@ -55,18 +56,19 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   RequestLoop loop(served.session, served.threads, [&raw, &top](const fuse_buf& request) {
     return top.serve(request) || raw.serve(request);
   });
-  const SignalWatch watch(loop);
+  SignalWatch watch(loop);
+  CFFS_TRY_VOID(watch.begin());
   Status stepped_down;
   std::thread step;  // its first look waits until requests are served
   if (served.context.below_top) {
-    step = std::thread([&] {
-      stepped_down = HiddenTop::step_down(served.mount_point);
-      if (stepped_down) {
-        readiness.report({});
-      } else {
-        loop.stop();
-      }
-    });
+    CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
+               stepped_down = HiddenTop::step_down(served.mount_point);
+               if (stepped_down) {
+                 readiness.report({});
+               } else {
+                 loop.stop();
+               }
+             }));
   }
   Status result;
   if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");

@@ -1,5 +1,6 @@
 #include "core/transfer/import_target.h"
 
+#include "core/base/thread.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
@@ -21,7 +22,12 @@ Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
                            std::function<void(const ImportReport&)> on_progress)
     : fs_(fs), on_progress_(std::move(on_progress)), first_new_inode_(fs.next_inode()) {
-  for (unsigned i = 0; i < std::max(1u, jobs); ++i) workers_.emplace_back([this] { work(); });
+  workers_.reserve(std::max(1u, jobs));
+  for (unsigned i = 0; i < std::max(1u, jobs); ++i) {
+    auto worker = make_thread("a thread that imports", [this] { work(); });
+    if (!worker) break;  // those that there are do it, or the caller's own
+    workers_.push_back(std::move(*worker));
+  }
 }
 
 ImportTarget::~ImportTarget() {
@@ -66,6 +72,7 @@ void ImportTarget::work() {
 }
 
 void ImportTarget::enqueue(Job job) {
+  if (workers_.empty()) return job();
   MutexLock guard(mutex_);
   while (queue_.size() > workers_.size()) changed_.wait(mutex_);
   queue_.push_back(std::move(job));

@@ -469,6 +469,42 @@ case_options() {
   check "umount" "$cffs" umount "$mnt"
 }
 
+# The system gives the daemon no thread any more: everything is served, by those that there are.
+case_threads() {
+  fresh || return 1
+  local group=/sys/fs/cgroup/pids round before watchdog
+  [ -e $group/cgroup.procs ] || group=/sys/fs/cgroup
+  group=$group/cffs-test.$$
+  mkdir $group 2>/dev/null && [ -e $group/pids.max ] || { rmdir $group 2>/dev/null; echo "  no control group for processes: not tried"; return 0; }
+  mkdir -p "$base/work/plain"
+  before=$failures
+  for round in 1 2 3; do
+    "$cffs" mount "$store" "$mnt" || break
+    echo "$(daemon_pid)" >$group/cgroup.procs
+    cat $group/pids.current >$group/pids.max
+    # Who waits for a daemon that hangs cannot be killed; the daemon can.
+    ( sleep 90 & trap "kill $!" TERM; wait $! && kill -9 "$(daemon_pid)" ) >/dev/null 2>&1 &
+    watchdog=$!
+    check "writes that wait for the device, several at a time" timeout 40 bash -c "
+      for w in 1 2 3 4; do ( for i in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom >'$base/work/plain/'\$w.\$i && dd if='$base/work/plain/'\$w.\$i of='$mnt/'\$w.\$i bs=64K conv=fsync status=none || exit 1; done ) & pids=\"\$pids \$!\"; done
+      for p in \$pids; do wait \$p || exit 1; done"
+    check "what was written can be read" timeout 40 diff -r "$base/work/plain" "$mnt"
+    check "data moves" timeout 40 "$cffs" compact "$mnt"
+    check "umount" timeout 40 "$cffs" umount "$mnt"
+    kill $watchdog 2>/dev/null
+    [ $failures = "$before" ] || { kill_daemon; break; }
+  done
+  check "fsck" "$cffs" fsck "$store"
+  for round in 1 2 3 4; do  # threads there are: its own, and a few
+    echo $round >$group/pids.max
+    check "with $round threads a mount is refused in one sentence" refused "thread.*Resource temporarily unavailable" \
+      timeout 40 bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" mount -f "$3" "$4"' _ $group "$cffs" "$store" "$mnt"
+    check "nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+  done
+  check "the store is as it was" "$cffs" fsck "$store"
+  rmdir $group
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -758,4 +794,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors options damage repair looking holders successors -- "$@"
+run_cases import transfer writers programs names files errors options threads damage repair looking holders successors -- "$@"
