@@ -1,6 +1,7 @@
 #include "core/transfer/import_target.h"
 
 #include "core/base/thread.h"
+#include "core/fs/check_name.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
@@ -64,7 +65,11 @@ void ImportTarget::work() {
     ++busy_;
     guard.unlock();
     changed_.notify_all();
-    job();
+    try {
+      job();
+    } catch (const std::exception& error) {
+      failed(std::string("import: ") + error.what());
+    }
     guard.lock();
     --busy_;
     changed_.notify_all();
@@ -102,6 +107,9 @@ void ImportTarget::directory_attributes(InodeId directory, const Inode& attribut
 }
 
 void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read) {
+  if (const Status good = check_new_name(name); !good) {
+    return failed("'" + name + "': " + good.error().message());
+  }
   const std::uint64_t size = attributes.size;
   const std::uint64_t most = fs_.store_format().composite_max;
   if (pending_bytes_ + size > most || pending_.size() >= kMostPending) flush_pending();
@@ -181,8 +189,8 @@ void ImportTarget::settle(InodeId ino, const Inode& wanted) {
   }
 }
 
-void ImportTarget::large_file_now(InodeId parent, const std::string& name, const Inode& attributes,
-                                  const CopyFile& copy) {
+void ImportTarget::large_file_now(InodeId parent, const std::string& path, const std::string& name,
+                                  const Inode& attributes, const CopyFile& copy) {
   const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, owner_of(attributes));
   if (!made) {
     failed(made.error().errno_value == EEXIST ? taken(name) : name + ": " + made.error().message());
@@ -205,14 +213,14 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& name, const
     });
   } else {
     (void)fs_.unlink(parent, name);
-    failed(name + ": " + done.error().message());
+    failed("'" + path + "': " + done.error().message());
   }
   fs_.forget(made->ino, 1);
 }
 
 void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy) {
   enqueue([this, parent, name = std::move(name), attributes = std::move(attributes), copy = std::move(copy)] {
-    large_file_now(parent, name, attributes, copy);
+    large_file_now(parent, name, name, attributes, copy);
   });
 }
 

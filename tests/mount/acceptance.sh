@@ -505,6 +505,59 @@ case_threads() {
   rmdir $group
 }
 
+# Archives that nobody would make by chance: a member that cannot be kept is named, the others are.
+case_archives() {
+  fresh || return 1
+  check "the archives" python3 - "$base/work" <<'PY'
+import io, sys, tarfile
+work = sys.argv[1]
+def add(tar, name, data=b'text', **attributes):
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in attributes.items(): setattr(info, key, value)
+    tar.addfile(info, io.BytesIO(data))
+def sparse(tar, name, size, offset, data=b'late'):
+    add(tar, name, (b'1\n%d\n%d\n' % (offset, len(data))).ljust(512, b'\0') + data,
+        pax_headers={'GNU.sparse.major': '1', 'GNU.sparse.minor': '0', 'GNU.sparse.name': name, 'GNU.sparse.realsize': str(size)})
+with tarfile.open(work + '/odd.tar', 'w', format=tarfile.PAX_FORMAT) as tar:
+    add(tar, 'first')
+    add(tar, 'n' * 256)
+    add(tar, 'n' * 255)
+    add(tar, 'd/' + 'l' * 300, b'x' * 300000)
+    add(tar, 'e' * 256, b'', type=tarfile.DIRTYPE)
+    add(tar, 's' * 256, b'', type=tarfile.SYMTYPE, linkname='first')
+    add(tar, 'g' * 256 + '/child')
+    add(tar, 'link', b'', type=tarfile.SYMTYPE, linkname='/tmp')
+    add(tar, 'link/child')
+    add(tar, 'link/sub/child')
+    add(tar, 'link/below', b'', type=tarfile.DIRTYPE)
+    add(tar, 'other', b'', type=tarfile.LNKTYPE, linkname='link/child')
+    sparse(tar, 'small-sparse', 10, 1 << 62)
+    sparse(tar, 'large-sparse', 300000, 1 << 62)
+    sparse(tar, 'past-its-end', 300000, 299999)
+    sparse(tar, 'good-sparse', 300000, 299000)
+    add(tar, 'last')
+PY
+  "$cffs" import "$base/work/odd.tar" "$store" >"$base/work/said" 2>&1
+  check "the import ends with 1" test $? = 1
+  named() { grep -Eq "$1" "$base/work/said" || { cut -c1-200 "$base/work/said"; return 1; }; }
+  check "names that are too long" named "^cffs: .*'n{256}'.*File name too long"
+  check "of large files" named "l{300}.*File name too long"
+  check "of directories" named "e{256}.*File name too long"
+  check "of links" named "s{256}.*File name too long"
+  check "on the way" named "'g{256}/child'.*File name too long"
+  check "a child of a link" named "^cffs: 'link/child': .*'link' is no directory"
+  check "a small sparse file" named "^cffs: 'small-sparse': .*behind its end"
+  check "a large one" named "^cffs: 'large-sparse': .*behind its end"
+  check "one that goes too far" named "^cffs: 'past-its-end': .*behind its end"
+  check "fsck" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "the others are there, and nothing else" test "$(ls "$mnt" | cut -c1-20 | xargs)" = "d first good-sparse last link nnnnnnnnnnnnnnnnnnnn"
+  check "each can be had" bash -c "cat '$mnt'/first '$mnt'/last '$mnt'/n* | grep -qx texttexttext && test \$(stat -c %s '$mnt/good-sparse') = 300000 && test \$(tail -c +299001 '$mnt/good-sparse' | head -c 4) = late"
+  check "and removed" bash -c "rm -r '$mnt'/* && test -z \"\$(ls -A '$mnt')\" && test \$('$cffs' stat --json '$mnt' | grep -c '\"files\": 0') = 1"
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -794,4 +847,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors options threads damage repair looking holders successors -- "$@"
+run_cases import transfer archives writers programs names files errors options threads damage repair looking holders successors -- "$@"

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "core/fs/new_file.h"
 #include "core/inspect/row_names.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
@@ -253,6 +254,29 @@ TEST_CASE("a directory with a rotten block is never listed short") {
       REQUIRE(names.size() > 2);  // what lies before the damage is shown
     }
   }
+}
+
+TEST_CASE("a name that no entry may have is not loaded") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+  FileSystemOptions options;
+  options.background = false;
+  auto fs = FileSystem::open(store, options);
+  REQUIRE(fs);
+  const auto load = [&](const std::string& name) {
+    NewFile file;
+    file.parent = kRootInode;
+    file.name = name;
+    file.inode.mode = S_IFREG | 0644;
+    file.content = "text";
+    return (*fs)->load({{std::move(file)}});
+  };
+  REQUIRE(load(std::string(256, 'n')).error().errno_value == ENAMETOOLONG);
+  REQUIRE(load("a/b").error().errno_value == EINVAL);
+  REQUIRE(!load(""));
+  REQUIRE(load(std::string(255, 'n')));
+  REQUIRE((*fs)->lookup(kRootInode, std::string(255, 'n')));
+  REQUIRE((*fs)->close());
 }
 
 }  // namespace cffs::test
