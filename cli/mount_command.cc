@@ -52,7 +52,7 @@ void add_mount(CLI::App& app, int& exit_code) {
           "-o", o->lists,
           "Mount options, comma-separated: ro, allow_other, noallow_other, noacl, relatime, "
           "strictatime, noatime, "
-          "nodiratime, nosuid, nodev, noexec, fsname=, "
+          "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
           "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
           "regroup_budget=, "
           "access_record=")

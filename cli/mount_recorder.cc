@@ -14,6 +14,8 @@
 #include <cstring>
 #include <limits>
 
+#include "core/base/thread.h"
+
 namespace cffs::cli {
 namespace {
 
@@ -54,20 +56,22 @@ Result<std::unique_ptr<RequestObserver>> MountRecorder::create(const std::string
     if (!spool) return fail(errno, name);
     (void)::unlink(name.c_str());
   }
-  return std::unique_ptr<RequestObserver>(
+  std::unique_ptr<MountRecorder> recorder(
       new MountRecorder(std::move(writer), std::move(spool), mount_point));
+  CFFS_TRY(recorder->thread_,
+           make_thread("the thread that records", [self = recorder.get()] { self->work(); }));
+  return recorder;
 }
 
 MountRecorder::MountRecorder(replay::TraceWriter writer, FileDescriptor spool, const std::string& mount_point)
     : writer_(std::move(writer)), builder_("/"), spool_(std::move(spool)) {
   builder_.trace().about["format"] = "mount";
   builder_.trace().about["source"] = mount_point;
-  thread_ = std::thread([this] { work(); });
 }
 
 MountRecorder::~MountRecorder() {
   over_.store(true);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   {
     const MutexLock guard(mutex_);
     spill();

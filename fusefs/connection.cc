@@ -9,6 +9,9 @@ void configure_connection(fuse_conn_info* conn) {
   conn->want &= ~static_cast<unsigned>(
       FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
       FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA);
+  // libfuse asks for it by itself. The kernel drops cached pages before a direct write that it answers later, and not again
+  // when that is done: what was read meanwhile would stay in the cache as it was.
+  conn->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
   want(FUSE_CAP_ASYNC_READ);
   want(FUSE_CAP_PARALLEL_DIROPS);
   want(FUSE_CAP_READDIRPLUS);

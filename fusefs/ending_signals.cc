@@ -1,5 +1,7 @@
 #include "fusefs/ending_signals.h"
 
+#include "core/base/thread.h"
+
 namespace cffs {
 
 sigset_t ending_signals() {
@@ -14,13 +16,21 @@ void block_ending_signals() {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
-SignalWatch::SignalWatch(RequestLoop& loop) : loop_(loop) {
-  thread_ = std::thread([this] { watch(); });
+bool ending_signal_waits() {
+  sigset_t waiting;
+  if (::sigpending(&waiting) != 0) return false;
+  return sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
+         sigismember(&waiting, SIGHUP) == 1;
+}
+
+Status SignalWatch::begin() {
+  CFFS_TRY(thread_, make_thread("the thread that waits for signals", [this] { watch(); }));
+  return {};
 }
 
 SignalWatch::~SignalWatch() {
   done_.store(true);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void SignalWatch::watch() {

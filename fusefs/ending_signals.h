@@ -5,6 +5,7 @@
 #include <csignal>
 #include <thread>
 
+#include "core/base/error.h"
 #include "fusefs/request_loop.h"
 
 namespace cffs {
@@ -12,14 +13,18 @@ namespace cffs {
 sigset_t ending_signals();
 // From now on they wait for who takes them; to be called before the first thread is made.
 void block_ending_signals();
+// Whether one waits that nobody has taken yet.
+bool ending_signal_waits();
 
 // Takes them, and ends the loop at the first.
 class SignalWatch {
  public:
-  explicit SignalWatch(RequestLoop& loop);
+  explicit SignalWatch(RequestLoop& loop) : loop_(loop) {}
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
+  // EAGAIN: there is no thread to be had.
+  Status begin();
 
  private:
   void watch();

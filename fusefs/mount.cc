@@ -60,6 +60,9 @@ Status start_daemon(const MountOptions& options, const std::string& store, const
 }  // namespace
 
 Status mount_store(const MountOptions& options) {
+  for (const std::string& remark : options.remarks) {
+    if (options.say && !options.silent) options.say(remark);
+  }
   if (options.remount) return remount(options);
   MountOptions checked = options;
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read

@@ -1,5 +1,7 @@
 #include "fusefs/mount_options.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -7,18 +9,35 @@
 namespace cffs {
 namespace {
 
-// Known to libfuse or to mount(2) through it.
+// Known to every libfuse, or to mount(2) through it.
 constexpr std::array kForFuse = {"allow_other", "allow_root", "default_permissions",
                                  "nosuid",      "suid",       "nodev",
                                  "dev",         "noexec",     "exec",
-                                 "noatime",     "atime",      "nodiratime",
-                                 "relatime",    "norelatime", "strictatime",
                                  "sync",        "async",      "dirsync",
                                  "auto_unmount"};
-// Words for mount(8) and systemd, or of a mount that is there already; nothing to do.
-constexpr std::array kForOthers = {"defaults", "auto",     "noauto",   "user",   "nouser",
-                                   "users",    "nofail",   "_netdev",  "owner",  "group",
-                                   "user_id",  "group_id", "max_read", "blksize"};
+// Labels of SELinux: the kernel's where it has that, else they can mean nothing.
+constexpr std::array kLabels = {"context", "fscontext", "defcontext", "rootcontext"};
+// Words for mount(8) and systemd, of a mount that is there already, or for what a mount does anyway; nothing to do.
+constexpr std::array kForOthers = {
+    "defaults", "auto",    "noauto",     "user",       "nouser",  "users",      "nousers",  "nofail",
+    "_netdev",  "owner",   "noowner",    "group",      "nogroup", "comment",    "user_id",  "group_id",
+    "rootmode", "fd",      "max_read",   "blksize",    "loud",    "nolazytime", "nomand",   "noiversion",
+    "seclabel", "nogrpid", "sysvgroups", "user_xattr", "nodax",   "noquota",    "nodiscard"};
+// Of mount(8), ext4 and others: what they ask for is not there to be had, and nobody is worse off without.
+constexpr std::array kWithoutEffect = {
+    "lazytime", "iversion", "i_version", "mand", "loop", "offset", "sizelimit", "encryption", "helper",
+    "uhelper", "private", "rprivate", "slave", "rslave", "shared", "rshared", "unbindable", "runbindable",
+    // ext4(5)
+    "journal", "journal_async_commit", "journal_checksum", "nojournal_checksum", "journal_dev",
+    "journal_path", "journal_ioprio", "noload", "norecovery", "data", "data_err", "barrier", "nobarrier",
+    "abort", "max_batch_time", "min_batch_time", "auto_da_alloc", "noauto_da_alloc", "delalloc", "nodelalloc",
+    "inode_readahead_blks", "stripe", "init_itable", "noinit_itable", "discard", "block_validity",
+    "noblock_validity", "dioread_lock", "dioread_nolock", "max_dir_size_kb", "nombcache", "no_mbcache",
+    "quota", "usrquota", "grpquota", "prjquota", "jqfmt", "usrjquota", "grpjquota", "nouser_xattr", "bsddf",
+    "minixdf", "check", "nocheck", "debug", "nodebug", "errors", "grpid", "bsdgroups", "resuid", "resgid",
+    "sb", "nouid32", "oldalloc", "orlov", "bh", "nobh", "mblk_io_submit", "nomblk_io_submit", "dax",
+    "inlinecrypt", "test_dummy_encryption", "prefetch_block_bitmaps", "no_prefetch_block_bitmaps",
+    "mb_optimize_scan", "warn_on_error", "nowarn_on_error"};
 
 template <typename List>
 bool contains(const List& list, const std::string& word) {
@@ -54,9 +73,56 @@ Result<std::uint64_t> parse_size(const std::string& text, const std::string& opt
   return number * factor;
 }
 
+namespace {
+
+// Where the word that begins here ends: at a comma that is not within quotes.
+std::size_t end_of_word(const std::string& list, std::size_t from) {
+  bool quoted = false;
+  for (std::size_t i = from; i < list.size(); ++i) {
+    if (list[i] == '"') quoted = !quoted;
+    if (list[i] == ',' && !quoted) return i;
+  }
+  return list.size();
+}
+
+// The kernel leaves access times to the file system, and hears of them for /proc/mounts.
+bool about_access_times(const std::string& name, MountOptions& options) {
+  if (name == "noatime") {
+    options.access_times = AccessTimes::never;
+  } else if (name == "relatime" || name == "norelatime" || name == "atime" || name == "nostrictatime") {
+    options.access_times = AccessTimes::relative;  // what there is where nothing else is asked for
+  } else if (name == "strictatime") {
+    options.access_times = AccessTimes::strict;
+  } else if (name == "nodiratime" || name == "diratime") {
+    options.directory_access_times = name == "diratime";
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool about_symlinks(const std::string& name, MountOptions& options) {
+  if (name != "symfollow" && name != "nosymfollow") return false;
+  options.follow_symlinks = name == "symfollow";
+  return true;
+}
+
+// libfuse splits at commas; a backslash keeps those of a value.
+std::string escaped(const std::string& word) {
+  std::string plain;
+  for (const char c : word) {
+    if (c == '"') continue;
+    if (c == ',' || c == '\\') plain += '\\';
+    plain += c;
+  }
+  return plain;
+}
+
+}  // namespace
+
 Status apply_option_list(const std::string& list, MountOptions& options) {
   for (std::size_t from = 0; from < list.size();) {
-    const std::size_t comma = std::min(list.find(',', from), list.size());
+    const std::size_t comma = end_of_word(list, from);
     const std::string word = list.substr(from, comma - from);
     from = comma + 1;
     if (word.empty()) continue;
@@ -98,11 +164,20 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.fuse_options.push_back(word);
     } else if (contains(kForFuse, name)) {
       options.fuse_options.push_back(word);
-      // The kernel leaves access times to the file system.
-      if (name == "noatime") options.access_times = AccessTimes::never;
-      if (name == "relatime" || name == "atime") options.access_times = AccessTimes::relative;
-      if (name == "strictatime") options.access_times = AccessTimes::strict;
-      if (name == "nodiratime") options.directory_access_times = false;
+    } else if (about_access_times(name, options) || about_symlinks(name, options)) {
+      options.kernel_options.push_back(word);
+    } else if (name == "commit") {  // ext4's name for it; 0 is the default
+      options.commit_interval_s = MountOptions().commit_interval_s;
+      if (value != "0") {
+        CFFS_TRY(options.commit_interval_s, seconds(value, "commit"));
+      }
+    } else if (name == "silent") {
+      options.silent = true;
+    } else if (contains(kLabels, name) && ::access("/sys/fs/selinux/enforce", F_OK) == 0) {
+      options.fuse_options.push_back(escaped(word));
+    } else if (contains(kLabels, name) || contains(kWithoutEffect, name) || name.starts_with("X-") ||
+               name.starts_with("verity.")) {
+      options.remarks.push_back("mount option '" + word + "' has no effect on a cffs mount and is ignored");
     } else if (!contains(kForOthers, name) && !name.starts_with("x-")) {
       return fail(Error::usage("unknown mount option '" + word + "'; see cffs mount --help"));
     }

@@ -30,15 +30,19 @@ struct MountOptions {
   bool acl = true;       // POSIX ACLs
   AccessTimes access_times = AccessTimes::relative;
   bool directory_access_times = true;
+  bool follow_symlinks = true;  // else the kernel refuses to go through one of the mount's
   // Makes what watches the requests, in the process that serves them; gone before the daemon ends.
   std::function<Result<std::unique_ptr<RequestObserver>>()> make_observer;
   // Gets what whoever mounts should know, before the mount answers.
   std::function<void(const std::string&)> say;
-  std::vector<std::string> fuse_options;  // handed to libfuse: allow_other, nosuid, ...
+  std::vector<std::string> fuse_options;    // handed to libfuse: allow_other, nosuid, ...
+  std::vector<std::string> kernel_options;  // words about access times and symbolic links, as they were given
+  bool silent = false;                      // says no remarks
+  std::vector<std::string> remarks;         // a sentence for each option that has no effect
 };
 
-// Takes one -o list ("policy=none,allow_other,ro") apart into `options`. `usage` names an option nobody
-// knows.
+// Takes one -o list ("policy=none,allow_other,ro") apart into `options`. A value in double quotes may have commas.
+// Options of mount(8) and of other file systems that mean nothing here leave a remark; `usage` names an option nobody knows.
 Status apply_option_list(const std::string& list, MountOptions& options);
 
 // "4K", "1M", "2G", "17": bytes.

@@ -1,6 +1,7 @@
 #include "fusefs/readiness.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,11 @@ void Readiness::report(const std::string& problem) {
   const std::string message = problem.empty() ? "ok" : "!" + problem;
   (void)!::write(fd_.get(), message.data(), message.size());
   fd_.reset();
+}
+
+bool Readiness::awaited() const {
+  pollfd pipe{fd_.get(), 0, 0};
+  return !fd_ || ::poll(&pipe, 1, 0) != 1 || (pipe.revents & POLLERR) == 0;
 }
 
 Status wait_until_ready(const FileDescriptor& from_child, const std::string& mount_point) {

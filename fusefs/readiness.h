@@ -15,6 +15,8 @@ class Readiness {
   explicit Readiness(FileDescriptor to_parent) : fd_(std::move(to_parent)) {}
   // An empty problem is success. Only the first report counts; from then on stderr leads nowhere.
   void report(const std::string& problem);
+  // Whether the command still waits for the report; true in the foreground.
+  bool awaited() const;
 
  private:
   FileDescriptor fd_;

@@ -17,16 +17,31 @@ struct MountFlag {
   unsigned long flag;
   bool set;
 };
-constexpr std::array kMountFlags = {
-    MountFlag{"nosuid", MS_NOSUID, true},         MountFlag{"suid", MS_NOSUID, false},
-    MountFlag{"nodev", MS_NODEV, true},           MountFlag{"dev", MS_NODEV, false},
-    MountFlag{"noexec", MS_NOEXEC, true},         MountFlag{"exec", MS_NOEXEC, false},
-    MountFlag{"noatime", MS_NOATIME, true},       MountFlag{"atime", MS_NOATIME, false},
-    MountFlag{"nodiratime", MS_NODIRATIME, true}, MountFlag{"relatime", MS_NOATIME, false},
-    MountFlag{"relatime", MS_RELATIME, true},     MountFlag{"norelatime", MS_RELATIME, false},
-    MountFlag{"strictatime", MS_NOATIME, false},  MountFlag{"strictatime", MS_STRICTATIME, true},
-    MountFlag{"sync", MS_SYNCHRONOUS, true},      MountFlag{"async", MS_SYNCHRONOUS, false},
-    MountFlag{"dirsync", MS_DIRSYNC, true}};
+constexpr std::array kMountFlags = {MountFlag{"nosuid", MS_NOSUID, true},
+                                    MountFlag{"suid", MS_NOSUID, false},
+                                    MountFlag{"nodev", MS_NODEV, true},
+                                    MountFlag{"dev", MS_NODEV, false},
+                                    MountFlag{"noexec", MS_NOEXEC, true},
+                                    MountFlag{"exec", MS_NOEXEC, false},
+                                    MountFlag{"noatime", MS_NOATIME, true},
+                                    MountFlag{"atime", MS_NOATIME, false},
+                                    MountFlag{"nodiratime", MS_NODIRATIME, true},
+                                    MountFlag{"diratime", MS_NODIRATIME, false},
+                                    MountFlag{"relatime", MS_NOATIME, false},
+                                    MountFlag{"relatime", MS_STRICTATIME, false},
+                                    MountFlag{"relatime", MS_RELATIME, true},
+                                    MountFlag{"norelatime", MS_RELATIME, false},
+                                    MountFlag{"strictatime", MS_NOATIME, false},
+                                    MountFlag{"strictatime", MS_RELATIME, false},
+                                    MountFlag{"strictatime", MS_STRICTATIME, true},
+                                    MountFlag{"nostrictatime", MS_STRICTATIME, false},
+                                    MountFlag{"noatime", MS_STRICTATIME, false},
+                                    MountFlag{"noatime", MS_RELATIME, false},
+                                    MountFlag{"nosymfollow", MS_NOSYMFOLLOW, true},
+                                    MountFlag{"symfollow", MS_NOSYMFOLLOW, false},
+                                    MountFlag{"sync", MS_SYNCHRONOUS, true},
+                                    MountFlag{"async", MS_SYNCHRONOUS, false},
+                                    MountFlag{"dirsync", MS_DIRSYNC, true}};
 
 }  // namespace
 
@@ -44,9 +59,11 @@ Status remount(const MountOptions& options) {
   }
   unsigned long flags = MS_REMOUNT;
   if (options.read_only) flags |= MS_RDONLY;
-  for (const std::string& word : options.fuse_options) {
-    for (const MountFlag& known : kMountFlags) {
-      if (word == known.word) flags = known.set ? flags | known.flag : flags & ~known.flag;
+  for (const auto* words : {&options.fuse_options, &options.kernel_options}) {
+    for (const std::string& word : *words) {
+      for (const MountFlag& known : kMountFlags) {
+        if (word == known.word) flags = known.set ? flags | known.flag : flags & ~known.flag;
+      }
     }
   }
   if (::mount(there->source.c_str(), mount_point.c_str(), there->type.c_str(), flags, "") != 0) {

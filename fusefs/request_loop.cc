@@ -8,6 +8,8 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "core/base/thread.h"
+
 namespace cffs {
 namespace {
 
@@ -64,7 +66,10 @@ void RequestLoop::hand_over() {
   if (waiting_ > 0) {
     role_free_.notify_one();
   } else if (threads_.size() < most_threads_ && !over_) {
-    threads_.emplace_back([this] { work(); });
+    // Where there is no thread, whoever is served first receives again, as where all are busy.
+    threads_.reserve(threads_.size() + 1);
+    if (auto made = make_thread("a thread that serves", [this] { work(); }))
+      threads_.push_back(std::move(*made));
   }
 }
 

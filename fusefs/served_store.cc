@@ -1,8 +1,12 @@
 #include "fusefs/served_store.h"
 
+#include <chrono>
+#include <thread>
+
 #include "core/plan/plan_coverage.h"
 #include "core/plan/policy_choice.h"
 #include "core/reorganise/policy_adoption.h"
+#include "fusefs/store_owner.h"
 
 namespace cffs {
 namespace {
@@ -30,24 +34,62 @@ Result<RegroupJobsOptions> regroup_options(const MountOptions& options) {
   return regrouping;
 }
 
+// A mount often follows an unmount at once, and umount(8) does not wait for the daemon. So whoever is leaving is waited for;
+// one that stays is not.
+Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& directory, ObjectStore& objects,
+                                                           const FileSystemOptions& engine,
+                                                           const MountOptions& options,
+                                                           const std::function<bool()>& awaited) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kMostWait{60};  // a commit of what the medium takes in that time
+  constexpr std::chrono::seconds kSilence{3};
+  constexpr std::chrono::milliseconds kUnknown{200};  // a process that ends is seen by nobody for a moment
+  constexpr std::chrono::milliseconds kTry{5};
+  const auto began = Clock::now();
+  auto unknown_since = began;
+  bool told = false;
+  for (;;) {
+    auto opened = FileSystem::open(objects, engine);
+    const bool in_use =
+        !opened && opened.error().kind == ErrorKind::usage && opened.error().errno_value == EBUSY;
+    if (!in_use) return opened;
+    const StoreOwner owner(directory);
+    const auto outlook = owner.outlook();
+    const auto now = Clock::now();
+    if (outlook != StoreOwner::Outlook::unknown) unknown_since = now;
+    if (outlook == StoreOwner::Outlook::stays || now - unknown_since > kUnknown || now - began > kMostWait) {
+      return opened;
+    }
+    if (!awaited()) return fail(EINTR, "store " + directory);
+    if (!told && now - began > kSilence && options.say) {
+      options.say("store " + directory + " is in use by " + owner.text() +
+                  ", whose mount is gone; waiting until it has closed the store");
+      told = true;
+    }
+    std::this_thread::sleep_for(kTry);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& directory,
-                                                       const MountOptions& options, const Log& log) {
+                                                       const MountOptions& options, const Log& log,
+                                                       const std::function<bool()>& awaited) {
   CFFS_TRY(const FileSystemOptions engine, engine_options(options, log));
   CFFS_TRY(const RegroupJobsOptions regrouping, regroup_options(options));
   std::unique_ptr<ServedStore> store(new ServedStore);
   using Access = PosixStore::Access;
   CFFS_TRY(store->objects_,
            PosixStore::open_directory(directory, options.read_only ? Access::read_only : Access::read_write));
-  CFFS_TRY(store->fs_, FileSystem::open(*store->objects_, engine));
+  CFFS_TRY(store->fs_, open_after_predecessor(directory, *store->objects_, engine, options, awaited));
   store->reorganiser_ = std::make_unique<Reorganiser>(*store->fs_, milliseconds(options.quiet_s));
   if (!options.read_only) {  // else there is nothing to group
     if (options.policy.groups) CFFS_TRY_VOID(store->check_plan(options));
     CFFS_TRY_VOID(store->group_by(options.policy, log));
-    store->reorganiser_->start();
+    CFFS_TRY_VOID(store->reorganiser_->start());
   }
   store->regroup_jobs_ = std::make_unique<RegroupJobs>(*store->reorganiser_, regrouping);
+  CFFS_TRY_VOID(store->regroup_jobs_->begin());
   return store;
 }
 

@@ -16,9 +16,10 @@ class ServedStore {
   using Log = std::function<void(const std::string&)>;
 
   // Refuses a store that is damaged or in use, a plan that is of another tree, options that make no sense. A plan given
-  // by a file becomes the store's own.
+  // by a file becomes the store's own. Waits, at most a minute and while `awaited` says so, for a daemon that is about to
+  // let go of the store.
   static Result<std::unique_ptr<ServedStore>> open(const std::string& directory, const MountOptions& options,
-                                                   const Log& log);
+                                                   const Log& log, const std::function<bool()>& awaited);
   // Everything is durable and the store free for the next user when it returns.
   Status close();
 

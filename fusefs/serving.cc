@@ -8,14 +8,17 @@
 #include <memory>
 #include <thread>
 
+#include "core/base/thread.h"
 #include "fusefs/connection.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/hidden_top.h"
+#include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_loop.h"
 #include "fusefs/served_store.h"
+#include "fusefs/store_owner.h"
 
 namespace cffs {
 namespace {
@@ -53,18 +56,19 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   RequestLoop loop(served.session, served.threads, [&raw, &top](const fuse_buf& request) {
     return top.serve(request) || raw.serve(request);
   });
-  const SignalWatch watch(loop);
+  SignalWatch watch(loop);
+  CFFS_TRY_VOID(watch.begin());
   Status stepped_down;
   std::thread step;  // its first look waits until requests are served
   if (served.context.below_top) {
-    step = std::thread([&] {
-      stepped_down = HiddenTop::step_down(served.mount_point);
-      if (stepped_down) {
-        readiness.report({});
-      } else {
-        loop.stop();
-      }
-    });
+    CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
+               stepped_down = HiddenTop::step_down(served.mount_point);
+               if (stepped_down) {
+                 readiness.report({});
+               } else {
+                 loop.stop();
+               }
+             }));
   }
   Status result;
   if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
@@ -72,13 +76,17 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   return result ? stepped_down : result;
 }
 
-Status mount_and_serve(const Served& served, Readiness& readiness) {
+// `leaving` is set when the mount is over.
+Status mount_and_serve(const Served& served, const MountOptions& options, Readiness& readiness,
+                       FileDescriptor& leaving) {
   if (fuse_session_mount(served.session, served.mount_point.c_str()) != 0) {
     return fail(
         Error::usage("cannot mount on " + served.mount_point + "; is /dev/fuse there, and may you use it?"));
   }
   const auto ours = mounted_at(served.mount_point);
-  Status result = serve_requests(served, readiness);
+  Status result = set_mount_attributes(served.mount_point, options);
+  if (result) result = serve_requests(served, readiness);
+  leaving = mark_as_leaving();
   // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
   const auto there = mounted_at(served.mount_point);
   if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
@@ -86,7 +94,8 @@ Status mount_and_serve(const Served& served, Readiness& readiness) {
 }
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
-                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness) {
+                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness,
+                   FileDescriptor& leaving) {
   std::unique_ptr<RequestObserver> observer;
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
@@ -100,7 +109,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
-  Status result = mount_and_serve({session, context, mount_point, options.threads}, readiness);
+  Status result =
+      mount_and_serve({session, context, mount_point, options.threads}, options, readiness, leaving);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }
@@ -128,6 +138,7 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
   if (::geteuid() == 0) list.insert(list.begin(), options.others ? "suid,dev,allow_other" : "suid,dev");
   list.emplace_back("subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
+  if (options.access_times == AccessTimes::never) list.emplace_back("noatime");
   std::vector<std::string> arguments{"cffs"};
   for (const std::string& option : list) {
     arguments.emplace_back("-o");
@@ -141,8 +152,10 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   block_ending_signals();
   raise_descriptor_limit();
   const ServedStore::Log log = log_of(options.foreground);
-  CFFS_TRY(const auto store, ServedStore::open(store_path, options, log));
-  Status result = serve_store(*store, options, store_path, mount_point, log, readiness);
+  const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
+  FileDescriptor leaving;  // outlives the store
+  CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
+  Status result = serve_store(*store, options, store_path, mount_point, log, readiness, leaving);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

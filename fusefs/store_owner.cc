@@ -1,17 +1,54 @@
 #include "fusefs/store_owner.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 
+#include "fusefs/mount_table.h"
 #include "fusefs/process_list.h"
 
 namespace cffs {
+namespace {
+
+constexpr const char* kLeaving = "cffs-leaving";
+constexpr const char* kFuseDevice = "/dev/fuse";
+
+bool is_mark(const std::string& target) { return target.starts_with(std::string("/memfd:") + kLeaving); }
+
+// Whether the kernel has given up a process's connection, because no mount of it is left and nothing of it is in use; not to
+// be had (nullopt) where we may not take a descriptor of that process (Linux 5.6, the rights of ptrace).
+std::optional<bool> is_dead(pid_t process, const std::string& descriptor) {
+  const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  if (!handle) return {};
+  const FileDescriptor fuse(
+      static_cast<int>(::syscall(SYS_pidfd_getfd, handle.get(), std::atoi(descriptor.c_str()), 0)));
+  if (!fuse) return {};
+  pollfd state{fuse.get(), 0, 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & POLLERR) != 0;
+}
+
+// For where the kernel does not tell: whether a process, or we, see a mount of that store.
+bool sees_mount(pid_t process, const std::string& store) {
+  for (const std::string& list : {of_process(process, "mountinfo"), std::string("/proc/self/mountinfo")}) {
+    for (const MountEntry& mount : read_mount_table(list)) {
+      if (mount.type == kMountType && mount.source == store) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+FileDescriptor mark_as_leaving() { return FileDescriptor(::memfd_create(kLeaving, MFD_CLOEXEC)); }
 
 StoreOwner::StoreOwner(const std::string& store)
     : store_(store),
@@ -53,7 +90,8 @@ std::vector<pid_t> StoreOwner::find_readers() const {
   if (!lock_ || is_locked()) return readers;
   const auto serves = [](pid_t process) {
     for (const std::string& fd : names_in(of_process(process, "fd"))) {
-      if (target_of(of_process(process, "fd/" + fd)) == "/dev/fuse") return true;
+      const std::string target = target_of(of_process(process, "fd/" + fd));
+      if (target == kFuseDevice || is_mark(target)) return true;
     }
     return false;
   };
@@ -69,6 +107,31 @@ bool StoreOwner::holds() const {
   const auto has = [&](pid_t reader) { return has_lock_open(reader); };
   return all_asked_ ? std::any_of(readers_.begin(), readers_.end(), has)
                     : std::all_of(readers_.begin(), readers_.end(), has);
+}
+
+bool StoreOwner::leaves(pid_t process) const {
+  bool over = false;
+  for (const std::string& fd : names_in(of_process(process, "fd"))) {
+    const std::string target = target_of(of_process(process, "fd/" + fd));
+    if (is_mark(target)) return true;
+    if (target != kFuseDevice) continue;
+    if (!is_dead(process, fd).value_or(!sees_mount(process, store_))) return false;
+    over = true;
+  }
+  return over;
+}
+
+StoreOwner::Outlook StoreOwner::outlook() const {
+  // Twice: the mark may come while the descriptors are read, and the connection go before it is met.
+  const auto leaving = [this](pid_t process) { return leaves(process) || leaves(process); };
+  if (!readers_.empty()) {
+    const auto stays = [&](pid_t reader) { return !leaving(reader) && has_lock_open(reader); };
+    return std::any_of(readers_.begin(), readers_.end(), stays) ? Outlook::stays : Outlook::leaves;
+  }
+  const pid_t owner = process();
+  if (owner == 0) return Outlook::unknown;
+  if (leaving(owner)) return Outlook::leaves;
+  return process() == owner ? Outlook::stays : Outlook::unknown;  // or it has ended meanwhile
 }
 
 pid_t StoreOwner::process() const {

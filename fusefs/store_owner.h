@@ -12,6 +12,9 @@
 
 namespace cffs {
 
+// Of a daemon whose mount is over, until it ends: a mark among its descriptors that StoreOwner finds from outside.
+FileDescriptor mark_as_leaving();
+
 class StoreOwner {
  public:
   // Of the store in a directory, as it is now.
@@ -27,6 +30,10 @@ class StoreOwner {
   const std::string& text() const { return text_; }
   // 0: it cannot be seen from here (another machine or pid namespace, or it is gone).
   pid_t process() const;
+  // Whether it will let go of the store by itself, and soon: its mount is gone, and it closes the store. Unknown where nobody
+  // who has the store can be seen from here: somebody looks at it, or is far, or it is free by now.
+  enum class Outlook { stays, leaves, unknown };
+  Outlook outlook() const;
   // Asks it to end in good order (SIGTERM): it commits, closes the store and goes. Several read-only mounts of one store have
   // a daemon each, and which of them serves which mount cannot be told: either all are asked, or none.
   Status end(bool all);
@@ -36,6 +43,7 @@ class StoreOwner {
   bool is_locked() const;
   bool has_lock_open(pid_t process) const;
   std::vector<pid_t> find_readers() const;
+  bool leaves(pid_t process) const;
 
   const std::string store_;
   const FileDescriptor lock_;

@@ -1,8 +1,10 @@
 #include "grouping/reference_policy.h"
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <iterator>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 
@@ -59,6 +61,15 @@ class CandidateLookup final : public FileLookup {
   std::unordered_map<std::string, std::vector<std::size_t>> by_directory_;
 };
 
+// At once in another thread where there is one to be had, else when the result is asked for.
+std::future<Extracted> in_background(const std::function<Extracted()>& work) {
+  try {
+    return std::async(std::launch::async, work);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, work);
+  }
+}
+
 }  // namespace
 
 std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
@@ -85,8 +96,8 @@ std::vector<Group> ReferencePolicy::group(const std::vector<Candidate>& candidat
     if (kind == DocumentKind::none || !read) continue;
     auto content = read(i);
     if (!content) continue;
-    under_way.emplace_back(i, std::async(std::launch::async,
-                                         [kind, text = std::move(*content)] { return extract(kind, text); }));
+    under_way.emplace_back(i,
+                           in_background([kind, text = std::move(*content)] { return extract(kind, text); }));
     if (under_way.size() >= at_once) settle();
   }
   settle();

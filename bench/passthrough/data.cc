@@ -69,7 +69,12 @@ void readdirplus(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset
   if (offset != 0) ::seekdir(dir.get(), offset);
   std::vector<char> buffer(size);
   std::size_t used = 0;
-  while (const dirent* d = ::readdir(dir.get())) {
+  int problem = 0;
+  for (;;) {
+    errno = 0;
+    const dirent* d = ::readdir(dir.get());
+    if (d == nullptr) problem = errno;
+    if (d == nullptr) break;
     fuse_entry_param entry{};
     const bool dots = std::strcmp(d->d_name, ".") == 0 || std::strcmp(d->d_name, "..") == 0;
     if (dots) {
@@ -86,7 +91,11 @@ void readdirplus(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset
     }
     used += needed;
   }
-  fuse_reply_buf(req, buffer.data(), used);
+  if (problem != 0 && used == 0) {
+    fuse_reply_err(req, problem);
+  } else {
+    fuse_reply_buf(req, buffer.data(), used);
+  }
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ Status Rig::up() {
       CFFS_TRY(auto policy, choose_policy(*objects_, choice));
       fs_->set_policy(std::move(policy));
       reorganiser_ = std::make_unique<Reorganiser>(*fs_);
-      reorganiser_->start();
+      CFFS_TRY_VOID(reorganiser_->start());
       CFFS_TRY(target_, kind_ == Kind::library ? replay::make_library_target(*fs_, "")
                                                : replay::make_predict_target(*fs_, ""));
       return {};

@@ -55,7 +55,7 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
     if (change.uid || change.gid) drop_capabilities(inode);
   }
   if (change.mode) {
-    inode.mode = (inode.mode & S_IFMT) | (*change.mode & 07777);
+    inode.mode = (inode.mode & S_IFMT) | allowed_mode(*change.mode & 07777, inode.gid, caller);
     for (auto& [name, value] : inode.xattrs) {
       if (name != kAccessAcl) continue;
       auto acl = Acl::parse(value);

@@ -2,12 +2,16 @@
 
 #include <map>
 
+#include "core/fs/check_name.h"
 #include "core/fs/limits.h"
 
 namespace cffs {
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
                                                   const grouping::Policy& policy) {
+  for (const auto& group : groups) {
+    for (const NewFile& file : group) CFFS_TRY_VOID(check_new_name(file.name));
+  }
   std::unique_ptr<CompositeBuilder> builder;
   if (policy.makes_composites()) {
     CFFS_TRY(const std::uint64_t number, counter_.next());

@@ -3,10 +3,16 @@
 #include <chrono>
 #include <cstdint>
 
+#include "core/base/thread.h"
+
 namespace cffs {
 
-Committer::Committer(std::int64_t interval_ms, std::function<void()> commit)
-    : interval_ms_(interval_ms), commit_(std::move(commit)), thread_([this] { run(); }) {}
+Result<std::unique_ptr<Committer>> Committer::begin(std::int64_t interval_ms, std::function<void()> commit) {
+  std::unique_ptr<Committer> committer(new Committer(interval_ms, std::move(commit)));
+  CFFS_TRY(committer->thread_,
+           make_thread("the thread that commits", [self = committer.get()] { self->run(); }));
+  return committer;
+}
 
 Committer::~Committer() {
   {
@@ -14,7 +20,7 @@ Committer::~Committer() {
     stopping_ = true;
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Committer::run() {

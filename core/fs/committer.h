@@ -3,20 +3,25 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <thread>
 
+#include "core/base/error.h"
 #include "core/base/mutex.h"
 
 namespace cffs {
 
 class Committer {
  public:
-  Committer(std::int64_t interval_ms, std::function<void()> commit);
+  // EAGAIN: there is no thread to be had.
+  static Result<std::unique_ptr<Committer>> begin(std::int64_t interval_ms, std::function<void()> commit);
   ~Committer();
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
  private:
+  Committer(std::int64_t interval_ms, std::function<void()> commit)
+      : interval_ms_(interval_ms), commit_(std::move(commit)) {}
   void run();
 
   const std::int64_t interval_ms_;

@@ -187,7 +187,7 @@ Status Engine::start() {
   if (options_.read_only) {
     refuse_changes();
   } else if (options_.background) {
-    committer_ = std::make_unique<Committer>(options_.commit_interval_ms, [this] { commit_in_background(); });
+    CFFS_TRY(committer_, Committer::begin(options_.commit_interval_ms, [this] { commit_in_background(); }));
   }
   return {};
 }

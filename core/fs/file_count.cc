@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 
+#include "core/base/thread.h"
 #include "core/table/system_rows.h"
 
 namespace cffs {
@@ -31,13 +32,15 @@ Status FileCount::load(bool wanted, bool looks_only) {
   }
   if (!wanted) return {};
   std::promise<void> began;
-  thread_ = std::thread([this, &began] {
+  auto made = make_thread("the thread that counts the files", [this, &began] {
     bool told = false;
     count([&] {
       if (!told) began.set_value();
       told = true;
     });
   });
+  if (!made) return {};  // the count stays unknown, as where nobody wants it
+  thread_ = std::move(*made);
   began.get_future().wait();  // from here on it sees the table as it is now
   return {};
 }

@@ -169,7 +169,8 @@ class FileSystem {
   virtual std::uint64_t load_limit() const = 0;
   // Puts the files into one new composite, group after group (or, under a policy without composites, into the table).
   // Returns the names that were taken already; those files were left out. Durable with the next commit. The parents must
-  // stay referenced and must not be removed meanwhile. Several may run in parallel.
+  // stay referenced and must not be removed meanwhile. Several may run in parallel. A name that no entry may have is an error
+  // (check_name.h), before anything is written.
   virtual Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) = 0;
   // Every inode made from now on has at least this number.
   virtual InodeId next_inode() const = 0;

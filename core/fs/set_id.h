@@ -18,6 +18,13 @@ inline void drop_set_id(Inode& inode, const Caller& caller) {
   if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
 }
 
+// What a caller may set as mode: set-group-ID is for the group's members. The kernel says so before a chmod; a mode that it
+// sends by itself, because a change takes set-user-ID away, keeps the bit where it means nothing, and leaves it to be judged.
+inline mode_t allowed_mode(mode_t wanted, gid_t group, const Caller& caller) {
+  const bool may = (wanted & S_ISGID) == 0 || caller.may_set_group_id(group);
+  return may ? wanted : wanted & ~static_cast<mode_t>(S_ISGID);
+}
+
 inline void drop_capabilities(Inode& inode) { erase_xattr(inode.xattrs, "security.capability"); }
 
 }  // namespace cffs

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/base/thread.h"
 #include "core/object/blocking_section.h"
 
 namespace cffs {
@@ -141,7 +142,32 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
 };
 
 LevelDbEnv::LevelDbEnv(ObjectStore& store) : EnvWrapper(leveldb::Env::Default()), store_(store) {}
-LevelDbEnv::~LevelDbEnv() = default;
+LevelDbEnv::~LevelDbEnv() {
+  {
+    const MutexLock guard(mutex_);
+    ending_ = true;
+  }
+  work_comes_.notify_all();
+  if (worker_.joinable()) worker_.join();
+}
+
+Status LevelDbEnv::begin() {
+  CFFS_TRY(worker_, make_thread("the table's thread", [this] { work(); }));
+  return {};
+}
+
+void LevelDbEnv::work() {
+  MutexLock guard(mutex_);
+  for (;;) {
+    while (!ending_ && (holds_work_ || work_.empty())) work_comes_.wait(mutex_);
+    if (work_.empty() || holds_work_) return;
+    const auto [run, argument] = work_.front();
+    work_.pop_front();
+    guard.unlock();
+    run(argument);
+    guard.lock();
+  }
+}
 
 void LevelDbEnv::hold_background_work() {
   const MutexLock guard(mutex_);
@@ -149,24 +175,15 @@ void LevelDbEnv::hold_background_work() {
 }
 
 void LevelDbEnv::release_background_work() {
-  std::vector<std::pair<void (*)(void*), void*>> held;
-  {
-    const MutexLock guard(mutex_);
-    holds_work_ = false;
-    held.swap(held_work_);
-  }
-  for (const auto& [work, argument] : held) EnvWrapper::Schedule(work, argument);
+  const MutexLock guard(mutex_);
+  holds_work_ = false;
+  work_comes_.notify_all();
 }
 
-void LevelDbEnv::Schedule(void (*work)(void*), void* argument) {
-  {
-    const MutexLock guard(mutex_);
-    if (holds_work_) {
-      held_work_.emplace_back(work, argument);
-      return;
-    }
-  }
-  EnvWrapper::Schedule(work, argument);
+void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
+  const MutexLock guard(mutex_);
+  work_.emplace_back(run, argument);
+  work_comes_.notify_all();
 }
 
 bool LevelDbEnv::made_room(const Error& error) const {

@@ -8,10 +8,12 @@
 
 #include <leveldb/env.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/base/mutex.h"
@@ -23,6 +25,10 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
  public:
   explicit LevelDbEnv(ObjectStore& store);
   ~LevelDbEnv() override;
+
+  // Makes the thread of background work; before the database is opened. LevelDB's own would be made by the first who needs it,
+  // and throws through LevelDB where the system has none.
+  Status begin();
 
   Status sync_logs();
   // How far the newest of the logs that sync_logs() synced is durable, once for each advance.
@@ -38,7 +44,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void hold_background_work();
   void release_background_work();
 
-  void Schedule(void (*work)(void*), void* argument) override;
+  void Schedule(void (*run)(void*), void* argument) override;
 
   // Called before a table file is made durable: rows in it may name data that must be durable first.
   void set_before_table_sync(std::function<Status()> barrier) { before_table_sync_ = std::move(barrier); }
@@ -74,6 +80,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
+  void work();
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
@@ -81,9 +88,12 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<bool()> make_room_;
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
-  std::vector<std::pair<void (*)(void*), void*>> held_work_ CFFS_GUARDED_BY(mutex_);
+  std::deque<std::pair<void (*)(void*), void*>> work_ CFFS_GUARDED_BY(mutex_);
+  CondVar work_comes_;
+  bool ending_ CFFS_GUARDED_BY(mutex_) = false;
   std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
   std::optional<SyncedLog> synced_ CFFS_GUARDED_BY(mutex_);
+  std::thread worker_;
 };
 
 }  // namespace cffs

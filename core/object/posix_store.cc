@@ -358,7 +358,11 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd.get()), ::closedir);
     if (!dir) return fail(errno, full_name(current));
     (void)fd.release();  // the stream closes it
-    while (const dirent* entry = ::readdir(dir.get())) {
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(dir.get());
+      if (entry == nullptr && errno != 0) return fail(errno, full_name(current));  // no short list
+      if (entry == nullptr) break;
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
       std::string path = current.empty() ? std::string(name) : current + "/" + std::string(name);

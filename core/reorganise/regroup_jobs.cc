@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/thread.h"
 #include "core/reorganise/own_plan.h"
 #include "core/reorganise/policy_adoption.h"
 #include "grouping/frequency_policy.h"
@@ -10,7 +11,12 @@
 namespace cffs {
 
 RegroupJobs::RegroupJobs(Reorganiser& reorganiser, RegroupJobsOptions options)
-    : reorganiser_(reorganiser), fs_(reorganiser.fs()), options_(options), thread_([this] { run(); }) {}
+    : reorganiser_(reorganiser), fs_(reorganiser.fs()), options_(options) {}
+
+Status RegroupJobs::begin() {
+  CFFS_TRY(thread_, make_thread("the thread that regroups", [this] { run(); }));
+  return {};
+}
 
 RegroupJobs::~RegroupJobs() {
   stopping_.store(true);
@@ -18,10 +24,11 @@ RegroupJobs::~RegroupJobs() {
     const MutexLock guard(mutex_);  // so that the wake-up is not lost
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 Status RegroupJobs::start(std::shared_ptr<const grouping::Policy> policy, bool dry_run) {
+  if (!thread_.joinable()) return fail(EAGAIN, "the thread that regroups");
   const MutexLock guard(mutex_);
   if (wanted_ || state_ == "running") return fail(EBUSY, "a regrouping is under way");
   wanted_ = std::move(policy);

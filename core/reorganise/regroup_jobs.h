@@ -26,6 +26,8 @@ class RegroupJobs {
   RegroupJobs(Reorganiser& reorganiser, RegroupJobsOptions options);
   ~RegroupJobs();
 
+  // Makes the thread that does the jobs; once. EAGAIN: there is none to be had, and no job is taken.
+  Status begin();
   // Returns at once; EBUSY where a job is under way.
   Status start(std::shared_ptr<const grouping::Policy> policy, bool dry_run);
   // {"state": "idle" | "running" | "done" | "failed", "progress": ..., "error": ..., "report": {...}}

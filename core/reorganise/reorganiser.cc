@@ -5,14 +5,16 @@
 #include <limits>
 #include <set>
 
+#include "core/base/thread.h"
 #include "core/fs/staged_directories.h"
 #include "core/reorganise/compaction.h"
 #include "core/reorganise/consolidation.h"
 
 namespace cffs {
 
-void Reorganiser::start() {
-  thread_ = std::thread([this] { run(); });
+Status Reorganiser::start() {
+  CFFS_TRY(thread_, make_thread("the thread that consolidates", [this] { run(); }));
+  return {};
 }
 
 void Reorganiser::stop() {

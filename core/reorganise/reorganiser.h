@@ -22,8 +22,8 @@ class Reorganiser {
 
   static constexpr std::int64_t kQuietMs = 2000;
 
-  // Begins passes of its own, every quarter of quiet_ms.
-  void start();
+  // Begins passes of its own, every quarter of quiet_ms. EAGAIN: there is no thread to be had.
+  Status start();
   void stop();
 
   FileSystem& fs() { return fs_; }

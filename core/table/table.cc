@@ -87,6 +87,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   std::unique_ptr<Table> table(new Table(store));
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
+  CFFS_TRY_VOID(table->env_->begin());
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
     table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
@@ -187,6 +188,16 @@ void Table::note_what_is_durable() {
   if (!db_->Write(leveldb::WriteOptions(), batch.batch_.get()).ok()) poison();
 }
 
+// Whatever happens, those who wait for this sync are told. `ended` is false where it came to no end.
+Status Table::sync_logs(bool& ended) {
+  try {
+    return env_->sync_logs();
+  } catch (const std::exception& error) {
+    ended = false;
+    return fail(EIO, std::string("table: the sync was broken off: ") + error.what());
+  }
+}
+
 Status Table::sync() {
   MutexLock guard(sync_mutex_);
   if (failed()) return fail(EROFS, "table is read-only after an I/O error; remount to recover");
@@ -202,11 +213,13 @@ Status Table::sync() {
     const std::uint64_t ticket = ++syncs_started_;
     guard.unlock();
     const std::uint64_t covered = writes_.load();
-    const Status done = env_->sync_logs();
+    bool ended = true;
+    const Status done = sync_logs(ended);
     guard.lock();
     syncing_ = false;
-    syncs_finished_ = ticket;
     sync_done_.notify_all();
+    if (!ended) return done;  // nothing is known to be lost; who waits tries for itself
+    syncs_finished_ = ticket;
     if (!done) {
       poison();
       return done;
@@ -222,7 +235,8 @@ Status Table::sync() {
 
 Status Table::scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const {
   const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked_reads()));
-  for (it->Seek(slice(EncodedKey(first).view())); it->Valid(); it->Next()) {
+  // LevelDB goes on behind a block that it cannot read, and tells at the end: who had enough by then would never know.
+  for (it->Seek(slice(EncodedKey(first).view())); it->Valid() && it->status().ok(); it->Next()) {
     if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
     const Key key = decode_key(view(it->key()));
     if (key > last || !visit(key, view(it->value()))) break;

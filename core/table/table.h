@@ -131,6 +131,7 @@ class Table {
   std::unique_ptr<leveldb::DB> db_;
 
   Status writable() const;
+  Status sync_logs(bool& ended);
   void note_what_is_durable();
 
   ObjectStore& store_;

@@ -125,7 +125,12 @@ class Walk {
     {
       const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
       if (!dir) return fail(errno, path);
-      while (const dirent* entry = ::readdir(dir.get())) {
+      for (;;) {
+        errno = 0;
+        const dirent* entry = ::readdir(dir.get());
+        // What could be listed is taken, and what could not is told.
+        if (entry == nullptr && errno != 0) target_.failed(Error::os(errno, path).message());
+        if (entry == nullptr) break;
         const std::string name = entry->d_name;
         if (name == "." || name == "..") continue;
         Found f{name, default_name_hash(name), {}};

@@ -1,5 +1,7 @@
 #include "core/transfer/import_target.h"
 
+#include "core/base/thread.h"
+#include "core/fs/check_name.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
@@ -21,7 +23,12 @@ Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
                            std::function<void(const ImportReport&)> on_progress)
     : fs_(fs), on_progress_(std::move(on_progress)), first_new_inode_(fs.next_inode()) {
-  for (unsigned i = 0; i < std::max(1u, jobs); ++i) workers_.emplace_back([this] { work(); });
+  workers_.reserve(std::max(1u, jobs));
+  for (unsigned i = 0; i < std::max(1u, jobs); ++i) {
+    auto worker = make_thread("a thread that imports", [this] { work(); });
+    if (!worker) break;  // those that there are do it, or the caller's own
+    workers_.push_back(std::move(*worker));
+  }
 }
 
 ImportTarget::~ImportTarget() {
@@ -58,7 +65,11 @@ void ImportTarget::work() {
     ++busy_;
     guard.unlock();
     changed_.notify_all();
-    job();
+    try {
+      job();
+    } catch (const std::exception& error) {
+      failed(std::string("import: ") + error.what());
+    }
     guard.lock();
     --busy_;
     changed_.notify_all();
@@ -66,6 +77,7 @@ void ImportTarget::work() {
 }
 
 void ImportTarget::enqueue(Job job) {
+  if (workers_.empty()) return job();
   MutexLock guard(mutex_);
   while (queue_.size() > workers_.size()) changed_.wait(mutex_);
   queue_.push_back(std::move(job));
@@ -95,6 +107,9 @@ void ImportTarget::directory_attributes(InodeId directory, const Inode& attribut
 }
 
 void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read) {
+  if (const Status good = check_new_name(name); !good) {
+    return failed("'" + name + "': " + good.error().message());
+  }
   const std::uint64_t size = attributes.size;
   const std::uint64_t most = fs_.store_format().composite_max;
   if (pending_bytes_ + size > most || pending_.size() >= kMostPending) flush_pending();
@@ -174,8 +189,8 @@ void ImportTarget::settle(InodeId ino, const Inode& wanted) {
   }
 }
 
-void ImportTarget::large_file_now(InodeId parent, const std::string& name, const Inode& attributes,
-                                  const CopyFile& copy) {
+void ImportTarget::large_file_now(InodeId parent, const std::string& path, const std::string& name,
+                                  const Inode& attributes, const CopyFile& copy) {
   const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, owner_of(attributes));
   if (!made) {
     failed(made.error().errno_value == EEXIST ? taken(name) : name + ": " + made.error().message());
@@ -198,14 +213,14 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& name, const
     });
   } else {
     (void)fs_.unlink(parent, name);
-    failed(name + ": " + done.error().message());
+    failed("'" + path + "': " + done.error().message());
   }
   fs_.forget(made->ino, 1);
 }
 
 void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy) {
   enqueue([this, parent, name = std::move(name), attributes = std::move(attributes), copy = std::move(copy)] {
-    large_file_now(parent, name, attributes, copy);
+    large_file_now(parent, name, name, attributes, copy);
   });
 }
 

@@ -44,8 +44,9 @@ class ImportTarget {
   using WriteAt = std::function<Status(std::uint64_t offset, std::string_view bytes)>;
   using CopyFile = std::function<Status(const WriteAt&)>;
   void large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy);
-  // The same at once, in the caller's thread: for sources that cannot wait.
-  void large_file_now(InodeId parent, const std::string& name, const Inode& attributes, const CopyFile& copy);
+  // The same at once, in the caller's thread: for sources that cannot wait. `path` is what a problem names.
+  void large_file_now(InodeId parent, const std::string& path, const std::string& name,
+                      const Inode& attributes, const CopyFile& copy);
   void symlink(InodeId parent, const std::string& name, const Inode& attributes);
   void special(InodeId parent, const std::string& name, const Inode& attributes);
   // Another name for a file that is, or will be, at (first_parent, first_name).

@@ -8,6 +8,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "core/fs/check_name.h"
+
 namespace cffs {
 namespace {
 
@@ -69,20 +71,25 @@ class TarReader {
       return {};
     }
     const std::string name = parts.back();
-    CFFS_TRY(const InodeId parent, parent_of(parts));
+    const auto parent_there = parent_of(parts);
+    if (!parent_there) return left_out(path, parent_there.error());
+    const InodeId parent = *parent_there;
     if (S_ISDIR(attributes.mode)) {
-      CFFS_TRY(const InodeId made, directory(parts, attributes));
-      target_.directory_attributes(made, attributes);
+      const auto made = directory(parts, attributes);
+      if (!made) return left_out(path, made.error());
+      target_.directory_attributes(*made, attributes);
       return {};
     }
+    if (const Status good = check_new_name(name); !good) return left_out(path, good.error());
     if (const char* first = archive_entry_hardlink(entry)) {
       std::vector<std::string> first_parts;
       if (!split(first, first_parts) || first_parts.empty()) {
         target_.failed("'" + path + "' links out of the archive; it was left out");
         return {};
       }
-      CFFS_TRY(const InodeId first_parent, parent_of(first_parts));
-      target_.hard_link(parent, name, first_parent, first_parts.back());
+      const auto first_parent = parent_of(first_parts);
+      if (!first_parent) return left_out(path, first_parent.error());
+      target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }
     if (!seen_.insert(checked_key(parent, name)).second) target_.forget_earlier(parent, name);
@@ -95,21 +102,19 @@ class TarReader {
       target_.special(parent, name, attributes);
     } else if (attributes.size <= target_.small_limit()) {
       std::string content(attributes.size, '\0');
-      CFFS_TRY_VOID(data([&](std::uint64_t offset, std::string_view bytes) -> Status {
-        if (offset + bytes.size() > content.size()) content.resize(offset + bytes.size());
+      const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
         bytes.copy(content.data() + offset, bytes.size());
         return {};
-      }));
+      });
+      if (!read) return left_out(path, read.error());
       auto shared = std::make_shared<std::string>(std::move(content));
       target_.small_file(parent, name, attributes,
                          [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
     } else {
-      Status read;
-      target_.large_file_now(parent, name, attributes, [&](const ImportTarget::WriteAt& write) {
-        read = data(write);
-        return read;
+      target_.large_file_now(parent, path, name, attributes, [&](const ImportTarget::WriteAt& write) {
+        return data(attributes.size, write);
       });
-      return read;
+      return archive_state_;
     }
     return {};
   }
@@ -119,16 +124,36 @@ class TarReader {
     return std::to_string(parent.value) + "/" + name;
   }
 
-  Status data(const ImportTarget::WriteAt& write) {
+  // Of a member that cannot be kept: the others are, where the archive can still be read and the store be written.
+  Status left_out(const std::string& path, const Error& error) {
+    if (!archive_state_) return archive_state_;
+    const bool own_fault = error.kind != ErrorKind::os || error.errno_value == ENOTDIR ||
+                           error.errno_value == EEXIST || error.errno_value == ENAMETOOLONG ||
+                           error.errno_value == EINVAL;
+    if (!own_fault) return fail(error);
+    target_.failed("'" + path + "': " + error.message() + "; it was left out");
+    return {};
+  }
+
+  // A member's bytes, from holes to holes. An archive may say anything of where they belong: nothing lies behind `size`.
+  Status data(std::uint64_t member_size, const ImportTarget::WriteAt& write) {
     for (;;) {
       const void* bytes = nullptr;
       std::size_t size = 0;
       la_int64_t offset = 0;
       const int state = archive_read_data_block(archive_, &bytes, &size, &offset);
       if (state == ARCHIVE_EOF) return {};
-      if (state < ARCHIVE_WARN) return fail(Error::usage(archive_error_string(archive_)));
+      if (state < ARCHIVE_WARN) {
+        const char* text = archive_error_string(archive_);
+        archive_state_ = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
+        return archive_state_;
+      }
       if (size == 0) continue;
-      CFFS_TRY_VOID(write(static_cast<std::uint64_t>(offset), {static_cast<const char*>(bytes), size}));
+      const auto at = static_cast<std::uint64_t>(offset);
+      if (offset < 0 || at > member_size || size > member_size - at) {
+        return fail(Error::usage("the archive has bytes of it behind its end"));
+      }
+      CFFS_TRY_VOID(write(at, {static_cast<const char*>(bytes), size}));
     }
   }
 
@@ -150,13 +175,19 @@ class TarReader {
         at = known->second;
         continue;
       }
-      CFFS_TRY(at, target_.directory(at, part, attributes));
+      CFFS_TRY_VOID(check_new_name(part));
+      const auto made = target_.directory(at, part, attributes);
+      const bool taken = !made && (made.error().errno_value == EEXIST || made.error().errno_value == ENOTDIR);
+      if (taken) return fail(Error::usage("'" + path.substr(1) + "' is no directory"));
+      if (!made) return fail(made.error());
+      at = *made;
       directories_[path] = at;
     }
     return at;
   }
 
   archive* archive_;
+  Status archive_state_;  // what became of reading it
   ImportTarget& target_;
   std::unordered_map<std::string, InodeId> directories_;
   std::set<std::string> seen_;

@@ -207,7 +207,7 @@ void busy(std::uint64_t seed, bool regrouping) {
     options.access_times = AccessTimes::strict;
     auto fs = std::move(*FileSystem::open(store, options));
     auto reorganiser = std::make_unique<Reorganiser>(*fs, 1);
-    reorganiser->start();
+    REQUIRE(reorganiser->start());
     const auto shared = *fs->mkdir(kRootInode, "shared", 0755, kRoot);
     std::vector<Attributes> own;
     std::vector<std::unique_ptr<Worker>> workers;

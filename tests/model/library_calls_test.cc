@@ -264,6 +264,44 @@ TEST_CASE("set-id bits and capabilities go with the content") {
   REQUIRE(mode_after(06755, member) == 0755);
 }
 
+// The kernel takes set-user-ID away by a mode of its own, and leaves set-group-ID without group execute in it for the file
+// system to judge: with a truncation in one request, before a write or an fallocate in another.
+TEST_CASE("set-group-ID is not given back by the mode that the kernel sends with a change") {
+  Fixture f;
+  const Caller stranger = Caller::unprivileged(1000, 1000);
+  const Caller member = Caller::unprivileged(1000, 1000, [](gid_t gid) { return gid == 0; });
+  struct {
+    const Caller& caller;
+    mode_t left;
+  } const cases[] = {{stranger, 0666}, {member, 02666}, {kRoot, 02666}};
+  for (const auto& [caller, left] : cases) {
+    for (const std::size_t size : {std::size_t{1}, std::size_t{100'000}}) {
+      const Attributes made = f.make("s", std::string(size, 'x'));
+      AttributeChange wide;
+      wide.mode = 06666;
+      const auto mode_now = [&] { return f.fs->getattr(made.ino)->mode & 07777; };
+      const auto again = [&] { REQUIRE(f.fs->setattr(made.ino, wide, kRoot)); };
+      AttributeChange sent;
+      sent.mode = 02666;
+      again();
+      REQUIRE((f.fs->setattr(made.ino, sent, caller)->mode & 07777) == left);
+      REQUIRE(mode_now() == left);
+      REQUIRE(f.fs->write(made.ino, 0, as_bytes(std::string("y")), caller));
+      REQUIRE(mode_now() == left);
+      again();
+      REQUIRE(f.fs->setattr(made.ino, sent, caller));
+      REQUIRE(f.fs->allocate(made.ino, 0, 10, AllocateMode::zero_range, true, caller));
+      REQUIRE(mode_now() == left);
+      again();
+      sent.size = size / 2;
+      REQUIRE((f.fs->setattr(made.ino, sent, caller)->mode & 07777) == left);
+      REQUIRE(mode_now() == left);
+      REQUIRE(f.fs->unlink(kRootInode, "s"));
+      f.fs->forget(made.ino, 1);
+    }
+  }
+}
+
 TEST_CASE("rights that a write took away do not come back when the daemon is killed") {
   Fixture f;
   const Attributes made = f.make("large", std::string(10'000, 'x'));

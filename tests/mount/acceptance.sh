@@ -235,6 +235,114 @@ with open(p, 'r+b') as f:
     f.seek(100); assert f.read(5) == b'hello'
     m.close()
 PY
+  if [ "$(uname -m)" = x86_64 ]; then  # numbers of system calls
+    check "buffered readers beside asynchronous direct writes" timeout 60 python3 - "$mnt/direct" <<'PY'
+import ctypes, mmap, os, random, struct, sys
+path, BLOCK, BLOCKS, DEPTH, ROUNDS = sys.argv[1], 16384, 64, 8, 100
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(number, *arguments):
+    result = libc.syscall(ctypes.c_long(number), *arguments)
+    if result < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+SETUP, GETEVENTS, SUBMIT = 206, 208, 209  # x86-64
+with open(path, 'wb') as f: f.write(b'\0' * BLOCK * BLOCKS)
+direct = os.open(path, os.O_RDWR | os.O_DIRECT)
+context = ctypes.c_ulong(0)
+call(SETUP, ctypes.c_long(DEPTH), ctypes.byref(context))
+memory = mmap.mmap(-1, BLOCK * DEPTH)
+address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+events = ctypes.create_string_buffer(32 * DEPTH)
+readers = []
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        f = os.open(path, os.O_RDONLY)
+        while os.getppid() != 1: os.pread(f, BLOCK, random.randrange(BLOCKS) * BLOCK)
+        os._exit(0)
+    readers.append(pid)
+buffered = os.open(path, os.O_RDONLY)
+last = [0] * BLOCKS
+try:
+    for number in range(1, ROUNDS + 1):
+        order = random.sample(range(BLOCKS), BLOCKS)
+        for at in range(0, BLOCKS, DEPTH):
+            blocks = order[at:at + DEPTH]
+            requests = []
+            for slot, block in enumerate(blocks):
+                last[block] = number
+                memory[slot * BLOCK:(slot + 1) * BLOCK] = bytes([number]) * BLOCK
+                requests.append(ctypes.create_string_buffer(
+                    struct.pack('<QIiHhIQQqQII', slot, 0, 0, 1, 0, direct, address + slot * BLOCK, BLOCK, block * BLOCK, 0, 0, 0), 64))
+            pointers = (ctypes.c_void_p * len(requests))(*[ctypes.addressof(r) for r in requests])
+            assert call(SUBMIT, context, ctypes.c_long(len(requests)), pointers) == len(requests)
+            got = 0
+            while got < len(requests):
+                got += call(GETEVENTS, context, ctypes.c_long(1), ctypes.c_long(len(requests) - got), events, None)
+        stale = [b for b in range(BLOCKS) if os.pread(buffered, BLOCK, b * BLOCK) != bytes([number]) * BLOCK]
+        assert not stale, 'round %d: blocks that a buffered reader sees as they were: %s' % (number, stale)
+finally:
+    for r in readers: os.kill(r, 9)
+PY
+  fi
+  # Every way to change a file, by its owner, by strangers and by members of its group, as on the native file system; what the
+  # kernel shows is what the store has.
+  mkdir -p "$base/work/native"
+  chmod 755 "$base" "$base/work"
+  check "set-id bits go as on the native file system" python3 - "$mnt" "$base/work/native" "$cffs" "$store" <<'PY'
+import ctypes, os, subprocess, sys
+mnt, native, cffs, store = sys.argv[1:]
+libc = ctypes.CDLL(None, use_errno=True)
+def cached_mode(p):  # statx(2): what the kernel has, without a question
+    result = ctypes.create_string_buffer(256)
+    if libc.statx(-100, os.fsencode(p), 0x4000, 2, result) != 0: raise OSError(ctypes.get_errno(), p)
+    return int.from_bytes(result.raw[28:30], sys.byteorder) & 0o7777
+def path_truncate(p, fd): os.truncate(p, 5)
+def descriptor_truncate(p, fd): os.ftruncate(fd, 7000)
+def opened_empty(p, fd): os.close(os.open(p, os.O_WRONLY | os.O_TRUNC))
+def written(p, fd): os.write(fd, b'y')
+def appended(p, fd): os.pwrite(fd, b'y', os.fstat(fd).st_size)
+def reserved(p, fd): os.posix_fallocate(fd, 0, 9000)
+def punched(p, fd):
+    if libc.fallocate(fd, 3, ctypes.c_long(0), ctypes.c_long(5)) != 0: raise OSError(ctypes.get_errno())
+def copied(p, fd): os.copy_file_range(fd, fd, 3, 0, 10)
+ways = [path_truncate, descriptor_truncate, opened_empty, written, appended, reserved, punched, copied]
+callers = {'owner': (1000, 1000, [1000]), 'owner in the group': (1000, 2000, [2000]), 'stranger': (1001, 1001, [1001]),
+           'member': (1001, 1001, [1001, 2000]), 'root': (0, 0, [0])}
+def modes(root):
+    at, seen = root + '/setid', {}
+    os.mkdir(at)
+    os.chmod(at, 0o755)
+    for mode in (0o6666, 0o6676, 0o2666, 0o4666, 0o6766, 0o6777):
+        for size in (20, 300000):
+            for who, (uid, gid, groups) in callers.items():
+                for way in ways:
+                    p = '%s/%o.%d.%s.%s' % (at, mode, size, who, way.__name__)
+                    with open(p, 'wb') as f: f.write(b'x' * size)
+                    os.chown(p, 1000, 2000)
+                    os.chmod(p, mode)
+                    child = os.fork()
+                    if child == 0:
+                        try:
+                            os.setgroups(groups); os.setgid(gid); os.setuid(uid)
+                            fd = os.open(p, os.O_RDWR)
+                            way(p, fd)
+                            os._exit(0)
+                        except BaseException as e:
+                            print(p, e)
+                            sys.stdout.flush()
+                            os._exit(1)
+                    assert os.waitpid(child, 0)[1] == 0, p
+                    seen[os.path.basename(p) + ', cached'] = '%o' % cached_mode(p)
+                    seen[os.path.basename(p)] = '%o' % (os.stat(p).st_mode & 0o7777)
+    return seen
+want, got = modes(native), modes(mnt)
+wrong = ['%s: %s, %s natively' % (n, got[n], want[n]) for n in want if got[n] != want[n]]
+assert not wrong, '\n'.join(wrong[:12] + ['%d differ' % len(wrong)])
+subprocess.check_call([cffs, 'umount', mnt]); subprocess.check_call([cffs, 'mount', store, mnt])
+wrong = [n for n in want if ', ' not in n and '%o' % (os.stat(mnt + '/setid/' + n).st_mode & 0o7777) != want[n]]
+assert not wrong, 'after a remount: ' + ' '.join(wrong[:12])
+PY
   check "special files" bash -c "cd '$mnt' && mkfifo p && mknod n c 1 3 && test -p p && test -c n && echo x >n && python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")' && test -S s"
   check "fsync of file and directory" python3 -c "
 import os
@@ -311,6 +419,145 @@ case_repair() {
   check "umount" "$cffs" umount "$mnt"
 }
 
+# Every option of mount(8), of ext4, and of mount.fuse: it works, or is ignored with a word.
+case_options() {
+  fresh || return 1
+  local silent ignored option
+  silent="defaults rw ro suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime strictatime
+    nostrictatime nolazytime silent loud nomand noiversion symfollow nosymfollow auto noauto nofail _netdev user nouser users owner group
+    comment=words x-systemd.automount x-gvfs-hide acl noacl user_xattr nogrpid sysvgroups nodiscard noquota commit=7 commit=0
+    allow_other allow_root default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
+  ignored="lazytime mand iversion X-mount.mkdir X-mount.subdir=d loop offset=0 sizelimit=0 private shared slave
+    journal_checksum journal_async_commit journal_dev=8 journal_path=/dev/x journal_ioprio=3 noload norecovery data=journal data=ordered
+    data=writeback data_err=abort barrier barrier=0 nobarrier max_batch_time=1 min_batch_time=1 auto_da_alloc noauto_da_alloc delalloc
+    nodelalloc inode_readahead_blks=8 stripe=4 init_itable=10 noinit_itable discard block_validity noblock_validity dioread_lock
+    dioread_nolock max_dir_size_kb=9 i_version quota usrquota grpquota prjquota jqfmt=vfsv1 usrjquota=a grpjquota=a nouser_xattr bsddf minixdf
+    check=none nocheck debug errors=remount-ro errors=continue errors=panic grpid bsdgroups resuid=1 resgid=1 sb=1 nouid32 oldalloc orlov bh nobh
+    dax inlinecrypt prefetch_block_bitmaps"
+  [ -e /sys/fs/selinux/enforce ] || ignored="$ignored context=system_u:object_r:tmp_t:s0 rootcontext=\"a:b:c:s0:c1,c2\""
+  works() {  # option, what stderr must say
+    timeout 30 "$cffs" mount -o "$1" "$store" "$mnt" 2>"$base/work/said" || { cat "$base/work/said"; return 1; }
+    local outcome=0
+    [ "$(cat "$base/work/said")" = "$2" ] || { echo "it said: $(cat "$base/work/said")"; outcome=1; }
+    ls "$mnt" >/dev/null || outcome=1
+    timeout 30 "$cffs" umount "$mnt" && flock --wait 30 "$store/lock" true && return $outcome  # fsname= hides whose mount it was
+  }
+  for option in $silent; do check "-o $option" works "$option" ""; done
+  for option in $ignored; do
+    check "-o $option is ignored with a word" works "$option" "cffs: mount option '$option' has no effect on a cffs mount and is ignored"
+  done
+  check "silent keeps the word back" works silent,lazytime ""
+  check "one that nobody knows is refused" refused "unknown mount option 'lazytimes'" "$cffs" mount -o rw,lazytimes "$store" "$mnt"
+
+  # What they do.
+  shows() { grep -Eq " $mnt ([^ ]*,)?$1(,| )" /proc/self/mountinfo || { grep "$mnt" /proc/self/mountinfo; return 1; }; }
+  "$cffs" mount -o noexec,nosymfollow,nosuid,nodev,strictatime,nodiratime,lazytime "$store" "$mnt" 2>/dev/null || return 1
+  for option in noexec nosymfollow nosuid nodev nodiratime; do check "the kernel knows $option" shows $option; done
+  check "and of no relatime" bash -c "! grep ' $mnt ' /proc/self/mountinfo | grep -q relatime"
+  printf '#!/bin/sh\n' >"$mnt/program" && chmod +x "$mnt/program" && ln -s program "$mnt/link"
+  check "noexec" bash -c "! '$mnt/program' 2>/dev/null"
+  check "nosymfollow" bash -c "! cat '$mnt/link' 2>'$base/work/err' && grep -q 'Too many levels' '$base/work/err' && test \$(readlink '$mnt/link') = program"
+  check "strictatime" bash -c "touch -d 2030-01-01 '$mnt/program' && sleep 0.02 && dd if='$mnt/program' iflag=direct status=none >/dev/null && test \$(stat -c %X '$mnt/program') -lt \$(date -d 2029-01-01 +%s)"
+  check "nodiratime" bash -c "mkdir '$mnt/dir' && touch -d 2001-01-01 '$mnt/dir' && ls '$mnt/dir' && test \$(stat -c %x '$mnt/dir' | cut -d- -f1) = 2001"
+  check "remount takes the same words" "$cffs" mount -o remount,relatime,diratime,symfollow "$store" "$mnt"
+  check "the kernel knows" shows relatime
+  check "links are followed" cat "$mnt/link"
+  check "umount" "$cffs" umount "$mnt"
+  ln -s "$(realpath "$cffs")" "$base/work/mount.cffs"
+  check "as mount(8) calls its helper" "$base/work/mount.cffs" "$store" "$mnt" -o rw,noatime,nodiratime,lazytime,errors=remount-ro
+  check "noatime" shows noatime
+  check "umount" "$cffs" umount "$mnt"
+}
+
+# The system gives the daemon no thread any more: everything is served, by those that there are.
+case_threads() {
+  fresh || return 1
+  local group=/sys/fs/cgroup/pids round before watchdog
+  [ -e $group/cgroup.procs ] || group=/sys/fs/cgroup
+  group=$group/cffs-test.$$
+  mkdir $group 2>/dev/null && [ -e $group/pids.max ] || { rmdir $group 2>/dev/null; echo "  no control group for processes: not tried"; return 0; }
+  mkdir -p "$base/work/plain"
+  before=$failures
+  for round in 1 2 3; do
+    "$cffs" mount "$store" "$mnt" || break
+    echo "$(daemon_pid)" >$group/cgroup.procs
+    cat $group/pids.current >$group/pids.max
+    # Who waits for a daemon that hangs cannot be killed; the daemon can.
+    ( sleep 90 & trap "kill $!" TERM; wait $! && kill -9 "$(daemon_pid)" ) >/dev/null 2>&1 &
+    watchdog=$!
+    check "writes that wait for the device, several at a time" timeout 40 bash -c "
+      for w in 1 2 3 4; do ( for i in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom >'$base/work/plain/'\$w.\$i && dd if='$base/work/plain/'\$w.\$i of='$mnt/'\$w.\$i bs=64K conv=fsync status=none || exit 1; done ) & pids=\"\$pids \$!\"; done
+      for p in \$pids; do wait \$p || exit 1; done"
+    check "what was written can be read" timeout 40 diff -r "$base/work/plain" "$mnt"
+    check "data moves" timeout 40 "$cffs" compact "$mnt"
+    check "umount" timeout 40 "$cffs" umount "$mnt"
+    kill $watchdog 2>/dev/null
+    [ $failures = "$before" ] || { kill_daemon; break; }
+  done
+  check "fsck" "$cffs" fsck "$store"
+  for round in 1 2 3 4; do  # threads there are: its own, and a few
+    echo $round >$group/pids.max
+    check "with $round threads a mount is refused in one sentence" refused "thread.*Resource temporarily unavailable" \
+      timeout 40 bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" mount -f "$3" "$4"' _ $group "$cffs" "$store" "$mnt"
+    check "nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+  done
+  check "the store is as it was" "$cffs" fsck "$store"
+  rmdir $group
+}
+
+# Archives that nobody would make by chance: a member that cannot be kept is named, the others are.
+case_archives() {
+  fresh || return 1
+  check "the archives" python3 - "$base/work" <<'PY'
+import io, sys, tarfile
+work = sys.argv[1]
+def add(tar, name, data=b'text', **attributes):
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in attributes.items(): setattr(info, key, value)
+    tar.addfile(info, io.BytesIO(data))
+def sparse(tar, name, size, offset, data=b'late'):
+    add(tar, name, (b'1\n%d\n%d\n' % (offset, len(data))).ljust(512, b'\0') + data,
+        pax_headers={'GNU.sparse.major': '1', 'GNU.sparse.minor': '0', 'GNU.sparse.name': name, 'GNU.sparse.realsize': str(size)})
+with tarfile.open(work + '/odd.tar', 'w', format=tarfile.PAX_FORMAT) as tar:
+    add(tar, 'first')
+    add(tar, 'n' * 256)
+    add(tar, 'n' * 255)
+    add(tar, 'd/' + 'l' * 300, b'x' * 300000)
+    add(tar, 'e' * 256, b'', type=tarfile.DIRTYPE)
+    add(tar, 's' * 256, b'', type=tarfile.SYMTYPE, linkname='first')
+    add(tar, 'g' * 256 + '/child')
+    add(tar, 'link', b'', type=tarfile.SYMTYPE, linkname='/tmp')
+    add(tar, 'link/child')
+    add(tar, 'link/sub/child')
+    add(tar, 'link/below', b'', type=tarfile.DIRTYPE)
+    add(tar, 'other', b'', type=tarfile.LNKTYPE, linkname='link/child')
+    sparse(tar, 'small-sparse', 10, 1 << 62)
+    sparse(tar, 'large-sparse', 300000, 1 << 62)
+    sparse(tar, 'past-its-end', 300000, 299999)
+    sparse(tar, 'good-sparse', 300000, 299000)
+    add(tar, 'last')
+PY
+  "$cffs" import "$base/work/odd.tar" "$store" >"$base/work/said" 2>&1
+  check "the import ends with 1" test $? = 1
+  named() { grep -Eq "$1" "$base/work/said" || { cut -c1-200 "$base/work/said"; return 1; }; }
+  check "names that are too long" named "^cffs: .*'n{256}'.*File name too long"
+  check "of large files" named "l{300}.*File name too long"
+  check "of directories" named "e{256}.*File name too long"
+  check "of links" named "s{256}.*File name too long"
+  check "on the way" named "'g{256}/child'.*File name too long"
+  check "a child of a link" named "^cffs: 'link/child': .*'link' is no directory"
+  check "a small sparse file" named "^cffs: 'small-sparse': .*behind its end"
+  check "a large one" named "^cffs: 'large-sparse': .*behind its end"
+  check "one that goes too far" named "^cffs: 'past-its-end': .*behind its end"
+  check "fsck" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "the others are there, and nothing else" test "$(ls "$mnt" | cut -c1-20 | xargs)" = "d first good-sparse last link nnnnnnnnnnnnnnnnnnnn"
+  check "each can be had" bash -c "cat '$mnt'/first '$mnt'/last '$mnt'/n* | grep -qx texttexttext && test \$(stat -c %s '$mnt/good-sparse') = 300000 && test \$(tail -c +299001 '$mnt/good-sparse' | head -c 4) = late"
+  check "and removed" bash -c "rm -r '$mnt'/* && test -z \"\$(ls -A '$mnt')\" && test \$('$cffs' stat --json '$mnt' | grep -c '\"files\": 0') = 1"
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -334,6 +581,26 @@ case_damage() {
   for _ in $(seq 50); do mountpoint -q "$mnt" || break; sleep 0.1; done
   check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
   check "fsck after SIGTERM" "$cffs" fsck "$store"
+  # Its log goes to a table file when the store is opened.
+  check "mount" bash -c "'$cffs' mount '$store' '$mnt' && mkdir '$mnt/many' && (cd '$mnt/many' && seq -f name%g 3000 | xargs touch) &&
+    '$cffs' umount '$mnt' && '$cffs' mount '$store' '$mnt' && '$cffs' umount '$mnt'"
+  check "a rotten block of the table" python3 - "$store/table" <<'PY'
+import os, sys
+path = max((os.path.join(sys.argv[1], n) for n in os.listdir(sys.argv[1]) if n.endswith('.ldb')), key=os.path.getsize)
+at = os.path.getsize(path) // 2
+with open(path, 'r+b') as f:
+    f.seek(at); byte = f.read(1)[0]
+    f.seek(at); f.write(bytes([byte ^ 1]))
+PY
+  for how in "" "-o ro"; do
+    check "mount $how" "$cffs" mount $how "$store" "$mnt"
+    check "ls fails $how" bash -c "! ls '$mnt/many' >'$base/work/listed' 2>'$base/work/err' && grep -q 'Input/output error' '$base/work/err'"
+    check "and shows some $how" bash -c "lines=\$(wc -l <'$base/work/listed') && test \$lines -gt 0 && test \$lines -lt 3000"
+    check "so does a second look $how" bash -c "! ls -lU '$mnt/many' >/dev/null 2>&1 && ! find '$mnt/many' >/dev/null 2>&1"
+    check "and a copy $how" bash -c "'$cffs' format '$base/work/copy' && ! '$cffs' import '$mnt/many' '$base/work/copy' 2>'$base/work/err' && grep -q 'many: Input/output error' '$base/work/err'; r=\$?; rm -rf '$base/work/copy'; exit \$r"
+    check "umount $how" "$cffs" umount "$mnt"
+  done
+  check "export fails too" bash -c "! '$cffs' export '$store' '$base/work/exported' 2>'$base/work/err'"
   echo garbage >"$store/table/CURRENT"
   check "a damaged table is refused in one sentence" refused "table/CURRENT names no manifest.*fsck --repair" "$cffs" mount "$store" "$mnt"
 
@@ -489,6 +756,84 @@ PY
   check "and the mount gone" unmounted
 }
 
+# A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
+case_successors() {
+  local round way holder
+  fresh || return 1
+  dirty() { head -c 3000000 /dev/urandom >"$mnt/blob.$1" && echo "$1" >"$mnt/small.$1"; }
+  for way in cffs umount fusermount3 signal; do
+    for round in $(seq 20); do
+      "$cffs" mount --commit-interval=60 "$store" "$mnt" 2>"$base/work/err" || { cat "$base/work/err"; echo "  FAILED: mount after $way, round $round"; failures=$((failures + 1)); break; }
+      dirty "$way.$round"
+      case $way in
+        cffs) timeout 60 "$cffs" umount "$mnt" ;;
+        umount) umount -i "$mnt" ;;
+        fusermount3) fusermount3 -u "$mnt" ;;
+        signal) kill -TERM "$(daemon_pid)" && while mountpoint -q "$mnt"; do sleep 0.001; done ;;
+      esac
+    done
+    mountpoint -q "$mnt" && timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "after one with another name" "$cffs" mount -o fsname=alias "$store" "$mnt"
+    dirty "alias.$round"
+    check "its umount" timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "read-only, at once" "$cffs" mount -o ro "$store" "$mnt"
+    umount -i "$mnt"
+    check "for writing, after one that was read-only" "$cffs" mount "$store" "$mnt"
+    umount -i "$mnt"
+  done
+  check "all is there" bash -c "'$cffs' mount '$store' '$mnt' && test \$(ls '$mnt' | wc -l) = 170 && '$cffs' umount '$mnt'"
+
+  # umount(8) looks at the mount first, which waits for the daemon.
+  detach() { python3 -c 'import ctypes, os, sys; sys.exit(ctypes.CDLL(None).umount2(os.fsencode(sys.argv[1]), 0) != 0)' "$mnt"; }
+  # Its daemon takes its time: who mounts says for whom he waits.
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  dirty slow
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  ( sleep 5; kill -CONT "$holder" ) &
+  check "mount behind a slow daemon" timeout 60 "$cffs" mount "$store" "$mnt"
+  check "what it had is there" test -s "$mnt/blob.slow"
+  wait
+  check "umount" "$cffs" umount "$mnt"
+  "$cffs" mount "$store" "$mnt" || return 1
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  timeout --preserve-status -s INT 4 env --default-signal=INT "$cffs" mount "$store" "$mnt" 2>"$base/work/said"
+  check "it says for whom it waits" grep -Eq "in use by pid $holder on .*, whose mount is gone; waiting until it has closed the store" "$base/work/said"
+  kill -CONT "$holder"
+  check "the store becomes free" timeout 30 flock "$store/lock" true
+  sleep 0.5
+  check "who gave up waiting has not mounted" bash -c "! mountpoint -q '$mnt'"
+  check "and the store is free" "$cffs" fsck "$store"
+
+  # In use is in use: no waiting, the present message. A bound is far above the time that a refusal takes.
+  mkdir -p "$base/work/second"
+  "$cffs" mount "$store" "$mnt" || return 1
+  check "a store in use" refused "is in use by pid [0-9]+ on .*; unmount it, or wait for that command" timeout 10 "$cffs" mount "$store" "$base/work/second"
+  if unshare -m true 2>/dev/null; then
+    unshare -m --propagation private sleep 120 & holder=$!
+    until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done
+    umount -i "$mnt"
+    check "a store in use in another namespace" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$base/work/second"
+    kill $holder
+    wait $holder 2>/dev/null
+    check "and when that ends" "$cffs" mount "$store" "$mnt"
+  fi
+  exec 9<"$mnt/small.slow"
+  umount -l -i "$mnt"
+  check "a store with a file in use" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$mnt"
+  exec 9<&-
+  check "and when that is closed" "$cffs" mount "$store" "$mnt"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
 # Every byte, name and time of a store; access times too, as its owner looks without touching them.
 bytes_of() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
 times_of() { (cd "$1" && find . -printf '%p %y %s %T@ %C@ %A@\n' | sort); }
@@ -548,4 +893,4 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer writers programs names files errors full damage repair looking holders -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full damage repair looking holders successors -- "$@"

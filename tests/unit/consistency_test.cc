@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <set>
 
+#include "core/fs/new_file.h"
 #include "core/inspect/row_names.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "tests/test_callers.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -73,13 +76,7 @@ struct Victim {
   }
   Extent extent(const std::string& name) { return row_of(name).second.find(name)->inode->extent; }
   std::string composite() { return CompositeStore::object_name(extent("member").composite); }
-  void flip(const std::string& object_name, std::uint64_t at) {
-    const auto object = *store.open(object_name);
-    std::string byte(1, '\0');
-    REQUIRE(*object->read_at(at, as_writable_bytes(byte)) == 1);
-    byte[0] = static_cast<char>(byte[0] ^ 1);
-    REQUIRE(object->write_at(at, as_bytes(byte)));
-  }
+  void flip(const std::string& object_name, std::uint64_t at) { flip_bit(store, object_name, at); }
   // Exactly these, whatever else they say.
   void expect(std::vector<std::string> parts) {
     const auto found = findings();
@@ -218,6 +215,68 @@ TEST_CASE("fsck: blobs and other objects") {
     REQUIRE((*v.store.create("plan", ObjectStore::Create::exclusive))->write_at(0, as_bytes("cffsPLAN rot")));
     REQUIRE(v.findings().size() == 1);
   }
+}
+
+TEST_CASE("a directory with a rotten block is never listed short") {
+  constexpr std::size_t kFiles = 3000;
+  Victim v;
+  const InodeId parent = v.fs->mkdir(kRootInode, "many", 0755, kRoot)->ino;
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    REQUIRE(v.fs->mknod(parent, "name" + std::to_string(i), S_IFREG | 0644, 0, kRoot));
+  }
+  v.fs->table().compact();
+  REQUIRE(v.fs->close());
+  flip_in_table(v.store, 0.5);
+  v.open();
+  const InodeId directory_ino = v.fs->lookup(kRootInode, "many")->ino;
+  // As the kernel asks: page by page, each from where the last one ended; a page with entries hides its error, and the next
+  // one must have it.
+  for (const bool refer : {false, true}) {
+    for (const std::size_t page : {1u, 7u, 100u, 4000u}) {
+      std::set<std::string> names;
+      std::uint64_t cookie = 0;
+      Status last;
+      for (;;) {
+        std::size_t filled = 0;
+        last = v.fs->readdir(directory_ino, cookie, refer, [&](const DirectoryEntry& e) {
+          if (filled == page) return false;
+          ++filled;
+          cookie = e.cookie;
+          names.insert(std::string(e.name));
+          return true;
+        });
+        if (filled == 0) break;
+      }
+      INFO("pages of " << page << ", referred: " << refer << ", " << names.size() << " names");
+      REQUIRE(!last);
+      REQUIRE(last.error().kind == ErrorKind::corruption);
+      REQUIRE(names.size() < kFiles);
+      REQUIRE(names.size() > 2);  // what lies before the damage is shown
+    }
+  }
+}
+
+TEST_CASE("a name that no entry may have is not loaded") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+  FileSystemOptions options;
+  options.background = false;
+  auto fs = FileSystem::open(store, options);
+  REQUIRE(fs);
+  const auto load = [&](const std::string& name) {
+    NewFile file;
+    file.parent = kRootInode;
+    file.name = name;
+    file.inode.mode = S_IFREG | 0644;
+    file.content = "text";
+    return (*fs)->load({{std::move(file)}});
+  };
+  REQUIRE(load(std::string(256, 'n')).error().errno_value == ENAMETOOLONG);
+  REQUIRE(load("a/b").error().errno_value == EINVAL);
+  REQUIRE(!load(""));
+  REQUIRE(load(std::string(255, 'n')));
+  REQUIRE((*fs)->lookup(kRootInode, std::string(255, 'n')));
+  REQUIRE((*fs)->close());
 }
 
 }  // namespace cffs::test

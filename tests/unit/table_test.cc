@@ -11,6 +11,7 @@
 #include "core/table/inode_counter.h"
 #include "core/table/name_hash.h"
 #include "core/table/row_locks.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -194,6 +195,41 @@ TEST_CASE("scans decode rows and say what is malformed") {
     visitor.entries = nullptr;
     REQUIRE(table->scan_namespace(visitor));  // what nobody asks for is not decoded
   }
+}
+
+TEST_CASE("a scan ends where a block is rotten, whoever has enough before or after") {
+  constexpr std::uint64_t kRows = 3000;
+  MemoryStore store;
+  {
+    const auto table = open(store, true);
+    Batch batch;
+    for (std::uint64_t i = 1; i <= kRows; ++i) {
+      batch.put(Key::entry(InodeId{5}, i), std::to_string(i * 2654435761u) + std::string(60, 'r'));
+    }
+    REQUIRE(table->write(batch));
+    table->compact();
+  }
+  flip_in_table(store, 0.33);
+  const auto table = open(store, false);
+  std::vector<std::uint64_t> seen;
+  const auto scan = [&](std::uint64_t first, std::size_t enough) {
+    seen.clear();
+    return table->scan(Key::entry(InodeId{5}, first), Key::entry(InodeId{5}, kRows),
+                       [&](Key key, std::string_view) {
+                         seen.push_back(key.lower);
+                         return seen.size() < enough;
+                       });
+  };
+  REQUIRE(scan(1, ~std::size_t{0}).error().kind == ErrorKind::corruption);
+  REQUIRE(!seen.empty());
+  REQUIRE(seen.size() < kRows / 2);
+  REQUIRE(seen.back() == seen.size());  // nothing from behind the damage
+  const std::uint64_t last = seen.back();
+  REQUIRE(scan(1, last));  // that many can be had
+  REQUIRE(!scan(1, last + 1));
+  REQUIRE(!scan(last, 2));
+  REQUIRE(!scan(last + 1, 1));  // begins in the damage
+  REQUIRE(seen.empty());
 }
 
 TEST_CASE("after a failed write the table refuses more until it is reopened") {
