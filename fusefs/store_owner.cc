@@ -22,7 +22,10 @@ namespace {
 constexpr const char* kLeaving = "cffs-leaving";
 constexpr const char* kFuseDevice = "/dev/fuse";
 
-bool is_mark(const std::string& target) { return target.starts_with(std::string("/memfd:") + kLeaving); }
+bool is_mark(std::string_view target) {
+  constexpr std::string_view kMemfd = "/memfd:";
+  return target.starts_with(kMemfd) && target.substr(kMemfd.size()).starts_with(kLeaving);
+}
 
 // Whether the kernel has given up a process's connection, because no mount of it is left and nothing of it is in use; not to
 // be had (nullopt) where we may not take a descriptor of that process (Linux 5.6, the rights of ptrace).
