@@ -40,6 +40,16 @@ void say(const std::string& line);
 
 // A store opened by a command for itself: no background work.
 struct OpenStore {
+  OpenStore() = default;
+  OpenStore(OpenStore&&) = default;
+  // What was open here is closed before its objects go.
+  OpenStore& operator=(OpenStore&& other) noexcept {
+    fs = nullptr;
+    objects = std::move(other.objects);
+    fs = std::move(other.fs);
+    return *this;
+  }
+
   std::unique_ptr<PosixStore> objects;
   std::unique_ptr<FileSystem> fs;
 };

@@ -21,8 +21,8 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   ContentChange change(*table_, node.inode);
   const std::int64_t at = now();
   CFFS_TRY_VOID(finish_change(node, change, build_truncate(node, change, size), at, caller));
-  const bool shortened = change.before.home == Home::blob && size < change.before.size;
-  if (shortened) give_room_back(node);
+  const bool not_grown = change.before.home == Home::blob && size <= change.before.size;
+  if (not_grown) give_room_back(node);  // also what was reserved behind the end
   return {};
 }
 
