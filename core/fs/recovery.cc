@@ -111,20 +111,36 @@ Status Recovery::drop_removals_of(const std::set<std::string>& wanted) {
 
 Status Recovery::clear_away(const std::set<std::string>& wanted) {
   const bool keeps = !table_.dropped().empty();
-  for (const char* folder : {"blobs", "composites"}) {
-    CFFS_TRY(const auto names, store_.list(folder));
-    for (const std::string& name : names) {
-      if (wanted.contains(name)) continue;
-      if (!keeps) {
-        CFFS_TRY_VOID(store_.remove(name));
-        continue;
-      }
-      const std::string kept = std::string(kLostAndFound) + "/" + name;
-      if (log_) log_(name + " belongs to no row that could be read; it is kept as " + kept);
-      CFFS_TRY_VOID(store_.rename(name, kept));
+  CFFS_TRY(const auto names, objects_beside(store_, wanted));
+  for (const std::string& name : names) {
+    if (!keeps) {
+      CFFS_TRY_VOID(store_.remove(name));
+      continue;
     }
+    CFFS_TRY(const std::string kept, keep_aside(store_, name));
+    if (log_) log_(name + " belongs to no row that could be read; it is kept as " + kept);
   }
   return {};
+}
+
+Result<std::vector<std::string>> Recovery::objects_beside(ObjectStore& store,
+                                                          const std::set<std::string>& wanted) {
+  std::vector<std::string> beside;
+  for (const char* folder : {"blobs", "composites"}) {
+    CFFS_TRY(const auto names, store.list(folder));
+    for (const std::string& name : names) {
+      if (!wanted.contains(name)) beside.push_back(name);
+    }
+  }
+  return beside;
+}
+
+Result<std::string> Recovery::keep_aside(ObjectStore& store, const std::string& name) {
+  std::string kept(kLostAndFound);
+  kept += '/';
+  kept += name;
+  CFFS_TRY_VOID(store.rename(name, kept));
+  return kept;
 }
 
 }  // namespace cffs

@@ -19,6 +19,11 @@ class Recovery {
  public:
   // Where a log could not be replayed whole, what no row names goes here instead of away: its row may be what is missing.
   static constexpr const char* kLostAndFound = "lost+found";
+  // Objects with data that are not among these.
+  static Result<std::vector<std::string>> objects_beside(ObjectStore& store,
+                                                         const std::set<std::string>& wanted);
+  // Moves the object there; returns what it is called then.
+  static Result<std::string> keep_aside(ObjectStore& store, const std::string& name);
 
   Recovery(ObjectStore& store, Table& table, BlobStore& blobs, std::string boot_id,
            std::function<void(const std::string&)> log)

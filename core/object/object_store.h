@@ -65,6 +65,15 @@ class Object {
   virtual void prefetch(std::uint64_t offset, std::uint64_t length) const = 0;
 };
 
+// All that an object holds.
+inline Result<std::string> read_whole(const Object& object) {
+  CFFS_TRY(const ObjectInfo info, object.info());
+  std::string bytes(info.size, '\0');
+  CFFS_TRY(const std::size_t n, object.read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  return bytes;
+}
+
 struct SpaceInfo {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;

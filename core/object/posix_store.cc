@@ -5,13 +5,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 
 #include "core/object/blocking_section.h"
+#include "core/object/posix_object.h"
 
 namespace cffs {
 namespace {
@@ -38,165 +38,6 @@ class PosixLock final : public StoreLock {
 };
 
 }  // namespace
-
-class PosixObject final : public Object {
- public:
-  PosixObject(PosixStore& store, std::string name, FileDescriptor fd, bool fresh)
-      : store_(store), name_(std::move(name)), fd_(std::move(fd)), name_unsynced_(fresh) {}
-
-  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-    read_end_.store(offset + out.size(), std::memory_order_relaxed);
-    std::size_t done = 0;
-    while (done < out.size()) {
-      const ssize_t n =
-          ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return error();
-      if (n == 0) break;
-      done += static_cast<std::size_t>(n);
-    }
-    return done;
-  }
-
-  bool in_memory(std::uint64_t offset, std::uint64_t length) const override {
-    // cachestat(2), Linux 6.5; C libraries do not wrap it yet.
-    constexpr long kCachestat = 451;
-    struct Range {
-      std::uint64_t offset, length;
-    } range{offset, length};
-    struct Counts {
-      std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-    } counts{};
-    static std::atomic<bool> supported{true};
-    if (!supported.load(std::memory_order_relaxed) || length == 0) return true;
-    // One after the other: the kernel's own read-ahead, which reading starts, is better at that than we are.
-    constexpr std::uint64_t kNear = 4096;  // a record's header lies between two members
-    const std::uint64_t end = read_end_.load(std::memory_order_relaxed);
-    if (offset >= end && offset - end <= kNear) return true;
-    if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
-      supported.store(false, std::memory_order_relaxed);
-      return true;
-    }
-    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return counts.cached >= (offset + length - 1) / page - offset / page + 1;
-  }
-
-  Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
-    iovec piece{out.data(), out.size()};
-    read_end_.store(offset + out.size(), std::memory_order_relaxed);
-    const ssize_t n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == EOPNOTSUPP)) {
-      return std::optional<std::size_t>();
-    }
-    if (n < 0) return error();
-    // A short answer may be the end of the object or the end of what is cached; only a full one is certain.
-    if (static_cast<std::size_t>(n) < out.size()) return std::optional<std::size_t>();
-    return std::optional<std::size_t>(static_cast<std::size_t>(n));
-  }
-
-  Status write_at(std::uint64_t offset, ConstBytes data) override {
-    std::size_t done = 0;
-    while (done < data.size()) {
-      const ssize_t n =
-          ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return error();
-      done += static_cast<std::size_t>(n);
-    }
-    return {};
-  }
-
-  Result<std::uint64_t> append(ConstBytes data) override {
-    const off_t end = ::lseek(fd_.get(), 0, SEEK_END);
-    if (end < 0) return error();
-    CFFS_TRY_VOID(write_at(static_cast<std::uint64_t>(end), data));
-    return static_cast<std::uint64_t>(end);
-  }
-
-  Status truncate(std::uint64_t size) override {
-    if (::ftruncate(fd_.get(), static_cast<off_t>(size)) != 0) return error();
-    return {};
-  }
-
-  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
-    if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                    static_cast<off_t>(length)) == 0) {
-      return {};
-    }
-    if (errno != EOPNOTSUPP) return error();
-    CFFS_TRY(const ObjectInfo now, info());
-    const std::string zeros(64 * 1024, '\0');
-    const std::uint64_t end = std::min(now.size, offset + length);
-    for (std::uint64_t at = offset; at < end; at += zeros.size()) {
-      CFFS_TRY_VOID(write_at(at, as_bytes(zeros).first(std::min<std::uint64_t>(zeros.size(), end - at))));
-    }
-    return {};
-  }
-
-  Status allocate(std::uint64_t offset, std::uint64_t length) override {
-    while (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                       static_cast<off_t>(length)) != 0) {
-      if (errno != EINTR) return error();
-    }
-    return {};
-  }
-
-  Result<ObjectInfo> info() const override {
-    struct stat st;
-    if (::fstat(fd_.get(), &st) != 0) return error();
-    return ObjectInfo{static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512};
-  }
-
-  Result<std::uint64_t> next_data(std::uint64_t offset) const override { return seek(offset, SEEK_DATA); }
-  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return seek(offset, SEEK_HOLE); }
-
-  Status sync() override {
-    announce_blocking();
-    // The kernel tells a descriptor of a failed writeback once: of two who ask at the same time, and of all who ask later,
-    // only one would learn of it.
-    const MutexLock one_at_a_time(sync_mutex_);
-    if (sync_failed_ != 0) return fail(sync_failed_, store_.full_name(name_));
-    if (::fdatasync(fd_.get()) != 0) {
-      sync_failed_ = errno;
-      return error();
-    }
-    if (name_unsynced_.load(std::memory_order_acquire)) {
-      CFFS_TRY_VOID(store_.sync_folders_of(name_));
-      name_unsynced_.store(false, std::memory_order_release);
-    }
-    return {};
-  }
-
-  void prefetch(std::uint64_t offset, std::uint64_t length) const override {
-    // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block
-    // layer.
-    constexpr std::uint64_t kPiece = 512 * 1024;
-    for (std::uint64_t at = offset; at < offset + length; at += kPiece) {
-      const std::uint64_t n = std::min(kPiece, offset + length - at);
-      (void)::posix_fadvise(fd_.get(), static_cast<off_t>(at), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
-    }
-  }
-
- private:
-  Result<std::uint64_t> seek(std::uint64_t offset, int whence) const {
-    const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), whence);
-    if (at >= 0) return static_cast<std::uint64_t>(at);
-    const bool cannot_tell = errno == EINVAL;  // the backing file system: all may be data
-    if (errno != ENXIO && !cannot_tell) return error();
-    if (cannot_tell && whence == SEEK_DATA) return offset;
-    CFFS_TRY(const ObjectInfo now, info());
-    return now.size;
-  }
-  tl::unexpected<Error> error() const { return fail(errno, store_.full_name(name_)); }
-
-  PosixStore& store_;
-  mutable std::atomic<std::uint64_t> read_end_{0};
-  const std::string name_;
-  const FileDescriptor fd_;
-  std::atomic<bool> name_unsynced_;
-  Mutex sync_mutex_;                                  // one sync at a time; before the store's
-  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;  // errno of the first sync that failed
-};
 
 Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory, Access access) {
   FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -297,7 +138,7 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
     fd = open_file(name, flags);
   }
   if (!fd) return fail(errno, full_name(name));
-  return std::make_shared<PosixObject>(*this, name, std::move(fd), true);
+  return make_posix_object(*this, name, std::move(fd), true);
 }
 
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
@@ -305,7 +146,7 @@ Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   announce_blocking();
   FileDescriptor fd = open_file(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
   if (!fd) return fail(errno, full_name(name));
-  return std::make_shared<PosixObject>(*this, name, std::move(fd), false);
+  return make_posix_object(*this, name, std::move(fd), false);
 }
 
 Status PosixStore::remove(std::string_view name_view) {

@@ -37,10 +37,7 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   auto object = store.open(kName);
   if (!object && object.error().errno_value == ENOENT) return std::optional<grouping::PlanGroups>();
   if (!object) return fail(object.error());
-  CFFS_TRY(const ObjectInfo info, (*object)->info());
-  std::string bytes(info.size, '\0');
-  CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
-  bytes.resize(n);
+  CFFS_TRY(const std::string bytes, read_whole(**object));
   const auto damaged = [] {
     return fail(Error::corruption("object plan: its bytes differ from its checksum"));
   };

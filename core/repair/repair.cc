@@ -309,14 +309,10 @@ Status Repair::mend_data() {
 }
 
 Status Repair::keep_lost_objects() {
-  for (const char* folder : {"blobs", "composites"}) {
-    CFFS_TRY(const auto names, fs_.objects().list(folder));
-    for (const std::string& name : names) {
-      if (wanted_.contains(name)) continue;
-      const std::string kept = std::string(Recovery::kLostAndFound) + "/" + name;
-      CFFS_TRY_VOID(fs_.objects().rename(name, kept));
-      mended(name + " belonged to no row: it is kept as " + kept + " in the store");
-    }
+  CFFS_TRY(const auto names, Recovery::objects_beside(fs_.objects(), wanted_));
+  for (const std::string& name : names) {
+    CFFS_TRY(const std::string kept, Recovery::keep_aside(fs_.objects(), name));
+    mended(name + " belonged to no row: it is kept as " + kept + " in the store");
   }
   return fs_.objects().sync_names();
 }

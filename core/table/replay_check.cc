@@ -1,10 +1,10 @@
 #include "core/table/replay_check.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "core/base/bytes.h"
 #include "core/table/system_rows.h"
+#include "core/table/table_files.h"
 #include "core/table/table_log.h"
 
 namespace cffs {
@@ -12,11 +12,7 @@ namespace {
 
 Result<std::string> read_object(ObjectStore& store, const std::string& name) {
   CFFS_TRY(const auto object, store.open(name));
-  CFFS_TRY(const ObjectInfo info, object->info());
-  std::string bytes(info.size, '\0');
-  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
-  bytes.resize(n);
-  return bytes;
+  return read_whole(*object);
 }
 
 // What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
@@ -103,21 +99,8 @@ struct Log {
   LogContent content;
 };
 
-// 0: no log of this folder itself; what LevelDB's repair put aside is in one below.
-std::uint64_t log_number_of(std::string_view name, std::string_view folder) {
-  constexpr std::string_view kEnding = ".log";
-  if (name.size() <= folder.size() + 1 + kEnding.size() || !name.ends_with(kEnding)) return 0;
-  const std::string_view digits =
-      name.substr(folder.size() + 1, name.size() - folder.size() - 1 - kEnding.size());
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return error == std::errc() && end == digits.data() + digits.size() ? number : 0;
-}
-
 std::string log_name(const std::string& folder, std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-  return folder + "/" + digits + ".log";
+  return table_file_name(folder, number, kLogEnding);
 }
 
 // Those to be replayed, in order: all from `first` on. If that one's object is not there, but later ones are, it is all damage; 0:
@@ -126,7 +109,7 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
   CFFS_TRY(const auto names, store.list(folder));
   std::map<std::uint64_t, std::string> found;
   for (const std::string& name : names) {
-    const std::uint64_t number = log_number_of(name, folder);
+    const std::uint64_t number = table_file_number(name, folder, kLogEnding);
     if (number > 0 && number >= first) found[number] = name;
   }
   std::vector<Log> logs;

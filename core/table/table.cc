@@ -11,6 +11,7 @@
 
 #include "core/object/leveldb_env.h"
 #include "core/table/system_rows.h"
+#include "core/table/table_files.h"
 
 namespace cffs {
 namespace {
@@ -43,11 +44,21 @@ std::vector<std::string> live_files(leveldb::DB& db) {
         std::from_chars(line.data() + 1, line.data() + line.size(), number).ec != std::errc()) {
       continue;
     }
-    std::string digits = std::to_string(number);
-    if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-    names.push_back(std::string(kFolder) + "/" + digits + ".ldb");
+    names.push_back(table_file_name(kFolder, number, kTableEnding));
   }
   return names;
+}
+
+// What opening, rebuilding and checking share. Every block that is read is verified: filters and indexes, and what a compaction
+// rewrites with a checksum of its own.
+leveldb::Options verified(leveldb::Env& env, const leveldb::FilterPolicy& filter) {
+  leveldb::Options options;
+  options.env = &env;
+  options.filter_policy = &filter;
+  options.block_size = 8u << 10;
+  options.max_file_size = 4u << 20;
+  options.paranoid_checks = true;
+  return options;
 }
 
 leveldb::ReadOptions checked_reads() {
@@ -76,7 +87,7 @@ void Batch::put_row(Key key, const Row& row) {
   put(key, encode_row(row));
 }
 
-Table::Table(ObjectStore& store) : store_(store) {}
+Table::Table() = default;
 Table::~Table() {
   if (env_) env_->release_background_work();  // or closing the database would wait for it
 }
@@ -84,7 +95,7 @@ Table::~Table() {
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   ReplayPlan plan;
   CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole));
-  std::unique_ptr<Table> table(new Table(store));
+  std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
   CFFS_TRY_VOID(table->env_->begin());
@@ -99,22 +110,16 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->cache_.reset(leveldb::NewLRUCache(options.block_cache_bytes));
   table->filter_.reset(leveldb::NewBloomFilterPolicy(10));
 
-  leveldb::Options o;
+  leveldb::Options o = verified(*table->env_, *table->filter_);
   o.create_if_missing = options.create;
   o.error_if_exists = options.create;
-  o.env = table->env_.get();
   o.block_cache = table->cache_.get();
-  o.filter_policy = table->filter_.get();
   o.write_buffer_size = options.write_buffer_bytes;
   o.max_open_files = static_cast<int>(options.open_tables);
-  o.max_file_size = 4u << 20;
   if (options.in_memory) {
     table->env_->hold_background_work();
     o.write_buffer_size = kLargestWriteBuffer;  // a full one waits for the work that is held
   }
-  o.block_size = 8u << 10;
-  // Every block that is read is verified: filters and indexes, and what a compaction rewrites with a checksum of its own.
-  o.paranoid_checks = true;
   for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
   table->dropped_ = std::move(plan.dropped);
   if (plan.rebuild) {
@@ -134,11 +139,8 @@ Status Table::rebuild(ObjectStore& store) {
   LevelDbEnv env(store);
   for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
-  leveldb::Options o;
-  o.env = &env;
-  o.filter_policy = filter.get();
-  o.paranoid_checks = true;
-  if (const leveldb::Status done = leveldb::RepairDB(kFolder, o); !done.ok()) return fail(to_error(done));
+  const leveldb::Status done = leveldb::RepairDB(kFolder, verified(env, *filter));
+  if (!done.ok()) return fail(to_error(done));
   return store.sync_names();
 }
 
@@ -179,10 +181,7 @@ Status Table::write(Batch& batch) {
 void Table::note_what_is_durable() {
   const auto synced = env_->take_synced();
   if (!synced || failed() || read_only_.load(std::memory_order_acquire)) return;
-  LogSynced note{0, synced->bytes};
-  const std::string_view name = synced->name;
-  const std::string_view digits = name.substr(name.rfind('/') + 1);
-  (void)std::from_chars(digits.data(), digits.data() + digits.size(), note.log);
+  const LogSynced note{table_file_number(synced->name, kFolder, kLogEnding), synced->bytes};
   Batch batch;
   batch.put(system_key(SystemField::log_synced), encode_log_synced(note));
   if (!db_->Write(leveldb::WriteOptions(), batch.batch_.get()).ok()) poison();
@@ -298,10 +297,7 @@ Status Table::scan_namespace(const NamespaceVisitor& visitor) const {
 
 Result<std::vector<std::string>> Table::find_damaged_files() const {
   std::vector<std::string> sentences;
-  leveldb::Options options;
-  options.env = env_.get();
-  options.paranoid_checks = true;
-  options.filter_policy = filter_.get();
+  const leveldb::Options options = verified(*env_, *filter_);
   leveldb::ReadOptions reads = checked_reads();
   reads.fill_cache = false;
   for (const std::string& name : live_files(*db_)) {

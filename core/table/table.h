@@ -122,7 +122,7 @@ class Table {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
 
  private:
-  explicit Table(ObjectStore& store);
+  Table();
 
   // Declared first, destroyed last: the database uses them.
   std::unique_ptr<LevelDbEnv> env_;
@@ -134,7 +134,6 @@ class Table {
   Status sync_logs(bool& ended);
   void note_what_is_durable();
 
-  ObjectStore& store_;
   std::vector<LogDamage> dropped_;
 
   std::atomic<bool> failed_{false};

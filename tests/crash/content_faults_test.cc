@@ -10,6 +10,7 @@
 #include "core/object/faulty_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -23,13 +24,6 @@ StoreFormat tiny() {
   format.composite_file_max = 8192;
   format.composite_max = 32768;
   return format;
-}
-
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  options.boot_id = "this boot";
-  return options;
 }
 
 struct Modelled {

@@ -10,6 +10,7 @@
 #include "core/object/faulty_store.h"
 #include "core/reorganise/regrouping.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -20,12 +21,6 @@ std::string content(std::uint64_t file, std::uint64_t version) {
   std::string bytes(random() % 6000 + 1, '\0');
   for (char& c : bytes) c = static_cast<char>('a' + random() % 26);
   return bytes;
-}
-
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  return options;
 }
 
 struct History {
@@ -130,7 +125,8 @@ void one_run(std::uint64_t seed) {
       }
     }
     // The logs as devices tear them; LevelDB's table files are synced before anything names them.
-    auto survivor = store->power_cut(random(), [](std::string_view name) { return name.starts_with("table/"); });
+    auto survivor =
+        store->power_cut(random(), [](std::string_view name) { return name.starts_with("table/"); });
     (void)fs.close();
     opened->reset();
     store = std::make_unique<FaultyStore>(std::move(survivor));

@@ -12,17 +12,11 @@
 #include "core/object/posix_store.h"
 #include "core/table/table.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
 namespace {
-
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  options.boot_id = "this boot";
-  return options;
-}
 
 StoreFormat tiny() {
   StoreFormat format;

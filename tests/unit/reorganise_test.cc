@@ -13,16 +13,10 @@
 #include "core/table/table.h"
 #include "grouping/frequency_policy.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
-
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  options.boot_id = "this boot";
-  return options;
-}
 
 struct Store {
   Store() {

@@ -10,18 +10,13 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
 namespace {
 
 using Sentences = std::vector<std::string>;
-
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  return options;
-}
 
 // Two directories with members, inline files, blobs and a hard link in each.
 struct Tree {

@@ -7,24 +7,13 @@
 #include "core/table/pending_removal.h"
 #include "core/table/row.h"
 #include "core/table/system_rows.h"
+#include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
 
 bool says(const std::string& sentence, std::string_view part) {
   return sentence.find(part) != std::string::npos;
-}
-
-std::string bytes_of(ObjectStore& store, const char* name) {
-  const auto object = *store.open(name);
-  std::string bytes(object->info()->size, '\0');
-  REQUIRE(*object->read_at(0, as_writable_bytes(bytes)) == bytes.size());
-  return bytes;
-}
-
-void replace(ObjectStore& store, const char* name, std::string_view bytes) {
-  const auto object = *store.create(name, ObjectStore::Create::truncate);
-  REQUIRE(object->write_at(0, as_bytes(bytes)));
 }
 
 StoreFormat sample_format() {

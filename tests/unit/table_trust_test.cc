@@ -11,25 +11,12 @@
 #include "core/table/replay_check.h"
 #include "core/table/table_log.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
 
-FileSystemOptions quiet() {
-  FileSystemOptions options;
-  options.background = false;
-  return options;
-}
-
-std::string bytes_of(ObjectStore& store, const std::string& name) {
-  const auto object = *store.open(name);
-  std::string bytes(object->info()->size, '\0');
-  REQUIRE(*object->read_at(0, as_writable_bytes(bytes)) == bytes.size());
-  return bytes;
-}
-void replace(ObjectStore& store, const std::string& name, const std::string& bytes) {
-  REQUIRE((*store.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
-}
 // What a killed process leaves.
 std::unique_ptr<MemoryStore> image_of(ObjectStore& store) {
   auto image = std::make_unique<MemoryStore>();
