@@ -5,6 +5,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/inspect/row_names.h"
+#include "core/table/block_sums.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
@@ -32,7 +33,8 @@ void print_inode(const Inode& n) {
       fmt::print("    home inline\n");
       break;
     case Home::blob:
-      fmt::print("    home {} ({} bytes allocated)\n", BlobStore::object_name(n.ino), n.allocated);
+      fmt::print("    home {} ({} bytes allocated){}\n", BlobStore::object_name(n.ino), n.allocated,
+                 n.sealed ? ", sealed" : "");
       break;
     case Home::composite: {
       const Extent& e = n.extent;
@@ -152,6 +154,10 @@ void print_row(Key key, std::string_view value, bool with_hex) {
       break;
     case KeyTag::mentions:
       fmt::print("stem {:014x} is mentioned by document {}\n", key.number(), key.lower);
+      break;
+    case KeyTag::block_sums:
+      fmt::print("checksums of the blob of inode {}, {} blocks of {} bytes from byte {} on\n", key.number(),
+                 value.size() / 4, kSumBlockBytes, key.lower * kSumRowSpan);
       break;
     case KeyTag::file_data:
       fmt::print("data of inode {}, chunk {}: {} bytes\n", key.number(), key.lower, value.size());

@@ -9,6 +9,7 @@ namespace {
 struct FormatOptions {
   std::string store;
   std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
+  std::string blob_checksums = "on";
   std::string backend = "posix";
 };
 
@@ -19,6 +20,7 @@ Status format(const FormatOptions& o) {
   CFFS_TRY(wanted.composite_file_max, parse_size(o.composite_file_max, "--composite-file-max"));
   CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
   CFFS_TRY_VOID(check_format(wanted));
+  wanted.blob_checksums = o.blob_checksums == "on";
   std::error_code error;
   std::filesystem::create_directories(o.store, error);
   if (error) return fail(error.value(), "store " + o.store);
@@ -48,6 +50,11 @@ void add_format(CLI::App& app, int& exit_code) {
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
       ->capture_default_str();
   command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")
+      ->capture_default_str();
+  command
+      ->add_option("--blob-checksums", o->blob_checksums,
+                   "Checksums of large files, made once they are quiet: on or off")
+      ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
   command->add_option("--backend", o->backend, "Where objects are kept: posix (files below STORE)")
       ->capture_default_str();

@@ -48,7 +48,8 @@ int run_stat(const std::string& path, bool json) {
   fmt::print("  inline       {:>12}   {}\n", n("inline_files"), human_bytes(n("inline_bytes")));
   fmt::print("  members      {:>12}   {} live, {} freed\n", n("member_files"), human_bytes(n("live_bytes")),
              human_bytes(n("freed_bytes")));
-  fmt::print("  blobs        {:>12}   {}\n", n("blobs"), human_bytes(n("blob_bytes")));
+  fmt::print("  blobs        {:>12}   {}, {} with checksums\n", n("blobs"), human_bytes(n("blob_bytes")),
+             n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
   fmt::print("objects        {:>12}   {} on the backing file system, {} of {} free there\n", n("objects"),
              human_bytes(n("object_bytes")), human_bytes(n("backing_free_bytes")),

@@ -37,12 +37,16 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
   announce_blocking();  // an object may take its time to find room
 
   const auto once = [&]() -> Status {
-    const NodeUpdate update(locks_, node);
-    const std::uint64_t size = node.inode.size;
-    const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
-    ContentChange change(*table_, node.inode);
-    const Status built = build_allocate(node, change, offset, length, mode, new_size);
-    return finish_change(node, change, built, now(), caller);
+    for (;;) {
+      CFFS_TRY_VOID(break_seal(node));
+      const NodeUpdate update(locks_, node);
+      if (!node.open_to_change()) continue;
+      const std::uint64_t size = node.inode.size;
+      const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
+      ContentChange change(*table_, node.inode);
+      const Status built = build_allocate(node, change, offset, length, mode, new_size);
+      return finish_change(node, change, built, now(), caller);
+    }
   };
   Status done = once();
   if (!done && done.error().errno_value == ENOSPC && collect_removals()) done = once();

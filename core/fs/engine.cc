@@ -194,7 +194,7 @@ Status Engine::start() {
 
 void Engine::refuse_changes() {
   table_->make_read_only();
-  overlay_->seal();
+  overlay_->freeze();
 }
 
 std::size_t Engine::drop_cached_objects() { return composites_.close_idle() + blobs_.close_idle(); }

@@ -118,6 +118,7 @@ class Engine final : public FileSystem {
   enum class Written {
     done,
     elsewhere,  // the file is, or has just become, of the other kind (blob, or small): nothing is written yet
+    sealed,     // the blob's sums are still said to be true: nothing is written yet
   };
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
@@ -144,6 +145,7 @@ class Engine final : public FileSystem {
 
   Result<std::size_t> read_member(Node& node, std::uint64_t offset, Bytes out)
       CFFS_REQUIRES_SHARED(node.mutex);
+  Status read_blob(const Node& node, std::uint64_t offset, Bytes out) const CFFS_REQUIRES_SHARED(node.mutex);
   Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
 
   Status write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller);
@@ -158,7 +160,11 @@ class Engine final : public FileSystem {
   Status write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
   Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
                              const Caller& caller);
+  // To be called again and again until the node, once locked, is open_to_change().
+  Status break_seal(Node& node) CFFS_EXCLUDES(node.mutex, row_stripes);
   Status truncate(Node& node, std::uint64_t size, const Caller& caller);
+  Status truncate_locked(Node& node, std::uint64_t size, const Caller& caller)
+      CFFS_REQUIRES(node.mutex, row_stripes);
   Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
       CFFS_REQUIRES(node.mutex, row_stripes);
   Status make_room_to_grow(Node& node, std::uint64_t size) CFFS_EXCLUDES(node.mutex, row_stripes);

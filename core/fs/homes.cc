@@ -116,10 +116,11 @@ Status Homes::cut_chunks(Batch& batch, const Inode& inode, std::uint64_t size) c
   return {};
 }
 
-void Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const {
+Status Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const {
   if (inode.home == Home::inline_) erase_chunks(batch, inode, 0);
   if (inode.home == Home::composite) accounts.free(inode.extent);
   if (inode.home == Home::blob) batch.put(PendingRemoval::of_blob(inode.ino).key(), {});
+  return inode.home == Home::blob && inode.sealed ? sums_.erase(batch, inode.ino) : Status();
 }
 
 Result<std::string> Homes::load_small(const Inode& inode) const {
@@ -167,7 +168,7 @@ Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& account
     node.orphan_lost = false;
     node.pinned.reset();
   } else {
-    leave(batch, accounts, inode);
+    CFFS_TRY_VOID(leave(batch, accounts, inode));
     inode.home = Home::none;  // its chunks start from nothing
     inode.extent = {};
     CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
@@ -186,29 +187,32 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   auto blob = blobs_.create(replaced.ino);
   Status done = blob ? Status() : Status(fail(blob.error()));
   if (done && !content.empty()) done = (*blob)->write_at(0, as_bytes(content));
-  // The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new
-  // one must be too; a file made since has no durable content to lose.
+  if (done) return blob;
+  drop_blob(replaced.ino);
+  return fail(std::move(done).error());
+}
+
+// The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new one must
+// be too; a file made since has no durable content to lose.
+Status Homes::settle_blob(const Inode& replaced, Object& blob) {
   const bool may_be_durable = replaced.size > 0 && replaced.ino.value < durable_below_.load();
-  if (done && may_be_durable) {
-    done = (*blob)->sync();
-    if (!done) table_.poison();
-  }
-  if (!done) {
-    drop_blob(replaced.ino);
-    return fail(std::move(done).error());
-  }
-  return blob;
+  if (!may_be_durable) return {};
+  Status done = blob.sync();
+  if (!done) table_.poison();
+  return done;
 }
 
 Status Homes::take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
                         const std::shared_ptr<Object>& blob, bool named) {
+  CFFS_TRY_VOID(settle_blob(inode, *blob));
   CFFS_TRY(const ObjectInfo info, blob->info());
   dirty_.note(blob);  // before any row names it
   if (named) {
-    leave(batch, accounts, inode);
+    CFFS_TRY_VOID(leave(batch, accounts, inode));
     batch.erase(PendingRemoval::of_blob(inode.ino).key());
   }
   inode.home = Home::blob;
+  inode.sealed = false;
   inode.size = info.size;
   inode.allocated = info.allocated;
   inode.extent = {};

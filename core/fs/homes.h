@@ -14,6 +14,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_accounts.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/blob_sums.h"
 #include "core/fs/dirty_objects.h"
 #include "core/fs/node.h"
 #include "core/fs/removals.h"
@@ -34,7 +35,8 @@ class Homes {
         blobs_(blobs),
         composites_(composites),
         dirty_(dirty),
-        removals_(removals) {}
+        removals_(removals),
+        sums_(table) {}
 
   // Whether small files leave the table for composites; decided by the policy.
   void use_composites(bool use) { makes_composites_.store(use); }
@@ -58,18 +60,21 @@ class Homes {
   void erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const;
   // Cuts an inline file off at `size` bytes, below its own.
   Status cut_chunks(Batch& batch, const Inode& inode, std::uint64_t size) const;
+  BlobSums& sums() { return sums_; }
+  const BlobSums& sums() const { return sums_; }
   // What the inode's data is in now is no longer its; an object waits for its removal from this batch on.
-  void leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const;
+  Status leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const;
 
   // The file's content anew, in the table; in memory where it has no name. What was there goes.
   Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) const
       CFFS_REQUIRES(node.mutex, row_stripes);
   // A move to a blob has two steps, and between them the caller may do more to the object. First a blob that holds
-  // `content`, durable where the content it replaces may be. Nothing names it: until take_blob()'s batch is written, a crash
+  // `content`. Nothing names it: until take_blob()'s batch is written, a crash
   // has recovery remove it, and a failure the caller, by drop_blob().
   Result<std::shared_ptr<Object>> make_blob(const Inode& replaced, std::string_view content)
       CFFS_REQUIRES(row_stripes);
-  // Then the inode, or a mover's copy of it, says that its data is there; what it was in goes. `named`: some row is the
+  // Then the inode, or a mover's copy of it, says that its data is there, durable where the content that it replaces may be; what
+  // it was in goes. `named`: some row is the
   // inode's; else the blob goes with the last reference.
   Status take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
                    const std::shared_ptr<Object>& blob, bool named) CFFS_REQUIRES(row_stripes);
@@ -81,6 +86,7 @@ class Homes {
   void drop_blob(InodeId ino) { removals_.queue_blob(ino); }
 
  private:
+  Status settle_blob(const Inode& replaced, Object& blob);
   // Damage where a chunk has less than the file's size wants.
   Status check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const;
   Result<std::string> read_chunks(const Inode& inode) const;
@@ -91,6 +97,7 @@ class Homes {
   CompositeStore& composites_;
   DirtyObjects& dirty_;
   Removals& removals_;
+  BlobSums sums_;
   std::atomic<bool> makes_composites_{true};
   std::atomic<std::uint64_t> durable_below_{0};
 };

@@ -14,8 +14,7 @@ Status LinkDrop::build(Batch& batch, CompositeAccounts& accounts, const Target& 
   last_ = true;
   if (target.linked) batch.erase(Key::null_name(inode.ino));
   if (target.node) CFFS_TRY_VOID(keep_for_users(inode));
-  homes_.leave(batch, accounts, inode);
-  return {};
+  return homes_.leave(batch, accounts, inode);
 }
 
 // Bytes of the table are kept in memory, a composite by its handle; a blob keeps its name as long as it is in use. Data that is damaged must not keep the file from being
@@ -54,6 +53,7 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
   }
   node.inode.nlink = 0;
   node.unlinked = true;
+  node.inode.sealed = false;  // its sums went with the row
   node.orphan_bytes = std::move(orphan_bytes_);
   node.pinned = std::move(pinned_);
   node.orphan_lost = lost_;

@@ -35,6 +35,11 @@ struct Node {
                                   ": its data could not be read when its last name was removed"));
   }
 
+  // The blob's bytes may be changed: no durable row claims to know them.
+  bool open_to_change() const CFFS_REQUIRES_SHARED(mutex) {
+    return !inode.sealed && seals_broken == seals_broken_durably;
+  }
+
   const InodeId ino;
   const mode_t
       type;  // S_IFMT bits: the one part of the mode that never changes, so readable without the lock
@@ -64,6 +69,9 @@ struct Node {
   std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked member's composite readable
   // DirtyObjects::epoch() in which the blob was last noted.
   std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};
+  // How often a seal of the blob was broken, and how many of these are known durable: where they differ, nobody may write yet.
+  std::uint64_t seals_broken CFFS_GUARDED_BY(mutex) = 0;
+  std::uint64_t seals_broken_durably CFFS_GUARDED_BY(mutex) = 0;
   std::atomic<std::uint64_t> verified{0};  // checksum of the extent that was checked; atomic: set by readers
 
   // Directories: consolidation looks at them once quiet. Atomic: touched by every write below the directory.

@@ -9,12 +9,10 @@
 namespace cffs {
 namespace {
 
-Result<std::size_t> read_blob(const Object& object, std::uint64_t offset, Bytes out) {
+Result<std::size_t> read_object(const Object& object, std::uint64_t offset, Bytes out) {
   CFFS_TRY(const auto cached, object.try_read_at(offset, out));
   if (cached) return *cached;
   announce_blocking();
-  // Short where the object is shorter than the row says: after a power cut, the content it had before it
-  // grew.
   return object.read_at(offset, out);
 }
 
@@ -43,11 +41,26 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
     case Home::composite:
       return read_member(node, offset, out);
     case Home::blob: {
-      CFFS_TRY(const auto object, homes_.object_of(node));
-      return read_blob(*object, offset, out);
+      const Status done = read_blob(node, offset, out);
+      if (!done && done.error().kind == ErrorKind::corruption) {
+        log("inode " + std::to_string(ino.value) + " (" + node.name + "): " + done.error().message());
+      }
+      CFFS_TRY_VOID(done);
+      return out.size();
     }
   }
   return fail(Error::corruption("inode " + std::to_string(ino.value) + " has no known home"));
+}
+
+// An object that is shorter than its file is damage: what a power cut leaves was put right when the store was opened.
+Status Engine::read_blob(const Node& node, std::uint64_t offset, Bytes out) const {
+  CFFS_TRY(const auto object, homes_.object_of(node));
+  CFFS_TRY(const std::size_t n, read_object(*object, offset, out));
+  if (n < out.size()) {
+    return fail(Error::corruption("its blob ends at byte " + std::to_string(offset + n) + ", the file at " +
+                                  std::to_string(node.inode.size)));
+  }
+  return node.inode.sealed ? homes_.sums().verify(node.ino, *object, node.inode.size, offset, out) : Status();
 }
 
 // The checksum is looked at once for as long as the node lives.

@@ -1,6 +1,7 @@
 #include "core/fs/recovery.h"
 
 #include "core/composite/composite_store.h"
+#include "core/fs/blob_sums.h"
 #include "core/fs/removals.h"
 #include "core/table/system_rows.h"
 
@@ -43,17 +44,50 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
     CFFS_TRY(const ObjectInfo info, (*object)->info());
     size = info.size;
     wanted.insert(BlobStore::object_name(entry.ino));
+    if (inode.sealed) sealed_.insert(entry.ino);
   } else if (object.error().errno_value == ENOENT) {
+    if (inode.sealed) return note_damage(entry, "is missing");
     inode.home = Home::none;
     differs = true;
   } else {
     return fail(object.error());
   }
+  if (size < inode.size && inode.sealed) return note_damage(entry, "is too short");
   if (size < inode.size) {
     inode.size = size;
     differs = true;
   }
   return {};
+}
+
+// What was sealed had been durable: no power cut took it. Its readers are told, and its row keeps what it knows.
+Status Recovery::note_damage(const Entry& entry, const char* what) const {
+  if (log_)
+    log_(BlobStore::object_name(entry.ino) + " (" + entry.name + ") " + what +
+         " although it was durable: it is damaged");
+  return {};
+}
+
+// Sums that nobody's row speaks of are what a sealing left that was cut short. One short scan for each blob that has some.
+Status Recovery::drop_sums_of_unsealed() {
+  const BlobSums sums(table_);
+  const Key last = Key::tagged(KeyTag::block_sums, kInodeLimit - 1, ~std::uint64_t{0});
+  for (Key from = Key::tagged(KeyTag::block_sums, 0, 0);;) {
+    std::optional<Key> met;
+    CFFS_TRY_VOID(table_.scan(from, last, [&](Key key, std::string_view) {
+      met = key;
+      return false;
+    }));
+    if (!met) return {};
+    const InodeId ino{met->number()};
+    if (!sealed_.contains(ino)) {
+      Batch batch;
+      CFFS_TRY_VOID(sums.erase(batch, ino));
+      CFFS_TRY_VOID(table_.write(batch));
+    }
+    if (ino.value + 1 >= kInodeLimit) return {};
+    from = Key::tagged(KeyTag::block_sums, ino.value + 1, 0);
+  }
 }
 
 // A row may be durable and its blob not, or less of it: writes to different objects reach the medium in any order.
@@ -65,6 +99,7 @@ Status Recovery::after_unclean_end() {
   for (const auto& [key, row] : found.shortened) batch.put_row(key, row);
   CFFS_TRY_VOID(table_.write(batch));
   CFFS_TRY_VOID(drop_removals_of(found.wanted));
+  CFFS_TRY_VOID(drop_sums_of_unsealed());
   CFFS_TRY_VOID(table_.sync());
   return clear_away(found.wanted);
 }

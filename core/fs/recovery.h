@@ -42,6 +42,8 @@ class Recovery {
   Status after_unclean_end();
   Result<Found> compare_rows_with_objects();
   Status compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted);
+  Status note_damage(const Entry& entry, const char* what) const;
+  Status drop_sums_of_unsealed();
   Status drop_removals_of(const std::set<std::string>& wanted);
   Status clear_away(const std::set<std::string>& wanted);
   Status mark_open();
@@ -51,6 +53,7 @@ class Recovery {
   BlobStore& blobs_;
   const std::string boot_id_;
   const std::function<void(const std::string&)> log_;
+  std::set<InodeId> sealed_;  // blobs whose row says so
 };
 
 }  // namespace cffs

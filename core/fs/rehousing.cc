@@ -140,7 +140,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
       inode = node->inode;
     }
     if (builder_ != nullptr) {
-      to_composite(inode, builder_->extents()[file.extent_number], policy);
+      CFFS_TRY_VOID(to_composite(inode, builder_->extents()[file.extent_number], policy));
     } else if (inode.size <= r_.format_.inline_max) {
       CFFS_TRY_VOID(to_table(inode, file.content));
     } else if (inode.home == Home::blob) {
@@ -152,6 +152,21 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
       blobs_made_.push_back(inode.ino);
       CFFS_TRY_VOID(r_.homes_.take_blob(inode, batch_, accounts_, blob, true));
     }
+    entry->inode = inode;
+    changed_.emplace_back(live_[i], std::move(inode));
+    return {};
+  }
+
+  // Says that the sums of the i-th file's blob are there, all of them.
+  Status seal(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
+    CFFS_TRY(Entry* const entry, unchanged(i, file));
+    if (entry == nullptr) return {};
+    Inode inode = *entry->inode;
+    if (const NodePtr& node = live_[i]) {
+      node->mutex.assert_held();
+      inode = node->inode;
+    }
+    inode.sealed = true;
     entry->inode = inode;
     changed_.emplace_back(live_[i], std::move(inode));
     return {};
@@ -223,19 +238,22 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     return same(*entry->inode) ? entry : nullptr;
   }
 
-  void leave(Inode& inode) {
-    r_.homes_.leave(batch_, accounts_, inode);
+  Status leave(Inode& inode) {
+    CFFS_TRY_VOID(r_.homes_.leave(batch_, accounts_, inode));
     if (inode.home == Home::blob) blobs_left_.push_back(inode.ino);
     inode.allocated = 0;
+    inode.sealed = false;
+    return {};
   }
-  void to_composite(Inode& inode, const Extent& extent, std::uint8_t policy) {
-    leave(inode);
+  Status to_composite(Inode& inode, const Extent& extent, std::uint8_t policy) {
+    CFFS_TRY_VOID(leave(inode));
     inode.home = Home::composite;
     inode.extent = extent;
     accounts_.add(inode.extent, inode, policy);
+    return {};
   }
   Status to_table(Inode& inode, std::string_view content) {
-    leave(inode);
+    CFFS_TRY_VOID(leave(inode));
     inode.home = Home::none;
     inode.extent = {};
     CFFS_TRY_VOID(r_.homes_.put_chunks(batch_, inode, 0, content));
@@ -287,6 +305,30 @@ Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
   }
   homes_.limit_dirty();
   return switched;
+}
+
+Result<bool> Rehousing::seal(const FileToMove& file, const std::function<bool()>& go_on) {
+  const MutexLock one_at_a_time(seal_mutex_);
+  const Inode& inode = file.inode;
+  CFFS_TRY(const auto now, find(file.at, inode.ino));
+  if (now && now->inode.sealed) return true;  // somebody else just did
+  CFFS_TRY(const auto object, homes_.object_of(inode));
+  if (const Status synced = object->sync(); !synced) {
+    table_.poison();
+    return fail(synced.error());
+  }
+  CFFS_TRY(bool sealed, homes_.sums().write(inode.ino, *object, inode.size, go_on));
+  if (sealed) {
+    Batchwise batch(*this, nullptr, std::span(&file, 1));
+    CFFS_TRY_VOID(batch.seal(0, file));
+    CFFS_TRY_VOID(batch.write(false));
+    sealed = batch.switched() == 1;
+  }
+  if (sealed) return true;
+  Batch none;
+  CFFS_TRY_VOID(homes_.sums().erase(none, inode.ino));
+  CFFS_TRY_VOID(table_.write(none));
+  return false;
 }
 
 }  // namespace cffs

@@ -9,6 +9,7 @@
 // dead weight, accounted as freed. Readers wait for that batch only. Ranks 3 and 4 (docs/CONCURRENCY.md) are taken here.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -81,6 +82,9 @@ class Rehousing {
   // Into the table; those larger than inline_max to blobs, one at a time, while their stripes stay locked. For the policy
   // without composites. Returns how many moved.
   Result<std::size_t> into_table(std::span<const FileToMove> files);
+  // Makes a quiet blob's content durable and writes the checksums of it, which its readers then hold it against. False: the file
+  // has changed meanwhile, or `go_on`, asked every MiB, said no.
+  Result<bool> seal(const FileToMove& file, const std::function<bool()>& go_on);
 
  private:
   class Batchwise;
@@ -97,6 +101,7 @@ class Rehousing {
   InodeCounter& counter_;
   Removals& removals_;
   SpaceGuard& space_;
+  Mutex seal_mutex_;  // before all locks of the engine: one makes sums at a time
 };
 
 }  // namespace cffs

@@ -63,6 +63,12 @@ void StagedDirectories::put_back(const std::vector<InodeId>& directories) {
   for (const InodeId ino : directories) directories_.emplace(ino, at);
 }
 
+Status StagedDirectories::remember(const std::vector<InodeId>& directories) {
+  Batch batch;
+  for (const InodeId ino : directories) batch.put(mark_of(ino), {});
+  return table_.write(batch);
+}
+
 Status StagedDirectories::forget(const std::vector<InodeId>& done) {
   Batch batch;
   for (const InodeId ino : done) batch.erase(mark_of(ino));

@@ -33,6 +33,8 @@ class StagedDirectories {
   std::vector<InodeId> take(std::int64_t quiet_ms, bool all);
   // These are to be looked at again.
   void put_back(const std::vector<InodeId>& directories);
+  // These are for the next user of the store to look at.
+  Status remember(const std::vector<InodeId>& directories);
   // Nothing is staged below these: their rows go.
   Status forget(const std::vector<InodeId>& done);
   std::set<CompositeId> take_wasteful();

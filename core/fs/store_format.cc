@@ -17,7 +17,9 @@ constexpr std::uint32_t kOtherNameHash =
     1;  // not XXH3-64: for programs from before the superblock named the hash
 constexpr std::uint32_t kDenseInline =
     2;  // StoreFormat::dense_inline: programs from before it would leave holes
-constexpr std::uint32_t kKnown = kOtherNameHash | kDenseInline;
+constexpr std::uint32_t kBlobChecksums =
+    4;  // StoreFormat::blob_checksums: programs from before it would change a sealed blob
+constexpr std::uint32_t kKnown = kOtherNameHash | kDenseInline | kBlobChecksums;
 
 }  // namespace
 
@@ -39,7 +41,8 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   w.u32(kVersion);
-  w.u32((f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash) | (f.dense_inline ? kDenseInline : 0));
+  w.u32((f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash) | (f.dense_inline ? kDenseInline : 0) |
+        (f.blob_checksums ? kBlobChecksums : 0));
   w.u64(f.inline_max);
   w.u64(f.composite_file_max);
   w.u64(f.composite_max);
@@ -77,6 +80,7 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   }
   StoreFormat f;
   f.dense_inline = (features & kDenseInline) != 0;
+  f.blob_checksums = (features & kBlobChecksums) != 0;
   f.inline_max = r.u64();
   f.composite_file_max = r.u64();
   f.composite_max = r.u64();

@@ -17,6 +17,8 @@ struct StoreFormat {
   NameHashId name_hash = NameHashId::xxh3_64;
   // Every byte of an inline file is in a data row, zeros too: a missing one is damage. Stores from before it leave holes out.
   bool dense_inline = true;
+  // Quiet blobs are sealed: their rows have checksums (core/fs/blob_sums.h).
+  bool blob_checksums = true;
 };
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").

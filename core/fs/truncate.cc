@@ -17,7 +17,14 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(make_room_to_grow(node, size));
-  const NodeUpdate update(locks_, node);
+  for (;;) {
+    CFFS_TRY_VOID(break_seal(node));
+    const NodeUpdate update(locks_, node);
+    if (node.open_to_change()) return truncate_locked(node, size, caller);
+  }
+}
+
+Status Engine::truncate_locked(Node& node, std::uint64_t size, const Caller& caller) {
   ContentChange change(*table_, node.inode);
   const std::int64_t at = now();
   CFFS_TRY_VOID(finish_change(node, change, build_truncate(node, change, size), at, caller));

@@ -10,6 +10,7 @@
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
 #include "core/fs/set_id.h"
+#include "core/object/blocking_section.h"
 
 namespace cffs {
 namespace {
@@ -48,6 +49,10 @@ Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, 
   const std::int64_t at = now();
   for (;;) {
     CFFS_TRY(Written written, write_blob(node, offset, data, at, caller));
+    if (written == Written::sealed) {
+      CFFS_TRY_VOID(break_seal(node));
+      continue;
+    }
     if (written == Written::elsewhere) {
       CFFS_TRY(written, write_small(node, offset, data, at, caller));
     }
@@ -63,6 +68,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
   {
     const WriteLock guard(node.mutex);
     if (node.inode.home != Home::blob) return Written::elsewhere;
+    if (!node.open_to_change()) return Written::sealed;
     CFFS_TRY(const auto object, homes_.object_of(node));
     if (offset > node.inode.size) CFFS_TRY_VOID(cut_tail(*object, node.inode.size));
     before = node.inode;
@@ -98,6 +104,37 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     node.inode.version = version + 1;
   }
   return fail(std::move(settled).error());
+}
+
+// The row says durably that the sums are void before the first byte changes: what a crash tears after that is not taken for
+// rot. One sync of the log for the first change after a quiet time.
+Status Engine::break_seal(Node& node) {
+  std::uint64_t broken = 0;
+  {
+    const NodeUpdate update(locks_, node);
+    if (node.inode.home != Home::blob || node.open_to_change()) return {};
+    if (node.inode.sealed) {
+      const Inode before = node.inode;
+      Batch batch;
+      CFFS_TRY_VOID(homes_.sums().erase(batch, node.ino));
+      node.inode.sealed = false;
+      rows_.note_staged(batch, node);  // to be sealed again
+      Status done = rows_.put(batch, node);
+      if (done) done = table_->write(batch);
+      if (!done) {
+        node.inode = before;
+        return done;
+      }
+      if (!node.unlinked) node.row_stale = false;
+      node.seals_broken += 1;
+    }
+    broken = node.seals_broken;
+  }
+  announce_blocking();
+  CFFS_TRY_VOID(sync_table());
+  const WriteLock guard(node.mutex);
+  node.seals_broken_durably = std::max(node.seals_broken_durably, broken);
+  return {};
 }
 
 Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, ConstBytes data,
@@ -143,7 +180,7 @@ Status Engine::build_small(Node& node, ContentChange& change, std::uint64_t offs
   CFFS_TRY(std::string content, homes_.load_small(node));
   content.resize(std::max<std::uint64_t>(content.size(), offset + data.size()));
   text(data).copy(content.data() + offset, data.size());
-  homes_.leave(change.batch, change.accounts, node.inode);
+  CFFS_TRY_VOID(homes_.leave(change.batch, change.accounts, node.inode));
   node.inode.home = Home::none;  // its chunks start from nothing
   return homes_.put_chunks(change.batch, node.inode, 0, content);
 }

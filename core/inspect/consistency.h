@@ -50,6 +50,7 @@ class ConsistencyCheck {
   void check_member(const File& file);
   void check_blobs();
   void check_blob(const File& file);
+  void check_sums(const File& file, const Object& object);
   Status check_data_rows();
   Status check_other_rows();
   Status check_objects();

@@ -3,6 +3,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/blob_sums.h"
 #include "core/inspect/consistency.h"
 
 namespace cffs {
@@ -83,7 +84,7 @@ void ConsistencyCheck::check_blobs() {
   for (const File& file : blobs_) check_blob(file);
 }
 
-// The size, and every byte that is not in a hole. Blobs carry no checksum: their bytes are read, not judged.
+// The size, and every byte that is not in a hole; of a sealed blob against its checksums, holes too where these know of data.
 void ConsistencyCheck::check_blob(const File& file) {
   const auto object = fs_.objects().open(BlobStore::object_name(file.inode.ino));
   if (!object) {
@@ -97,6 +98,7 @@ void ConsistencyCheck::check_blob(const File& file) {
     report(file.who + ": its blob has " + number(info->size) + " bytes, its row says " +
            number(file.inode.size));
   }
+  if (file.inode.sealed) return check_sums(file, **object);
   std::string piece(1u << 20, '\0');
   for (std::uint64_t at = 0; at < info->size;) {
     const auto data = (*object)->next_data(at);
@@ -106,6 +108,22 @@ void ConsistencyCheck::check_blob(const File& file) {
     if (!n) return report(file.who + ", at byte " + number(at) + ": " + n.error().message());
     if (*n == 0) break;
     at += *n;
+  }
+}
+
+void ConsistencyCheck::check_sums(const File& file, const Object& object) {
+  const std::uint64_t size = file.inode.size;
+  const BlobSums sums(fs_.table());
+  std::string piece;
+  for (std::uint64_t at = 0; at < size;) {
+    piece.resize(std::min(kSumRowSpan, size - at));
+    const auto n = object.read_at(at, as_writable_bytes(piece));
+    if (!n) return report(file.who + ", at byte " + number(at) + ": " + n.error().message());
+    if (*n < piece.size()) return;  // shorter than its row says: reported above
+    if (const Status good = sums.verify(file.inode.ino, object, size, at, as_writable_bytes(piece)); !good) {
+      report(file.who + ": " + good.error().message());
+    }
+    at += piece.size();
   }
 }
 

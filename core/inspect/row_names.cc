@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/table/block_sums.h"
 #include "core/table/pending_removal.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
@@ -48,6 +49,9 @@ Status check_row(Key key, std::string_view value) {
         return known(decode_system_number(*field, value));
       }
       return fail(Error::corruption("an unknown system field"));
+    case KeyTag::block_sums:
+      if (decode_block_sums(value)) return {};
+      return fail(Error::corruption("checksums of a blob that are no such row"));
     case KeyTag::namespace_:
     case KeyTag::staged_directory:
     case KeyTag::embedded_by:

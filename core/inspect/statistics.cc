@@ -21,6 +21,7 @@ void count_inode(Statistics& s, const Inode& inode) {
     if (inode.home == Home::inline_) ++s.inline_files, s.inline_bytes += inode.size;
     if (inode.home == Home::composite) ++s.member_files;
     if (inode.home == Home::blob) ++s.blobs, s.blob_bytes += inode.size;
+    if (inode.sealed) ++s.sealed_blobs;
   }
 }
 

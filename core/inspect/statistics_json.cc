@@ -21,6 +21,7 @@ std::string statistics_json(const Statistics& s) {
       {"live_bytes", s.live_bytes},
       {"freed_bytes", s.freed_bytes},
       {"blobs", s.blobs},
+      {"sealed_blobs", s.sealed_blobs},
       {"blob_bytes", s.blob_bytes},
       {"objects", s.objects},
       {"object_bytes", s.object_bytes},

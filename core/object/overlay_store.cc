@@ -84,7 +84,7 @@ class OverlayObject final : public Object, public std::enable_shared_from_this<O
 
   // What may be changed: a copy in memory, made now if need be.
   Result<std::shared_ptr<Object>> content() {
-    if (store_.sealed()) return refused(store_.description());
+    if (store_.frozen()) return refused(store_.description());
     std::shared_ptr<Object> own;
     {
       const WriteLock guard(mutex_);
@@ -131,7 +131,7 @@ Result<std::shared_ptr<Object>> OverlayStore::open(std::string_view name) {
 }
 
 Result<std::shared_ptr<Object>> OverlayStore::create(std::string_view name_view, Create how) {
-  if (sealed()) return refused(description());
+  if (frozen()) return refused(description());
   const std::string name(name_view);
   const MutexLock guard(mutex_);
   auto there = find(name);
@@ -156,13 +156,13 @@ Status OverlayStore::drop_name(const std::string& name) {
 }
 
 Status OverlayStore::remove(std::string_view name) {
-  if (sealed()) return refused(description());
+  if (frozen()) return refused(description());
   const MutexLock guard(mutex_);
   return drop_name(std::string(name));
 }
 
 Status OverlayStore::rename(std::string_view from_view, std::string_view to_view) {
-  if (sealed()) return refused(description());
+  if (frozen()) return refused(description());
   const std::string from(from_view), to(to_view);
   const MutexLock guard(mutex_);
   CFFS_TRY(const ObjectPtr object, find(from));

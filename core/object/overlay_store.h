@@ -3,7 +3,7 @@
 // byte, time and name.
 //
 // An object is copied into memory by the first write to it, whole; new objects, removals and renames are kept by name.
-// Memory is therefore what is changed: what LevelDB makes of its log, as long as nothing else writes. After seal() nothing
+// Memory is therefore what is changed: what LevelDB makes of its log, as long as nothing else writes. After freeze() nothing
 // does: every change is refused with EROFS.
 //
 // The lock is the store's below, shared with others that only look. Nothing is written for it.
@@ -26,8 +26,8 @@ class OverlayStore final : public ObjectStore {
   explicit OverlayStore(ObjectStore& below) : below_(below) {}
 
   // From now on nothing changes, in memory either.
-  void seal() { sealed_.store(true, std::memory_order_release); }
-  bool sealed() const { return sealed_.load(std::memory_order_acquire); }
+  void freeze() { frozen_.store(true, std::memory_order_release); }
+  bool frozen() const { return frozen_.load(std::memory_order_acquire); }
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;
@@ -55,7 +55,7 @@ class OverlayStore final : public ObjectStore {
   void keep(OverlayObject& object);
 
   ObjectStore& below_;
-  std::atomic<bool> sealed_{false};
+  std::atomic<bool> frozen_{false};
   Mutex mutex_;  // before an object's
   // Made, renamed or changed here.
   std::map<std::string, ObjectPtr> own_ CFFS_GUARDED_BY(mutex_);

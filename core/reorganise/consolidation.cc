@@ -24,7 +24,11 @@ Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bo
   const auto visit = [&](Key key, const Row& row) {
     for (const Entry& entry : row.entries) {
       auto file = fs_.rehousing().look(key, directory, entry);
-      if (!file || !should_move(file->inode)) continue;
+      if (!file) continue;
+      if (!should_move(file->inode)) {
+        if (Sealing::wanted(fs_.store_format(), file->inode)) sealing_.note(*file);
+        continue;
+      }
       if (file->inode.ctime_ns > quiet_before_ns_) {
         waiting = true;
       } else {

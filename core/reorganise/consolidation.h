@@ -10,16 +10,21 @@
 #include <vector>
 
 #include "core/reorganise/composite_filler.h"
+#include "core/reorganise/sealing.h"
 
 namespace cffs {
 
 class Consolidation {
  public:
   // One pass, by one policy; `filler` lives longer and goes on where the last pass ended.
-  Consolidation(FileSystem& fs, CompositeFiller& filler, std::int64_t quiet_before_ns)
-      : fs_(fs), filler_(filler), policy_(fs.policy()), quiet_before_ns_(quiet_before_ns) {}
+  Consolidation(FileSystem& fs, CompositeFiller& filler, Sealing& sealing, std::int64_t quiet_before_ns)
+      : fs_(fs),
+        filler_(filler),
+        sealing_(sealing),
+        policy_(fs.policy()),
+        quiet_before_ns_(quiet_before_ns) {}
 
-  // The small files of these directories that changed last before `quiet_before_ns`. Returns the directories to look at
+  // The small files of these directories that changed last before `quiet_before_ns`; large ones are named to Sealing. Returns the directories to look at
   // again.
   Result<std::vector<InodeId>> run(const std::vector<InodeId>& directories);
 
@@ -33,6 +38,7 @@ class Consolidation {
 
   FileSystem& fs_;
   CompositeFiller& filler_;
+  Sealing& sealing_;
   const std::shared_ptr<const grouping::Policy> policy_;
   const std::int64_t quiet_before_ns_;
   bool some_left_ = false;  // found no place this time

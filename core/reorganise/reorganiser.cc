@@ -24,6 +24,9 @@ void Reorganiser::stop() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  if (sealing_.empty()) return;
+  if (const Status left = sealing_.leave(); !left)
+    fs_.log("large files get no checksums: " + left.error().message());
 }
 
 void Reorganiser::run() {
@@ -35,9 +38,10 @@ void Reorganiser::run() {
     while (!stopping_ && wake_.wait_until(mutex_, due)) {
     }
     if (stopping_) break;
-    if (fs_.staged_directories().empty()) continue;
+    if (fs_.staged_directories().empty() && sealing_.empty()) continue;
     guard.unlock();
-    const Status done = pass(false);
+    Status done = pass(false);
+    if (done) done = sealing_.run(quiet_before_ns(false), [this] { return !stopping(); });
     if (!done && done.error().message() != last_problem) {
       last_problem = done.error().message();
       fs_.log("consolidation: " + last_problem);
@@ -53,13 +57,15 @@ Status Reorganiser::pass(bool all) {
   return {};
 }
 
+std::int64_t Reorganiser::quiet_before_ns(bool all) const {
+  constexpr std::int64_t kNsPerMs = 1'000'000;
+  return all ? std::numeric_limits<std::int64_t>::max() : fs_.clock().now_ns() - quiet_ms_ * kNsPerMs;
+}
+
 Status Reorganiser::consolidate(bool all) {
   StagedDirectories& staged = fs_.staged_directories();
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
-  constexpr std::int64_t kNsPerMs = 1'000'000;
-  const std::int64_t quiet_before =
-      all ? std::numeric_limits<std::int64_t>::max() : fs_.clock().now_ns() - quiet_ms_ * kNsPerMs;
-  const auto waiting = Consolidation(fs_, filler_, quiet_before).run(directories);
+  const auto waiting = Consolidation(fs_, filler_, sealing_, quiet_before_ns(all)).run(directories);
   // After a failure all stay remembered; the next pass tries again.
   staged.put_back(waiting ? *waiting : directories);
   if (!waiting) return fail(waiting.error());
@@ -87,7 +93,10 @@ void Reorganiser::compact_noted() {
   compact_noted_now();
 }
 
-Status Reorganiser::consolidate_now() { return pass(true); }
+Status Reorganiser::consolidate_now() {
+  CFFS_TRY_VOID(pass(true));
+  return sealing_.run(quiet_before_ns(true), [] { return true; });
+}
 
 Status Reorganiser::compact_now() {
   CFFS_TRY_VOID(consolidate_now());

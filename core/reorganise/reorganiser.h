@@ -1,4 +1,5 @@
-// The background work of a file system in use: consolidation of what became quiet, compaction of what became wasteful.
+// The background work of a file system in use: consolidation of what became quiet, compaction of what became wasteful, and the
+// checksums of large files.
 //
 // One pass at a time, in a thread of its own (start()) or in the caller's; whoever else moves files takes its turn
 // (exclusively()). It must be gone before the file system is closed.
@@ -8,6 +9,7 @@
 
 #include "core/base/mutex.h"
 #include "core/reorganise/composite_filler.h"
+#include "core/reorganise/sealing.h"
 
 namespace cffs {
 
@@ -15,7 +17,7 @@ class Reorganiser {
  public:
   // A directory that nobody has written to for `quiet_ms` may be consolidated.
   explicit Reorganiser(FileSystem& fs, std::int64_t quiet_ms = kQuietMs)
-      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs) {}
+      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), sealing_(fs) {}
   ~Reorganiser() { stop(); }
   Reorganiser(const Reorganiser&) = delete;
   Reorganiser& operator=(const Reorganiser&) = delete;
@@ -27,7 +29,7 @@ class Reorganiser {
   void stop();
 
   FileSystem& fs() { return fs_; }
-  // Consolidates every staged file now, quiet or not, and compacts what has become wasteful.
+  // Consolidates every staged file now, quiet or not, compacts what has become wasteful, and seals large files.
   Status consolidate_now();
   // The same, and compacts every composite that is half freed, whenever it became so.
   Status compact_now();
@@ -44,6 +46,11 @@ class Reorganiser {
   void run();
   Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
+  std::int64_t quiet_before_ns(bool all) const;
+  bool stopping() {
+    const MutexLock guard(mutex_);
+    return stopping_;
+  }
   void compact_noted_now() CFFS_REQUIRES(work_mutex_);
   void compact(CompositeId id) CFFS_REQUIRES(work_mutex_);
 
@@ -51,6 +58,7 @@ class Reorganiser {
   const std::int64_t quiet_ms_;
   Mutex work_mutex_;  // rank 0: outermost of all locks
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
+  Sealing sealing_;
 
   Mutex mutex_;  // rank 6
   CondVar wake_;

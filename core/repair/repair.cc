@@ -5,6 +5,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/blob_sums.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
@@ -67,6 +68,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_accounts());
   CFFS_TRY_VOID(mend_data());
+  CFFS_TRY_VOID(mend_seals());
   CFFS_TRY_VOID(fs_.sync());
   CFFS_TRY_VOID(look());  // what was made in between has names and objects, too
   CFFS_TRY_VOID(mend_link_counts());
@@ -82,6 +84,7 @@ Status Repair::look() {
   inline_.clear();
   composites_.clear();
   accounts_.clear();
+  sealed_.clear();
   wanted_.clear();
   NamespaceVisitor visitor;
   visitor.entries = [&](Key key, const Row& row) {
@@ -126,6 +129,7 @@ void Repair::look_at(Key key, const Entry& entry) {
   }
   if (inode.home == Home::inline_) inline_[ino] = inode.size;
   if (inode.home == Home::blob) wanted_.insert(BlobStore::object_name(entry.ino));
+  if (inode.sealed) sealed_[entry.ino] = {key, entry.name, inode.size};
   if (inode.home == Home::composite) {
     Account& account = accounts_[inode.extent.composite];
     ++account.members;
@@ -304,6 +308,28 @@ Status Repair::mend_data() {
     CFFS_TRY_VOID(fs_.table().write(moved));
     fs_.forget(file->ino, 1);
     mended("data of inode " + number(ino) + ", which has no row, is /lost+found/" + name);
+  }
+  return {};
+}
+
+// Where rows of checksums are gone, those that are left cannot be told from ones that mean something: the next sealing makes them
+// anew. What the blob holds is not judged by that.
+Status Repair::mend_seals() {
+  const BlobSums sums(fs_.table());
+  for (const auto& [ino, sealed] : sealed_) {
+    const auto object = fs_.objects().open(BlobStore::object_name(ino));
+    if (!object) continue;  // missing: the check names it
+    CFFS_TRY(const bool complete, sums.complete(ino, **object, sealed.size));
+    if (complete) continue;
+    CFFS_TRY(Row row, fs_.table().get_row(sealed.row));
+    Entry* entry = row.find(sealed.name);
+    if (entry == nullptr || !entry->inode) continue;
+    entry->inode->sealed = false;
+    Batch batch;
+    batch.put_row(sealed.row, row);
+    CFFS_TRY_VOID(sums.erase(batch, ino));
+    CFFS_TRY_VOID(fs_.table().write(batch));
+    mended("inode " + number(ino.value) + " '" + sealed.name + "' had lost checksums: it has none any more");
   }
   return {};
 }

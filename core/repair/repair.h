@@ -59,6 +59,7 @@ class Repair {
   Status mend_account(CompositeId id, const Account& account);
   Status rebuild_account(CompositeId id, const Account& account);
   Status mend_data();
+  Status mend_seals();
   Status keep_lost_objects();
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
@@ -72,6 +73,12 @@ class Repair {
   std::unordered_map<std::uint64_t, std::uint64_t> inline_;  // size of each inline file
   std::map<CompositeId, CompositeRow> composites_;
   std::map<CompositeId, Account> accounts_;
+  struct Sealed {
+    Key row;
+    std::string name;  // its entry's
+    std::uint64_t size = 0;
+  };
+  std::map<InodeId, Sealed> sealed_;
   std::set<std::string> wanted_;  // objects that rows name, or that wait for removal
 };
 

@@ -66,6 +66,7 @@ struct Inode {
   Home home = Home::none;
   Extent extent;                // home == composite
   std::uint64_t allocated = 0;  // home == blob: bytes held by the backing store when the row was written
+  bool sealed = false;          // home == blob: the table has checksums of all of it (core/fs/blob_sums.h)
   std::string target;           // symlinks
   Xattrs xattrs;
 

@@ -32,6 +32,7 @@ enum class KeyTag : std::uint8_t {
   embeds = 0x51,            // | holder's inode, document's inode: files that the holder embeds, says the document
   embedded_by = 0x52,       // | file's inode, rank and holder's inode: who embeds it
   mentions = 0x53,          // | hash of a stem, document's inode: the document refers to such a name
+  block_sums = 0x60,        // | file's inode, number of the row: checksums of a sealed blob (block_sums.h)
   file_data = 0x80,         // | file's inode, chunk number: inline bytes
   system = 0xff,            // | 0, field: one fact about the store (system_rows.h)
 };

@@ -7,6 +7,8 @@
 namespace cffs {
 namespace {
 
+constexpr std::uint8_t kSealedBlob = 4;  // in a row: home blob, sealed. Never renumber: on disk
+
 // First byte of a row. Never renumber.
 constexpr std::uint8_t kEntriesV1 = 1;
 constexpr std::uint8_t kCompositeV1 = 0x81;
@@ -56,9 +58,10 @@ Result<Inode> decode_inode(ByteReader& r) {
   n.rdev = r.varint();
   n.version = r.varint();
   const std::uint8_t home = r.u8();
-  if (home > static_cast<std::uint8_t>(Home::blob))
+  n.sealed = home == kSealedBlob;
+  if (home > static_cast<std::uint8_t>(Home::blob) && !n.sealed)
     return fail(Error::corruption("row names an unknown home"));
-  n.home = static_cast<Home>(home);
+  n.home = n.sealed ? Home::blob : static_cast<Home>(home);
   if (n.home == Home::composite) n.extent = decode_extent(r);
   if (n.home == Home::blob) n.allocated = r.varint();
   n.target = r.string();
@@ -87,7 +90,7 @@ void encode_inode(std::string& out, const Inode& n) {
   w.svarint(n.btime_ns - n.mtime_ns);
   w.varint(n.rdev);
   w.varint(n.version);
-  w.u8(static_cast<std::uint8_t>(n.home));
+  w.u8(n.home == Home::blob && n.sealed ? kSealedBlob : static_cast<std::uint8_t>(n.home));
   if (n.home == Home::composite) encode_extent(w, n.extent);
   if (n.home == Home::blob) w.varint(n.allocated);
   w.string(n.target);

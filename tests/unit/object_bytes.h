@@ -2,10 +2,11 @@
 #pragma once
 
 #include <catch2/catch.hpp>
+#include <memory>
 #include <string>
 #include <string_view>
 
-#include "core/object/object_store.h"
+#include "core/object/memory_store.h"
 
 namespace cffs::test {
 
@@ -17,6 +18,14 @@ inline std::string bytes_of(ObjectStore& store, const std::string& name) {
 
 inline void replace(ObjectStore& store, const std::string& name, std::string_view bytes) {
   REQUIRE((*store.create(name, ObjectStore::Create::truncate))->write_at(0, as_bytes(bytes)));
+}
+
+// As somebody finds the store whose user was killed now.
+inline std::unique_ptr<MemoryStore> copy_of(ObjectStore& store) {
+  auto copy = std::make_unique<MemoryStore>();
+  const auto names = store.list("");
+  for (const std::string& name : *names) replace(*copy, name, bytes_of(store, name));
+  return copy;
 }
 
 }  // namespace cffs::test

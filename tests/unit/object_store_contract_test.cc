@@ -206,7 +206,7 @@ TEST_CASE("an overlay shows what is below, and changes nothing there") {
   REQUIRE(*store.list("") == std::vector<std::string>{"a", "b", "e"});
   REQUIRE(store.list("f")->empty());
 
-  store.seal();
+  store.freeze();
   REQUIRE(before->write_at(0, as_bytes("x")).error().errno_value == EROFS);
   REQUIRE(before->truncate(0).error().errno_value == EROFS);
   REQUIRE(store.create("g", Create::keep).error().errno_value == EROFS);

@@ -11,6 +11,7 @@
 #include "core/reorganise/reorganiser.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
+#include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
@@ -28,16 +29,6 @@ Contents contents_of(ObjectStore& store) {
   }
   return all;
 }
-
-// What a killed daemon leaves: the objects as they are at this moment.
-std::unique_ptr<MemoryStore> copy_of(ObjectStore& store) {
-  auto copy = std::make_unique<MemoryStore>();
-  for (const auto& [name, bytes] : contents_of(store)) {
-    REQUIRE((*copy->create(name, ObjectStore::Create::exclusive))->write_at(0, as_bytes(bytes)));
-  }
-  return copy;
-}
-
 FileSystemOptions quiet(bool read_only) {
   FileSystemOptions options;
   options.background = false;

@@ -102,14 +102,14 @@ TEST_CASE("a store with another hash of names is refused, also by programs that 
   REQUIRE(
       says(refused.error().message(), "memory hashes names with hash 7, which this program does not know"));
   constexpr std::size_t kFlagsAt = 11 + 4;
-  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 3);
+  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 7);
 
   MemoryStore newer;
   REQUIRE(write_format(newer, sample_format()));
   std::string bytes = bytes_of(newer, "superblock");
-  bytes[kFlagsAt] = 4;
+  bytes[kFlagsAt] = 8;
   replace(newer, "superblock", bytes);
-  REQUIRE(says(read_format(newer).error().message(), "features 4"));
+  REQUIRE(says(read_format(newer).error().message(), "features 8"));
 }
 
 TEST_CASE("a store from before inline data was dense still reads its holes as zeros") {

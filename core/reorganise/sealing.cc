@@ -1,0 +1,77 @@
+#include "core/reorganise/sealing.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/fs/staged_directories.h"
+
+namespace cffs {
+namespace {
+
+// Those beyond are left to `cffs scrub`: a bound on memory, some 100 bytes each.
+constexpr std::size_t kMostWaiting = 65536;
+
+}  // namespace
+
+bool Sealing::wanted(const StoreFormat& format, const Inode& inode) {
+  return format.blob_checksums && inode.home == Home::blob && !inode.sealed && inode.size > 0;
+}
+
+void Sealing::note(const FileToMove& file) {
+  const MutexLock guard(mutex_);
+  if (waiting_.size() < kMostWaiting) waiting_.insert_or_assign(file.inode.ino, file.at);
+}
+
+bool Sealing::empty() const {
+  const MutexLock guard(mutex_);
+  return waiting_.empty();
+}
+
+Status Sealing::run(std::int64_t quiet_before_ns, const std::function<bool()>& go_on) {
+  std::map<InodeId, EntryName> due;
+  {
+    const MutexLock guard(mutex_);
+    due = waiting_;
+  }
+  for (const auto& [ino, at] : due) {
+    if (!go_on()) break;
+    bool later = false;
+    CFFS_TRY_VOID(seal(at, ino, quiet_before_ns, go_on, later));
+    if (later) continue;
+    const MutexLock guard(mutex_);
+    waiting_.erase(ino);
+  }
+  return {};
+}
+
+Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before_ns,
+                     const std::function<bool()>& go_on, bool& later) {
+  Rehousing& rehousing = fs_.rehousing();
+  CFFS_TRY(const auto file, rehousing.find(at, ino));
+  if (!file || !wanted(fs_.store_format(), file->inode)) return {};
+  later = file->inode.ctime_ns > quiet_before_ns;
+  if (later) return {};
+  const auto sealed = rehousing.seal(*file, go_on);
+  if (sealed) {
+    later = !*sealed;
+    return {};
+  }
+  if (fs_.table().failed()) return fail(sealed.error());
+  fs_.log("inode " + std::to_string(ino.value) + " (" + at.name +
+          ") gets no checksums: " + sealed.error().message());
+  return {};
+}
+
+Status Sealing::leave() {
+  std::vector<InodeId> directories;
+  {
+    const MutexLock guard(mutex_);
+    for (const auto& [ino, at] : waiting_) directories.push_back(at.parent);
+    waiting_.clear();
+  }
+  std::sort(directories.begin(), directories.end());
+  directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
+  return fs_.staged_directories().remember(directories);
+}
+
+}  // namespace cffs
