@@ -23,6 +23,7 @@ void add_import(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_stat(CLI::App& app, int& exit_code);
 void add_fsck(CLI::App& app, int& exit_code);
+void add_scrub(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_analyze(CLI::App& app, int& exit_code);
@@ -61,6 +62,8 @@ Result<OpenStore> open_store_for_check(const std::string& directory);
 Result<std::unique_ptr<PosixStore>> open_objects(const std::string& directory, PosixStore::Access access);
 // Its files are grouped by the policy from now on; one with a plan of its own brings that along.
 Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy = {});
+// A virtual attribute of a mount's root (fusefs/operations.h); empty where there is none.
+std::string mount_attribute(const std::string& path, const char* name);
 // --policy, --plan, --site-root, --depth, --shared.
 void add_policy_flags(CLI::App& command, PolicyChoice& choice);
 // --plan-ahead.

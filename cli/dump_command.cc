@@ -116,6 +116,14 @@ void print_system_row(Key key, std::string_view value) {
     });
     return;
   }
+  if (*field == SystemField::scrub) {
+    print_or_complain(decode_scrub_progress(value), [&](const ScrubProgress& scrub) {
+      fmt::print("system: {}: {}, {} files, {} bytes, {} damaged, next {}\n", system_field_name(*field),
+                 scrub.finished ? "finished" : "unfinished", scrub.files, scrub.bytes, scrub.damaged,
+                 key_text(scrub.next));
+    });
+    return;
+  }
   print_or_complain(decode_system_number(*field, value), [&](std::uint64_t number) {
     fmt::print("system: {}: {}\n", system_field_name(*field), number);
   });

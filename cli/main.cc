@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_export(app, exit_code);
   cffs::cli::add_stat(app, exit_code);
   cffs::cli::add_fsck(app, exit_code);
+  cffs::cli::add_scrub(app, exit_code);
   cffs::cli::add_compact(app, exit_code);
   cffs::cli::add_dump(app, exit_code);
   cffs::cli::add_analyze(app, exit_code);

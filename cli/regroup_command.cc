@@ -50,13 +50,6 @@ PlanCoverage coverage_in_mount(const std::string& mount_point, const grouping::P
   return coverage;
 }
 
-std::string attribute(const std::string& path, const char* name) {
-  std::string text(64 * 1024, '\0');
-  const ssize_t n = ::getxattr(path.c_str(), name, text.data(), text.size());
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return text;
-}
-
 // A mount: its daemon does it, we watch.
 Result<Outcome> on_mount(const RegroupFlags& o) {
   PolicyChoice choice = o.policy;
@@ -77,7 +70,7 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
   }
   ProgressLine progress;
   for (;;) {
-    const auto status = nlohmann::json::parse(attribute(o.path, kRegroupXattr), nullptr, false);
+    const auto status = nlohmann::json::parse(mount_attribute(o.path, kRegroupXattr), nullptr, false);
     if (!status.is_object()) return fail(EIO, o.path + " went away while it was regrouped; run it again");
     const std::string state = status.value("state", "");
     if (state == "failed") return fail(Error::usage(status.value("error", "")));
@@ -135,7 +128,7 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 Result<int> run_regroup(const RegroupFlags& o) {
   struct stat st;
   if (::stat(o.path.c_str(), &st) != 0) return fail(errno, o.path);
-  const bool mounted = !attribute(o.path, kRegroupXattr).empty();
+  const bool mounted = !mount_attribute(o.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
   auto r = nlohmann::ordered_json::parse(outcome.report);
   if (o.json) {

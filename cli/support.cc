@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -41,6 +42,13 @@ Result<OpenStore> open_with(const std::string& directory, PosixStore::Access acc
 }
 
 }  // namespace
+
+std::string mount_attribute(const std::string& path, const char* name) {
+  std::string text(64 * 1024, '\0');
+  const ssize_t n = ::getxattr(path.c_str(), name, text.data(), text.size());
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
+}
 
 Result<OpenStore> open_store_for_reading(const std::string& directory) {
   return open_with(directory, PosixStore::Access::read_only);

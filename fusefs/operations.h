@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/fs/file_system.h"
+#include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "fusefs/request_observer.h"
@@ -24,6 +25,7 @@ struct MountContext {
   FileSystem& fs;
   Reorganiser& reorganiser;
   RegroupJobs& regroup_jobs;
+  ScrubJob& scrub_job;
   ObjectStore& store;
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
@@ -44,5 +46,7 @@ inline constexpr const char* kPolicyXattr = "user.cffs.policy";
 // Setting this one to a choice as JSON (core/plan/policy_choice.h) switches the policy and regroups in the background, or
 // with "dry_run" only looks what that would move; reading it tells how that goes.
 inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
+// Setting this one to a request (core/inspect/scrub_job.h) scrubs in the background; reading it tells how that goes.
+inline constexpr const char* kScrubXattr = "user.cffs.scrub";
 
 }  // namespace cffs

@@ -1,10 +1,12 @@
-// The store that a mount serves, open: the engine, who moves data in the background, the jobs that regroup it.
+// The store that a mount serves, open: the engine, who moves data in the background, the jobs that regroup
+// and scrub it.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "core/inspect/scrub_job.h"
 #include "core/object/posix_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "fusefs/mount_options.h"
@@ -27,6 +29,7 @@ class ServedStore {
   FileSystem& fs() { return *fs_; }
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
+  ScrubJob& scrub_job() { return *scrub_job_; }
 
  private:
   ServedStore() = default;
@@ -37,6 +40,7 @@ class ServedStore {
   std::unique_ptr<FileSystem> fs_;
   std::unique_ptr<Reorganiser> reorganiser_;
   std::unique_ptr<RegroupJobs> regroup_jobs_;
+  std::unique_ptr<ScrubJob> scrub_job_;
 };
 
 }  // namespace cffs

@@ -104,8 +104,16 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const auto on_initialised = [&] {
     if (!below_top) readiness.report({});
   };
-  MountContext context{store.fs(), store.reorganiser(), store.regroup_jobs(), store.objects(), on_initialised,
-                       log,        observer.get(),      options.acl,          below_top};
+  MountContext context{store.fs(),
+                       store.reorganiser(),
+                       store.regroup_jobs(),
+                       store.scrub_job(),
+                       store.objects(),
+                       on_initialised,
+                       log,
+                       observer.get(),
+                       options.acl,
+                       below_top};
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));

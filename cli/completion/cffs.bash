@@ -3,11 +3,11 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck compact dump trace replay bench compare --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in
-    format) words="--inline-max= --composite-file-max= --composite-max= --backend=posix" ;;
+    format) words="--inline-max= --composite-file-max= --composite-max= --blob-checksums=on --blob-checksums=off --backend=posix" ;;
     mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --threads= --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
@@ -15,6 +15,7 @@ _cffs() {
     evaluate) words="--tree= --site-root= --depth= --shared= --train= --cache= --disk=hdd --disk=ssd --disk=network --json --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     regroup) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;
     stat) words="--json" ;;
+    scrub) words="--rate= --anew --stop --status --json" ;;
     dump) words="--inode= --composite= --hex" ;;
     trace)
       if [ "$COMP_CWORD" = 2 ]; then

@@ -96,10 +96,15 @@ Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,
   announce_blocking();
   CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
   bytes.resize(n);
+  return scan_bytes(id, bytes, visit);
+}
+
+Status CompositeStore::scan_bytes(CompositeId id, std::string_view bytes,
+                                  const std::function<void(const RecordMeta&, std::uint64_t)>& visit) {
   CFFS_TRY_VOID(check_composite_header(bytes, id));
   std::uint64_t at = kCompositeHeaderBytes;
   while (at < bytes.size()) {
-    auto record = parse_record(std::string_view(bytes).substr(at));
+    auto record = parse_record(bytes.substr(at));
     if (!record) {
       return fail(Error::corruption(object_name(id) + " at byte " + std::to_string(at) + ": " +
                                     record.error().message()));

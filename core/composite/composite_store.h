@@ -35,6 +35,9 @@ class CompositeStore {
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
   Status scan(CompositeId id, std::uint64_t object_bytes,
               const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
+  // The same of a composite's bytes, all that there are.
+  static Status scan_bytes(CompositeId id, std::string_view bytes,
+                           const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
   ObjectStore& store_;

@@ -46,6 +46,7 @@ Status check_row(Key key, std::string_view value) {
       if (const auto field = system_field(key)) {
         if (*field == SystemField::open_boot) return {};
         if (*field == SystemField::log_synced) return known(decode_log_synced(value));
+        if (*field == SystemField::scrub) return known(decode_scrub_progress(value));
         return known(decode_system_number(*field, value));
       }
       return fail(Error::corruption("an unknown system field"));

@@ -41,6 +41,8 @@ class Object {
     CFFS_TRY(const std::size_t n, read_at(offset, out));
     return std::optional<std::size_t>(n);
   }
+  // The same, but what the medium has, whatever memory has: for who looks for rot. Backends that cannot tell read as always.
+  virtual Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const { return read_at(offset, out); }
   // Whether the range is in memory, without asking the device for it; true where that cannot be told. try_read_at() of
   // a range that is not makes the kernel fetch just that range, which then is a request of its own beside the group's.
   virtual bool in_memory(std::uint64_t /*offset*/, std::uint64_t /*length*/) const { return true; }

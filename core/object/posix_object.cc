@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 
 #include "core/object/blocking_section.h"
 #include "core/object/posix_store.h"
@@ -31,6 +34,34 @@ class PosixObject final : public Object {
       done += static_cast<std::size_t>(n);
     }
     return done;
+  }
+
+  // By direct I/O, which writes back what is newer in memory first; where the file system below has none, by dropping what
+  // memory has of the range.
+  Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const override {
+    constexpr std::uint64_t kAlignment = 4096;
+    const std::uint64_t begin = offset / kAlignment * kAlignment;
+    const std::uint64_t end = (offset + out.size() + kAlignment - 1) / kAlignment * kAlignment;
+    const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+    const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+    const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kAlignment, end - begin),
+                                                             &std::free);
+    ssize_t n = -1;
+    if (direct.get() >= 0 && memory) {
+      do n = ::pread(direct.get(), memory.get(), end - begin, static_cast<off_t>(begin));
+      while (n < 0 && errno == EINTR);
+      if (n < 0 && errno != EINVAL) return error();
+    }
+    if (n < 0) {
+      (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                            POSIX_FADV_DONTNEED);
+      return read_at(offset, out);
+    }
+    const std::uint64_t got =
+        std::min<std::uint64_t>(static_cast<std::uint64_t>(n), offset + out.size() - begin);
+    const std::size_t usable = got > offset - begin ? got - (offset - begin) : 0;
+    std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - begin), usable);
+    return usable;
   }
 
   bool in_memory(std::uint64_t offset, std::uint64_t length) const override {

@@ -1,16 +1,16 @@
 #include "core/reorganise/regrouping.h"
 
-#include <chrono>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "core/base/pace.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/reference_index.h"
 #include "core/reorganise/small_files.h"
@@ -167,7 +167,7 @@ class Regrouping {
   }
 
   Status move(const std::vector<grouping::Group>& groups) {
-    started_ = std::chrono::steady_clock::now();
+    pace_.emplace(options_.bytes_per_second);
     std::vector<CompositeFiller::Group> batch;
     std::uint64_t batch_bytes = 0;
     for (const grouping::Group& group : groups) {
@@ -206,20 +206,10 @@ class Regrouping {
     CFFS_TRY(const auto filled,
              reorganiser_.exclusively([&] { return filler_.add(std::move(groups), policy_.id()); }));
     report_.files_moved += filled.moved;
-    written_bytes_ += bytes;
     progress("moving: " + std::to_string(report_.files_moved) + " of " +
              std::to_string(report_.files_to_move) + " files");
-    keep_to_budget();
+    pace_->spent(bytes, [this] { return !stopped(); });
     return {};
-  }
-
-  void keep_to_budget() const {
-    while (options_.bytes_per_second > 0 && !stopped()) {
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
-      const double allowed = elapsed.count() * static_cast<double>(options_.bytes_per_second);
-      if (allowed >= static_cast<double>(written_bytes_)) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
   }
 
   static std::string described(const SmallFile& f) {
@@ -265,8 +255,7 @@ class Regrouping {
   CompositeFiller filler_;
   std::vector<SmallFile> files_;
   RegroupReport report_;
-  std::chrono::steady_clock::time_point started_;  // moving
-  std::uint64_t written_bytes_ = 0;
+  std::optional<Pace> pace_;  // moving
 };
 
 }  // namespace

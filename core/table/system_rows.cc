@@ -21,6 +21,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::open_boot:
     case SystemField::file_count:
     case SystemField::log_synced:
+    case SystemField::scrub:
       return field;
   }
   return {};
@@ -36,6 +37,8 @@ const char* system_field_name(SystemField field) {
       return "the count of files";
     case SystemField::log_synced:
       return "how far the log is durable";
+    case SystemField::scrub:
+      return "how far the last scrub came";
   }
   return "an unknown field";
 }
@@ -70,6 +73,32 @@ Result<LogSynced> decode_log_synced(std::string_view bytes) {
     return malformed(SystemField::log_synced);
   }
   return synced;
+}
+
+std::string encode_scrub_progress(const ScrubProgress& progress) {
+  std::string bytes;
+  ByteWriter w(bytes);
+  w.u8(progress.finished ? 1 : 0);
+  w.u64(progress.next.upper);
+  w.u64(progress.next.lower);
+  w.u64(static_cast<std::uint64_t>(progress.began_ns));
+  w.u64(static_cast<std::uint64_t>(progress.seen_ns));
+  for (const std::uint64_t n : {progress.files, progress.bytes, progress.sealed, progress.damaged}) w.u64(n);
+  return bytes;
+}
+
+Result<ScrubProgress> decode_scrub_progress(std::string_view bytes) {
+  ByteReader r(bytes);
+  ScrubProgress progress;
+  progress.finished = r.u8() != 0;
+  progress.next.upper = r.u64();
+  progress.next.lower = r.u64();
+  progress.began_ns = static_cast<std::int64_t>(r.u64());
+  progress.seen_ns = static_cast<std::int64_t>(r.u64());
+  for (std::uint64_t* n : {&progress.files, &progress.bytes, &progress.sealed, &progress.damaged})
+    *n = r.u64();
+  if (!r.ok() || !r.at_end()) return malformed(SystemField::scrub);
+  return progress;
 }
 
 }  // namespace cffs

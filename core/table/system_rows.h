@@ -15,7 +15,9 @@ enum class SystemField : std::uint64_t {
   first_unreserved = 1,  // u64: the first inode number that is not reserved (core/table/inode_counter.h)
   open_boot = 2,         // text: boot id of the machine that has the store open; absent where it was closed
   file_count = 3,        // u64: inodes of the store; only while it is closed, and only where it is known
-  log_synced = 4,        // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)
+  log_synced =
+      4,      // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)
+  scrub = 5,  // ScrubProgress: how far the last scrub came (core/inspect/scrub.h)
 };
 
 inline Key system_key(SystemField field) {
@@ -36,5 +38,16 @@ struct LogSynced {
 };
 std::string encode_log_synced(LogSynced synced);
 Result<LogSynced> decode_log_synced(std::string_view bytes);
+
+struct ScrubProgress {
+  bool finished = false;
+  Key next;                                // the first row that was not looked at
+  std::int64_t began_ns = 0, seen_ns = 0;  // when it began, when this was written
+  std::uint64_t files = 0, bytes = 0;      // read
+  std::uint64_t sealed = 0;                // files that got checksums
+  std::uint64_t damaged = 0;
+};
+std::string encode_scrub_progress(const ScrubProgress& progress);
+Result<ScrubProgress> decode_scrub_progress(std::string_view bytes);
 
 }  // namespace cffs

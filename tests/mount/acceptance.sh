@@ -558,6 +558,40 @@ PY
   check "umount" "$cffs" umount "$mnt"
 }
 
+case_scrub() {
+  fresh || return 1
+  check "import" "$cffs" import "$source_tree/linux" "$store"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "a large file" bash -c "head -c 5000000 /dev/urandom >'$base/work/large' && cp '$base/work/large' '$mnt/large'"
+  for _ in $(seq 100); do [ "$(stat_number "$mnt" sealed_blobs)" = 1 ] && break; sleep 0.1; done
+  check "it gets checksums" test "$(stat_number "$mnt" sealed_blobs)" = 1
+  check "a scrub of a mount finds nothing" bash -c "'$cffs' scrub --rate=0 '$mnt' | tee /dev/stderr | grep -q ', 0 damaged'"
+  check "its status is kept" bash -c "'$cffs' scrub --status '$mnt' | grep -q '^done'"
+  check "a slow one" bash -c "timeout 2 '$cffs' scrub --rate=10K '$mnt'; test \$? = 124"
+  check "goes on without its command" bash -c "'$cffs' scrub --status '$mnt' | grep -q '^running'"
+  check "is refused a second time" refused "a scrub of .* is under way" "$cffs" scrub "$mnt"
+  check "does not keep a mount" "$cffs" umount "$mnt"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  local blob composite
+  blob=$(find "$store/blobs" -type f -size +4M) composite=$(find "$store/composites" -type f | sort | head -n 1)
+  cat "$mnt/large" >/dev/null
+  printf '\377\376\375' | dd of="$blob" bs=1 seek=3000000 conv=notrunc status=none
+  printf '\377\376\375' | dd of="$composite" bs=1 seek=300000 conv=notrunc status=none
+  sync "$blob" "$composite"
+  check "rot is named, with status 4" bash -c "'$cffs' scrub --anew --rate=0 '$mnt' >'$base/work/said'; r=\$?; cat '$base/work/said'; test \$r = 4"
+  check "both files" bash -c "grep -q '^large (inode .* in bytes 2998272 to 3002367' '$base/work/said' && test \$(grep -c '(inode ' '$base/work/said') = 2"
+  check "readers get EIO there" bash -c "echo 3 >/proc/sys/vm/drop_caches; ! cat '$mnt/large' >/dev/null && dd if='$mnt/large' bs=1M count=2 status=none | cmp -n 2097152 - '$base/work/large'"
+  check "umount" "$cffs" umount "$mnt"
+  check "of a store too" bash -c "'$cffs' scrub --anew '$store' >'$base/work/said2'; test \$? = 4 && test \$(grep -c '(inode ' '$base/work/said2') = 2"
+  check "what fsck says" bash -c "'$cffs' fsck '$store' >'$base/work/said3'; test \$? = 4 && test \$(wc -l <'$base/work/said3') = 3"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "a new content is good" bash -c "cp '$base/work/large' '$mnt/large' && cmp '$base/work/large' '$mnt/large'"
+  check "mount read-only" bash -c "'$cffs' umount '$mnt' && '$cffs' mount -o ro '$store' '$mnt'"
+  check "which is told what to do" refused "is mounted read-only; cffs fsck of its store" "$cffs" scrub "$mnt"
+  check "and can do it" bash -c "'$cffs' fsck '$store' >/dev/null; test \$? = 4"
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1

@@ -1,0 +1,151 @@
+// scrub: reads a whole store, mounted or not, and names what is damaged.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/commands.h"
+#include "core/inspect/scrub.h"
+#include "fusefs/mount_options.h"
+#include "fusefs/operations.h"
+
+namespace cffs::cli {
+namespace {
+
+// As of fsck.
+enum ScrubCode { kNothingDamaged = 0, kSomethingDamaged = 4, kNotScrubbed = 8 };
+
+struct ScrubFlags {
+  std::string path;
+  std::string rate;  // empty: the default, which differs
+  bool anew = false, stop = false, status = false, json = false;
+};
+
+constexpr const char* kMountRate = "50M";  // a mount has users who want the medium, too
+
+std::string counts(std::uint64_t files, std::uint64_t bytes, std::uint64_t damaged) {
+  return fmt::format("{} files, {}, {} damaged", files, human_bytes(bytes), damaged);
+}
+
+int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
+  const auto n = [&](const char* key) { return report.at(key).get<std::uint64_t>(); };
+  const bool finished = report.at("state") == "done";
+  if (o.json) {
+    fmt::print("{}\n", report.dump(2));
+  } else {
+    fmt::print("{}: {}{}{}\n", o.path, counts(n("files"), n("bytes"), n("damaged")),
+               n("sealed") > 0 ? fmt::format(", {} large files got checksums", n("sealed")) : "",
+               finished ? "" : "; not finished, run it again to go on");
+  }
+  return n("damaged") > 0 ? kSomethingDamaged : kNothingDamaged;
+}
+
+nlohmann::ordered_json report_of(const ScrubProgress& progress) {
+  return {{"state", progress.finished ? "done" : "stopped"},
+          {"files", progress.files},
+          {"bytes", progress.bytes},
+          {"sealed", progress.sealed},
+          {"damaged", progress.damaged}};
+}
+
+Status ask(const ScrubFlags& o, const nlohmann::json& request) {
+  const std::string text = request.dump();
+  if (::setxattr(o.path.c_str(), kScrubXattr, text.data(), text.size(), 0) == 0) return {};
+  if (errno == EBUSY)
+    return fail(EBUSY, "a scrub of " + o.path + " is under way; cffs scrub --status or --stop");
+  if (errno == EROFS) {
+    return fail(
+        Error::usage(o.path + " is mounted read-only; cffs fsck of its store reads everything beside it"));
+  }
+  return fail(errno, "the daemon of " + o.path + " refused; its log says more");
+}
+
+// The daemon does it, we watch.
+Result<int> on_mount(const ScrubFlags& o) {
+  if (o.stop) CFFS_TRY_VOID(ask(o, {{"stop", true}}));
+  if (!o.stop && !o.status) {
+    CFFS_TRY(const std::uint64_t rate, parse_size(o.rate.empty() ? kMountRate : o.rate, "--rate"));
+    CFFS_TRY_VOID(ask(o, {{"rate", rate}, {"anew", o.anew}}));
+  }
+  ProgressLine progress;
+  std::size_t told = 0;
+  for (;;) {
+    const auto status = nlohmann::ordered_json::parse(mount_attribute(o.path, kScrubXattr), nullptr, false);
+    if (!status.is_object()) return fail(EIO, o.path + " went away; run it again to go on");
+    const auto& damages = status.at("damages");
+    for (; !o.json && told < damages.size(); ++told) {
+      progress.clear();
+      fmt::print("{}\n", damages[told].get<std::string>());
+    }
+    const std::string state = status.value("state", "");
+    if (state == "failed") return fail(Error::usage(status.value("error", "")));
+    if (state != "running" || o.status) {
+      progress.clear();
+      if (!o.json && o.status) fmt::print("{}\n", state);
+      return finish(o, status);
+    }
+    progress.show(counts(status.at("files"), status.at("bytes"), status.at("damaged")));
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+Result<int> on_store(const ScrubFlags& o) {
+  if (o.stop) return fail(Error::usage(o.path + " is not mounted: nothing scrubs it in the background"));
+  if (o.status) {
+    CFFS_TRY(const OpenStore store, open_store_for_reading(o.path));
+    CFFS_TRY(const auto last, Scrub::last(*store.fs));
+    if (!last) return fail(Error::usage(o.path + " was never scrubbed"));
+    return finish(o, report_of(*last));
+  }
+  CFFS_TRY(const OpenStore store, open_store(o.path));
+  ProgressLine line;
+  ScrubOptions options;
+  CFFS_TRY(options.bytes_per_second, parse_size(o.rate.empty() ? "0" : o.rate, "--rate"));
+  options.anew = o.anew;
+  options.quiet_ms = 0;  // nobody else changes anything
+  options.on_damage = [&](const std::string& sentence) {
+    line.clear();
+    if (!o.json) fmt::print("{}\n", sentence);
+  };
+  options.on_progress = [&](const ScrubProgress& p) { line.show(counts(p.files, p.bytes, p.damaged)); };
+  CFFS_TRY(const ScrubProgress done, Scrub(*store.fs, options).run());
+  line.clear();
+  CFFS_TRY_VOID(store.fs->close());
+  return finish(o, report_of(done));
+}
+
+Result<int> run_scrub(const ScrubFlags& o) {
+  struct stat st;
+  if (::stat(o.path.c_str(), &st) != 0) return fail(errno, o.path);
+  return mount_attribute(o.path, kScrubXattr).empty() ? on_store(o) : on_mount(o);
+}
+
+}  // namespace
+
+void add_scrub(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "scrub", "Read everything that a store has from its medium, and name each file that is damaged");
+  auto o = std::make_shared<ScrubFlags>();
+  command->add_option("STORE|MNT", o->path, "Store, or where it is mounted: its daemon does it then")
+      ->required();
+  command->add_option(
+      "--rate", o->rate,
+      fmt::format("Bytes per second, such as 20M; 0: as fast as it goes (of a mount: {})", kMountRate));
+  command->add_flag("--anew", o->anew, "From the start, also where an earlier one was not finished");
+  auto* stop = command->add_flag("--stop", o->stop, "Stop the one of a mount; it can be gone on with");
+  command->add_flag("--status", o->status, "Say how far the one under way is, or the last one came")
+      ->excludes(stop);
+  command->add_flag("--json", o->json, "For programs");
+  command->footer(
+      "Goes on where an earlier one was stopped. A mount's goes on when this command is interrupted.\n"
+      "Exit code: 0 nothing is damaged, 4 something is (one line each), 8 it could not run.");
+  command->callback([o, &exit_code] {
+    const auto done = run_scrub(*o);
+    if (!done) complain(done.error());
+    exit_code = done ? *done : kNotScrubbed;
+  });
+}
+
+}  // namespace cffs::cli

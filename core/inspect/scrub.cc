@@ -1,0 +1,304 @@
+#include "core/inspect/scrub.h"
+
+#include <algorithm>
+
+#include "core/base/checksum.h"
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/inspect/row_names.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kRowsAtATime = 256;
+constexpr std::uint64_t kPieceBytes = kSumRowSpan;  // read at once; the rate is kept between pieces
+constexpr std::int64_t kRememberMs = 3000;
+constexpr std::int64_t kNsPerMs = 1'000'000;
+const Key kNamespaceEnd = Key::tagged(KeyTag::namespace_, kInodeLimit - 1, ~std::uint64_t{0});
+const Key kWhere = system_key(SystemField::scrub);
+
+std::optional<Key> after(Key key) {
+  if (key == kNamespaceEnd) return {};
+  if (++key.lower == 0) ++key.upper;
+  return key;
+}
+
+}  // namespace
+
+Scrub::Scrub(FileSystem& fs, ScrubOptions options)
+    : fs_(fs), options_(std::move(options)), pace_(options_.bytes_per_second), paths_(fs) {}
+
+Result<std::optional<ScrubProgress>> Scrub::last(FileSystem& fs) {
+  CFFS_TRY(const auto row, fs.table().get(kWhere));
+  if (!row) return std::optional<ScrubProgress>();
+  CFFS_TRY(const ScrubProgress progress, decode_scrub_progress(*row));
+  return std::optional<ScrubProgress>(progress);
+}
+
+Status Scrub::begin() {
+  const auto before = last(fs_);  // one that is malformed is none
+  const bool goes_on = before && *before && !(*before)->finished && !options_.anew;
+  if (goes_on) progress_ = **before;
+  remembered_ms_ = fs_.clock().steady_ms();
+  if (goes_on) return {};
+  progress_ = {};
+  progress_.began_ns = fs_.clock().now_ns();
+  check_table();
+  return remember();
+}
+
+Result<ScrubProgress> Scrub::run() {
+  CFFS_TRY_VOID(begin());
+  bool more = true;
+  while (more && options_.go_on()) {
+    CFFS_TRY(const Rows rows, next_rows());
+    for (const auto& [key, value] : rows) {
+      CFFS_TRY_VOID(check_row(key, value));
+      if (!options_.go_on()) break;  // perhaps in the middle of this row: it is looked at again
+      const auto next = after(key);
+      more = next.has_value();
+      if (next) progress_.next = *next;
+    }
+    more = more && !rows.empty();
+    if (fs_.clock().steady_ms() - remembered_ms_ >= kRememberMs) CFFS_TRY_VOID(remember());
+  }
+  progress_.finished = !more;
+  CFFS_TRY_VOID(remember());
+  return progress_;
+}
+
+// A file of the table that is damaged is named as a whole; which rows were in it nobody knows.
+void Scrub::check_table() {
+  const auto found = fs_.table().find_damaged_files();
+  if (!found) return damaged(found.error().message());
+  for (const std::string& sentence : *found) damaged(sentence);
+}
+
+// A scan goes on behind a block that cannot be read, which check_table() has named.
+Result<Scrub::Rows> Scrub::next_rows() {
+  Rows rows;
+  const Status scanned =
+      fs_.table().scan(progress_.next, kNamespaceEnd, [&](Key key, std::string_view value) {
+        rows.emplace_back(key, value);
+        return rows.size() < kRowsAtATime;
+      });
+  if (!scanned && scanned.error().kind != ErrorKind::corruption) return fail(scanned.error());
+  return rows;
+}
+
+Status Scrub::check_row(Key key, const std::string& value) {
+  switch (row_kind(key, value)) {
+    case RowKind::composite: {
+      const auto row = decode_composite_row(value);
+      if (row) return check_composite(CompositeId{key.upper}, *row);
+      damaged("row " + key_text(key) + ": " + row.error().message());
+      return {};
+    }
+    case RowKind::entries: {
+      const auto row = decode_row(value);
+      if (!row) {
+        damaged("row " + key_text(key) + ": " + row.error().message());
+        return {};
+      }
+      for (const Entry& entry : row->entries) {
+        if (options_.go_on()) CFFS_TRY_VOID(check_file(key, InodeId{key.upper}, entry));
+      }
+      return {};
+    }
+    case RowKind::moved_member:
+      return {};
+  }
+  return {};
+}
+
+// `problem`: why it could not be read to its end.
+Result<std::string> Scrub::read_from_medium(const Object& object, std::uint64_t bytes, Status& problem) {
+  std::string all(bytes, '\0');
+  for (std::uint64_t at = 0; at < bytes && options_.go_on();) {
+    const auto piece = as_writable_bytes(all).subspan(at, std::min(kPieceBytes, bytes - at));
+    const auto n = object.read_medium(at, piece);
+    if (!n) problem = fail(n.error());
+    if (!n || *n == 0) {
+      all.resize(at);
+      return all;
+    }
+    at += *n;
+    spent(*n);
+  }
+  return all;
+}
+
+Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
+  // By name: a handle that is still open would hide that the object is gone.
+  const auto object = fs_.objects().open(CompositeStore::object_name(id));
+  if (!object && object.error().errno_value == ENOENT) {
+    CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
+    if (still) damaged("object " + CompositeStore::object_name(id) + " is missing");
+    return {};
+  }
+  if (!object) return fail(object.error());
+  Status problem;
+  CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
+  if (!options_.go_on()) return {};
+  std::vector<Record> records;
+  const Status scanned =
+      CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
+        records.push_back({meta, data_at});
+      });
+  for (const Record& record : records) {
+    const std::string_view data = std::string_view(bytes).substr(record.data_at, record.meta.data_length);
+    if (checksum(data) != record.meta.data_checksum) CFFS_TRY_VOID(report_record(id, record.meta));
+  }
+  progress_.files += row.members;
+  if (problem && scanned && bytes.size() == row.size) return {};
+  // It may have lost all its members meanwhile, and its object with them.
+  CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
+  if (!still) return {};
+  if (!problem) {
+    damaged(problem.error().message());
+  } else if (!scanned) {
+    damaged(scanned.error().message());
+  } else {
+    damaged(CompositeStore::object_name(id) + " ends before its row says");
+  }
+  return check_members_by_rows(id);
+}
+
+// A record that no file is in any more is no loss to anybody.
+Status Scrub::report_record(CompositeId id, const RecordMeta& record) {
+  CFFS_TRY(const auto file, fs_.rehousing().member_of(record, id));
+  if (!file) return {};
+  return judge(*file, Error::corruption(CompositeStore::object_name(id) + ", slot " +
+                                        std::to_string(record.slot) + ": data differs from its checksum"));
+}
+
+// Where records cannot be followed, the members' own rows say where they are. Rare: a scan of all rows.
+Status Scrub::check_members_by_rows(CompositeId id) {
+  std::vector<FileToMove> members;
+  CFFS_TRY_VOID(fs_.table().scan_entries([&](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      auto file = fs_.rehousing().look(key, InodeId{key.upper}, entry);
+      if (file && file->inode.home == Home::composite && file->inode.extent.composite == id)
+        members.push_back(std::move(*file));
+    }
+    return true;
+  }));
+  CFFS_TRY(const auto object, fs_.composites().open(id));
+  for (const FileToMove& file : members) {
+    const Extent& extent = file.inode.extent;
+    CFFS_TRY(const ObjectInfo info, object->info());
+    if (extent.offset > info.size || extent.length > info.size - extent.offset) {
+      CFFS_TRY_VOID(judge(file, Error::corruption("its composite ends before its data")));
+      continue;
+    }
+    std::string data(extent.length, '\0');
+    const auto n = object->read_medium(extent.offset, as_writable_bytes(data));
+    if (!n) {
+      CFFS_TRY_VOID(judge(file, n.error()));
+    } else if (*n != data.size() || checksum(data) != extent.checksum) {
+      CFFS_TRY_VOID(judge(file, Error::corruption("its data differs from its checksum")));
+    }
+    spent(extent.length);
+  }
+  return {};
+}
+
+Status Scrub::check_file(Key key, InodeId directory, const Entry& entry) {
+  if (entry.name.empty() || !S_ISREG(entry.type)) return {};         // null names: by their names
+  if (!entry.inode && !linked_.insert(entry.ino).second) return {};  // seen by another name
+  auto file = fs_.rehousing().look(key, directory, entry);
+  if (!file || file->inode.home == Home::none || file->inode.home == Home::composite) return {};
+  ++progress_.files;
+  return file->inode.home == Home::blob ? check_blob(*file) : check_inline(*file);
+}
+
+Status Scrub::check_inline(FileToMove& file) {
+  const auto readable = fs_.rehousing().read(file);
+  spent(file.inode.size);
+  return readable ? Status() : judge(file, readable.error());
+}
+
+Status Scrub::check_blob(const FileToMove& file) {
+  const std::string name = BlobStore::object_name(file.inode.ino);
+  const auto object = fs_.objects().open(name);
+  Status good = object ? read_blob(file, **object) : Status(fail(object.error()));
+  if (!good) return judge(file, good.error());
+  const std::int64_t quiet_before = fs_.clock().now_ns() - options_.quiet_ms * kNsPerMs;
+  const bool seals = Sealing::wanted(fs_.store_format(), file.inode) && file.inode.ctime_ns < quiet_before &&
+                     options_.go_on();
+  return seals ? seal(file) : Status();
+}
+
+// Holes are not read: nothing of them is on the medium, but what a sealed blob's checksums know of.
+Status Scrub::read_blob(const FileToMove& file, const Object& object) {
+  const Inode& inode = file.inode;
+  const BlobSums sums(fs_.table());
+  std::string piece;
+  for (std::uint64_t at = 0; at < inode.size && options_.go_on(); at += piece.size()) {
+    if (!inode.sealed) {
+      CFFS_TRY(const std::uint64_t data, object.next_data(at));
+      at = std::max(at, data / kPieceBytes * kPieceBytes);
+      if (at >= inode.size) break;
+    }
+    piece.resize(std::min(kPieceBytes, inode.size - at));
+    CFFS_TRY(const std::size_t n, object.read_medium(at, as_writable_bytes(piece)));
+    if (n < piece.size()) {
+      return fail(Error::corruption("its blob ends at byte " + std::to_string(at + n)));
+    }
+    if (inode.sealed) CFFS_TRY_VOID(sums.verify(inode.ino, object, inode.size, at, as_writable_bytes(piece)));
+    spent(n);
+  }
+  return {};
+}
+
+Status Scrub::seal(const FileToMove& file) {
+  const auto sealed = fs_.rehousing().seal(file, options_.go_on);
+  if (!sealed) return fs_.table().failed() ? Status(fail(sealed.error())) : judge(file, sealed.error());
+  if (*sealed) ++progress_.sealed;
+  return {};
+}
+
+Result<bool> Scrub::unchanged(const FileToMove& file) {
+  CFFS_TRY(const auto now, fs_.rehousing().find(file.at, file.inode.ino));
+  const Inode& before = file.inode;
+  return now && now->inode.version == before.version && now->inode.home == before.home &&
+         now->inode.sealed == before.sealed && now->inode.size == before.size &&
+         now->inode.extent == before.extent;
+}
+
+Status Scrub::judge(const FileToMove& file, const Error& error) {
+  const int reason = error.errno_value;
+  if (reason == EMFILE || reason == ENFILE || reason == ENOMEM)
+    return fail(error);  // says nothing about the file
+  CFFS_TRY(const bool still, unchanged(file));
+  if (!still) return {};
+  const auto path = paths_.path_of(file.at);
+  std::string said = path && *path ? printable(**path) : printable(file.at.name);
+  said += " (inode " + std::to_string(file.inode.ino.value) + "): ";
+  said += error.message();
+  damaged(said);
+  return {};
+}
+
+void Scrub::damaged(const std::string& sentence) {
+  ++progress_.damaged;
+  options_.on_damage(sentence);
+}
+
+void Scrub::spent(std::uint64_t bytes) {
+  progress_.bytes += bytes;
+  options_.on_progress(progress_);
+  pace_.spent(bytes, options_.go_on);
+}
+
+Status Scrub::remember() {
+  progress_.seen_ns = fs_.clock().now_ns();
+  remembered_ms_ = fs_.clock().steady_ms();
+  options_.on_progress(progress_);
+  Batch batch;
+  batch.put(kWhere, encode_scrub_progress(progress_));
+  return fs_.table().write(batch);
+}
+
+}  // namespace cffs

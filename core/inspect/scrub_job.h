@@ -1,0 +1,44 @@
+// A scrub of a store in use: one at a time, in a thread of its own, which ends between two pieces when it is told to or the file
+// system closes.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/inspect/scrub.h"
+
+namespace cffs {
+
+class ScrubJob {
+ public:
+  explicit ScrubJob(FileSystem& fs) : fs_(fs) {}
+  ~ScrubJob() { stop(); }
+  ScrubJob(const ScrubJob&) = delete;
+  ScrubJob& operator=(const ScrubJob&) = delete;
+
+  // What `cffs scrub` asks of a daemon: {"rate": bytes per second, "anew": bool}, or {"stop": true}. Returns at once. EBUSY: one is under way;
+  // EAGAIN: no thread is to be had.
+  Status request(const std::string& json);
+  void stop();
+  // {"state": "idle" | "running" | "done" | "stopped" | "failed", "error": ..., the counts, "damages": [the first hundred sentences]}
+  std::string status_json() const;
+
+ private:
+  Status start(std::uint64_t bytes_per_second, bool anew);
+  void run(std::uint64_t bytes_per_second, bool anew);
+
+  FileSystem& fs_;
+  Mutex control_;  // one start or stop at a time; before mutex_
+  std::thread thread_ CFFS_GUARDED_BY(control_);
+  std::atomic<bool> stopping_{false};
+  mutable Mutex mutex_;  // rank 6
+  std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
+  std::string error_ CFFS_GUARDED_BY(mutex_);
+  ScrubProgress progress_ CFFS_GUARDED_BY(mutex_);
+  std::vector<std::string> damages_ CFFS_GUARDED_BY(mutex_);
+};
+
+}  // namespace cffs
