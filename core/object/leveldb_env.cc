@@ -252,6 +252,8 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
   auto object = create(name, ObjectStore::Create::truncate);
   if (!object) return to_leveldb(object.error());
   if (is_log(name)) {
+    // Its name is durable before a manifest names it: one that is missing then is lost, not late.
+    if (const auto done = (*object)->sync(); !done) return to_leveldb(done.error());
     const MutexLock guard(mutex_);
     logs_[name] = LogState{*object, 0, 0};
   }

@@ -45,7 +45,15 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   options.keep_what_is_whole = true;
   options.background = false;
   options.read_only = false;
-  CFFS_TRY(auto fs, FileSystem::open(store, options));
+  auto opened = FileSystem::open(store, options);
+  if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
+    CFFS_TRY(const auto names, store.list("table"));
+    if (names.empty()) return fail(opened.error());
+    CFFS_TRY(mended, rebuild_damaged_table(store, {opened.error().message()}));
+    opened = FileSystem::open(store, options);
+  }
+  if (!opened) return fail(opened.error());
+  auto fs = std::move(*opened);
   for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
   CFFS_TRY(auto damaged, fs->table().find_damaged_files());
   if (!damaged.empty()) {

@@ -97,14 +97,17 @@ struct Log {
   std::uint64_t number = 0;
   std::string name;
   LogContent content;
+  bool missing = false;
+
+  bool damaged() const { return missing || content.damaged(); }
 };
 
 std::string log_name(const std::string& folder, std::uint64_t number) {
   return table_file_name(folder, number, kLogEnding);
 }
 
-// Those to be replayed, in order: all from `first` on. If that one's object is not there, but later ones are, it is all damage; 0:
-// nobody knows which is the first.
+// Those to be replayed, in order: all from `first` on. That one's name was durable before any manifest named it, so where its
+// object is not there it is lost; 0: nobody knows which is the first.
 Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder, std::uint64_t first) {
   CFFS_TRY(const auto names, store.list(folder));
   std::map<std::uint64_t, std::string> found;
@@ -113,9 +116,8 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
     if (number > 0 && number >= first) found[number] = name;
   }
   std::vector<Log> logs;
-  if (first > 0 && !found.empty() && found.begin()->first != first) {
-    logs.push_back({first, log_name(folder, first), {}});
-    logs.back().content.size = 1;
+  if (first > 0 && !found.contains(first)) {
+    logs.push_back({first, log_name(folder, first), {}, true});
   }
   for (const auto& [number, name] : found) {
     CFFS_TRY(const std::string bytes, read_object(store, name));
@@ -184,6 +186,7 @@ Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, co
 }  // namespace
 
 std::string LogDamage::sentence() const {
+  if (missing) return object + " is missing";
   const std::string where =
       object + " is damaged at byte " + std::to_string(at) + " of " + std::to_string(size);
   return was_durable ? where + ", which had been durable"
@@ -194,14 +197,24 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   ReplayPlan plan;
   const std::string current = folder + "/CURRENT";
   CFFS_TRY(const bool is_there, store.exists(current));
-  if (!is_there) return plan;
-  CFFS_TRY(std::string text, read_object(store, current));
+  if (!is_there) {
+    CFFS_TRY(const auto names, store.list(folder));
+    if (names.empty()) return plan;
+    LogDamage lost{current, 0, 0, true, true};
+    if (!keep_what_is_whole) return fail(refused(store, lost));
+    plan.rebuild = true;
+    plan.dropped.push_back(std::move(lost));
+  }
+  std::string text;
+  if (is_there) {
+    CFFS_TRY(text, read_object(store, current));
+  }
   const std::uint64_t current_size = text.size();
   const bool named = text.starts_with("MANIFEST-") && text.ends_with('\n');
   if (named) text.pop_back();
   const std::string name = folder + "/" + text;
   CFFS_TRY(const bool manifest_there, named ? store.exists(name) : Result<bool>(false));
-  if (!manifest_there) {
+  if (is_there && !manifest_there) {
     if (!keep_what_is_whole) {
       return fail(
           Error::corruption(store.description() + "/" + current +
@@ -216,18 +229,17 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
   }
   CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
-  const auto damaged =
-      std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.content.damaged(); });
+  const auto damaged = std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.damaged(); });
   if (damaged == logs.end()) return plan;
   const auto first = static_cast<std::size_t>(damaged - logs.begin());
-  const bool rot = plan.rebuild || was_durable(logs, first);
-  LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot};
+  const bool rot = plan.rebuild || damaged->missing || was_durable(logs, first);
+  LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot, damaged->missing};
   if (rot && !keep_what_is_whole) return fail(refused(store, damage));
   plan.dropped.push_back(std::move(damage));
-  plan.instead[damaged->name] = rewritten(damaged->content, rot);
+  if (!damaged->missing) plan.instead[damaged->name] = rewritten(damaged->content, rot);
   for (auto log = damaged + 1; log != logs.end(); ++log) {
     if (rot) {
-      if (!log->content.damaged()) continue;
+      if (!log->damaged()) continue;
       plan.dropped.push_back({log->name, log->content.intact, log->content.size, true});
       plan.instead[log->name] = rewritten(log->content, true);
     } else {

@@ -7,6 +7,7 @@
 #include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
 #include "core/object/memory_store.h"
+#include "core/repair/repair.h"
 #include "core/table/pending_removal.h"
 #include "core/table/replay_check.h"
 #include "core/table/table_log.h"
@@ -17,13 +18,6 @@
 namespace cffs::test {
 namespace {
 
-// What a killed process leaves.
-std::unique_ptr<MemoryStore> image_of(ObjectStore& store) {
-  auto image = std::make_unique<MemoryStore>();
-  const auto names = *store.list("");
-  for (const std::string& name : names) replace(*image, name, bytes_of(store, name));
-  return image;
-}
 std::string only_object(ObjectStore& store, const std::string& ending) {
   const auto names = *store.list("table");
   std::string found;
@@ -119,7 +113,7 @@ TEST_CASE("damage in what was durable is refused, and names object, byte and cur
     std::string log = bytes_of(busy.store, busy.log);
     damaged = log.replace(at / 4096 * 4096, 4096, std::string(4096, '\0'));
   }
-  const auto image = image_of(busy.store);
+  const auto image = copy_of(busy.store);
   replace(*image, busy.log, damaged);
   const auto before = image->list("");
   for (int round = 0; round < 2; ++round) {
@@ -139,7 +133,7 @@ TEST_CASE("what is whole on both sides of the damage is kept when asked, and not
   std::string log = bytes_of(busy.store, busy.log);
   const std::size_t at = log.size() / 2;
   log[at] = static_cast<char>(log[at] ^ 4);
-  const auto image = image_of(busy.store);
+  const auto image = copy_of(busy.store);
   replace(*image, busy.log, log);
   const std::size_t objects = image->list("blobs")->size();
   std::vector<std::string> said;
@@ -165,7 +159,7 @@ TEST_CASE("a tail that was not durable is left out, wherever it is torn, and wha
   for (int i = 0; i < 10; ++i) make(*busy.fs, "late" + std::to_string(i), std::string(900, 'l'), false);
   const std::string whole = bytes_of(busy.store, busy.log);
   const auto check = [&](const std::string& log) {
-    const auto image = image_of(busy.store);
+    const auto image = copy_of(busy.store);
     replace(*image, busy.log, log);
     auto opened = FileSystem::open(*image, quiet());
     REQUIRE(opened);
@@ -207,7 +201,7 @@ TEST_CASE("every bit of every table object: the tree is the same, or an error is
       INFO(name << ", byte " << at);
       std::string flipped = whole;
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << at % 8));
-      const auto image = image_of(busy.store);
+      const auto image = copy_of(busy.store);
       replace(*image, name, flipped);
       for (int round = 0; round < 2; ++round) {
         const auto opened = FileSystem::open(*image, quiet());
@@ -251,7 +245,7 @@ TEST_CASE("a failed append to the log ends its use: nothing is acknowledged behi
       if (!made) continue;
       if (fs->write(made->ino, 0, as_bytes(name), kRoot)) acknowledged[name] = name;
     }
-    const auto image = image_of(store);
+    const auto image = copy_of(store);
     auto again = FileSystem::open(*image, quiet());
     REQUIRE(again);
     const auto tree = tree_of(**again);
@@ -302,11 +296,47 @@ TEST_CASE("an object that a row names is not removed because of a stale intent")
   Batch batch;
   batch.put(PendingRemoval::of_blob(a->ino).key(), {});
   REQUIRE(busy.fs->table().write(batch));
-  const auto image = image_of(busy.store);
+  const auto image = copy_of(busy.store);
   auto opened = FileSystem::open(*image, quiet());
   REQUIRE(opened);
   REQUIRE((*opened)->sync());
   REQUIRE(tree_of(**opened).at("file10") == busy.all["file10"]);
+}
+
+TEST_CASE("a file of the table that is gone is told, and what is left can be had") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  {
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    for (int i = 0; i < 20; ++i) make(*fs, "old" + std::to_string(i), std::string(3000, 'o'), false);
+    fs->table().compact();
+    REQUIRE(fs->close());
+  }
+  {  // what was in the log is in a table file by now
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    make(*fs, "new", "in the log", true);
+    REQUIRE(fs->close());
+  }
+  const auto names = *store.list("table");
+  REQUIRE(names.size() >= 4);
+  for (const std::string& name : names) {
+    INFO(name);
+    const auto left = copy_of(store);
+    REQUIRE(left->remove(name));
+    const auto refused = FileSystem::open(*left, quiet());
+    REQUIRE(!refused);
+    REQUIRE(refused.error().kind == ErrorKind::corruption);
+    REQUIRE(repair_store(*left, quiet()));
+    auto fs = std::move(*FileSystem::open(*left, quiet()));
+    REQUIRE(find_inconsistencies(*fs)->empty());
+    const auto tree = tree_of(*fs);
+    if (!name.ends_with(".log")) REQUIRE(tree.at("new") == "in the log");
+    if (!name.ends_with(".ldb")) REQUIRE(tree.at("old7") == std::string(3000, 'o'));
+  }
+  for (const std::string& name : names) REQUIRE(store.remove(name));
+  const auto none = FileSystem::open(store, quiet());
+  REQUIRE(!none);
+  REQUIRE(none.error().message().find("has no table") != std::string::npos);
 }
 
 }  // namespace cffs::test
