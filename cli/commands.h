@@ -24,6 +24,7 @@ void add_export(CLI::App& app, int& exit_code);
 void add_stat(CLI::App& app, int& exit_code);
 void add_fsck(CLI::App& app, int& exit_code);
 void add_scrub(CLI::App& app, int& exit_code);
+void add_salvage(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
 void add_analyze(CLI::App& app, int& exit_code);
@@ -54,6 +55,8 @@ struct OpenStore {
   std::unique_ptr<PosixStore> objects;
   std::unique_ptr<FileSystem> fs;
 };
+// A new store in this directory, which is made or is empty.
+Status make_store(const std::string& directory, const StoreFormat& format);
 // To look only: nothing on its medium changes, which may be read-only; several may look at a time.
 Result<OpenStore> open_store_for_reading(const std::string& directory);
 // The same for a check: a store whose log is damaged opens, too, with what is whole of it.

@@ -21,25 +21,29 @@ Status format(const FormatOptions& o) {
   CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
-  std::error_code error;
-  std::filesystem::create_directories(o.store, error);
-  if (error) return fail(error.value(), "store " + o.store);
-  if (std::filesystem::exists(o.store + "/superblock", error)) {
-    return fail(Error::usage(o.store + " is a cffs store already; it was left as it is"));
-  }
-  for (const auto& entry : std::filesystem::directory_iterator(o.store, error)) {
-    const std::string name = entry.path().filename();
-    if (name != "lost+found") {
-      return fail(
-          Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
-    }
-  }
-  if (error) return fail(error.value(), "store " + o.store);
-  CFFS_TRY(const auto objects, PosixStore::open_directory(o.store));
-  return FileSystem::format(*objects, wanted, SystemClock());
+  return make_store(o.store, wanted);
 }
 
 }  // namespace
+
+Status make_store(const std::string& directory, const StoreFormat& format) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) return fail(error.value(), "store " + directory);
+  if (std::filesystem::exists(directory + "/superblock", error)) {
+    return fail(Error::usage(directory + " is a cffs store already; it was left as it is"));
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    const std::string name = entry.path().filename();
+    if (name != "lost+found") {
+      return fail(
+          Error::usage(directory + " is not empty (" + name + "); give an empty directory for the store"));
+    }
+  }
+  if (error) return fail(error.value(), "store " + directory);
+  CFFS_TRY(const auto objects, PosixStore::open_directory(directory));
+  return FileSystem::format(*objects, format, SystemClock());
+}
 
 void add_format(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");

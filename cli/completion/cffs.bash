@@ -3,7 +3,7 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub compact dump trace replay bench compare --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub salvage compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in

@@ -1,5 +1,5 @@
 # fish completion for cffs
-set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub compact dump trace replay bench compare
+set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub salvage compact dump trace replay bench compare
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r

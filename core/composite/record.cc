@@ -97,4 +97,18 @@ Result<std::optional<RecordMeta>> parse_record(std::string_view bytes) {
   return std::optional<RecordMeta>(std::move(record));
 }
 
+Result<Inode> record_inode(std::string_view bytes) {
+  ByteReader r(bytes);
+  (void)r.u32();
+  const std::uint32_t meta_length = r.u32();
+  if (!r.ok() || bytes.size() < kRecordHeaderBytes + std::size_t{meta_length}) {
+    return fail(Error::corruption("a record ends inside its meta"));
+  }
+  ByteReader m(bytes.substr(kRecordHeaderBytes, meta_length));
+  (void)m.varint();
+  (void)m.string();
+  if (!m.ok()) return fail(Error::corruption("a record's meta is malformed"));
+  return decode_inode(bytes.substr(kRecordHeaderBytes + meta_length - m.remaining(), m.remaining()));
+}
+
 }  // namespace cffs

@@ -49,5 +49,7 @@ std::size_t append_record(std::string& out, std::uint32_t slot, InodeId parent, 
 // Reads the record that begins at bytes[0]; `bytes` holds at least header and meta, not necessarily the data.
 // nullopt: `bytes` is too short to tell.
 Result<std::optional<RecordMeta>> parse_record(std::string_view bytes);
+// The inode that such a record, which is whole, carries: as it was before the move.
+Result<Inode> record_inode(std::string_view bytes);
 
 }  // namespace cffs

@@ -76,6 +76,11 @@ Result<Inode> decode_inode(ByteReader& r) {
 
 }  // namespace
 
+Result<Inode> decode_inode(std::string_view bytes) {
+  ByteReader r(bytes);
+  return decode_inode(r);
+}
+
 void encode_inode(std::string& out, const Inode& n) {
   ByteWriter w(out);
   w.varint(n.ino.value);

@@ -70,5 +70,6 @@ Result<MovedMember> decode_moved_member(std::string_view bytes);
 
 // Attributes alone, as composite records carry them.
 void encode_inode(std::string& out, const Inode& inode);
+Result<Inode> decode_inode(std::string_view bytes);
 
 }  // namespace cffs
