@@ -43,8 +43,12 @@ started=$SECONDS
 failed=
 steps_of "test${long:+_long}" $((long ? 8 : 7))
 step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
-step "installing clang, which checks the locks" scripts/install_packages.sh clang ||
-  echo "test: clang could not be installed, see above; the test thread_safety is skipped without" >&2
+# libFuzzer comes with clang's runtime, a package named after clang's version.
+install_clang() {
+  scripts/install_packages.sh clang && scripts/install_packages.sh "libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev"
+}
+step "installing clang, which checks the locks, and its runtime" install_clang ||
+  echo "test: clang could not be installed, see above; the tests thread_safety and fuzz are skipped without" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
 step "running the project's own tests" ctest --preset release -LE foreign || failed="tests"

@@ -1,7 +1,8 @@
-// How tests open a store: nothing happens by itself.
+// How tests make and open a store: nothing happens by itself, and twice the same gives the same.
 #pragma once
 
 #include "core/fs/file_system_options.h"
+#include "core/fs/store_format.h"
 
 namespace cffs::test {
 
@@ -9,6 +10,14 @@ inline FileSystemOptions quiet() {
   FileSystemOptions options;
   options.background = false;
   return options;
+}
+
+// With a key for names that is always the same: the order of a directory's entries, and what follows from it, is no matter of
+// chance, so a seed reproduces a failure.
+inline StoreFormat repeatable(StoreFormat format = {}) {
+  format.name_hash =
+      NameHash::keyed({'a', 'l', 'w', 'a', 'y', 's', ' ', 't', 'h', 'e', ' ', 's', 'a', 'm', 'e', '.'});
+  return format;
 }
 
 }  // namespace cffs::test

@@ -110,10 +110,14 @@ Status AccessRecord::visit(ObjectStore& store, const std::function<void(const Ac
       ByteReader r(payload);
       std::int64_t time = 0, file = 0;
       for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
-        time += r.svarint();
-        file += r.svarint();
+        const bool sums = !__builtin_add_overflow(time, r.svarint(), &time) &&
+                          !__builtin_add_overflow(file, r.svarint(), &file);
         const std::uint64_t stream = r.varint();
-        if (!r.ok()) break;
+        // What no mount noted is not taken from a block that somebody else wrote.
+        constexpr std::int64_t kLatest = std::int64_t{1} << 52;  // 140,000 years
+        const bool possible = sums && time >= 0 && time <= kLatest && shift <= kLatest && file >= 0 &&
+                              file < static_cast<std::int64_t>(kInodeLimit);
+        if (!r.ok() || !possible) break;
         constexpr std::int64_t kMinute = 60'000;
         if (time + shift + kMinute < latest) shift = latest + kMinute - time;
         latest = std::max(latest, time + shift);

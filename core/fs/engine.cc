@@ -71,7 +71,7 @@ Result<std::unique_ptr<StoreLock>> lock_store(ObjectStore& store) {
 FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& format) {
   if (!options.policy) options.policy = grouping::make_policy("directory");
   if (!options.clock) options.clock = std::make_shared<SystemClock>();
-  if (options.name_hash == nullptr) options.name_hash = name_hash_of(format.name_hash);
+  if (!options.name_hash) options.name_hash = format.name_hash;
   if (options.descriptors == 0) options.descriptors = descriptor_limit();
   options.open_objects = std::min(options.open_objects, options.descriptors / kDescriptorShares);
   if (options.boot_id.empty()) options.boot_id = kernel_boot_id();
@@ -91,6 +91,10 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
   format.uuid.clear();
   for (int i = 0; i < 32; ++i) format.uuid += "0123456789abcdef"[random() % 16];
 
+  if (!format.name_hash) {
+    CFFS_TRY(const SipKey key, random_sip_key());
+    format.name_hash = NameHash::keyed(key);
+  }
   CFFS_TRY_VOID(check_format(format));
   CFFS_TRY(const auto lock, store.lock(lock_owner()));
   // The table first: a store without a superblock is no store, so a crash in between leaves nothing
@@ -115,6 +119,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
 
 Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSystemOptions wanted) {
   CFFS_TRY(const StoreFormat format, read_format(medium));
+  if (!wanted.read_only) CFFS_TRY_VOID(check_changeable(format, medium.description()));
   FileSystemOptions options = with_defaults(std::move(wanted), format);
   Engine::Prepared prepared;
   if (options.read_only) prepared.overlay = std::make_unique<OverlayStore>(medium);
@@ -156,7 +161,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       blobs_(store, options_.open_objects / 2),
       removals_(*table_, blobs_, composites_),
       staged_(*table_, nodes_, *options_.clock),
-      rows_(*table_, locks_, nodes_, staged_, removals_, options_.name_hash),
+      rows_(*table_, locks_, nodes_, staged_, removals_, *options_.name_hash),
       homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_),
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),

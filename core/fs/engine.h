@@ -95,6 +95,7 @@ class Engine final : public FileSystem {
   Result<SpaceInfo> statfs() override;
   std::optional<std::uint64_t> file_count() const override { return file_count_.value(); }
   const StoreFormat& store_format() const override { return format_; }
+  const NameHash& name_hash() const override { return *options_.name_hash; }
   std::uint64_t load_limit() const override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) override;
   InodeId next_inode() const override { return InodeId{counter_.peek()}; }

@@ -162,6 +162,8 @@ class FileSystem {
   // Inodes of any type; nullopt: not known yet, where nobody closed the store and counting is under way.
   virtual std::optional<std::uint64_t> file_count() const = 0;
   virtual const StoreFormat& store_format() const = 0;
+  // Of entries' keys: a directory's listing is in the order of it.
+  virtual const NameHash& name_hash() const = 0;
 
   // --- import: many small files at once, straight to where they will stay --------------------------------------------
 

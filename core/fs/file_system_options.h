@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/clock.h"
-#include "core/table/key.h"
+#include "core/table/name_hash.h"
 #include "grouping/policy.h"
 
 namespace cffs {
@@ -33,9 +34,9 @@ struct FileSystemOptions {
   // Opens a store whose table's logs or manifest are damaged, with what is whole on both sides of the damage
   // (core/table/replay_check.h). For fsck: changes are missing, and others that came later are there.
   bool keep_what_is_whole = false;
-  std::shared_ptr<const Clock> clock;           // null: the system's
-  std::string boot_id;                          // empty: the kernel's; what the mark of an open store says, for people
-  NameHash name_hash = nullptr;                 // null: XXH3-64; tests force collisions
+  std::shared_ptr<const Clock> clock;  // null: the system's
+  std::string boot_id;                 // empty: the kernel's; what the mark of an open store says, for people
+  std::optional<NameHash> name_hash;   // none: the store's own; tests force collisions
   std::function<void(const std::string&)> log;  // one line for the administrator; null: dropped
 };
 

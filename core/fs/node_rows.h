@@ -12,6 +12,7 @@
 #include "core/fs/node_table.h"
 #include "core/fs/removals.h"
 #include "core/fs/staged_directories.h"
+#include "core/table/name_hash.h"
 #include "core/table/row_locks.h"
 #include "core/table/table.h"
 
@@ -34,7 +35,7 @@ struct Target {
 class NodeRows {
  public:
   NodeRows(Table& table, RowLocks& locks, NodeTable& nodes, StagedDirectories& staged, Removals& removals,
-           NameHash name_hash)
+           const NameHash& name_hash)
       : table_(table),
         locks_(locks),
         nodes_(nodes),

@@ -1,6 +1,7 @@
 #include "core/fs/store_format.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
@@ -11,15 +12,200 @@ namespace {
 constexpr const char* kName = "superblock";
 constexpr std::string_view kMagic = "cffs.store\n";
 constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMostBytes = 16384;     // of a superblock; what lies behind is not read
+constexpr std::size_t kFeatureNameMax = 64;   // bytes, as of made_by
+constexpr std::size_t kFeatureNamesMax = 96;  // a bit each, three classes
+constexpr const char* kProgram = "cffs " CFFS_VERSION;
 
-// Feature flags. Never renumber. An unknown one makes a program refuse the store.
+// Incompatible. Never renumber.
 constexpr std::uint32_t kOtherNameHash =
     1;  // not XXH3-64: for programs from before the superblock named the hash
 constexpr std::uint32_t kDenseInline =
     2;  // StoreFormat::dense_inline: programs from before it would leave holes
 constexpr std::uint32_t kBlobChecksums =
     4;  // StoreFormat::blob_checksums: programs from before it would change a sealed blob
-constexpr std::uint32_t kKnown = kOtherNameHash | kDenseInline | kBlobChecksums;
+constexpr Features kKnown = {0, 0, kOtherNameHash | kDenseInline | kBlobChecksums};
+
+const std::array<FeatureName, 3> kNames = {
+    FeatureName{FeatureClass::incompatible, 0, "hash of names"},
+    FeatureName{FeatureClass::incompatible, 1, "dense inline data"},
+    FeatureName{FeatureClass::incompatible, 2, "blob checksums"},
+};
+
+std::uint32_t bits_of(const Features& features, FeatureClass of) {
+  switch (of) {
+    case FeatureClass::compatible:
+      return features.compatible;
+    case FeatureClass::read_only_compatible:
+      return features.read_only_compatible;
+    case FeatureClass::incompatible:
+      return features.incompatible;
+  }
+  return 0;
+}
+
+Features set_in(const StoreFormat& f) {
+  Features set = f.unknown;
+  if (f.name_hash->id() != NameHashId::xxh3_64) set.incompatible |= kOtherNameHash;
+  if (f.dense_inline) set.incompatible |= kDenseInline;
+  if (f.blob_checksums) set.incompatible |= kBlobChecksums;
+  return set;
+}
+
+// For messages: a name may have come from anywhere.
+bool is_plain(std::string_view text) {
+  return !text.empty() && text.size() <= kFeatureNameMax &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f && c != '"'; });
+}
+
+// "blob checksums" (incompatible feature 4), for each.
+std::string listed(const StoreFormat& f, FeatureClass of, const char* class_name) {
+  std::string text;
+  const std::uint32_t bits = bits_of(f.unknown, of);
+  for (unsigned bit = 0; bit < 32; ++bit) {
+    const std::uint32_t flag = std::uint32_t{1} << bit;
+    if ((bits & flag) == 0) continue;
+    if (!text.empty()) text += ", ";
+    const auto named = std::find_if(f.feature_names.begin(), f.feature_names.end(),
+                                    [&](const FeatureName& n) { return n.of == of && n.bit == bit; });
+    if (named != f.feature_names.end()) {
+      text += '"';
+      text += named->name;
+      text += "\" (";
+    }
+    text += class_name;
+    text += " feature ";
+    text += std::to_string(flag);
+    if (named != f.feature_names.end()) text += ')';
+  }
+  return text;
+}
+
+std::string newer_cure(const StoreFormat& f) {
+  if (f.made_by.empty() || f.made_by == kProgram) return "use a newer cffs";
+  return "it was made by " + f.made_by + ": use that or a newer one";
+}
+
+void write_names(ByteWriter& w, const StoreFormat& f, const Features& set) {
+  std::vector<FeatureName> names(kNames.begin(), kNames.end());
+  std::erase_if(names, [&](const FeatureName& n) { return (bits_of(set, n.of) >> n.bit & 1) == 0; });
+  for (const FeatureName& name : f.feature_names) {
+    if ((bits_of(f.unknown, name.of) >> name.bit & 1) != 0) names.push_back(name);
+  }
+  w.varint(names.size());
+  for (const FeatureName& name : names) {
+    w.u8(static_cast<std::uint8_t>(name.of));
+    w.u8(name.bit);
+    w.string(name.name);
+  }
+}
+
+// One superblock being read: fields, and after each stretch of them the checksum of all before it.
+class Superblock {
+ public:
+  Superblock(std::string bytes, std::string where)
+      : bytes_(std::move(bytes)),
+        where_(std::move(where)),
+        r_(std::string_view(bytes_).substr(kMagic.size())) {}
+
+  Result<StoreFormat> read() {
+    const std::uint32_t version = r_.u32();
+    Features features;
+    features.incompatible = r_.u32();
+    // What follows keeps its order in all versions, so that what is unknown can be named.
+    const Status fields = read_fields(features);
+    format_.unknown = {features.compatible & ~kKnown.compatible,
+                       features.read_only_compatible & ~kKnown.read_only_compatible,
+                       features.incompatible & ~kKnown.incompatible};
+    format_.dense_inline = (features.incompatible & kDenseInline) != 0;
+    format_.blob_checksums = (features.incompatible & kBlobChecksums) != 0;
+    if (version > kVersion) {
+      return refused("has store format " + std::to_string(version) + "; " + kProgram + " reads format " +
+                     std::to_string(kVersion));
+    }
+    if (!fields) return fail(fields.error());
+    if (format_.unknown.incompatible != 0) {
+      return refused("needs " + listed(format_, FeatureClass::incompatible, "incompatible") + ", which " +
+                     kProgram + " does not know");
+    }
+    if (!known(hash_)) {
+      return refused("hashes names with hash " + std::to_string(static_cast<std::uint32_t>(hash_)) +
+                     ", which " + kProgram + " does not know");
+    }
+    // Whoever wrote it: with sizes that format refuses, files would be read whole that are not small.
+    if (!check_format(format_)) {
+      return fail(Error::corruption(where_ + "/superblock: its sizes are none that a store has"));
+    }
+    format_.name_hash = hash_ == NameHashId::siphash_2_4 ? NameHash::keyed(key_) : NameHash::unkeyed();
+    return std::move(format_);
+  }
+
+ private:
+  tl::unexpected<Error> refused(const std::string& why) const {
+    std::string said = where_;
+    said += ' ';
+    said += why;
+    said += "; ";
+    said += newer_cure(format_);
+    return fail(Error::usage(said));
+  }
+
+  Status read_fields(Features& features) {
+    format_.made_by.clear();
+    format_.inline_max = r_.u64();
+    format_.composite_file_max = r_.u64();
+    format_.composite_max = r_.u64();
+    format_.created_ns = static_cast<std::int64_t>(r_.u64());
+    format_.uuid = r_.string();
+    CFFS_TRY_VOID(checked());
+    const bool named = (features.incompatible & kOtherNameHash) != 0;
+    if (r_.at_end() && !named) return {};  // from before it named the hash: XXH3-64
+    hash_ = static_cast<NameHashId>(r_.u32());
+    CFFS_TRY_VOID(checked());
+    // From before there were keys, and flags of three classes.
+    if (r_.at_end() && hash_ != NameHashId::siphash_2_4) return {};
+    const std::string_view made_by = r_.string();
+    for (std::uint8_t& byte : key_) byte = r_.u8();
+    Features others;
+    others.compatible = r_.u32();
+    others.read_only_compatible = r_.u32();
+    std::vector<FeatureName> names = read_names();
+    CFFS_TRY_VOID(checked());
+    features.compatible = others.compatible;
+    features.read_only_compatible = others.read_only_compatible;
+    format_.feature_names = std::move(names);
+    if (is_plain(made_by)) format_.made_by = made_by;
+    return {};  // what follows is of newer programs
+  }
+
+  std::vector<FeatureName> read_names() {
+    std::vector<FeatureName> names;
+    const std::uint64_t count = r_.varint();
+    for (std::uint64_t i = 0; i < count && r_.ok(); ++i) {
+      const std::uint8_t of = r_.u8();
+      const std::uint8_t bit = r_.u8();
+      const std::string_view name = r_.string();
+      if (of > static_cast<std::uint8_t>(FeatureClass::incompatible) || bit > 31 || !is_plain(name)) continue;
+      if (names.size() < kFeatureNamesMax)
+        names.push_back({static_cast<FeatureClass>(of), bit, std::string(name)});
+    }
+    return names;
+  }
+
+  Status checked() {
+    const std::size_t covered = bytes_.size() - r_.remaining();
+    const std::uint64_t expected = r_.u64();
+    if (r_.ok() && checksum(std::string_view(bytes_).substr(0, covered)) == expected) return {};
+    return fail(Error::corruption(where_ + "/superblock: checksum differs"));
+  }
+
+  const std::string bytes_;
+  const std::string where_;
+  ByteReader r_;
+  StoreFormat format_;
+  NameHashId hash_ = NameHashId::xxh3_64;
+  SipKey key_{};
+};
 
 }  // namespace
 
@@ -38,11 +224,12 @@ Status check_format(const StoreFormat& f) {
 
 Status write_format(ObjectStore& store, const StoreFormat& f) {
   CFFS_TRY_VOID(check_format(f));
+  CFFS_INVARIANT(f.name_hash.has_value());
+  const Features set = set_in(f);
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   w.u32(kVersion);
-  w.u32((f.name_hash == NameHashId::xxh3_64 ? 0 : kOtherNameHash) | (f.dense_inline ? kDenseInline : 0) |
-        (f.blob_checksums ? kBlobChecksums : 0));
+  w.u32(set.incompatible);
   w.u64(f.inline_max);
   w.u64(f.composite_file_max);
   w.u64(f.composite_max);
@@ -50,7 +237,13 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   w.string(f.uuid);
   w.u64(checksum(bytes));
   // What came later follows the checksum, with one of its own: older programs stop before it.
-  w.u32(static_cast<std::uint32_t>(f.name_hash));
+  w.u32(static_cast<std::uint32_t>(f.name_hash->id()));
+  w.u64(checksum(bytes));
+  w.string(f.made_by);
+  for (const std::uint8_t byte : f.name_hash->key()) w.u8(byte);
+  w.u32(set.compatible);
+  w.u32(set.read_only_compatible);
+  write_names(w, f, set);
   w.u64(checksum(bytes));
   auto object = store.create(kName, ObjectStore::Create::exclusive);
   if (!object) return fail(object.error());
@@ -66,42 +259,24 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   }
   if (!object) return fail(object.error());
   CFFS_TRY(const ObjectInfo info, (*object)->info());
-  std::string bytes(std::min<std::uint64_t>(info.size, 4096), '\0');
+  std::string bytes(std::min<std::uint64_t>(info.size, kMostBytes), '\0');
   CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
   bytes.resize(n);
   if (!bytes.starts_with(kMagic)) return fail(Error::usage(where + " is not a cffs store"));
-  ByteReader r(std::string_view(bytes).substr(kMagic.size()));
-  const std::uint32_t version = r.u32();
-  const std::uint32_t features = r.u32();
-  if (version > kVersion || (features & ~kKnown) != 0) {
-    return fail(Error::usage(where + " has store format " + std::to_string(version) + ", features " +
-                             std::to_string(features) + "; this program reads format " +
-                             std::to_string(kVersion) + ", use a newer cffs"));
-  }
-  StoreFormat f;
-  f.dense_inline = (features & kDenseInline) != 0;
-  f.blob_checksums = (features & kBlobChecksums) != 0;
-  f.inline_max = r.u64();
-  f.composite_file_max = r.u64();
-  f.composite_max = r.u64();
-  f.created_ns = static_cast<std::int64_t>(r.u64());
-  f.uuid = r.string();
-  const auto checked = [&] {
-    const std::size_t covered = bytes.size() - r.remaining();
-    const std::uint64_t expected = r.u64();
-    return r.ok() && checksum(std::string_view(bytes).substr(0, covered)) == expected;
-  };
-  if (!checked()) return fail(Error::corruption(where + "/superblock: checksum differs"));
-  if (!r.at_end()) {  // a superblock from before it named the hash ends here: XXH3-64
-    f.name_hash = static_cast<NameHashId>(r.u32());
-    if (!checked()) return fail(Error::corruption(where + "/superblock: checksum differs"));
-  }
-  if (name_hash_of(f.name_hash) == nullptr) {
-    return fail(Error::usage(where + " hashes names with hash " +
-                             std::to_string(static_cast<std::uint32_t>(f.name_hash)) +
-                             ", which this program does not know; use a newer cffs"));
-  }
-  return f;
+  return Superblock(std::move(bytes), where).read();
+}
+
+Status check_changeable(const StoreFormat& f, const std::string& store) {
+  if (f.unknown.read_only_compatible == 0) return {};
+  std::string said = store;
+  said += " has ";
+  said += listed(f, FeatureClass::read_only_compatible, "read-only compatible");
+  said += ", which ";
+  said += kProgram;
+  said +=
+      " does not know: it may only be looked at (mount -o ro, dump, stat, export, fsck without --repair); ";
+  said += newer_cure(f);
+  return fail(Error::usage(said));
 }
 
 }  // namespace cffs

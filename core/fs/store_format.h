@@ -1,12 +1,36 @@
-// The superblock: what a store is and was made with. One small checksummed object, written once by format.
+// The superblock: what a store is and was made with. One small checksummed object, written once by format and never again: what
+// a newer program put there stays.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/object/object_store.h"
 #include "core/table/name_hash.h"
 
 namespace cffs {
+
+// What a program must know to use a store, in three classes, as of ext4: what it does not know, it
+enum class FeatureClass : std::uint8_t {  // never renumber: on disk
+  compatible = 0,                         // ignores
+  read_only_compatible = 1,               // must not change the store for, and may look
+  incompatible = 2,                       // must not even look for
+};
+struct Features {
+  std::uint32_t compatible = 0;
+  std::uint32_t read_only_compatible = 0;
+  std::uint32_t incompatible = 0;
+  friend bool operator==(const Features&, const Features&) = default;
+};
+
+// A flag's name, kept in the superblock so that programs from before it can say what they do not know.
+struct FeatureName {
+  FeatureClass of = FeatureClass::compatible;
+  std::uint8_t bit = 0;  // 0 to 31
+  std::string name;
+  friend bool operator==(const FeatureName&, const FeatureName&) = default;
+};
 
 struct StoreFormat {
   std::uint64_t inline_max = 4096;              // T of TableFS, bytes
@@ -14,11 +38,16 @@ struct StoreFormat {
   std::uint64_t composite_max = 4u << 20;       // bytes of a composite before it is full
   std::int64_t created_ns = 0;
   std::string uuid;  // 32 hexadecimal digits
-  NameHashId name_hash = NameHashId::xxh3_64;
+  // A store has one. To FileSystem::format none means a new key.
+  std::optional<NameHash> name_hash;
   // Every byte of an inline file is in a data row, zeros too: a missing one is damage. Stores from before it leave holes out.
   bool dense_inline = true;
   // Quiet blobs are sealed: their rows have checksums (core/fs/blob_sums.h).
   bool blob_checksums = true;
+  std::string made_by = "cffs " CFFS_VERSION;  // empty: before it was noted
+  // Those that this program does not know, and the names of all.
+  Features unknown;
+  std::vector<FeatureName> feature_names;
 };
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").
@@ -28,7 +57,10 @@ inline constexpr std::uint64_t kChunkBytes = 4096;
 Status check_format(const StoreFormat& format);
 // Makes a store out of an empty ObjectStore. EEXIST where one is already there.
 Status write_format(ObjectStore& store, const StoreFormat& format);
-// `usage` where this is no store, or one of a newer version or name hash (named).
+// `usage` where this is no store, or one that this program must not look at: of a newer version, an unknown name hash, an
+// unknown incompatible feature. The sentence names it, and who made the store.
 Result<StoreFormat> read_format(ObjectStore& store);
+// `usage` where this program may only look at the store.
+Status check_changeable(const StoreFormat& format, const std::string& store);
 
 }  // namespace cffs

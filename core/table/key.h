@@ -87,8 +87,4 @@ inline Key decode_key(std::string_view bytes) {
   return key;
 }
 
-// The hash of a name; pluggable so that a test can force collisions. The superblock remembers which one a store was made
-// with (core/table/name_hash.h).
-using NameHash = std::uint64_t (*)(std::string_view name);
-
 }  // namespace cffs

@@ -17,6 +17,14 @@ constexpr std::uint8_t kCompositeV1 = 0x81;
 constexpr std::uint8_t kEmbedded = 0;
 constexpr std::uint8_t kHardLink = 1;
 
+// Times may be any: differences wrap.
+std::int64_t minus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
 void encode_extent(ByteWriter& w, const Extent& e) {
   w.varint(e.composite.value);
   w.varint(std::uint64_t{e.slot} << 1 | (e.moved ? 1 : 0));
@@ -52,9 +60,9 @@ Result<Inode> decode_inode(ByteReader& r) {
   n.nlink = r.varint();
   n.size = r.varint();
   n.mtime_ns = r.svarint();
-  n.ctime_ns = n.mtime_ns + r.svarint();
-  n.atime_ns = n.mtime_ns + r.svarint();
-  n.btime_ns = n.mtime_ns + r.svarint();
+  n.ctime_ns = plus(n.mtime_ns, r.svarint());
+  n.atime_ns = plus(n.mtime_ns, r.svarint());
+  n.btime_ns = plus(n.mtime_ns, r.svarint());
   n.rdev = r.varint();
   n.version = r.varint();
   const std::uint8_t home = r.u8();
@@ -90,9 +98,9 @@ void encode_inode(std::string& out, const Inode& n) {
   w.varint(n.nlink);
   w.varint(n.size);
   w.svarint(n.mtime_ns);
-  w.svarint(n.ctime_ns - n.mtime_ns);
-  w.svarint(n.atime_ns - n.mtime_ns);
-  w.svarint(n.btime_ns - n.mtime_ns);
+  w.svarint(minus(n.ctime_ns, n.mtime_ns));
+  w.svarint(minus(n.atime_ns, n.mtime_ns));
+  w.svarint(minus(n.btime_ns, n.mtime_ns));
   w.varint(n.rdev);
   w.varint(n.version);
   w.u8(n.home == Home::blob && n.sealed ? kSealedBlob : static_cast<std::uint8_t>(n.home));

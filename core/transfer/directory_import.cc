@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "core/object/file_descriptor.h"
-#include "core/table/name_hash.h"
 
 namespace cffs {
 namespace {
@@ -133,7 +132,7 @@ class Walk {
         if (entry == nullptr) break;
         const std::string name = entry->d_name;
         if (name == "." || name == "..") continue;
-        Found f{name, default_name_hash(name), {}};
+        Found f{name, target_.name_hash()(name), {}};
         if (::fstatat(::dirfd(dir.get()), entry->d_name, &f.st, AT_SYMLINK_NOFOLLOW) != 0) {
           target_.failed(Error::os(errno, path + "/" + name).message());
           continue;

@@ -56,6 +56,7 @@ class ImportTarget {
   void failed(const std::string& problem);
 
   std::uint64_t small_limit() const { return fs_.load_limit(); }
+  const NameHash& name_hash() const { return fs_.name_hash(); }
   // Waits for all, links, sets directory times, makes everything durable.
   Result<ImportReport> finish();
 

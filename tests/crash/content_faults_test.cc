@@ -78,7 +78,7 @@ struct Change {
 class Run {
  public:
   explicit Run(std::uint64_t seed) : random_(seed) {
-    REQUIRE(FileSystem::format(store_, tiny(), SystemClock()));
+    REQUIRE(FileSystem::format(store_, repeatable(tiny()), SystemClock()));
     store_.tear_failed_writes(seed % 2 == 0);
     open();
   }
@@ -240,7 +240,7 @@ class Run {
 TEST_CASE("a file without a name that cannot grow keeps its content", "[faults]") {
   for (const bool truncates : {true, false}) {
     FaultyStore store;
-    REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
     auto fs = FileSystem::open(store, quiet());
     REQUIRE(fs);
     const auto made = (*fs)->make_unnamed(kRootInode, 0600, kRoot);
@@ -264,7 +264,7 @@ TEST_CASE("an unlink that meets a fault loses nothing for those who use the file
     for (std::uint64_t n = 1; n < 8; ++n) {
       INFO("operation " << n << ", errno " << error);
       FaultyStore store;
-      REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+      REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
       const std::string content(1000, 'c');
       for (const bool consolidated : {false, true}) {
         const std::string name = consolidated ? "member" : "inline";
@@ -304,7 +304,7 @@ TEST_CASE("what a killed write left behind a file's end never shows", "[faults]"
   for (const Change& grows : {Change{Kind::truncate, 0, 40'000}, Change{Kind::write, 35'000, 10, false, 'n'},
                               Change{Kind::reserve, 30'000, 5'000}, Change{Kind::zero, 39'000, 100}}) {
     FaultyStore store;
-    REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
     std::string expected(20'000, 'f');
     {
       auto fs = FileSystem::open(store, quiet());

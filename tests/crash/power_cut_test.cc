@@ -48,7 +48,7 @@ void one_run(std::uint64_t seed) {
   format.inline_max = 128;
   format.composite_file_max = 8192;
   format.composite_max = 32768;
-  REQUIRE(FileSystem::format(*store, format, SystemClock()));
+  REQUIRE(FileSystem::format(*store, repeatable(format), SystemClock()));
   REQUIRE(store->sync_names());
   std::map<std::string, History> files;
   std::set<std::uint64_t> inodes;
@@ -179,7 +179,7 @@ TEST_CASE("an I/O error at any operation is reported, and the store opens again"
         format.inline_max = 128;
         format.composite_file_max = 8192;
         format.composite_max = 32768;
-        REQUIRE(FileSystem::format(store, format, SystemClock()));
+        REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
         std::map<std::string, std::string> acknowledged;
         {
           auto fs = FileSystem::open(store, quiet());
@@ -221,7 +221,7 @@ TEST_CASE("a rename whose data could not be synced changes nothing, nor does any
   format.inline_max = 128;
   format.composite_file_max = 8192;
   format.composite_max = 32768;
-  REQUIRE(FileSystem::format(store, format, SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
   const std::string large(20'000, 'x');
   {
     auto fs = FileSystem::open(store, quiet());

@@ -9,6 +9,7 @@
 #include "core/object/faulty_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -97,7 +98,7 @@ TEST_CASE("after a failed sync nothing is called durable that is not", "[faults]
   for (std::uint64_t n = 1; !reached_end; ++n) {
     INFO("sync " << n << " fails");
     FaultyStore store;
-    REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
     REQUIRE(store.sync_names());
     Promises::Contents durable;
     {
@@ -141,11 +142,9 @@ TEST_CASE("after a failed sync nothing is called durable that is not", "[faults]
 
 TEST_CASE("a row that cannot be read keeps no other from being written", "[faults]") {
   FaultyStore store;
-  REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
   FileSystemOptions options = quiet("boot");
-  options.name_hash = [](std::string_view) {
-    return std::uint64_t{7};
-  };  // one row for all, read before it is written
+  options.name_hash = NameHash::unkeyed().narrowed(0);  // one row for all, read before it is written
   options.access_times = AccessTimes::strict;
   options.cache_bytes = 0;
   options.clock = std::make_shared<TickingClock>();
@@ -187,7 +186,7 @@ TEST_CASE("an object that cannot be removed fails no commit, and is removed late
   bool met = false;
   for (std::uint64_t n = 1; n < 6; ++n) {
     FaultyStore store;
-    REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
     auto fs = std::move(*FileSystem::open(store, quiet("boot")));
     Promises files(*fs);
     for (const std::string name : {"a", "b", "c"}) files.put(name, 20'000, 1);

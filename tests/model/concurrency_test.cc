@@ -11,6 +11,7 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/regrouping.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -200,7 +201,7 @@ void busy(std::uint64_t seed, bool regrouping) {
     format.inline_max = 64;
     format.composite_file_max = 2048;
     format.composite_max = 16384;
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     FileSystemOptions options;
     options.commit_interval_ms = 5;
     options.access_record_bytes = 1 << 20;

@@ -7,6 +7,7 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -27,7 +28,7 @@ struct Fixture {
     options.background = false;
     options.access_times = access_times;
     options.clock = clock;
-    REQUIRE(FileSystem::format(store, format, *clock));
+    REQUIRE(FileSystem::format(store, repeatable(format), *clock));
     open();
   }
   void open() {

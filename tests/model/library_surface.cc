@@ -9,6 +9,7 @@
 
 #include "core/reorganise/regrouping.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -45,7 +46,7 @@ class LibrarySurface::Reference {
 LibrarySurface::LibrarySurface(ObjectStore& store, FileSystemOptions options, const StoreFormat* format)
     : store_(store), options_(std::move(options)) {
   if (format != nullptr) {
-    const Status done = FileSystem::format(store_, *format, SystemClock());
+    const Status done = FileSystem::format(store_, repeatable(*format), SystemClock());
     if (!done) throw std::runtime_error("format: " + done.error().message());
   }
   fs_ = must(FileSystem::open(store_, options_));

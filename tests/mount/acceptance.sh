@@ -927,4 +927,39 @@ case_looking() {
   umount "$base/disk"
 }
 
-run_cases import transfer archives writers programs names files errors options threads full damage repair looking holders successors -- "$@"
+# Stores with features of the future: tests/golden has a superblock with one of each class.
+case_features() {
+  local golden=$(dirname "$0")/../golden before
+  fresh
+  cp "$golden/compatible.superblock" "$store/superblock"
+  check "an unknown compatible feature is no matter" "$cffs" mount "$store" "$mnt"
+  check "the store can be changed" touch "$mnt/file"
+  "$cffs" umount "$mnt"
+  check "the feature stays" cmp "$golden/compatible.superblock" "$store/superblock"
+
+  fresh
+  cp "$golden/read-only-compatible.superblock" "$store/superblock"
+  before=$(cd "$store" && sha256sum superblock table/*)
+  local only='has "journals" \(read-only compatible feature 2\), which cffs .* does not know: .*made by cffs 9.8.7'
+  check "no mount for writing" refused "$only" "$cffs" mount "$store" "$mnt"
+  check "no repair" refused "$only" "$cffs" fsck --repair "$store"
+  check "no import" refused "$only" "$cffs" import "$base/work" "$store"
+  check "a mount to look" "$cffs" mount -o ro "$store" "$mnt"
+  check "it can be listed" ls -l "$mnt"
+  check "and not changed" refused "Read-only file system" touch "$mnt/file"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  check "dump" "$cffs" dump "$store"
+  check "export" "$cffs" export "$store" "$base/work/out"
+  check "nothing was changed" [ "$before" = "$(cd "$store" && sha256sum superblock table/*)" ]
+
+  fresh
+  cp "$golden/incompatible.superblock" "$store/superblock"
+  local word
+  for word in mount stat dump fsck; do
+    check "$word is refused" refused "needs incompatible feature 1048576, which cffs .* does not know; it was made by cffs 9.8.7" \
+      "$cffs" $word "$store" $([ $word != mount ] || echo "-o ro $mnt")
+  done
+}
+
+run_cases import transfer archives writers programs names files errors options threads full damage repair looking features holders successors -- "$@"

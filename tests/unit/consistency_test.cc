@@ -12,6 +12,7 @@
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
@@ -28,7 +29,7 @@ struct Victim {
     StoreFormat format;
     format.inline_max = 512;
     format.composite_file_max = 16384;
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     open();
     directory = fs->mkdir(kRootInode, "directory", 0755, kRoot)->ino;
     member = make("member", "some data");
@@ -258,7 +259,7 @@ TEST_CASE("a directory with a rotten block is never listed short") {
 
 TEST_CASE("a name that no entry may have is not loaded") {
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   FileSystemOptions options;
   options.background = false;
   auto fs = FileSystem::open(store, options);

@@ -6,6 +6,7 @@
 #include "core/object/memory_store.h"
 #include "core/transfer/tree_visit.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -34,7 +35,7 @@ std::vector<InodeId> make_tree(FileSystem& fs) {
 
 TEST_CASE("a deep tree", "[deep]") {
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, {}, SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   InodeId deepest;
   bool visits = false;
   {

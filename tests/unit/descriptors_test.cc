@@ -73,7 +73,7 @@ TEST_CASE("more large files than descriptors", "[descriptors]") {
   const FewDescriptors few(256);
   const TemporaryDirectory directory;
   const auto store = std::move(*PosixStore::open_directory(directory.path));
-  REQUIRE(FileSystem::format(*store, tiny(), SystemClock()));
+  REQUIRE(FileSystem::format(*store, repeatable(tiny()), SystemClock()));
   auto fs = std::move(*FileSystem::open(*store, quiet()));
   constexpr int kFiles = 600;
   std::vector<InodeId> files;
@@ -92,7 +92,7 @@ TEST_CASE("others take all descriptors, and the store goes on", "[descriptors]")
   const FewDescriptors few(256);
   const TemporaryDirectory directory;
   const auto store = std::move(*PosixStore::open_directory(directory.path));
-  REQUIRE(FileSystem::format(*store, tiny(), SystemClock()));
+  REQUIRE(FileSystem::format(*store, repeatable(tiny()), SystemClock()));
   auto fs = std::move(*FileSystem::open(*store, quiet()));
   std::vector<InodeId> files;
   for (int i = 0; i < 50; ++i) files.push_back(make(*fs, i));
@@ -110,7 +110,7 @@ TEST_CASE("others take all descriptors, and the store goes on", "[descriptors]")
 
 TEST_CASE("data that could not be synced early is not called durable later", "[descriptors]") {
   FaultyStore store;
-  REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
   FileSystemOptions options = quiet();
   options.descriptors = 40;
   auto fs = std::move(*FileSystem::open(store, options));

@@ -10,6 +10,7 @@
 #include "core/object/memory_store.h"
 #include "core/table/name_hash.h"
 #include "core/table/table.h"
+#include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
@@ -61,11 +62,30 @@ std::string bytes_of(const std::vector<std::string>& block) {
   return bytes;
 }
 
+SipKey counting_key() {
+  SipKey key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::uint8_t>(i);
+  return key;
+}
+
 }  // namespace
+
+TEST_CASE("the worked example of the format's page is what is written: a superblock") {
+  const auto blocks = blocks_after("## A worked example");
+  REQUIRE(blocks.size() == 5);
+  StoreFormat format;
+  format.created_ns = 1'700'000'000'000'000'000;
+  format.uuid = "0123456789abcdef0123456789abcdef";
+  format.made_by = "cffs 0.1.0";
+  format.name_hash = NameHash::keyed(counting_key());
+  MemoryStore store;
+  REQUIRE(write_format(store, format));
+  REQUIRE(bytes_of(store, "superblock") == bytes_of(blocks[4]));
+}
 
 TEST_CASE("the worked example of the format's page is what is written") {
   const auto blocks = blocks_after("## A worked example");
-  REQUIRE(blocks.size() == 4);
+  REQUIRE(blocks.size() == 5);
   const std::string key = bytes_of(blocks[0]), value = bytes_of(blocks[1]), object = bytes_of(blocks[2]),
                     composite_row = bytes_of(blocks[3]);
   REQUIRE(key.size() == kKeyBytes);
@@ -79,7 +99,9 @@ TEST_CASE("the worked example of the format's page is what is written") {
   options.background = false;
   options.policy = grouping::make_policy("directory");
   options.clock = std::make_shared<FixedClock>(inode.ctime_ns);
-  REQUIRE(FileSystem::format(store, {}, *options.clock));
+  StoreFormat format;
+  format.name_hash = NameHash::keyed(counting_key());
+  REQUIRE(FileSystem::format(store, format, *options.clock));
   const auto fs = *FileSystem::open(store, options);
   const auto directory = fs->mkdir(kRootInode, "dir", 0755, Caller::privileged());
   REQUIRE(directory->ino == InodeId{2});
@@ -92,7 +114,7 @@ TEST_CASE("the worked example of the format's page is what is written") {
   group[0].push_back({directory->ino, "a.txt", attributes, "hello, composite\n"});
   REQUIRE(fs->load(std::move(group))->empty());
 
-  const Key row_key = Key::entry(directory->ino, default_name_hash("b"));
+  const Key row_key = Key::entry(directory->ino, (*format.name_hash)("b"));
   REQUIRE(EncodedKey(row_key).view() == key);
   REQUIRE(**fs->table().get(row_key) == value);
   REQUIRE(**fs->table().get(Key::null_name(CompositeId{3})) == composite_row);

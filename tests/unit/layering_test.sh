@@ -39,6 +39,7 @@ bench/report     core/base replay/results bench/rig bench/suite |
 cli              * | CLI
 tests            core/fs |
 tests/unit       * | leveldb sqlite3
+tests/fuzz       * |
 tests/model      core/object core/fs core/reorganise core/inspect tests |
 tests/crash      core/object core/fs core/reorganise core/inspect core/repair tests |
 tests/mount      tests tests/model |

@@ -11,6 +11,7 @@
 #include "replay/model/content.h"
 #include "replay/play/make_tree.h"
 #include "replay/play/replay.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -132,7 +133,7 @@ TEST_CASE("random traces come out the same with any number of threads, on a dire
       REQUIRE(target);
       play_everywhere(trace, **target, threads);
       MemoryStore store;
-      REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+      REQUIRE(FileSystem::format(store, cffs::test::repeatable(), SystemClock()));
       FileSystemOptions options;
       options.background = false;
       const auto fs = FileSystem::open(store, options);

@@ -11,6 +11,7 @@
 #include "core/reorganise/reorganiser.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
+#include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
@@ -59,7 +60,7 @@ std::unique_ptr<MemoryStore> killed_store() {
   StoreFormat format;
   format.inline_max = 512;
   format.composite_file_max = 16384;
-  REQUIRE(FileSystem::format(*store, format, SystemClock()));
+  REQUIRE(FileSystem::format(*store, repeatable(format), SystemClock()));
   const auto fs = *FileSystem::open(*store, quiet(false));
   for (int i = 0; i < 300; ++i) {
     write_file(*fs, kRootInode, ("member" + std::to_string(i)).c_str(), "content " + std::to_string(i));
@@ -170,7 +171,7 @@ TEST_CASE("every change of a store that is looked at is refused") {
 // LevelDB compacts by itself once enough tables lie in level 0: that would bring the table into memory.
 TEST_CASE("looking takes no more memory than the log") {
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, {}, SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   for (int run = 0; run < 6; ++run) {  // each leaves a table in level 0
     const auto fs = *FileSystem::open(store, quiet(false));
     for (int i = 0; i < 50; ++i) {

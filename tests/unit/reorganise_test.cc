@@ -20,7 +20,7 @@ namespace {
 
 struct Store {
   Store() {
-    REQUIRE(FileSystem::format(objects, {}, SystemClock()));
+    REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     open();
   }
   void open() {

@@ -29,7 +29,7 @@ struct Tree {
     StoreFormat format;
     format.inline_max = 512;
     format.composite_file_max = 8192;
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     fs = std::move(*FileSystem::open(store, quiet()));
     for (const std::string directory : {"one", "two"}) {
       inodes[directory] = fs->mkdir(kRootInode, directory, 0755, kRoot)->ino;

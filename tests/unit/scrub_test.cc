@@ -38,7 +38,7 @@ struct Scrubbed {
     format.inline_max = 512;
     format.composite_file_max = 16384;
     format.composite_max = 65536;
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     fs = std::move(*FileSystem::open(store, quiet()));
     const InodeId directory = fs->mkdir(kRootInode, "directory", 0755, kRoot)->ino;
     for (int i = 0; i < 40; ++i) make(directory, "member" + std::to_string(i), 5000);

@@ -43,7 +43,7 @@ struct Sealed {
   explicit Sealed(ObjectStore& below, const StoreFormat& format = small_members(),
                   std::size_t bytes = 3'000'001)
       : store(below), content(noise(bytes)) {
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     open();
     file = fs->mknod(kRootInode, "large", S_IFREG | 0644, 0, kRoot)->ino;
     REQUIRE(fs->write(file, 0, as_bytes(content), kRoot));

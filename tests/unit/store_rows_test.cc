@@ -1,26 +1,15 @@
-// System rows, pending removals, moved members, and what the superblock says.
+// System rows, pending removals, moved members.
 #include <catch2/catch.hpp>
 
-#include "core/base/checksum.h"
-#include "core/fs/store_format.h"
-#include "core/object/memory_store.h"
 #include "core/table/pending_removal.h"
 #include "core/table/row.h"
 #include "core/table/system_rows.h"
-#include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
 
 bool says(const std::string& sentence, std::string_view part) {
   return sentence.find(part) != std::string::npos;
-}
-
-StoreFormat sample_format() {
-  StoreFormat format;
-  format.inline_max = 512;
-  format.uuid = std::string(32, 'a');
-  return format;
 }
 
 }  // namespace
@@ -31,6 +20,7 @@ TEST_CASE("system rows keep their keys and bytes") {
   REQUIRE(system_key(SystemField::file_count) == Key::tagged(KeyTag::system, 0, 3));
   REQUIRE(system_field(Key::tagged(KeyTag::system, 0, 3)) == SystemField::file_count);
   REQUIRE(system_key(SystemField::log_synced) == Key::tagged(KeyTag::system, 0, 4));
+  REQUIRE(system_key(SystemField::scrub) == Key::tagged(KeyTag::system, 0, 5));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 6)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 1, 3)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::file_data, 0, 3)));
@@ -66,60 +56,6 @@ TEST_CASE("a moved member's row says where to") {
   REQUIRE(row->name == "name");
   for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_moved_member(bytes.substr(0, n)));
   REQUIRE_FALSE(decode_moved_member(bytes + "x"));
-}
-
-TEST_CASE("the superblock remembers the hash of names") {
-  MemoryStore store;
-  REQUIRE(write_format(store, sample_format()));
-  const std::string bytes = bytes_of(store, "superblock");
-  const auto read = read_format(store);
-  REQUIRE(read->inline_max == 512);
-  REQUIRE(read->name_hash == NameHashId::xxh3_64);
-  REQUIRE(name_hash_of(read->name_hash)("b") == checksum("b"));
-
-  // Before it did, it ended with the first checksum.
-  replace(store, "superblock", std::string_view(bytes).substr(0, bytes.size() - 12));
-  REQUIRE(read_format(store)->name_hash == NameHashId::xxh3_64);
-  for (std::size_t lost = 1; lost < 12; ++lost) {
-    replace(store, "superblock", std::string_view(bytes).substr(0, bytes.size() - lost));
-    REQUIRE(read_format(store).error().kind == ErrorKind::corruption);
-  }
-  for (std::size_t at = bytes.size() - 12; at < bytes.size(); ++at) {
-    std::string rotten = bytes;
-    rotten[at] = static_cast<char>(rotten[at] ^ 1);
-    replace(store, "superblock", rotten);
-    REQUIRE(read_format(store).error().kind == ErrorKind::corruption);
-  }
-}
-
-TEST_CASE("a store with another hash of names is refused, also by programs that know of none") {
-  MemoryStore store;
-  StoreFormat format = sample_format();
-  format.name_hash = static_cast<NameHashId>(7);
-  REQUIRE(write_format(store, format));
-  const auto refused = read_format(store);
-  REQUIRE(refused.error().kind == ErrorKind::usage);
-  REQUIRE(
-      says(refused.error().message(), "memory hashes names with hash 7, which this program does not know"));
-  constexpr std::size_t kFlagsAt = 11 + 4;
-  REQUIRE(bytes_of(store, "superblock")[kFlagsAt] == 7);
-
-  MemoryStore newer;
-  REQUIRE(write_format(newer, sample_format()));
-  std::string bytes = bytes_of(newer, "superblock");
-  bytes[kFlagsAt] = 8;
-  replace(newer, "superblock", bytes);
-  REQUIRE(says(read_format(newer).error().message(), "features 8"));
-}
-
-TEST_CASE("a store from before inline data was dense still reads its holes as zeros") {
-  for (const bool dense : {false, true}) {
-    MemoryStore store;
-    StoreFormat format = sample_format();
-    format.dense_inline = dense;
-    REQUIRE(write_format(store, format));
-    REQUIRE(read_format(store)->dense_inline == dense);
-  }
 }
 
 }  // namespace cffs::test

@@ -66,7 +66,7 @@ struct Busy {
     StoreFormat format;
     format.inline_max = 512;
     format.composite_file_max = 4096;
-    REQUIRE(FileSystem::format(store, format, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     fs = std::move(*FileSystem::open(store, quiet()));
     for (int i = 0; i < files; ++i) {
       const std::string name = "file" + std::to_string(i);
@@ -235,7 +235,7 @@ TEST_CASE("a failed append to the log ends its use: nothing is acknowledged behi
   for (std::uint64_t n = 1; n < 12; ++n) {
     INFO("write " << n);
     FaultyStore store;
-    REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
     auto fs = std::move(*FileSystem::open(store, quiet()));
     store.fail_operation(n, EIO, FaultyStore::Persistence::once);
     std::map<std::string, std::string> acknowledged;
@@ -255,7 +255,7 @@ TEST_CASE("a failed append to the log ends its use: nothing is acknowledged behi
 
 TEST_CASE("what a killed process left with the kernel is made durable by the next") {
   FaultyStore store;
-  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   const std::string large(300'000, 'x');
   {
     auto fs = std::move(*FileSystem::open(store, quiet()));
@@ -276,7 +276,7 @@ TEST_CASE("what a killed process left with the kernel is made durable by the nex
 
 TEST_CASE("a device that loses what it had not written, while the machine lives, is found out") {
   FaultyStore store;
-  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   auto fs = std::move(*FileSystem::open(store, quiet()));
   make(*fs, "large", std::string(300'000, 'x'), false);
   make(*fs, "other", "o", true);  // the log is durable, and the large one's row with it

@@ -11,6 +11,7 @@
 #include "core/table/table.h"
 #include "core/transfer/import_target.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
@@ -52,7 +53,7 @@ TEST_CASE("a thread that is refused is a value") {
 
 TEST_CASE("a store opens without threads, or says that it cannot") {
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   FileSystemOptions options;
   bool opened_with_few = false;
   for (int n = 0; n < 6; ++n) {
@@ -86,7 +87,7 @@ TEST_CASE("a store opens without threads, or says that it cannot") {
 TEST_CASE("an import has as many threads as there are, and does without") {
   for (int n = 0; n < 3; ++n) {
     MemoryStore store;
-    REQUIRE(FileSystem::format(store, StoreFormat{}, SystemClock()));
+    REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
     FileSystemOptions options;
     options.background = false;
     auto fs = FileSystem::open(store, options);
