@@ -151,7 +151,9 @@ LevelDbEnv::~LevelDbEnv() {
   if (worker_.joinable()) worker_.join();
 }
 
-Status LevelDbEnv::begin() {
+Status LevelDbEnv::begin(RunLater run_later) {
+  run_later_ = std::move(run_later);
+  if (run_later_) return {};
   CFFS_TRY(worker_, make_thread("the table's thread", [this] { work(); }));
   return {};
 }
@@ -169,6 +171,15 @@ void LevelDbEnv::work() {
   }
 }
 
+void LevelDbEnv::work_once() {
+  MutexLock guard(mutex_);
+  if (work_.empty()) return;
+  const auto [run, argument] = work_.front();
+  work_.pop_front();
+  guard.unlock();
+  run(argument);
+}
+
 void LevelDbEnv::hold_background_work() {
   const MutexLock guard(mutex_);
   holds_work_ = true;
@@ -181,8 +192,11 @@ void LevelDbEnv::release_background_work() {
 }
 
 void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
-  const MutexLock guard(mutex_);
-  work_.emplace_back(run, argument);
+  {
+    const MutexLock guard(mutex_);
+    work_.emplace_back(run, argument);
+  }
+  if (run_later_) return run_later_([this] { work_once(); });
   work_comes_.notify_all();
 }
 

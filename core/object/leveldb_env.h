@@ -26,9 +26,11 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   explicit LevelDbEnv(ObjectStore& store);
   ~LevelDbEnv() override;
 
-  // Makes the thread of background work; before the database is opened. LevelDB's own would be made by the first who needs it,
-  // and throws through LevelDB where the system has none.
-  Status begin();
+  // Who runs a piece of background work, later and one at a time, on a thread of its own; for tests that choose when.
+  using RunLater = std::function<void(std::function<void()> piece)>;
+  // Makes the thread of background work, where nobody else runs it; before the database is opened. LevelDB's own would be made by
+  // the first who needs it, and throws through LevelDB where the system has none.
+  Status begin(RunLater run_later = nullptr);
 
   Status sync_logs();
   // How far the newest of the logs that sync_logs() synced is durable, once for each advance.
@@ -81,6 +83,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   bool made_room(const Error& error) const;
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
   void work();
+  void work_once();
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
@@ -93,6 +96,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   bool ending_ CFFS_GUARDED_BY(mutex_) = false;
   std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
   std::optional<SyncedLog> synced_ CFFS_GUARDED_BY(mutex_);
+  RunLater run_later_;  // null: worker_ does it
   std::thread worker_;
 };
 

@@ -98,7 +98,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
-  CFFS_TRY_VOID(table->env_->begin());
+  CFFS_TRY_VOID(table->env_->begin(options.in_memory ? nullptr : options.run_later));
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
     table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
