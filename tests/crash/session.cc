@@ -3,6 +3,8 @@
 #include <atomic>
 #include <stdexcept>
 
+#include "core/table/table.h"
+
 namespace cffs::test {
 namespace {
 
@@ -46,6 +48,11 @@ Status Session::open() {
     return fail(EIO, error.what());
   }
   return {};
+}
+
+void Session::compact_table() {
+  work_->set_free();
+  fs().table().compact();
 }
 
 void Session::end() {

@@ -35,6 +35,9 @@ class Session {
   void cut_now(const std::string& before);
   void completed(std::size_t calls) { calls_ = calls; }
 
+  // All of the table is written anew; LevelDB's work comes as it comes from then on.
+  void compact_table();
+
   CrashStore& store() { return store_; }
   LibrarySurface& surface() { return *surface_; }
   FileSystem& fs() { return surface_->fs(); }

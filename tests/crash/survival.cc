@@ -21,6 +21,9 @@ Status look(FileSystem& fs, const std::string& path, const EntryName& at, const 
   seen.ino = a.ino.value;
   v.mode = a.mode;
   v.nlink = a.nlink;
+  v.uid = a.uid;
+  v.gid = a.gid;
+  v.mtime_ns = a.mtime_ns;
   v.size = S_ISDIR(a.mode) ? 0 : a.size;
   CFFS_TRY(const auto names, fs.listxattr(a.ino));
   for (const std::string& name : names) {

@@ -40,7 +40,7 @@ cli              * | CLI
 tests            core/fs |
 tests/unit       * | leveldb sqlite3
 tests/model      core/object core/fs core/reorganise core/inspect tests |
-tests/crash      core/base core/object core/fs core/reorganise core/inspect core/repair tests tests/model |
+tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair tests tests/model |
 tests/mount      tests tests/model |
 '
 
