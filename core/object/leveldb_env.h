@@ -8,6 +8,7 @@
 
 #include <leveldb/env.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -39,6 +40,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t bytes = 0;
   };
   std::optional<SyncedLog> take_synced();
+  // Whether a write or sync of any file has failed.
+  bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
   // Whoever reads this object in order gets these bytes in its place.
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
@@ -81,6 +84,9 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   };
   void note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
+  // Background work that gets no descriptor waits for one: its failure would end all writing, until the table is opened again.
+  static bool waited_for_descriptor(const Error& error, int tries);
+  Result<std::shared_ptr<Object>> open(const std::string& name);
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
   void work();
   void work_once();
@@ -89,6 +95,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::function<Status()> before_table_sync_;
   std::function<bool()> make_room_;
+  std::atomic<bool> write_failed_{false};
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::deque<std::pair<void (*)(void*), void*>> work_ CFFS_GUARDED_BY(mutex_);

@@ -84,6 +84,7 @@ void CrashMedium::write(Body& body, std::uint64_t offset, std::string_view data)
 
 void CrashMedium::resize(Body& body, std::uint64_t size) {
   body.live.resize(size);
+  body.reserved = std::min(body.reserved, size);
   body.unsynced.push_back({0, {}, size});
 }
 

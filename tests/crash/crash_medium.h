@@ -32,6 +32,7 @@ class CrashMedium {
     std::string live;  // as the running program sees it
     std::string durable;
     std::vector<Change> unsynced;
+    std::uint64_t reserved = 0;  // bytes that the medium keeps for it, behind its end too
   };
   using BodyPtr = std::shared_ptr<Body>;
   using Names = std::map<std::string, BodyPtr, std::less<>>;

@@ -39,11 +39,20 @@ class CrashObject final : public Object {
     if (offset >= now.size) return {};
     return write_at(offset, as_bytes(std::string(std::min(length, now.size - offset), '\0')));
   }
-  Status allocate(std::uint64_t, std::uint64_t) override { return store_.begin("allocate", name_); }
+  Status allocate(std::uint64_t offset, std::uint64_t length) override {
+    CFFS_TRY_VOID(store_.begin("allocate", name_));
+    const MutexLock guard(store_.mutex_);
+    if (!store_.capacity_) return {};
+    const std::uint64_t end = offset + length,
+                        has = std::max<std::uint64_t>(body_->live.size(), body_->reserved);
+    if (end > has && store_.room_for(end - has) < end - has) return fail(ENOSPC, name_);
+    body_->reserved = std::max(body_->reserved, end);
+    return {};
+  }
   Result<ObjectInfo> info() const override {
     const MutexLock guard(store_.mutex_);
     CFFS_TRY_VOID(store_.alive(name_));
-    return ObjectInfo{body_->live.size(), body_->live.size()};
+    return ObjectInfo{body_->live.size(), std::max<std::uint64_t>(body_->live.size(), body_->reserved)};
   }
   Result<std::uint64_t> next_data(std::uint64_t offset) const override {
     CFFS_TRY(const ObjectInfo now, info());
@@ -90,9 +99,41 @@ void CrashStore::tear_write(std::uint64_t n) {
   writes_to_failure_ = n;
 }
 
-void CrashStore::set_budget(std::optional<std::uint64_t> bytes) {
+void CrashStore::set_capacity(std::optional<std::uint64_t> bytes) {
   const MutexLock guard(mutex_);
-  budget_ = bytes;
+  capacity_ = bytes;
+}
+
+std::uint64_t CrashStore::used() {
+  const MutexLock guard(mutex_);
+  return used_now();
+}
+
+std::uint64_t CrashStore::used_now() const {
+  std::uint64_t all = 0;
+  for (const auto& [name, body] : medium_.live())
+    all += std::max<std::uint64_t>(body->live.size(), body->reserved);
+  return all;
+}
+
+std::uint64_t CrashStore::room_for(std::uint64_t bytes) const {
+  if (!capacity_) return bytes;
+  const std::uint64_t used = used_now();
+  return std::min(bytes, *capacity_ - std::min(*capacity_, used));
+}
+
+void CrashStore::refuse_handles(std::uint64_t n, std::uint64_t count) {
+  const MutexLock guard(mutex_);
+  handles_ = 0;
+  refused_from_ = n;
+  refused_to_ = n + count;
+}
+
+Status CrashStore::handle(std::string_view name) {
+  ++handles_;
+  if (refused_from_ > 0 && handles_ >= refused_from_ && handles_ < refused_to_)
+    return fail(EMFILE, std::string(name));
+  return {};
 }
 
 void CrashStore::break_reads(std::string name, std::uint64_t at) {
@@ -137,13 +178,11 @@ Status CrashStore::write(CrashMedium::Body& body, const std::string& name, std::
     done = fail(EIO, name);
   }
   const std::uint64_t end = offset + data.size();
-  if (budget_ && end > body.live.size()) {
-    const std::uint64_t grows = end - body.live.size();
-    if (grows > *budget_) {
-      data = data.substr(0, data.size() - std::min<std::uint64_t>(data.size(), grows - *budget_));
-      done = fail(ENOSPC, name);
-    }
-    *budget_ -= std::min(*budget_, grows);
+  const std::uint64_t has = std::max<std::uint64_t>(body.live.size(), body.reserved);
+  if (end > has) {
+    const std::uint64_t lacks = end - has - room_for(end - has);
+    if (lacks > 0) done = fail(ENOSPC, name);
+    data = data.substr(0, data.size() - std::min<std::uint64_t>(data.size(), lacks));
   }
   if (!data.empty() || done) CrashMedium::write(body, offset, data);
   return done;
@@ -177,6 +216,7 @@ Result<std::shared_ptr<Object>> CrashStore::create(std::string_view name, Create
   if (changes) CFFS_TRY_VOID(begin("create", name));
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(alive(name));
+  CFFS_TRY_VOID(handle(name));
   CrashMedium::BodyPtr body = medium_.find(name);
   if (body && how == Create::exclusive) return fail(EEXIST, std::string(name));
   if (!body) {
@@ -190,6 +230,7 @@ Result<std::shared_ptr<Object>> CrashStore::create(std::string_view name, Create
 Result<std::shared_ptr<Object>> CrashStore::open(std::string_view name) {
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(alive(name));
+  CFFS_TRY_VOID(handle(name));
   CrashMedium::BodyPtr body = medium_.find(name);
   if (!body) return fail(ENOENT, std::string(name));
   return std::make_shared<CrashObject>(*this, std::string(name), std::move(body));
@@ -249,8 +290,9 @@ Status CrashStore::sync_everything() {
 Result<SpaceInfo> CrashStore::space() {
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(alive("space"));
-  const std::uint64_t left = budget_.value_or(kTotalBytes / 2);
-  return SpaceInfo{kTotalBytes, left, left, 0, 0};
+  if (!capacity_) return SpaceInfo{kTotalBytes, kTotalBytes / 2, kTotalBytes / 2, 0, 0};
+  const std::uint64_t left = room_for(*capacity_);
+  return SpaceInfo{*capacity_, left, left, 0, 0};
 }
 
 }  // namespace cffs::test

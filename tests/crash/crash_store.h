@@ -30,8 +30,11 @@ class CrashStore final : public ObjectStore {
   void fail_sync(std::uint64_t n);
   // The nth write from now fails once with EIO, having written a part of its data.
   void tear_write(std::uint64_t n);
-  // Objects may grow by so many bytes more, then writes write what fits and are ENOSPC; nullopt: as much as they like.
-  void set_budget(std::optional<std::uint64_t> bytes);
+  // The medium has so many bytes: writes that do not fit write what does and are ENOSPC; nullopt: there is no end.
+  void set_capacity(std::optional<std::uint64_t> bytes);
+  std::uint64_t used();
+  // The nth open or creation from now and `count` - 1 behind it are EMFILE.
+  void refuse_handles(std::uint64_t n, std::uint64_t count);
   // Reads that touch this byte are EIO; an empty name: none.
   void break_reads(std::string name, std::uint64_t at);
   // Flips bits of one byte, on the medium and for who reads it.
@@ -54,6 +57,10 @@ class CrashStore final : public ObjectStore {
   friend class CrashObject;
   Status begin(std::string_view what, std::string_view name);
   Status alive(std::string_view name) CFFS_REQUIRES(mutex_);
+  Status handle(std::string_view name) CFFS_REQUIRES(mutex_);
+  std::uint64_t used_now() const CFFS_REQUIRES(mutex_);
+  // How much of so many more bytes there is room for.
+  std::uint64_t room_for(std::uint64_t bytes) const CFFS_REQUIRES(mutex_);
   Status write(CrashMedium::Body& body, const std::string& name, std::uint64_t offset, std::string_view data);
   Status sync(const CrashMedium::BodyPtr& body, const std::string& name);
   Result<std::size_t> read(const CrashMedium::Body& body, const std::string& name, std::uint64_t offset,
@@ -66,7 +73,9 @@ class CrashStore final : public ObjectStore {
   bool killed_ CFFS_GUARDED_BY(mutex_) = false;
   std::uint64_t syncs_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;   // 0: none
   std::uint64_t writes_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;  // 0: none
-  std::optional<std::uint64_t> budget_ CFFS_GUARDED_BY(mutex_);
+  std::optional<std::uint64_t> capacity_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t handles_ CFFS_GUARDED_BY(mutex_) = 0;  // asked for since refuse_handles()
+  std::uint64_t refused_from_ CFFS_GUARDED_BY(mutex_) = 0, refused_to_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string broken_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t broken_at_ CFFS_GUARDED_BY(mutex_) = 0;
 };

@@ -1,5 +1,6 @@
 #include "tests/crash/explorer.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "core/inspect/consistency.h"
@@ -142,6 +143,18 @@ Workload::Workload(std::uint64_t number) {
   for (int i = 0; i < 3; ++i, number /= n) {
     if (const std::uint64_t which = number % n; which > 0) sequence.push_back(&calls()[which - 1]);
   }
+}
+
+std::uint64_t Workload::number_of(std::uint64_t beginning, const std::vector<std::string>& names) {
+  const std::uint64_t n = calls().size() + 1;
+  std::uint64_t number = 0;
+  for (auto name = names.rbegin(); name != names.rend(); ++name) {
+    const auto call =
+        std::find_if(calls().begin(), calls().end(), [&](const Call& c) { return c.name == *name; });
+    if (call == calls().end()) throw std::logic_error("there is no call '" + *name + "'");
+    number = number * n + static_cast<std::uint64_t>(call - calls().begin()) + 1;
+  }
+  return number * kBeginnings + beginning;
 }
 
 std::string Workload::name() const {

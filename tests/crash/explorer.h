@@ -26,6 +26,8 @@ struct CrashState {
 struct Workload {
   static constexpr std::uint64_t kBeginnings = 4;
   explicit Workload(std::uint64_t number);
+  // The number of these calls, by their names.
+  static std::uint64_t number_of(std::uint64_t beginning, const std::vector<std::string>& names);
   std::string name() const;
   std::uint64_t beginning = 0;        // how full the table is, and when LevelDB works
   std::vector<const Call*> sequence;  // of one to three

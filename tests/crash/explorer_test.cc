@@ -125,16 +125,70 @@ TEST_CASE("crashes at every operation of every short workload", "[explorer]") {
   CHECK(explorer.recoveries_cut() > explorer.checked() / 4);
 }
 
+// What it takes to meet some orders of the engine, each cut in several ways.
+TEST_CASE("crashes of sequences that a sample would hardly have", "[explorer]") {
+  if (replays_one()) return;
+  Explorer explorer;
+  Tally tally;
+  for (const std::vector<std::string>& sequence : {
+           std::vector<std::string>{"cut c", "consolidate",
+                                    "extend c"},  // a large file leaves, and is large again
+           std::vector<std::string>{"overwrite c in two sectors", "fsync c", "append to c"},
+           std::vector<std::string>{"append to c", "rename c over a", "fsync a"},
+           std::vector<std::string>{"unlink c", "sync", "close and open"},
+       }) {
+    for (const std::uint64_t beginning : {0u, 3u}) {
+      explore(explorer, Workload::number_of(beginning, sequence), 5, tally);
+    }
+  }
+}
+
 TEST_CASE("a failed sync or a torn write, then a crash", "[explorer]") {
   if (replays_one()) return;
   Explorer explorer;
   Tally tally;
-  const std::uint64_t count = wanted(40);
+  const std::uint64_t count = wanted(30);
   for (std::uint64_t i = 0; i < count; ++i) {
     explore_faults(explorer, nth_of(i, count), 2, tally);
     show_progress(explorer, i, count, tally);
   }
   CHECK(tally.faults > count);
+}
+
+// Few of all sequences ask again after a sync that failed, and say that all is well.
+TEST_CASE("a sync that fails is not forgotten by the next", "[explorer]") {
+  if (replays_one()) return;
+  Explorer explorer;
+  Tally tally;
+  for (const char* change : {"overwrite c in two sectors", "append to c", "write a, which becomes large"}) {
+    const std::string file = std::string_view(change).starts_with("write a") ? "fsync a" : "fsync c";
+    for (const std::vector<std::string>& then :
+         {std::vector<std::string>{"sync", file}, {file, "sync"}, {file, file}, {"consolidate", file}}) {
+      explore_faults(explorer, Workload::number_of(0, {change, then[0], then[1]}), 3, tally);
+    }
+  }
+  CHECK(tally.faults > 40);
+}
+
+TEST_CASE("a store that is being made is there as a whole, or not", "[explorer]") {
+  CrashStore store;
+  std::vector<CrashMedium> media;
+  store.on_change([&](const std::string&) { media.push_back(store.medium()); });
+  REQUIRE(FileSystem::format(store, small_format(), SystemClock()));
+  store.on_change(nullptr);
+  media.push_back(store.medium());
+  for (std::size_t cut = 0; cut < media.size(); ++cut) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      INFO("cut " << cut << " of " << media.size() << ", seed " << seed);
+      Session session(media[cut].cut(seed), 0);
+      const Status opened = session.open();
+      INFO((opened ? "" : opened.error().message()));
+      if (cut + 1 == media.size()) REQUIRE(opened);  // it had been said that it is there
+      if (!opened) continue;
+      REQUIRE(session.surface().create("first", 0600) == 0);
+      REQUIRE(session.fs().sync());
+    }
+  }
 }
 
 }  // namespace cffs::test

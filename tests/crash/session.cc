@@ -27,6 +27,7 @@ Session::Session(CrashMedium medium, std::uint64_t delay)
   store_.on_change([this](const std::string& what) {
     if (work_) work_->before_change(what);
     if (keeps_) cut_now(what);
+    if (told_) told_(what);
   });
 }
 

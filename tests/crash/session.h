@@ -31,6 +31,8 @@ class Session {
     std::string before;
   };
   void keep(bool keeps) { keeps_ = keeps; }
+  // Told of each change, too.
+  void told(std::function<void(const std::string&)> told) { told_ = std::move(told); }
   std::vector<Cut>& cuts() { return cuts_; }
   void cut_now(const std::string& before);
   void completed(std::size_t calls) { calls_ = calls; }
@@ -51,6 +53,7 @@ class Session {
   std::shared_ptr<const Clock> clock_;
   std::unique_ptr<SteppedWork> work_;
   std::unique_ptr<LibrarySurface> surface_;
+  std::function<void(const std::string&)> told_;
   bool keeps_ = false;
   std::size_t calls_ = 0;
   std::uint64_t table_work_ = 0;
