@@ -238,7 +238,8 @@ TEST_CASE("an allocation that fails costs nothing that was acknowledged") {
       if (one > 0) break;
     }
   }
-  WARN(tried << " allocations failed, " << stopped << " ended the process in order");
+  INFO(tried << " allocations failed, " << stopped << " ended the process in order");
+  if (one == 0) REQUIRE((stopped > 0 && stopped < tried));
   REQUIRE(tried > (one > 0 ? 1 : 40));
 }
 

@@ -139,6 +139,32 @@ TEST_CASE("after a failed sync nothing is called durable that is not", "[faults]
   }
 }
 
+// Too many objects wait for the commit, so the older ones are synced at once; whose sync fails then, nobody has asked for.
+TEST_CASE("an early sync that fails stops all that comes after it", "[faults]") {
+  FaultyStore store;
+  REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+  FileSystemOptions options = quiet("boot");
+  options.descriptors = 8;
+  auto fs = std::move(*FileSystem::open(store, options));
+  std::vector<InodeId> files;
+  for (int i = 0; i < 6; ++i) {
+    const auto made = fs->mknod(kRootInode, "large" + std::to_string(i), S_IFREG | 0600, 0, kRoot);
+    REQUIRE(made);
+    files.push_back(made->ino);
+  }
+  REQUIRE(fs->sync());
+  REQUIRE(store.fail_sync(1, EIO) == false);
+  for (const InodeId ino : files) {
+    if (!fs->write(ino, 0, as_bytes(content(20'000, 1)), kRoot)) break;
+  }
+  REQUIRE(store.fail_sync(0, 0) == false);  // it has failed
+  for (const InodeId ino : files) {
+    const Status done = fs->fsync(ino);
+    REQUIRE(!done);
+    REQUIRE(done.error().errno_value == EROFS);
+  }
+}
+
 TEST_CASE("a row that cannot be read keeps no other from being written", "[faults]") {
   FaultyStore store;
   REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
