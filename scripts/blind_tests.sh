@@ -161,8 +161,8 @@ objects are removed before the rows that named them are durably gone
 
 a new blob is not synced where it replaces a durable copy
 @ core/fs/homes.cc
--done = (*blob)->sync();
-+done = Status();
+-Status done = blob.sync();
++Status done;
 
 a new blob whose sync failed is no reason to stop
 @ core/fs/homes.cc
@@ -292,6 +292,16 @@ a regrouping is not durable before it compacts
 -      CFFS_TRY_VOID(fs_.sync());
 -      reorganiser_.compact_noted();
 +      reorganiser_.compact_noted();
+
+a seal is not durably broken before the first change
+@ core/fs/write.cc
+-CFFS_TRY_VOID(sync_table());
++
+
+a blob is not durable before it is sealed
+@ core/fs/rehousing.cc
+-if (const Status synced = object->sync(); !synced) {
++if (const Status synced; !synced) {
 
 objects of the directory store are not synced
 @ core/object/posix_object.cc
