@@ -61,8 +61,11 @@ void explore_faults(Explorer& explorer, std::uint64_t number, std::uint64_t ways
 }
 
 std::uint64_t nth_of(std::uint64_t i, std::uint64_t count) {
-  const std::uint64_t all = CrashState::workloads();
-  return count >= all ? i : (i * 2 + 1) * (all / (2 * count)) % all;
+  const std::uint64_t all = CrashState::workloads(), sequences = all / Workload::kBeginnings;
+  if (count >= all) return i;
+  const std::uint64_t sequence =
+      (i * 2 + 1) * std::max<std::uint64_t>(1, sequences / (2 * count)) % sequences;
+  return sequence * Workload::kBeginnings + i % Workload::kBeginnings;
 }
 
 // How many workloads: what is asked for, or this.
@@ -112,7 +115,7 @@ TEST_CASE("crashes at every operation of every short workload", "[explorer]") {
   if (replays_one()) return;
   Explorer explorer;
   Tally tally;
-  const std::uint64_t count = wanted(120);
+  const std::uint64_t count = wanted(160);
   const bool everything = count >= CrashState::workloads();
   for (std::uint64_t i = 0; i < count; ++i) {
     explore(explorer, nth_of(i, count), everything ? CrashState::kVariants : 1, tally);
