@@ -232,7 +232,7 @@ a composite is not synced before its rows
 
 after a write of the table that failed things go on
 @ core/table/table.cc
--if (error.errno_value != EMFILE || env_->write_failed()) poison();
+-if (!only_refused(error, *env_)) poison();
 +
 
 after a sync of the table that failed things go on
@@ -258,7 +258,7 @@ what is durable is not noted
 
 a note of what is durable that failed is no reason to stop
 @ core/table/table.cc
--if (!status.ok()) poison();
+-if (!status.ok() && !only_refused(to_error(status), *env_)) poison();  // the next sync is noted
 +
 
 inode numbers are used before it is durable that they are taken

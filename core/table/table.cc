@@ -32,6 +32,11 @@ Error to_error(const leveldb::Status& status) {
   return Error::os(errno_value, "table: " + text);
 }
 
+// A write that needed another log and got no descriptor: LevelDB has written nothing, and the next one may have it.
+bool only_refused(const Error& error, const LevelDbEnv& env) {
+  return error.errno_value == EMFILE && !env.write_failed();
+}
+
 // Not those that a compaction is writing. LevelDB tells of them in a text alone: a line " NUMBER:SIZE[...]" for each.
 std::vector<std::string> live_files(leveldb::DB& db) {
   std::vector<std::string> names;
@@ -181,8 +186,7 @@ Status Table::write(Batch& batch) {
     return {};
   }
   Error error = to_error(status);
-  // No descriptor for another log: LevelDB has written nothing, and the next write may have one.
-  if (error.errno_value != EMFILE || env_->write_failed()) poison();
+  if (!only_refused(error, *env_)) poison();
   return fail(std::move(error));
 }
 
@@ -196,7 +200,7 @@ void Table::note_what_is_durable() {
   batch.put(system_key(SystemField::log_synced), encode_log_synced(note));
   const leveldb::Status status =
       undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
-  if (!status.ok()) poison();
+  if (!status.ok() && !only_refused(to_error(status), *env_)) poison();  // the next sync is noted
 }
 
 // Whatever happens, those who wait for this sync are told. `ended` is false where it came to no end.
