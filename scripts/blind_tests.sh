@@ -199,6 +199,7 @@ a blob that was cut is not synced by the commit
 @ core/fs/truncate.cc
 -  dirty_objects_->note(*object);
 +
+= what lies behind the end that the row says is cut before the file grows
 
 a blob that was extended is not synced by the commit
 @ core/fs/truncate.cc
