@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 
 #include <cstring>
+#include <new>
 
 #include "fusefs/reply.h"
 #include "fusefs/wire.h"
@@ -57,6 +58,8 @@ bool RawRequests::serve(const fuse_buf& request) {
       make_unnamed(header, static_cast<const char*>(request.mem) + sizeof(fuse_in_header),
                    request.size - sizeof(fuse_in_header));
     }
+  } catch (const std::bad_alloc&) {
+    reply_raw(session_, header.unique, ENOMEM, nullptr, 0);
   } catch (const std::exception& e) {
     if (context_.log) context_.log(std::string("operation failed: ") + e.what());
     reply_raw(session_, header.unique, EIO, nullptr, 0);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -148,12 +149,14 @@ class Watch {
   std::optional<ObservedRequest> after_;
 };
 
-// Runs one operation; an exception that escapes becomes EIO and a log line.
+// Runs one operation; an exception that escapes becomes EIO and a log line, or ENOMEM where there was no memory.
 template <typename Operation>
 void guarded(fuse_req_t req, const char* name, Operation operation) {
   MountContext& mount = context(req);
   try {
     operation();
+  } catch (const std::bad_alloc&) {
+    fuse_reply_err(req, ENOMEM);  // no log line: it wants memory, too
   } catch (const std::exception& e) {
     if (mount.log) mount.log(std::string("operation ") + name + " failed: " + e.what());
     fuse_reply_err(req, EIO);

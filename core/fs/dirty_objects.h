@@ -13,6 +13,7 @@
 #include <set>
 
 #include "core/base/mutex.h"
+#include "core/base/undisturbed.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -26,7 +27,10 @@ class DirtyObjects {
   // limit() once no lock is held.
   void note(std::shared_ptr<Object> object) {
     const MutexLock guard(mutex_);
-    if (known_.insert(object).second) objects_.push_back(std::move(object));
+    if (!known_.contains(object)) {
+      objects_.push_back(object);  // first: what is known, but in no list, would never be synced
+      known_.insert(std::move(object));
+    }
     count_.store(objects_.size(), std::memory_order_relaxed);
   }
   std::uint64_t epoch() const { return epoch_.load(); }
@@ -46,6 +50,7 @@ class DirtyObjects {
 
  private:
   Status sync_oldest(std::size_t most) CFFS_REQUIRES(sync_mutex_) {
+    const Undisturbed or_objects_would_be_lost;
     std::deque<std::shared_ptr<Object>> due;
     {
       const MutexLock guard(mutex_);

@@ -129,6 +129,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   prepared.dirty_objects = std::make_unique<DirtyObjects>(std::min(kMostDirty, share));
   TableOptions table_options;
   table_options.block_cache_bytes = options.cache_bytes;
+  table_options.write_buffer_bytes = options.write_buffer_bytes;
+  table_options.run_later = options.run_later;
   prepared.space = std::make_unique<SpaceGuard>(store);
   if (!options.read_only) table_options.when_full = [space = prepared.space.get()] { return space->give(); };
   table_options.in_memory = options.read_only;
@@ -225,6 +227,8 @@ Status Engine::leave_clean() {
   if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_.close(); !done && result) result = std::move(done);
   if (!result) return result;
+  // An object whose removal did not reach the medium would be back, and after a store that was closed nobody looks for it.
+  CFFS_TRY_VOID(store_.sync_names());
   Batch batch;
   Recovery::mark_closed(batch);
   file_count_.save(batch);

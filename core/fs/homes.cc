@@ -124,6 +124,10 @@ Status Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inod
 }
 
 Result<std::string> Homes::load_small(const Inode& inode) const {
+  if (inode.size > std::max(format_.inline_max, format_.composite_file_max)) {
+    return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": " +
+                                  std::to_string(inode.size) + " bytes are no small file's"));
+  }
   if (inode.home == Home::inline_) return read_chunks(inode);
   std::string bytes(inode.size, '\0');
   if (inode.home == Home::composite) {

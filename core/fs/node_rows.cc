@@ -117,9 +117,9 @@ Status NodeRows::write_or_restore(Node& node, const Inode& before) {
 
 void NodeRows::mark_stale(Node& node) {
   if (node.row_stale || node.unlinked) return;
-  node.row_stale = true;
   const MutexLock guard(stale_mutex_);
   stale_.push_back(node.ino);
+  node.row_stale = true;
 }
 
 std::vector<InodeId> NodeRows::take_stale() {

@@ -74,8 +74,9 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     before = node.inode;
     const Status written = object->write_at(offset, data);
     if (node.dirty_epoch != dirty_objects_->epoch()) {
-      node.dirty_epoch = dirty_objects_->epoch();
+      const std::uint64_t epoch = dirty_objects_->epoch();
       dirty_objects_->note(object);
+      node.dirty_epoch = epoch;
     }
     if (!written) {
       node.inode.version += 1;  // part of the data may be there

@@ -1,6 +1,7 @@
 #include "core/object/leveldb_env.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "core/base/thread.h"
@@ -12,6 +13,14 @@ namespace {
 leveldb::Status to_leveldb(const Error& error) {
   if (error.errno_value == ENOENT) return leveldb::Status::NotFound(error.message());
   return leveldb::Status::IOError(error.message());
+}
+
+thread_local bool works_in_background = false;
+
+void run_in_background(void (*run)(void*), void* argument) {
+  works_in_background = true;
+  run(argument);
+  works_in_background = false;
 }
 
 bool is_log(const std::string& name) { return name.ends_with(".log"); }
@@ -117,7 +126,10 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;
 
-  leveldb::Status failed(const Error& error) { return result_ = to_leveldb(error); }
+  leveldb::Status failed(const Error& error) {
+    env_.write_failed_.store(true, std::memory_order_release);
+    return result_ = to_leveldb(error);
+  }
   leveldb::Status flush_buffer() {
     if (!buffer_.empty() && result_.ok()) (void)write(buffer_);
     buffer_.clear();
@@ -151,7 +163,9 @@ LevelDbEnv::~LevelDbEnv() {
   if (worker_.joinable()) worker_.join();
 }
 
-Status LevelDbEnv::begin() {
+Status LevelDbEnv::begin(RunLater run_later) {
+  run_later_ = std::move(run_later);
+  if (run_later_) return {};
   CFFS_TRY(worker_, make_thread("the table's thread", [this] { work(); }));
   return {};
 }
@@ -164,9 +178,18 @@ void LevelDbEnv::work() {
     const auto [run, argument] = work_.front();
     work_.pop_front();
     guard.unlock();
-    run(argument);
+    run_in_background(run, argument);
     guard.lock();
   }
+}
+
+void LevelDbEnv::work_once() {
+  MutexLock guard(mutex_);
+  if (work_.empty()) return;
+  const auto [run, argument] = work_.front();
+  work_.pop_front();
+  guard.unlock();
+  run_in_background(run, argument);
 }
 
 void LevelDbEnv::hold_background_work() {
@@ -181,8 +204,11 @@ void LevelDbEnv::release_background_work() {
 }
 
 void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
-  const MutexLock guard(mutex_);
-  work_.emplace_back(run, argument);
+  {
+    const MutexLock guard(mutex_);
+    work_.emplace_back(run, argument);
+  }
+  if (run_later_) return run_later_([this] { work_once(); });
   work_comes_.notify_all();
 }
 
@@ -190,9 +216,27 @@ bool LevelDbEnv::made_room(const Error& error) const {
   return (error.errno_value == ENOSPC || error.errno_value == EDQUOT) && make_room_ && make_room_();
 }
 
+bool LevelDbEnv::waited_for_descriptor(const Error& error, int tries) {
+  constexpr int kMost = 2000;  // ten seconds
+  const bool short_of = error.errno_value == EMFILE || error.errno_value == ENFILE;
+  if (!short_of || !works_in_background || tries >= kMost) return false;
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return true;
+}
+
 Result<std::shared_ptr<Object>> LevelDbEnv::create(const std::string& name, ObjectStore::Create how) {
   auto object = store_.create(name, how);
-  while (!object && made_room(object.error())) object = store_.create(name, how);
+  for (int tries = 0; !object && (made_room(object.error()) || waited_for_descriptor(object.error(), tries));
+       ++tries) {
+    object = store_.create(name, how);
+  }
+  return object;
+}
+
+Result<std::shared_ptr<Object>> LevelDbEnv::open(const std::string& name) {
+  auto object = store_.open(name);
+  for (int tries = 0; !object && waited_for_descriptor(object.error(), tries); ++tries)
+    object = store_.open(name);
   return object;
 }
 
@@ -235,14 +279,14 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
     *result = new Shown(shown->second);
     return leveldb::Status::OK();
   }
-  auto object = store_.open(name);
+  auto object = open(name);
   if (!object) return to_leveldb(object.error());
   *result = new Sequential(std::move(*object));  // LevelDB deletes it
   return leveldb::Status::OK();
 }
 
 leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) {
-  auto object = store_.open(name);
+  auto object = open(name);
   if (!object) return to_leveldb(object.error());
   *result = new RandomAccess(std::move(*object));
   return leveldb::Status::OK();
@@ -297,7 +341,7 @@ leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
 }
 
 leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* size) {
-  const auto object = store_.open(name);
+  const auto object = open(name);
   if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();
   if (!info) return to_leveldb(info.error());

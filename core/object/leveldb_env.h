@@ -8,6 +8,7 @@
 
 #include <leveldb/env.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -26,9 +27,11 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   explicit LevelDbEnv(ObjectStore& store);
   ~LevelDbEnv() override;
 
-  // Makes the thread of background work; before the database is opened. LevelDB's own would be made by the first who needs it,
-  // and throws through LevelDB where the system has none.
-  Status begin();
+  // Who runs a piece of background work, later and one at a time, on a thread of its own; for tests that choose when.
+  using RunLater = std::function<void(std::function<void()> piece)>;
+  // Makes the thread of background work, where nobody else runs it; before the database is opened. LevelDB's own would be made by
+  // the first who needs it, and throws through LevelDB where the system has none.
+  Status begin(RunLater run_later = nullptr);
 
   Status sync_logs();
   // How far the newest of the logs that sync_logs() synced is durable, once for each advance.
@@ -37,6 +40,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t bytes = 0;
   };
   std::optional<SyncedLog> take_synced();
+  // Whether a write or sync of any file has failed.
+  bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
   // Whoever reads this object in order gets these bytes in its place.
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
@@ -79,13 +84,18 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   };
   void note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
+  // Background work that gets no descriptor waits for one: its failure would end all writing, until the table is opened again.
+  static bool waited_for_descriptor(const Error& error, int tries);
+  Result<std::shared_ptr<Object>> open(const std::string& name);
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
   void work();
+  void work_once();
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::function<Status()> before_table_sync_;
   std::function<bool()> make_room_;
+  std::atomic<bool> write_failed_{false};
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::deque<std::pair<void (*)(void*), void*>> work_ CFFS_GUARDED_BY(mutex_);
@@ -93,6 +103,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   bool ending_ CFFS_GUARDED_BY(mutex_) = false;
   std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
   std::optional<SyncedLog> synced_ CFFS_GUARDED_BY(mutex_);
+  RunLater run_later_;  // null: worker_ does it
   std::thread worker_;
 };
 

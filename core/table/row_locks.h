@@ -4,6 +4,9 @@
 // ascending order; that order is what keeps guards from deadlocking. Rank 3 (docs/CONCURRENCY.md): after
 // directory locks, before node locks. A thread holds at most one guard.
 //
+// What happens under an exclusive guard changes memory and table together: an exception that leaves it ends the process
+// (core/base/undisturbed.h), or a row would say one thing and its node another.
+//
 // Each exclusive guard leaves a time stamp from one store-wide counter on its stripes. A readdir that scanned
 // a snapshot taken at epoch() can then tell, row by row, that a row has not changed since, without reading it
 // again.
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/base/undisturbed.h"
 #include "core/table/key.h"
 
 namespace cffs {
@@ -64,6 +68,7 @@ class RowLocks {
    private:
     RowLocks* locks_;
     std::vector<std::uint16_t> stripes_;
+    const Undisturbed undisturbed_;  // destroyed first
   };
 
   // One key, shared with other readers of its stripe. Acquires row_stripes by locking a stripe: the analysis knows the one

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/base/undisturbed.h"
 #include "core/object/leveldb_env.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
@@ -26,8 +27,14 @@ Error to_error(const leveldb::Status& status) {
   if (status.IsCorruption()) return Error::corruption("table: " + status.ToString());
   // LevelDB keeps the text of an error, not its number; the one that callers act on is recognised by it.
   const std::string text = status.ToString();
-  const bool full = text.find("No space left") != std::string::npos;
-  return Error::os(full ? ENOSPC : EIO, "table: " + text);
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  const int errno_value = says("No space left") ? ENOSPC : says("Too many open files") ? EMFILE : EIO;
+  return Error::os(errno_value, "table: " + text);
+}
+
+// A write that needed another log and got no descriptor: LevelDB has written nothing, and the next one may have it.
+bool only_refused(const Error& error, const LevelDbEnv& env) {
+  return error.errno_value == EMFILE && !env.write_failed();
 }
 
 // Not those that a compaction is writing. LevelDB tells of them in a text alone: a line " NUMBER:SIZE[...]" for each.
@@ -87,6 +94,8 @@ void Batch::put_row(Key key, const Row& row) {
   put(key, encode_row(row));
 }
 
+// LevelDB is written for a world without exceptions: one that passes through it leaves its locks and its queue of writers behind,
+// and the next caller waits for ever. Hence undisturbed() around its calls.
 Table::Table() = default;
 Table::~Table() {
   if (env_) env_->release_background_work();  // or closing the database would wait for it
@@ -107,7 +116,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
-  CFFS_TRY_VOID(table->env_->begin());
+  CFFS_TRY_VOID(table->env_->begin(options.in_memory ? nullptr : options.run_later));
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
     table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
@@ -132,11 +141,11 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
   table->dropped_ = std::move(plan.dropped);
   if (plan.rebuild) {
-    if (const leveldb::Status rebuilt = leveldb::RepairDB(kFolder, o); !rebuilt.ok())
-      return fail(to_error(rebuilt));
+    const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });
+    if (!rebuilt.ok()) return fail(to_error(rebuilt));
   }
   leveldb::DB* db = nullptr;
-  const leveldb::Status status = leveldb::DB::Open(o, kFolder, &db);
+  const leveldb::Status status = undisturbed([&] { return leveldb::DB::Open(o, kFolder, &db); });
   if (!status.ok()) return fail(to_error(status));
   table->db_.reset(db);
   return table;
@@ -148,14 +157,17 @@ Status Table::rebuild(ObjectStore& store) {
   LevelDbEnv env(store);
   for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
-  const leveldb::Status done = leveldb::RepairDB(kFolder, verified(env, *filter));
+  const leveldb::Status done =
+      undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });
   if (!done.ok()) return fail(to_error(done));
   return store.sync_names();
 }
 
 Result<std::optional<std::string>> Table::get(Key key) const {
   std::string value;
-  const leveldb::Status status = db_->Get(checked_reads(), slice(EncodedKey(key).view()), &value);
+  const EncodedKey encoded(key);
+  const leveldb::Status status =
+      undisturbed([&] { return db_->Get(checked_reads(), slice(encoded.view()), &value); });
   if (status.IsNotFound()) return std::optional<std::string>();
   if (!status.ok()) return fail(to_error(status));
   return std::optional<std::string>(std::move(value));
@@ -176,13 +188,15 @@ Status Table::writable() const {
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
   CFFS_TRY_VOID(writable());
-  const leveldb::Status status = db_->Write(leveldb::WriteOptions(), batch.batch_.get());
+  const leveldb::Status status =
+      undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
   if (status.ok()) {
     writes_.fetch_add(1);  // only now: who counts it before may not have it
     return {};
   }
-  poison();
-  return fail(to_error(status));
+  Error error = to_error(status);
+  if (!only_refused(error, *env_)) poison();
+  return fail(std::move(error));
 }
 
 // For whoever reads the log after a crash: damage before this is no torn tail. At once, so that of what was synced nothing is
@@ -193,7 +207,9 @@ void Table::note_what_is_durable() {
   const LogSynced note{table_file_number(synced->name, kFolder, kLogEnding), synced->bytes};
   Batch batch;
   batch.put(system_key(SystemField::log_synced), encode_log_synced(note));
-  if (!db_->Write(leveldb::WriteOptions(), batch.batch_.get()).ok()) poison();
+  const leveldb::Status status =
+      undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
+  if (!status.ok() && !only_refused(to_error(status), *env_)) poison();  // the next sync is noted
 }
 
 // Whatever happens, those who wait for this sync are told. `ended` is false where it came to no end.
@@ -242,9 +258,11 @@ Status Table::sync() {
 }
 
 Status Table::scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const {
-  const std::unique_ptr<leveldb::Iterator> it(db_->NewIterator(checked_reads()));
+  const std::unique_ptr<leveldb::Iterator> it(undisturbed([&] { return db_->NewIterator(checked_reads()); }));
+  const auto begin = [&] { it->Seek(slice(EncodedKey(first).view())); };
+  const auto next = [&] { it->Next(); };
   // LevelDB goes on behind a block that it cannot read, and tells at the end: who had enough by then would never know.
-  for (it->Seek(slice(EncodedKey(first).view())); it->Valid() && it->status().ok(); it->Next()) {
+  for (undisturbed(begin); it->Valid() && it->status().ok(); undisturbed(next)) {
     if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
     const Key key = decode_key(view(it->key()));
     if (key > last || !visit(key, view(it->value()))) break;
@@ -333,7 +351,8 @@ Result<std::vector<std::string>> Table::find_damaged_files() const {
 }
 
 void Table::compact() {
-  if (!read_only_.load(std::memory_order_acquire)) db_->CompactRange(nullptr, nullptr);
+  if (read_only_.load(std::memory_order_acquire)) return;
+  undisturbed([&] { db_->CompactRange(nullptr, nullptr); });
 }
 
 std::string table_library_version() {

@@ -42,6 +42,8 @@ struct TableOptions {
   std::function<bool()> when_full;
   // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
   bool in_memory = false;
+  // Who runs LevelDB's own work, one piece at a time, on a thread that makes no other calls; null: a thread of the table's.
+  std::function<void(std::function<void()>)> run_later;
   // Opens a table whose logs or manifest are damaged, with what is whole on both sides of the damage; see Table::dropped().
   bool keep_what_is_whole = false;
 };

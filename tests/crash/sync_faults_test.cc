@@ -140,6 +140,32 @@ TEST_CASE("after a failed sync nothing is called durable that is not", "[faults]
   }
 }
 
+// Too many objects wait for the commit, so the older ones are synced at once; whose sync fails then, nobody has asked for.
+TEST_CASE("an early sync that fails stops all that comes after it", "[faults]") {
+  FaultyStore store;
+  REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+  FileSystemOptions options = quiet("boot");
+  options.descriptors = 8;
+  auto fs = std::move(*FileSystem::open(store, options));
+  std::vector<InodeId> files;
+  for (int i = 0; i < 6; ++i) {
+    const auto made = fs->mknod(kRootInode, "large" + std::to_string(i), S_IFREG | 0600, 0, kRoot);
+    REQUIRE(made);
+    files.push_back(made->ino);
+  }
+  REQUIRE(fs->sync());
+  REQUIRE(store.fail_sync(1, EIO) == false);
+  for (const InodeId ino : files) {
+    if (!fs->write(ino, 0, as_bytes(content(20'000, 1)), kRoot)) break;
+  }
+  REQUIRE(store.fail_sync(0, 0) == false);  // it has failed
+  for (const InodeId ino : files) {
+    const Status done = fs->fsync(ino);
+    REQUIRE(!done);
+    REQUIRE(done.error().errno_value == EROFS);
+  }
+}
+
 TEST_CASE("a row that cannot be read keeps no other from being written", "[faults]") {
   FaultyStore store;
   REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
@@ -180,6 +206,37 @@ TEST_CASE("a row that cannot be read keeps no other from being written", "[fault
     INFO(name);
     REQUIRE(fs->lookup(kRootInode, name)->atime_ns == read_at[name]);
   }
+}
+
+// Its times lag behind in the row where it is written in place again within a second.
+TEST_CASE("an fsync makes a file's times durable too", "[faults]") {
+  class SlowClock final : public Clock {
+   public:
+    std::int64_t now_ns() const override { return now_.fetch_add(1'000'000); }
+    std::int64_t steady_ms() const override { return now_.load() / 1'000'000; }
+
+   private:
+    mutable std::atomic<std::int64_t> now_{1'000'000'000};
+  };
+  FaultyStore store;
+  REQUIRE(FileSystem::format(store, tiny(), SystemClock()));
+  REQUIRE(store.sync_names());
+  FileSystemOptions options = quiet("before");
+  options.clock = std::make_shared<SlowClock>();
+  std::int64_t mtime_ns = 0;
+  std::unique_ptr<MemoryStore> survivor;
+  {
+    auto fs = std::move(*FileSystem::open(store, options));
+    const auto made = fs->mknod(kRootInode, "large", S_IFREG | 0600, 0, kRoot);
+    REQUIRE(made);
+    for (int i = 0; i < 3; ++i) REQUIRE(fs->write(made->ino, 0, as_bytes(content(20'000, i)), kRoot));
+    REQUIRE(fs->fsync(made->ino));
+    mtime_ns = fs->getattr(made->ino)->mtime_ns;
+    survivor = store.power_cut(1);  // before it is closed in order
+  }
+  FaultyStore after(std::move(survivor));
+  auto fs = std::move(*FileSystem::open(after, quiet("after")));
+  REQUIRE(fs->lookup(kRootInode, "large")->mtime_ns == mtime_ns);
 }
 
 TEST_CASE("an object that cannot be removed fails no commit, and is removed later", "[faults]") {

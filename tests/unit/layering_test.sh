@@ -41,7 +41,7 @@ tests            core/fs |
 tests/unit       * | leveldb sqlite3
 tests/fuzz       * |
 tests/model      core/object core/fs core/reorganise core/inspect tests |
-tests/crash      core/object core/fs core/reorganise core/inspect core/repair tests |
+tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair tests tests/model |
 tests/mount      tests tests/model |
 '
 

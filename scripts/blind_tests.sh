@@ -1,0 +1,427 @@
+#!/usr/bin/env bash
+# Would the tests notice? Takes each sync, each barrier and each stop after an error out of core/, one at a time, and runs the crash tests: one of
+# them must fail, or the table below says why none can.
+#   scripts/blind_tests.sh            all of them: about two minutes each
+#   scripts/blind_tests.sh --only N   one, or several: --only 3 --only 7
+#   scripts/blind_tests.sh --list     the table
+#   scripts/blind_tests.sh --check    only that each line of the table is still in the sources, exactly once
+# Everything happens in a copy of the tree below ${TMPDIR:-/tmp}, which goes afterwards; what is not committed is copied, too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# A change: what it takes away; then where, lines with "-" as they are, lines with "+" in their place, and "=" why no test can see it.
+table() {
+  cat <<'TABLE'
+a table file's rows may be durable before the blobs that they name
+@ core/object/leveldb_env.cc
+-if (const auto done = env_.before_table_sync_(); !done) return failed(done.error());
++
+= the log may reach the medium before the blobs by the kernel's writeback as well, and recovery gives rows the size that their blobs have
+
+LevelDB's files are never synced by themselves
+@ core/object/leveldb_env.cc
+-if (const auto done = object_->sync(); !done) return failed(done.error());
++
+
+the log is never synced
+@ core/object/leveldb_env.cc
+-CFFS_TRY_VOID(log.object->sync());
++
+
+CURRENT may name a manifest whose name is not durable
+@ core/object/leveldb_env.cc
+-if (const auto done = store_.sync_names(); !done) return to_leveldb(done.error());
++
+
+a file of the table goes on after a write that failed
+@ core/object/leveldb_env.cc
+-return result_ = to_leveldb(error);
++return to_leveldb(error);
+
+a store is not marked as open before it is used
+@ core/fs/recovery.cc
+-  CFFS_TRY_VOID(table_.write(batch));
+-  return table_.sync();
++  return table_.write(batch);
+
+what a killed user left with the kernel is not made durable
+@ core/fs/recovery.cc
+-if (!looks_only) CFFS_TRY_VOID(store_.sync_everything());
++
+
+recovery removes objects before its rows are durable
+@ core/fs/recovery.cc
+-  CFFS_TRY_VOID(table_.sync());
+-  return clear_away(found.wanted);
++  return clear_away(found.wanted);
+= the next recovery finds the same again; what is removed no durable row names
+
+recovery leaves a removal in place that a row contradicts
+@ core/fs/recovery.cc
+-CFFS_TRY_VOID(drop_removals_of(found.wanted));
++
+= no crash leaves both, damage in the log does
+
+recovery does not shorten rows to what their blobs have
+@ core/fs/recovery.cc
+-if (size < inode.size) {
++if (false) {
+
+recovery does not remove what no row names
+@ core/fs/recovery.cc
+-  return clear_away(found.wanted);
++  return {};
+
+a store is closed before removals are durable
+@ core/fs/engine.cc
+-CFFS_TRY_VOID(store_.sync_names());
++
+
+the mark of a closed store is not synced
+@ core/fs/engine.cc
+-  CFFS_TRY_VOID(table_->write(batch));
+-  return table_->sync();
++  return table_->write(batch);
+= a mark that is still there costs the next user a scan, nothing else
+
+the barrier before a table file does nothing
+@ core/fs/engine.cc
+-return dirty->sync_all();
++return dirty == nullptr ? dirty->sync_all() : Status();
+= the log may reach the medium before the blobs by the kernel's writeback as well, and recovery gives rows the size that their blobs have
+
+a composite that could not be synced is no reason to stop
+@ core/fs/engine.cc
+-composites_.on_failed_sync([this] { table_->poison(); });
++
+= rows are switched only behind a sync that succeeded; the stop keeps a failing device from being asked again
+
+a new store's table is not synced
+@ core/fs/engine.cc
+-CFFS_TRY_VOID(table->sync());
++
+
+an fsync does not sync the blob
+@ core/fs/durability.cc
+-if (Status done = blob->sync(); !done) {
++if (Status done; !done) {
+
+after an fsync that failed things go on
+@ core/fs/durability.cc
+-    if (Status done = blob->sync(); !done) {
+-      table_->poison();
++    if (Status done = blob->sync(); !done) {
+
+an fsync does not sync the log
+@ core/fs/durability.cc
+-  if (stale) CFFS_TRY_VOID(rows_.flush(*found));
+-  return sync_table();
++  if (stale) CFFS_TRY_VOID(rows_.flush(*found));
++  return {};
+
+an fsync leaves the file's row as it was
+@ core/fs/durability.cc
+-if (stale) CFFS_TRY_VOID(rows_.flush(*found));
++(void)stale;
+
+a commit does not sync blobs
+@ core/fs/durability.cc
+-if (Status done = dirty_objects_->sync_all(); !done) {
++if (Status done; !done) {
+
+after a commit whose blobs failed things go on
+@ core/fs/durability.cc
+-  if (Status done = dirty_objects_->sync_all(); !done) {
+-    table_->poison();
++  if (Status done = dirty_objects_->sync_all(); !done) {
+
+a commit does not sync the log
+@ core/fs/durability.cc
+-  CFFS_TRY_VOID(sync_table());
+-  CFFS_TRY_VOID(removals_.settle());
++  CFFS_TRY_VOID(removals_.settle());
+
+which numbers may be durable is not noted with a sync
+@ core/fs/durability.cc
+-  homes_.note_durable_below(counter_.peek());
+-  return table_->sync();
++  return table_->sync();
+
+which numbers may be durable is not noted when a store is opened
+@ core/fs/engine.cc
+-  homes_.note_durable_below(counter_.peek());
+-  CFFS_TRY_VOID(load_root());
++  CFFS_TRY_VOID(load_root());
+
+objects are removed before the rows that named them are durably gone
+@ core/fs/removals.cc
+-  CFFS_TRY_VOID(table_.sync());
+-  Batch batch;
++  Batch batch;
+
+a new blob is not synced where it replaces a durable copy
+@ core/fs/homes.cc
+-Status done = blob.sync();
++Status done;
+
+a new blob whose sync failed is no reason to stop
+@ core/fs/homes.cc
+-if (!done) table_.poison();
++
+= the row still names the old copy, and the next try writes all of it anew
+
+a new blob has no note that it may have to go
+@ core/fs/homes.cc
+-CFFS_TRY_VOID(table_.write(intent));
++
+
+a new blob is not synced by the commit
+@ core/fs/homes.cc
+-dirty_.note(blob);  // before any row names it
++
+
+an early sync of blobs that failed is no reason to stop
+@ core/fs/homes.h
+-if (!dirty_.limit()) table_.poison();
++(void)dirty_.limit();
+
+blobs that were written to are not synced by the commit
+@ core/fs/write.cc
+-dirty_objects_->note(object);
++
+
+what lies behind a blob's end is not cut before a write behind it
+@ core/fs/write.cc
+-if (offset > node.inode.size) CFFS_TRY_VOID(cut_tail(*object, node.inode.size));
++
+
+a blob that was cut is not synced by the commit
+@ core/fs/truncate.cc
+-  dirty_objects_->note(*object);
++
+= what lies behind the end that the row says is cut before the file grows
+
+a blob that was extended is not synced by the commit
+@ core/fs/truncate.cc
+-      dirty_objects_->note(object);
++
+
+what lies behind a blob's end is not cut before it is extended
+@ core/fs/truncate.cc
+-CFFS_TRY_VOID(cut_tail(*object, inode.size));
++
+
+a blob with a hole is not synced by the commit
+@ core/fs/allocate.cc
+-  dirty_objects_->note(object);
++
+
+a rename over a name does not sync the source
+@ core/fs/rename.cc
+-if (Status done = (*object)->sync(); !done) {
++if (Status done; !done) {
+
+after a rename whose source could not be synced things go on
+@ core/fs/rename.cc
+-e_.table_->poison();  // as after an fsync that failed: what the medium holds is no longer known
++
+
+a composite is not synced before its rows
+@ core/composite/composite_store.cc
+-  Status done = object->sync();
++  Status done;
+
+after a write of the table that failed things go on
+@ core/table/table.cc
+-if (!only_refused(error, *env_)) poison();
++
+
+after a sync of the table that failed things go on
+@ core/table/table.cc
+-      poison();
+-      return done;
+-    }
+-    synced_writes_
++      return done;
++    }
++    synced_writes_
+
+after a barrier that failed things go on
+@ core/table/table.cc
+-if (!done) self->poison();
++(void)self;
+
+what is durable is not noted
+@ core/table/table.cc
+-    note_what_is_durable();
+-    guard.lock();
++    guard.lock();
+
+a note of what is durable that failed is no reason to stop
+@ core/table/table.cc
+-if (!status.ok() && !only_refused(to_error(status), *env_)) poison();  // the next sync is noted
++
+
+inode numbers are used before it is durable that they are taken
+@ core/table/inode_counter.cc
+-  CFFS_TRY_VOID(table_.write(batch));
+-  return table_.sync();
++  return table_.write(batch);
+
+a failed sync of blobs is forgotten
+@ core/fs/dirty_objects.h
+-!done && result_) result_ = std::move(done);
++!done && result_) (void)done;
+
+a superblock is not synced
+@ core/fs/store_format.cc
+-return (*object)->sync();
++return {};
+
+a plan is renamed before it is durable
+@ core/reorganise/plan_object.cc
+-CFFS_TRY_VOID(object->sync());
++
+
+a plan's name is not durable
+@ core/reorganise/plan_object.cc
+-return store.sync_names();
++return {};
+
+a regrouping is not durable before it compacts
+@ core/reorganise/regrouping.cc
+-      CFFS_TRY_VOID(fs_.sync());
+-      reorganiser_.compact_noted();
++      reorganiser_.compact_noted();
+
+a seal is not durably broken before the first change
+@ core/fs/write.cc
+-CFFS_TRY_VOID(sync_table());
++
+
+a blob is not durable before it is sealed
+@ core/fs/rehousing.cc
+-if (const Status synced = object->sync(); !synced) {
++if (const Status synced; !synced) {
+
+objects of the directory store are not synced
+@ core/object/posix_object.cc
+-if (::fdatasync(fd_.get()) != 0) {
++if (false) {
+= the crash tests have their own store; a kernel's is needed
+TABLE
+}
+
+titles=() files=() olds=() news=() reasons=()
+read_table() {
+  local line n=-1 fresh=1
+  while IFS= read -r line; do
+    if [ -z "$line" ]; then fresh=1; continue; fi
+    if [ $fresh = 1 ]; then
+      fresh=0 n=$((n + 1))
+      titles[n]=$line files[n]='' olds[n]='' news[n]='' reasons[n]=''
+      continue
+    fi
+    case $line in
+      '@ '*) files[n]=${line#@ } ;;
+      -*) olds[n]+=${olds[n]:+$'\n'}${line#-} ;;
+      +*) news[n]+=${news[n]:+$'\n'}${line#+} ;;
+      '= '*) reasons[n]=${line#= } ;;
+      *) echo "blind_tests: the table has a line that means nothing: $line" >&2; exit 2 ;;
+    esac
+  done < <(table)
+}
+
+# How often the change's lines are in its file, in this tree.
+occurrences() {
+  local text rest
+  text=$(<"$1/${files[$2]}") || return
+  rest=${text//"${olds[$2]}"/}
+  echo $(((${#text} - ${#rest}) / ${#olds[$2]}))
+}
+
+check() {
+  local i n stale=0
+  for i in "${!titles[@]}"; do
+    n=$(occurrences . "$i") || n=0
+    [ "$n" = 1 ] && continue
+    echo "blind_tests: ${files[i]} has $n times what number $((i + 1)), '${titles[i]}', takes away; mend the table in scripts/blind_tests.sh" >&2
+    stale=1
+  done
+  return $stale
+}
+
+apply() {  # the change to the copy
+  local text
+  text=$(<"$2/${files[$1]}")
+  printf '%s\n' "${text/"${olds[$1]}"/"${news[$1]}"}" >"$2/${files[$1]}"
+}
+
+only=() mode=run
+while [ $# -gt 0 ]; do
+  case $1 in
+    --list) mode=list ;;
+    --check) mode=check ;;
+    --only)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "blind_tests: --only wants a number of --list" >&2; exit 2; }
+      only+=("$2")
+      shift
+      ;;
+    *) echo "blind_tests: '$1' is no option; there are --list, --check and --only N" >&2; exit 2 ;;
+  esac
+  shift
+done
+read_table
+if [ $mode = list ]; then
+  for i in "${!titles[@]}"; do
+    printf '%3d  %s (%s)%s\n' $((i + 1)) "${titles[i]}" "${files[i]}" "${reasons[i]:+; no test can see it: ${reasons[i]}}"
+  done
+  exit
+fi
+check
+[ $mode = run ] || { echo "blind_tests: all ${#titles[@]} changes can be made"; exit; }
+for n in "${only[@]}"; do
+  [ "$n" -le ${#titles[@]} ] || { echo "blind_tests: there are ${#titles[@]} changes, no number $n" >&2; exit 2; }
+done
+
+copy=$(mktemp -d "${TMPDIR:-/tmp}/cffs-blind.XXXXXX")
+trap 'rm -rf "$copy"' EXIT
+tree=$copy/tree
+mkdir "$tree"
+git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$tree"
+launcher=()
+if command -v ccache >/dev/null; then launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+log=$copy/log
+build() { nice -n 10 cmake --build "$copy/build" --target crash_tests -j "${BLIND_JOBS:-$(nproc)}" >"$log" 2>&1; }
+tests_pass() { env -u CFFS_CRASH_WORKLOADS -u CFFS_CRASH_STATE timeout 900 "$copy/build/crash_tests" --abort >"$log" 2>&1; }
+
+echo "blind_tests: building the crash tests as they are"
+nice -n 10 cmake -S "$tree" -B "$copy/build" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 "${launcher[@]}" >"$log" 2>&1 && build ||
+  { tail -20 "$log" >&2; echo "blind_tests: the tree does not build" >&2; exit 1; }
+echo "blind_tests: they must pass as they are"
+tests_pass || { tail -20 "$log" >&2; echo "blind_tests: the crash tests fail without any change" >&2; exit 1; }
+blind=() done=0 started=$SECONDS
+for i in "${!titles[@]}"; do
+  number=$((i + 1))
+  if [ ${#only[@]} -gt 0 ] && [[ " ${only[*]} " != *" $number "* ]]; then continue; fi
+  printf '%3d of %d  %s: ' $number ${#titles[@]} "${titles[i]}"
+  apply "$i" "$tree"
+  began=$SECONDS
+  if ! build; then
+    echo "does not build"
+    grep -m 3 'error' "$log" >&2 || true
+    blind+=("$number, which does not build")
+  elif ! tests_pass; then
+    seen=$(grep -m 1 -A 1 -- '^-----' "$log" | tail -1)
+    echo "seen after $((SECONDS - began)) s${seen:+ by \"$seen\"}"
+  elif [ -n "${reasons[i]}" ]; then
+    echo "not seen, as expected: ${reasons[i]}"
+  else
+    echo "NOT SEEN"
+    blind+=("$number, ${titles[i]}")
+  fi
+  done=$((done + 1))
+  cp "${files[i]}" "$tree/${files[i]}"
+done
+echo "blind_tests: $done changes in $(((SECONDS - started) / 60)) min"
+[ ${#blind[@]} = 0 ] || { printf 'blind_tests: no test sees: %s\n' "${blind[@]}" >&2; exit 1; }

@@ -1,0 +1,77 @@
+#include "tests/crash/session.h"
+
+#include <atomic>
+#include <stdexcept>
+
+#include "core/table/table.h"
+
+namespace cffs::test {
+namespace {
+
+// Every look at it is a second later than the one before, so that times are the same in each run.
+class TickingClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return now_.fetch_add(1'000'000'000); }
+  std::int64_t steady_ms() const override { return now_.load() / 1'000'000; }
+
+ private:
+  mutable std::atomic<std::int64_t> now_{1'000'000'000};
+};
+
+constexpr std::size_t kWriteBuffer = 64 * 1024;  // LevelDB's least
+
+}  // namespace
+
+Session::Session(CrashMedium medium, std::uint64_t delay)
+    : store_(std::move(medium)), delay_(delay), clock_(std::make_shared<TickingClock>()) {
+  store_.on_change([this](const std::string& what) {
+    if (work_) work_->before_change(what);
+    if (keeps_) cut_now(what);
+    if (told_) told_(what);
+  });
+}
+
+Session::~Session() { close(); }
+
+void Session::cut_now(const std::string& before) { cuts_.push_back({store_.medium(), calls_, before}); }
+
+Status Session::open() {
+  work_ = std::make_unique<SteppedWork>(delay_);
+  FileSystemOptions options;
+  options.background = false;
+  options.boot_id = "boot";
+  options.clock = clock_;
+  options.write_buffer_bytes = kWriteBuffer;
+  options.run_later = [work = work_.get()](std::function<void()> piece) { work->add(std::move(piece)); };
+  try {
+    surface_ = std::make_unique<LibrarySurface>(store_, options, nullptr);
+  } catch (const std::runtime_error& error) {
+    return fail(EIO, error.what());
+  }
+  return {};
+}
+
+void Session::compact_table() {
+  work_->set_free();
+  fs().table().compact();
+}
+
+void Session::end() {
+  if (work_) work_->set_free();
+  surface_.reset();
+  if (work_) table_work_ += work_->pieces();
+  work_.reset();
+}
+
+void Session::close() {
+  if (work_) work_->run_all();
+  end();
+}
+
+void Session::kill() {
+  store_.kill();
+  end();
+  store_.revive();
+}
+
+}  // namespace cffs::test

@@ -1,0 +1,63 @@
+// One user of a small store after the other, on a medium that may be looked at before each change; nothing is left to chance.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/crash/crash_store.h"
+#include "tests/crash/stepped_work.h"
+#include "tests/model/library_surface.h"
+
+namespace cffs::test {
+
+// A store in use, with LevelDB's work stepped.
+class Session {
+ public:
+  Session(CrashMedium medium, std::uint64_t delay);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // An error: the store cannot be opened.
+  Status open();
+  void close();  // without a word where it fails
+  // As if the process had been killed: what the next user finds is what the kernel was given.
+  void kill();
+  // Keeps the medium as it is before each change from now on, under what the change is.
+  struct Cut {
+    CrashMedium medium;
+    std::size_t calls = 0;  // completed before
+    std::string before;
+  };
+  void keep(bool keeps) { keeps_ = keeps; }
+  // Told of each change, too.
+  void told(std::function<void(const std::string&)> told) { told_ = std::move(told); }
+  std::vector<Cut>& cuts() { return cuts_; }
+  void cut_now(const std::string& before);
+  void completed(std::size_t calls) { calls_ = calls; }
+
+  // All of the table is written anew; LevelDB's work comes as it comes from then on.
+  void compact_table();
+
+  CrashStore& store() { return store_; }
+  LibrarySurface& surface() { return *surface_; }
+  FileSystem& fs() { return surface_->fs(); }
+  std::uint64_t table_work() const { return table_work_; }
+
+ private:
+  void end();
+
+  CrashStore store_;
+  const std::uint64_t delay_;
+  std::shared_ptr<const Clock> clock_;
+  std::unique_ptr<SteppedWork> work_;
+  std::unique_ptr<LibrarySurface> surface_;
+  std::function<void(const std::string&)> told_;
+  bool keeps_ = false;
+  std::size_t calls_ = 0;
+  std::uint64_t table_work_ = 0;
+  std::vector<Cut> cuts_;
+};
+
+}  // namespace cffs::test

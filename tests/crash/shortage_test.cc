@@ -1,0 +1,151 @@
+// The medium becomes full, or descriptors run out, at any moment of a workload, for a while. Each call answers with that errno or succeeds, what
+// was acknowledged is there, and when the shortage is over the store goes on: nobody has to open it again.
+//   CFFS_SHORTAGE=n   from this operation on alone
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <functional>
+#include <set>
+
+#include "core/inspect/consistency.h"
+#include "core/reorganise/reorganiser.h"
+#include "tests/crash/calls.h"
+#include "tests/crash/session.h"
+#include "tests/crash/survival.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::uint64_t kMedium = 8u << 20;  // bytes; an eighth is kept for the table
+
+// Writes enough rows that LevelDB turns to another log several times; every call on library and reference.
+class ScarceRun {
+ public:
+  ScarceRun(Session& session, int allowed) : session_(session), allowed_(allowed) {}
+
+  void run(int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      const std::string name = "file" + std::to_string(i);
+      const std::size_t length = i % 5 == 4 ? 20'000 : 3'500;
+      if (call([&](Surface& s) { return s.create(name, 0600); }) != 0) continue;
+      if (call([&](Surface& s) { return s.write(name, 0, pattern(length, i)); }) != 0) torn_.insert(name);
+      if (i % 6 == 2)
+        (void)call([&](Surface& s) { return s.rename(name, "renamed" + std::to_string(i), 0); });
+      if (i % 7 == 3) (void)call([&](Surface& s) { return s.unlink("file" + std::to_string(i - 1)); });
+      if (i % 10 == 9) answered(session_.fs().sync());
+      if (i % 20 == 15) answered(Reorganiser(session_.fs()).consolidate_now());
+    }
+  }
+
+  // After the shortage: everything works, and is as the reference says.
+  void goes_on() {
+    allowed_ = 0;
+    run_on_ = true;
+    REQUIRE(call([](Surface& s) { return s.create("after", 0600); }) == 0);
+    REQUIRE(call([](Surface& s) { return s.write("after", 0, pattern(30'000, 1)); }) == 0);
+    REQUIRE(session_.fs().sync());
+    session_.surface().reorganise();
+    compare();
+    session_.close();
+    REQUIRE(session_.open());
+    compare();
+    const auto problems = find_inconsistencies(session_.fs());
+    REQUIRE(problems);
+    REQUIRE(*problems == std::vector<std::string>{});
+  }
+
+  void remove_everything() {
+    for (const auto& [path, v] : reference_.tree()) {
+      if (S_ISREG(v.mode)) REQUIRE(call([&](Surface& s) { return s.unlink(path); }) == 0);
+    }
+  }
+
+ private:
+  int call(const std::function<int(Surface&)>& what) {
+    const int got = what(session_.surface());
+    if (got == 0 || run_on_) {
+      REQUIRE(what(reference_) == got);
+      return got;
+    }
+    if (got != allowed_) REQUIRE(what(reference_) == got);  // ENOENT of what was not made
+    return got;
+  }
+  void answered(const Status& done) {
+    INFO((done ? "" : done.error().message()));
+    if (!done) REQUIRE(done.error().errno_value == allowed_);
+  }
+
+  void compare() {
+    const auto found = observe(session_.fs());
+    REQUIRE(found);
+    const Tree tree = reference_.tree();
+    REQUIRE(found->size() == tree.size());
+    for (const auto& [path, v] : tree) {
+      INFO(path);
+      const auto there = found->find(path);
+      REQUIRE(there != found->end());
+      REQUIRE(there->second.what.mode == v.mode);
+      if (!torn_.contains(path)) REQUIRE((there->second.what.content == v.content));
+    }
+  }
+
+  Session& session_;
+  Reference reference_;
+  int allowed_;
+  bool run_on_ = false;
+  std::set<std::string> torn_;  // large files of which a part may be there
+};
+
+CrashMedium empty_store() {
+  CrashStore store;
+  REQUIRE(FileSystem::format(store, small_format(), SystemClock()));
+  return store.medium();
+}
+
+// Those to try: one, or every so many.
+template <typename Try>
+void each_moment(std::uint64_t last, std::uint64_t step, Try attempt) {
+  const char* one = std::getenv("CFFS_SHORTAGE");
+  if (one != nullptr) return attempt(std::strtoull(one, nullptr, 10));
+  for (std::uint64_t n = 1; n < last; n += step) attempt(n);
+}
+
+}  // namespace
+
+TEST_CASE("descriptors run out at any moment, for a while, and the store goes on", "[shortage]") {
+  const CrashMedium medium = empty_store();
+  for (const std::uint64_t lasts : {1u, 3u, 40u}) {
+    each_moment(90, 1, [&](std::uint64_t n) {
+      INFO("CFFS_SHORTAGE=" << n << ", for " << lasts << " handles");
+      Session session(medium, n % 3);
+      REQUIRE(session.open());
+      ScarceRun workload(session, EMFILE);
+      session.store().refuse_handles(n, lasts);
+      workload.run(60);
+      session.store().refuse_handles(0, 0);
+      workload.goes_on();
+    });
+  }
+}
+
+TEST_CASE("another takes all room at any moment, for a while, and the store goes on", "[shortage]") {
+  const CrashMedium medium = empty_store();
+  each_moment(400, 5, [&](std::uint64_t n) {
+    INFO("CFFS_SHORTAGE=" << n);
+    Session session(medium, n % 3);
+    session.store().set_capacity(kMedium);
+    REQUIRE(session.open());
+    REQUIRE(session.fs().sync());  // the reserve is there
+    std::uint64_t changes = 0;
+    session.told([&](const std::string&) {
+      if (++changes == n) session.store().set_capacity(session.store().used());
+    });
+    ScarceRun workload(session, ENOSPC);
+    workload.run(60);
+    session.told(nullptr);
+    if (n % 2 == 0) workload.remove_everything();  // which works while there is no room
+    session.store().set_capacity(kMedium);
+    workload.goes_on();
+  });
+}
+
+}  // namespace cffs::test
