@@ -7,7 +7,7 @@ namespace cffs::cli {
 namespace {
 
 struct FormatOptions {
-  std::string store;
+  StoreName store;
   std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
   std::string blob_checksums = "on";
   std::string backend = "posix";
@@ -22,20 +22,20 @@ Status format(const FormatOptions& o) {
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
   std::error_code error;
-  std::filesystem::create_directories(o.store, error);
-  if (error) return fail(error.value(), "store " + o.store);
-  if (std::filesystem::exists(o.store + "/superblock", error)) {
-    return fail(Error::usage(o.store + " is a cffs store already; it was left as it is"));
+  std::filesystem::create_directories(o.store.path, error);
+  if (error) return fail(error.value(), "store " + o.store.path);
+  if (std::filesystem::exists(o.store.path + "/superblock", error)) {
+    return fail(Error::usage(o.store.path + " is a cffs store already; it was left as it is"));
   }
-  for (const auto& entry : std::filesystem::directory_iterator(o.store, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(o.store.path, error)) {
     const std::string name = entry.path().filename();
     if (name != "lost+found") {
       return fail(
-          Error::usage(o.store + " is not empty (" + name + "); give an empty directory for the store"));
+          Error::usage(o.store.path + " is not empty (" + name + "); give an empty directory for the store"));
     }
   }
-  if (error) return fail(error.value(), "store " + o.store);
-  CFFS_TRY(const auto objects, PosixStore::open_directory(o.store));
+  if (error) return fail(error.value(), "store " + o.store.path);
+  CFFS_TRY(const auto objects, open_objects(o.store, PosixStore::Access::read_write));
   return FileSystem::format(*objects, wanted, SystemClock());
 }
 
@@ -44,7 +44,7 @@ Status format(const FormatOptions& o) {
 void add_format(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");
   auto o = std::make_shared<FormatOptions>();
-  command->add_option("STORE", o->store, "Directory; made if it is not there")->required();
+  add_store_argument(*command, "STORE", o->store, "Directory; made if it is not there")->required();
   command->add_option("--inline-max", o->inline_max, "Largest file kept in the table for good (policy none)")
       ->capture_default_str();
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
