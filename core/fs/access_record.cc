@@ -26,6 +26,12 @@ Result<std::vector<std::uint64_t>> segments(ObjectStore& store) {
   return numbers;
 }
 
+// Of a time or a number, and of a difference: one that can be added to another.
+bool is_near(std::int64_t n) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 58;
+  return -kFar < n && n < kFar;
+}
+
 // Multiplication spreads process numbers, which are dense.
 std::uint64_t spread(std::uint64_t stream) { return (stream * 0x9e3779b97f4a7c15u) >> 40; }
 
@@ -94,7 +100,7 @@ Status AccessRecord::visit(ObjectStore& store, const std::function<void(const Ac
     const auto object = store.open(segment_name(number));
     if (!object) continue;
     CFFS_TRY(const ObjectInfo info, (*object)->info());
-    std::string bytes(info.size, '\0');
+    std::string bytes(std::min(info.size, kWholeMax), '\0');
     const auto n = (*object)->read_at(0, as_writable_bytes(bytes));
     if (!n) continue;
     bytes.resize(*n);
@@ -110,10 +116,13 @@ Status AccessRecord::visit(ObjectStore& store, const std::function<void(const Ac
       ByteReader r(payload);
       std::int64_t time = 0, file = 0;
       for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
-        time += r.svarint();
-        file += r.svarint();
+        const std::int64_t later = r.svarint();
+        const std::int64_t further = r.svarint();
         const std::uint64_t stream = r.varint();
-        if (!r.ok()) break;
+        if (!r.ok() || !is_near(later) || !is_near(further)) break;
+        time += later;
+        file += further;
+        if (!is_near(time) || !is_near(file)) break;
         constexpr std::int64_t kMinute = 60'000;
         if (time + shift + kMinute < latest) shift = latest + kMinute - time;
         latest = std::max(latest, time + shift);

@@ -4,6 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/table/inode.h"
 
 namespace cffs {
 namespace {
@@ -27,7 +28,7 @@ Status check_format(const StoreFormat& f) {
   if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
     return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
   }
-  if (f.composite_file_max < f.inline_max || f.composite_file_max > (64u << 20)) {
+  if (f.composite_file_max < f.inline_max || f.composite_file_max > kSmallFileMax) {
     return fail(Error::usage("--composite-file-max must be between --inline-max and 64M"));
   }
   if (f.composite_max < f.composite_file_max || f.composite_max > (1u << 30)) {
@@ -101,6 +102,9 @@ Result<StoreFormat> read_format(ObjectStore& store) {
                              std::to_string(static_cast<std::uint32_t>(f.name_hash)) +
                              ", which this program does not know; use a newer cffs"));
   }
+  // Whoever wrote the superblock: sizes that format refuses would have small files loaded whole that are not small.
+  if (!check_format(f))
+    return fail(Error::corruption(where + "/superblock: its sizes are none that a store has"));
   return f;
 }
 

@@ -19,6 +19,7 @@ Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
   std::string path;
   // A rename may pull a directory away while we climb; then the path is wrong, which costs a place in a group.
   constexpr int kDeepest = 4096;
+  constexpr std::size_t kLongestPath = 16u * 4096;  // what is longer nobody can name
   for (int depth = 0; directory != kRootInode && depth < kDeepest; ++depth) {
     EntryName up;
     if (const auto live = fs_.rehousing().referred(directory); live.referred) {
@@ -31,6 +32,7 @@ Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
       up = it->second;
     }
     path = path.empty() ? up.name : up.name + "/" + path;
+    if (path.size() > kLongestPath) return std::optional<std::string>();
     directory = up.parent;
   }
   return std::optional<std::string>(path);
