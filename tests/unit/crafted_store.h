@@ -201,7 +201,8 @@ inline void use(ObjectStore& store) {
     if (round == 1) (void)repair_store(store, quiet());
     const auto fs = FileSystem::open(store, quiet());
     if (!fs) continue;
-    Reorganiser reorganiser(**fs);
+    auto owned = std::make_unique<Reorganiser>(**fs);
+    Reorganiser& reorganiser = *owned;
     (void)reorganiser.compact_now();
     for (const char* policy : {"reference", "none", "directory"}) {
       (void)regroup(reorganiser, *grouping::make_policy(policy), {});
@@ -211,6 +212,7 @@ inline void use(ObjectStore& store) {
     use_tree(**fs, true);
     (void)reorganiser.compact_now();
     (void)find_inconsistencies(**fs);
+    owned.reset();  // it writes down what it leaves
     (void)(*fs)->close();
   }
 }
