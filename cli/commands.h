@@ -40,6 +40,15 @@ int complain(const Error& error);
 // The same for what is no failure.
 void say(const std::string& line);
 
+// A store, or where it is mounted, as it was named on the command line.
+struct StoreName {
+  std::string path;
+  bool foreign_owner = false;  // may be somebody else's
+};
+// The argument STORE (or STORE|MNT), and --foreign-owner.
+CLI::Option* add_store_argument(CLI::App& command, const std::string& name, StoreName& store,
+                                const std::string& text);
+
 // A store opened by a command for itself: no background work.
 struct OpenStore {
   OpenStore() = default;
@@ -56,15 +65,15 @@ struct OpenStore {
   std::unique_ptr<FileSystem> fs;
 };
 // A new store in this directory, which is made or is empty.
-Status make_store(const std::string& directory, const StoreFormat& format);
+Status make_store(const StoreName& store, const StoreFormat& format);
 // To look only: nothing on its medium changes, which may be read-only; several may look at a time.
-Result<OpenStore> open_store_for_reading(const std::string& directory);
+Result<OpenStore> open_store_for_reading(const StoreName& store);
 // The same for a check: a store whose log is damaged opens, too, with what is whole of it.
-Result<OpenStore> open_store_for_check(const std::string& directory);
+Result<OpenStore> open_store_for_check(const StoreName& store);
 // Its objects alone, for a command that opens the store itself.
-Result<std::unique_ptr<PosixStore>> open_objects(const std::string& directory, PosixStore::Access access);
+Result<std::unique_ptr<PosixStore>> open_objects(const StoreName& store, PosixStore::Access access);
 // Its files are grouped by the policy from now on; one with a plan of its own brings that along.
-Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy = {});
+Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy = {});
 // A virtual attribute of a mount's root (fusefs/operations.h); empty where there is none.
 std::string mount_attribute(const std::string& path, const char* name);
 // --policy, --plan, --site-root, --depth, --shared.

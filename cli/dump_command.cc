@@ -179,8 +179,8 @@ void print_row(Key key, std::string_view value, bool with_hex) {
   if (with_hex) fmt::print("      {}\n", hex(value));
 }
 
-Status run_dump(const std::string& path, bool with_hex, std::int64_t directory, std::int64_t composite) {
-  CFFS_TRY(const OpenStore store, open_store_for_reading(path));
+Status run_dump(const StoreName& name, bool with_hex, std::int64_t directory, std::int64_t composite) {
+  CFFS_TRY(const OpenStore store, open_store_for_reading(name));
   if (composite >= 0) {
     const CompositeId id{static_cast<std::uint64_t>(composite)};
     CFFS_TRY(const auto object, store.fs->composites().open(id));
@@ -204,17 +204,17 @@ Status run_dump(const std::string& path, bool with_hex, std::int64_t directory, 
 void add_dump(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("dump", "Print the rows of a store that is not mounted, decoded");
   struct Options {
-    std::string path;
+    StoreName store;
     bool hex = false;
     std::int64_t directory = -1, composite = -1;
   };
   auto o = std::make_shared<Options>();
-  command->add_option("STORE", o->path, "Store")->required();
+  add_store_argument(*command, "STORE", o->store, "Store")->required();
   command->add_option("--inode", o->directory, "Only the rows under this number: a directory's entries");
   command->add_option("--composite", o->composite, "The records of this composite instead");
   command->add_flag("--hex", o->hex, "The bytes of each row too");
   command->callback([o, &exit_code] {
-    if (const Status done = run_dump(o->path, o->hex, o->directory, o->composite); !done) {
+    if (const Status done = run_dump(o->store, o->hex, o->directory, o->composite); !done) {
       exit_code = complain(done.error());
     }
   });

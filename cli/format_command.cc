@@ -7,7 +7,7 @@ namespace cffs::cli {
 namespace {
 
 struct FormatOptions {
-  std::string store;
+  StoreName store;
   std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
   std::string blob_checksums = "on";
   std::string backend = "posix";
@@ -26,7 +26,8 @@ Status format(const FormatOptions& o) {
 
 }  // namespace
 
-Status make_store(const std::string& directory, const StoreFormat& format) {
+Status make_store(const StoreName& store, const StoreFormat& format) {
+  const std::string& directory = store.path;
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return fail(error.value(), "store " + directory);
@@ -41,14 +42,14 @@ Status make_store(const std::string& directory, const StoreFormat& format) {
     }
   }
   if (error) return fail(error.value(), "store " + directory);
-  CFFS_TRY(const auto objects, PosixStore::open_directory(directory));
+  CFFS_TRY(const auto objects, open_objects(store, PosixStore::Access::read_write));
   return FileSystem::format(*objects, format, SystemClock());
 }
 
 void add_format(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");
   auto o = std::make_shared<FormatOptions>();
-  command->add_option("STORE", o->store, "Directory; made if it is not there")->required();
+  add_store_argument(*command, "STORE", o->store, "Directory; made if it is not there")->required();
   command->add_option("--inline-max", o->inline_max, "Largest file kept in the table for good (policy none)")
       ->capture_default_str();
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")

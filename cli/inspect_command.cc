@@ -16,7 +16,8 @@ namespace cffs::cli {
 namespace {
 
 // Statistics of a mounted store come from its daemon, as a virtual attribute of the root.
-Result<std::string> statistics_of(const std::string& path) {
+Result<std::string> statistics_of(const StoreName& name) {
+  const std::string& path = name.path;
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
   std::string json(64 * 1024, '\0');
@@ -25,13 +26,13 @@ Result<std::string> statistics_of(const std::string& path) {
     json.resize(static_cast<std::size_t>(n));
     return json;
   }
-  CFFS_TRY(const OpenStore store, open_store_for_reading(path));
+  CFFS_TRY(const OpenStore store, open_store_for_reading(name));
   CFFS_TRY(const Statistics statistics, collect_statistics(*store.fs));
   return statistics_json(statistics);
 }
 
-int run_stat(const std::string& path, bool json) {
-  const auto text = statistics_of(path);
+int run_stat(const StoreName& name, bool json) {
+  const auto text = statistics_of(name);
   if (!text) return complain(text.error());
   if (json) {
     fmt::print("{}\n", *text);
@@ -62,14 +63,14 @@ int run_stat(const std::string& path, bool json) {
 // As of e2fsck: what was found is mended, is not, or could not be looked for.
 enum FsckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
 
-int run_fsck(const std::string& path, bool repair) {
+int run_fsck(const StoreName& name, bool repair) {
   const auto could_not = [](const Error& error) {
     complain(error);
     return error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun;
   };
   std::vector<std::string> mended;
   if (repair) {
-    const auto objects = open_objects(path, PosixStore::Access::read_write);
+    const auto objects = open_objects(name, PosixStore::Access::read_write);
     if (!objects) return could_not(objects.error());
     FileSystemOptions options;
     options.log = say;
@@ -78,30 +79,31 @@ int run_fsck(const std::string& path, bool repair) {
     mended = std::move(*done);
     for (const std::string& sentence : mended) fmt::print("mended: {}\n", sentence);
   }
-  const auto store = open_store_for_check(path);
+  const auto store = open_store_for_check(name);
   if (!store) return could_not(store.error());
   const auto found = find_inconsistencies(*store->fs);
   if (!found) return could_not(found.error());
   for (const std::string& problem : *found) fmt::print("{}\n", problem);
   if (found->empty()) {
-    fmt::print("{}: {}\n", path,
+    fmt::print("{}: {}\n", name.path,
                mended.empty() ? "clean" : fmt::format("clean now, {} mended", mended.size()));
     return mended.empty() ? kClean : kMended;
   }
   fmt::print(
-      "{}: {} problems{}\n", path, found->size(),
+      "{}: {} problems{}\n", name.path, found->size(),
       repair ? fmt::format(" left, {} mended", mended.size()) : "; cffs fsck --repair mends what can be");
   return kNotMended;
 }
 
-Status run_compact(const std::string& path) {
+Status run_compact(const StoreName& name) {
+  const std::string& path = name.path;
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
   if (::getxattr(path.c_str(), kCompactXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
     if (::setxattr(path.c_str(), kCompactXattr, "1", 1, 0) != 0) return fail(errno, path);
     return {};
   }
-  CFFS_TRY(const OpenStore store, open_store(path));
+  CFFS_TRY(const OpenStore store, open_store(name));
   CFFS_TRY_VOID(Reorganiser(*store.fs).compact_now());
   CFFS_TRY_VOID(store.fs->sync());
   store.fs->table().compact();
@@ -113,36 +115,36 @@ Status run_compact(const std::string& path) {
 void add_stat(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("stat", "Show what is in a store: files, homes, composites, objects, space");
-  auto path = std::make_shared<std::string>();
+  auto store = std::make_shared<StoreName>();
   auto json = std::make_shared<bool>(false);
-  command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
+  add_store_argument(*command, "STORE|MNT", *store, "Store, or where it is mounted")->required();
   command->add_flag("--json", *json, "For programs");
-  command->callback([path, json, &exit_code] { exit_code = run_stat(*path, *json); });
+  command->callback([store, json, &exit_code] { exit_code = run_stat(*store, *json); });
 }
 
 void add_fsck(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("fsck",
                                      "Check a store that is not mounted: read all rows, composites, members "
                                      "with their checksums, and blobs");
-  auto path = std::make_shared<std::string>();
+  auto store = std::make_shared<StoreName>();
   auto repair = std::make_shared<bool>(false);
-  command->add_option("STORE", *path, "Store")->required();
+  add_store_argument(*command, "STORE", *store, "Store")->required();
   command->add_flag(
       "--repair", *repair,
       "Mend what can be mended; what has lost its name is kept in lost+found, in the tree or in the store");
   command->footer(
       "Exit code: 0 clean, 1 all that was found is mended, 4 problems are left (one line each), 8 the check "
       "could not run.");
-  command->callback([path, repair, &exit_code] { exit_code = run_fsck(*path, *repair); });
+  command->callback([store, repair, &exit_code] { exit_code = run_fsck(*store, *repair); });
 }
 
 void add_compact(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("compact", "Consolidate staged files and rewrite half-empty composites now");
-  auto path = std::make_shared<std::string>();
-  command->add_option("STORE|MNT", *path, "Store, or where it is mounted")->required();
-  command->callback([path, &exit_code] {
-    if (const Status done = run_compact(*path); !done) exit_code = complain(done.error());
+  auto store = std::make_shared<StoreName>();
+  add_store_argument(*command, "STORE|MNT", *store, "Store, or where it is mounted")->required();
+  command->callback([store, &exit_code] {
+    if (const Status done = run_compact(*store); !done) exit_code = complain(done.error());
   });
 }
 

@@ -17,6 +17,8 @@ void add_mount(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<Options>();
   command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
   command->add_option("MNT", o->mount.mount_point, "Directory to mount on")->required();
+  command->add_flag("--foreign-owner", o->mount.foreign_owner,
+                    "The store may belong to another user, who is trusted with what is in it");
   add_policy_flags(*command, o->mount.policy);
   add_plan_ahead_flag(*command, o->mount.plan_ahead);
   command
@@ -50,7 +52,7 @@ void add_mount(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "-o", o->lists,
-          "Mount options, comma-separated: ro, allow_other, noallow_other, noacl, relatime, "
+          "Mount options, comma-separated: ro, allow_other, noallow_other, foreign_owner, noacl, relatime, "
           "strictatime, noatime, "
           "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
           "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "

@@ -21,7 +21,7 @@ namespace cffs::cli {
 namespace {
 
 struct RegroupFlags {
-  std::string path;
+  StoreName store;
   PolicyChoice policy;
   bool plan_ahead = false, dry_run = false, json = false;
 };
@@ -56,7 +56,7 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
   CFFS_TRY_VOID(check_choice(choice));
   Outcome outcome;
   if (!choice.plan.empty()) {
-    outcome.coverage = coverage_in_mount(o.path, *choice.groups);
+    outcome.coverage = coverage_in_mount(o.store.path, *choice.groups);
     CFFS_TRY_VOID(check_coverage(o, *outcome.coverage));
     std::array<char, PATH_MAX> absolute{};
     if (::realpath(choice.plan.c_str(), absolute.data()) == nullptr)
@@ -64,14 +64,15 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
     choice.plan = absolute.data();
   }
   const std::string request = choice_json(choice, o.dry_run);
-  if (::setxattr(o.path.c_str(), kRegroupXattr, request.data(), request.size(), 0) != 0) {
-    if (errno == EBUSY) return fail(EBUSY, "a regrouping of " + o.path + " is under way");
-    return fail(errno, "the daemon of " + o.path + " refused; its log says more");
+  if (::setxattr(o.store.path.c_str(), kRegroupXattr, request.data(), request.size(), 0) != 0) {
+    if (errno == EBUSY) return fail(EBUSY, "a regrouping of " + o.store.path + " is under way");
+    return fail(errno, "the daemon of " + o.store.path + " refused; its log says more");
   }
   ProgressLine progress;
   for (;;) {
-    const auto status = nlohmann::json::parse(mount_attribute(o.path, kRegroupXattr), nullptr, false);
-    if (!status.is_object()) return fail(EIO, o.path + " went away while it was regrouped; run it again");
+    const auto status = nlohmann::json::parse(mount_attribute(o.store.path, kRegroupXattr), nullptr, false);
+    if (!status.is_object())
+      return fail(EIO, o.store.path + " went away while it was regrouped; run it again");
     const std::string state = status.value("state", "");
     if (state == "failed") return fail(Error::usage(status.value("error", "")));
     if (state == "done") {
@@ -99,7 +100,7 @@ Result<std::shared_ptr<const grouping::Policy>> policy_of_record(const std::stri
 Result<Outcome> on_store(const RegroupFlags& o) {
   PolicyChoice choice = o.policy;
   CFFS_TRY_VOID(check_choice(choice));
-  CFFS_TRY(const OpenStore store, o.dry_run ? open_store_for_reading(o.path) : open_store(o.path));
+  CFFS_TRY(const OpenStore store, o.dry_run ? open_store_for_reading(o.store) : open_store(o.store));
   Outcome outcome;
   if (choice.groups) {
     CFFS_TRY(outcome.coverage, plan_coverage(*choice.groups, *store.fs));
@@ -109,7 +110,7 @@ Result<Outcome> on_store(const RegroupFlags& o) {
   CFFS_TRY(auto policy, choose_policy(*store.objects, choice));
   if (policy->id() == grouping::PolicyId::frequency && !policy->plan()) {
     progress.show("mining the access record");
-    CFFS_TRY(policy, policy_of_record(o.path, *store.fs));
+    CFFS_TRY(policy, policy_of_record(o.store.path, *store.fs));
   }
   RegroupOptions options;
   options.dry_run = o.dry_run;
@@ -127,8 +128,8 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 
 Result<int> run_regroup(const RegroupFlags& o) {
   struct stat st;
-  if (::stat(o.path.c_str(), &st) != 0) return fail(errno, o.path);
-  const bool mounted = !mount_attribute(o.path, kRegroupXattr).empty();
+  if (::stat(o.store.path.c_str(), &st) != 0) return fail(errno, o.store.path);
+  const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
   auto r = nlohmann::ordered_json::parse(outcome.report);
   if (o.json) {
@@ -162,7 +163,7 @@ void add_regroup(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("regroup", "Re-form the composites of a store by a policy; a mount takes it over");
   auto o = std::make_shared<RegroupFlags>();
-  command->add_option("STORE|MNT", o->path, "Store, or where it is mounted")->required();
+  add_store_argument(*command, "STORE|MNT", o->store, "Store, or where it is mounted")->required();
   add_policy_flags(*command, o->policy);
   command->get_option("--policy")->required()->default_str("");
   add_plan_ahead_flag(*command, o->plan_ahead);

@@ -34,7 +34,7 @@ class ReplayTarget {
       return target_.get();
     }
     store_ = {};
-    CFFS_TRY(store_, open_store(options_.library));
+    CFFS_TRY(store_, open_store({options_.library, options_.foreign_owner}));
     CFFS_TRY(target_, options_.predict ? replay::make_predict_target(*store_.fs, below)
                                        : replay::make_library_target(*store_.fs, below));
     return target_.get();

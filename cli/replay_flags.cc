@@ -85,6 +85,8 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
   add_trace_input_flags(command, o.load);
   command.add_option("--target", o.target, "Directory to replay in: native or any mount");
   command.add_option("--library", o.library, "Store to replay on through the library, without FUSE");
+  command.add_flag("--foreign-owner", o.foreign_owner,
+                   "With --library: the store may belong to another user");
   command.add_flag("--predict", o.predict,
                    "With --library: a write to /dev/null before each call (TableFS-Predict)");
   command.add_flag("--make-tree", o.make_tree,

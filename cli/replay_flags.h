@@ -19,6 +19,7 @@ struct ReplayFlags {
                                results, name;
   double longest_idle_s = 1;
   bool predict = false, make_tree = false, cold = false, json = false;
+  bool foreign_owner = false;  // of the library's store
 };
 
 void add_replay_flags(CLI::App& command, ReplayFlags& flags);

@@ -7,24 +7,24 @@
 namespace cffs::cli {
 namespace {
 
-Result<int> run_salvage(const std::string& from, const std::string& to) {
+Result<int> run_salvage(const StoreName& from, const std::string& to) {
   CFFS_TRY(const auto objects, open_objects(from, PosixStore::Access::read_only));
   CFFS_TRY(const auto composites, objects->list("composites"));
   CFFS_TRY(const auto blobs, objects->list("blobs"));
   if (composites.empty() && blobs.empty()) {
     return fail(
-        Error::usage(from + " has neither composites nor blobs: there is nothing that could come back"));
+        Error::usage(from.path + " has neither composites nor blobs: there is nothing that could come back"));
   }
   CFFS_TRY(const auto lock, objects->lock_for_reading());
-  CFFS_TRY_VOID(make_store(to, StoreFormat()));
-  CFFS_TRY(const OpenStore store, open_store(to));
+  CFFS_TRY_VOID(make_store({to, false}, StoreFormat()));
+  CFFS_TRY(const OpenStore store, open_store({to, false}));
   ProgressLine progress;
   CFFS_TRY(const SalvageReport report,
            Salvage(*objects, *store.fs, [&](const std::string& text) { progress.show(text); }).run());
   progress.clear();
   CFFS_TRY_VOID(store.fs->close());
   for (const std::string& sentence : report.lost) fmt::print("{}\n", sentence);
-  fmt::print("{}: {} files, {}, are back in {}\n", from, report.files, human_bytes(report.bytes), to);
+  fmt::print("{}: {} files, {}, are back in {}\n", from.path, report.files, human_bytes(report.bytes), to);
   if (report.older > 0) fmt::print("of {} of them only an earlier content was whole\n", report.older);
   fmt::print(
       "Directories are called #NUMBER, large files #blobs/NUMBER: their names were in the table, and so was "
@@ -39,9 +39,9 @@ void add_salvage(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "salvage",
       "Make a new store of what the composites and blobs of one tell whose table or superblock is gone");
-  auto from = std::make_shared<std::string>();
+  auto from = std::make_shared<StoreName>();
   auto to = std::make_shared<std::string>();
-  command->add_option("STORE", *from, "The lost store; it is only read")->required();
+  add_store_argument(*command, "STORE", *from, "The lost store; it is only read")->required();
   command->add_option("NEW", *to, "An empty directory for the new one; made if it is not there")->required();
   command->footer(
       "First try cffs fsck --repair, which keeps names wherever a part of the table can be read.\n"

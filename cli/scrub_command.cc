@@ -18,7 +18,7 @@ namespace {
 enum ScrubCode { kNothingDamaged = 0, kSomethingDamaged = 4, kNotScrubbed = 8 };
 
 struct ScrubFlags {
-  std::string path;
+  StoreName store;
   std::string rate;  // empty: the default, which differs
   bool anew = false, stop = false, status = false, json = false;
 };
@@ -35,7 +35,7 @@ int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
   if (o.json) {
     fmt::print("{}\n", report.dump(2));
   } else {
-    fmt::print("{}: {}{}{}\n", o.path, counts(n("files"), n("bytes"), n("damaged")),
+    fmt::print("{}: {}{}{}\n", o.store.path, counts(n("files"), n("bytes"), n("damaged")),
                n("sealed") > 0 ? fmt::format(", {} large files got checksums", n("sealed")) : "",
                finished ? "" : "; not finished, run it again to go on");
   }
@@ -52,14 +52,14 @@ nlohmann::ordered_json report_of(const ScrubProgress& progress) {
 
 Status ask(const ScrubFlags& o, const nlohmann::json& request) {
   const std::string text = request.dump();
-  if (::setxattr(o.path.c_str(), kScrubXattr, text.data(), text.size(), 0) == 0) return {};
+  if (::setxattr(o.store.path.c_str(), kScrubXattr, text.data(), text.size(), 0) == 0) return {};
   if (errno == EBUSY)
-    return fail(EBUSY, "a scrub of " + o.path + " is under way; cffs scrub --status or --stop");
+    return fail(EBUSY, "a scrub of " + o.store.path + " is under way; cffs scrub --status or --stop");
   if (errno == EROFS) {
-    return fail(
-        Error::usage(o.path + " is mounted read-only; cffs fsck of its store reads everything beside it"));
+    return fail(Error::usage(o.store.path +
+                             " is mounted read-only; cffs fsck of its store reads everything beside it"));
   }
-  return fail(errno, "the daemon of " + o.path + " refused; its log says more");
+  return fail(errno, "the daemon of " + o.store.path + " refused; its log says more");
 }
 
 // The daemon does it, we watch.
@@ -72,8 +72,9 @@ Result<int> on_mount(const ScrubFlags& o) {
   ProgressLine progress;
   std::size_t told = 0;
   for (;;) {
-    const auto status = nlohmann::ordered_json::parse(mount_attribute(o.path, kScrubXattr), nullptr, false);
-    if (!status.is_object()) return fail(EIO, o.path + " went away; run it again to go on");
+    const auto status =
+        nlohmann::ordered_json::parse(mount_attribute(o.store.path, kScrubXattr), nullptr, false);
+    if (!status.is_object()) return fail(EIO, o.store.path + " went away; run it again to go on");
     const auto& damages = status.at("damages");
     for (; !o.json && told < damages.size(); ++told) {
       progress.clear();
@@ -92,14 +93,15 @@ Result<int> on_mount(const ScrubFlags& o) {
 }
 
 Result<int> on_store(const ScrubFlags& o) {
-  if (o.stop) return fail(Error::usage(o.path + " is not mounted: nothing scrubs it in the background"));
+  if (o.stop)
+    return fail(Error::usage(o.store.path + " is not mounted: nothing scrubs it in the background"));
   if (o.status) {
-    CFFS_TRY(const OpenStore store, open_store_for_reading(o.path));
+    CFFS_TRY(const OpenStore store, open_store_for_reading(o.store));
     CFFS_TRY(const auto last, Scrub::last(*store.fs));
-    if (!last) return fail(Error::usage(o.path + " was never scrubbed"));
+    if (!last) return fail(Error::usage(o.store.path + " was never scrubbed"));
     return finish(o, report_of(*last));
   }
-  CFFS_TRY(const OpenStore store, open_store(o.path));
+  CFFS_TRY(const OpenStore store, open_store(o.store));
   ProgressLine line;
   ScrubOptions options;
   CFFS_TRY(options.bytes_per_second, parse_size(o.rate.empty() ? "0" : o.rate, "--rate"));
@@ -118,8 +120,8 @@ Result<int> on_store(const ScrubFlags& o) {
 
 Result<int> run_scrub(const ScrubFlags& o) {
   struct stat st;
-  if (::stat(o.path.c_str(), &st) != 0) return fail(errno, o.path);
-  return mount_attribute(o.path, kScrubXattr).empty() ? on_store(o) : on_mount(o);
+  if (::stat(o.store.path.c_str(), &st) != 0) return fail(errno, o.store.path);
+  return mount_attribute(o.store.path, kScrubXattr).empty() ? on_store(o) : on_mount(o);
 }
 
 }  // namespace
@@ -128,7 +130,8 @@ void add_scrub(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand(
       "scrub", "Read everything that a store has from its medium, and name each file that is damaged");
   auto o = std::make_shared<ScrubFlags>();
-  command->add_option("STORE|MNT", o->path, "Store, or where it is mounted: its daemon does it then")
+  add_store_argument(*command, "STORE|MNT", o->store,
+                     "Store, or where it is mounted: its daemon does it then")
       ->required();
   command->add_option(
       "--rate", o->rate,

@@ -16,22 +16,33 @@ int complain(const Error& error) {
   return 1;
 }
 
-Result<std::unique_ptr<PosixStore>> open_objects(const std::string& directory, PosixStore::Access access) {
-  if (const auto mount = cffs_mount_of(directory)) {
+CLI::Option* add_store_argument(CLI::App& command, const std::string& name, StoreName& store,
+                                const std::string& text) {
+  command.add_flag("--foreign-owner", store.foreign_owner,
+                   "The store may belong to another user, who is trusted with what is in it");
+  return command.add_option(name, store.path, text);
+}
+
+Result<std::unique_ptr<PosixStore>> open_objects(const StoreName& store, PosixStore::Access access) {
+  if (const auto mount = cffs_mount_of(store.path)) {
     return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
-                                         directory, mount->source)));
+                                         store.path, mount->source)));
   }
-  auto objects = PosixStore::open_directory(directory, access);
-  if (!objects) return fail(objects.error().errno_value, "store " + directory);
+  using Owners = PosixStore::Owners;
+  auto objects =
+      PosixStore::open_directory(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
+  if (!objects && objects.error().kind == ErrorKind::os) {
+    return fail(objects.error().errno_value, "store " + store.path);
+  }
   return objects;
 }
 
 namespace {
 
-Result<OpenStore> open_with(const std::string& directory, PosixStore::Access access,
+Result<OpenStore> open_with(const StoreName& store, PosixStore::Access access,
                             bool keep_what_is_whole = false) {
   OpenStore open;
-  CFFS_TRY(open.objects, open_objects(directory, access));
+  CFFS_TRY(open.objects, open_objects(store, access));
   FileSystemOptions options;
   options.background = false;
   options.read_only = access == PosixStore::Access::read_only;
@@ -50,17 +61,17 @@ std::string mount_attribute(const std::string& path, const char* name) {
   return text;
 }
 
-Result<OpenStore> open_store_for_reading(const std::string& directory) {
-  return open_with(directory, PosixStore::Access::read_only);
+Result<OpenStore> open_store_for_reading(const StoreName& store) {
+  return open_with(store, PosixStore::Access::read_only);
 }
 
-Result<OpenStore> open_store_for_check(const std::string& directory) {
-  return open_with(directory, PosixStore::Access::read_only, true);
+Result<OpenStore> open_store_for_check(const StoreName& store) {
+  return open_with(store, PosixStore::Access::read_only, true);
 }
 
-Result<OpenStore> open_store(const std::string& directory, PolicyChoice policy) {
+Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy) {
   CFFS_TRY_VOID(check_choice(policy));
-  CFFS_TRY(OpenStore open, open_with(directory, PosixStore::Access::read_write));
+  CFFS_TRY(OpenStore open, open_with(store, PosixStore::Access::read_write));
   CFFS_TRY(auto chosen, choose_policy(*open.objects, policy));
   if (policy.groups) {
     CFFS_TRY_VOID(adopt_policy(*open.fs, std::move(chosen)));

@@ -16,7 +16,8 @@ namespace cffs::cli {
 namespace {
 
 struct ImportOptions {
-  std::string source, store;
+  std::string source;
+  StoreName store;
   PolicyChoice policy;
   unsigned jobs = std::max(2u, std::thread::hardware_concurrency());
 };
@@ -34,10 +35,10 @@ int finish(const Report& report) {
 Result<int> run_import(const ImportOptions& o) {
   struct stat st {};
   if (o.source != "-" && ::stat(o.source.c_str(), &st) != 0) return fail(errno, "source " + o.source);
-  if (const auto mount = cffs_mount_of(o.store)) {
+  if (const auto mount = cffs_mount_of(o.store.path)) {
     return fail(Error::usage(fmt::format(
         "{} is in the mount of store {}: unmount it and import into the store, or copy with `cp -a` or rsync",
-        o.store, mount->source)));
+        o.store.path, mount->source)));
   }
   PolicyChoice choice = o.policy;
   CFFS_TRY_VOID(check_choice(choice));
@@ -79,16 +80,16 @@ bool is_archive(const std::string& name) {
   return name == "-";
 }
 
-Result<int> run_export(const std::string& from, const std::string& destination) {
+Result<int> run_export(const StoreName& from, const std::string& destination) {
   // STORE or STORE:PATH; a directory whose name holds a colon is taken as it is.
-  std::string store_name = from;
+  StoreName store_name = from;
   std::string path;
   struct stat st;
-  if (::stat(from.c_str(), &st) != 0) {
-    const std::size_t colon = from.rfind(':');
+  if (::stat(from.path.c_str(), &st) != 0) {
+    const std::size_t colon = from.path.rfind(':');
     if (colon != std::string::npos) {
-      store_name = from.substr(0, colon);
-      path = from.substr(colon + 1);
+      store_name.path = from.path.substr(0, colon);
+      path = from.path.substr(colon + 1);
     }
   }
   CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
@@ -119,7 +120,7 @@ void add_import(CLI::App& app, int& exit_code) {
   command
       ->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
       ->required();
-  command->add_option("STORE", o->store, "Store that is not mounted")->required();
+  add_store_argument(*command, "STORE", o->store, "Store that is not mounted")->required();
   add_policy_flags(*command, o->policy);
   command->add_option("--jobs", o->jobs, "Workers")->check(CLI::Range(1u, 256u))->capture_default_str();
   command->callback([o, &exit_code] {
@@ -130,9 +131,10 @@ void add_import(CLI::App& app, int& exit_code) {
 
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "Copy a store, or a directory in it, out again");
-  auto from = std::make_shared<std::string>();
+  auto from = std::make_shared<StoreName>();
   auto destination = std::make_shared<std::string>();
-  command->add_option("STORE", *from, "Store that is not mounted, and a directory in it")->required();
+  add_store_argument(*command, "STORE", *from, "Store that is not mounted, and a directory in it")
+      ->required();
   command->formatter(std::make_shared<StoreWithPath>(*app.get_formatter()));
   command
       ->add_option(

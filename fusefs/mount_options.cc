@@ -154,6 +154,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.cache_size = value;
     } else if (name == "ro" || name == "rw") {
       options.read_only = name == "ro";
+    } else if (name == "foreign_owner") {
+      options.foreign_owner = true;
     } else if (name == "remount") {
       options.remount = true;
     } else if (name == "acl" || name == "noacl") {

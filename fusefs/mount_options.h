@@ -25,9 +25,10 @@ struct MountOptions {
   unsigned threads = 16;
   bool foreground = false;
   bool read_only = false;
-  bool remount = false;  // changes what the kernel checks of a mount that is there
-  bool others = true;    // a mount made by root is for all users
-  bool acl = true;       // POSIX ACLs
+  bool foreign_owner = false;  // the store may be somebody else's
+  bool remount = false;        // changes what the kernel checks of a mount that is there
+  bool others = true;          // a mount made by root is for all users
+  bool acl = true;             // POSIX ACLs
   AccessTimes access_times = AccessTimes::relative;
   bool directory_access_times = true;
   bool follow_symlinks = true;  // else the kernel refuses to go through one of the mount's

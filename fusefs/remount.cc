@@ -1,6 +1,7 @@
 #include "fusefs/remount.h"
 
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 
 #include <array>
 
@@ -43,6 +44,17 @@ constexpr std::array kMountFlags = {MountFlag{"nosuid", MS_NOSUID, true},
                                     MountFlag{"async", MS_SYNCHRONOUS, false},
                                     MountFlag{"dirsync", MS_DIRSYNC, true}};
 
+// What the mount was made with for safety's sake stays, unless a word says otherwise.
+unsigned long restrictions_of(const std::string& mount_point) {
+  struct statvfs now;
+  if (::statvfs(mount_point.c_str(), &now) != 0) return MS_NOSUID | MS_NODEV;
+  unsigned long flags = 0;
+  if ((now.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;
+  if ((now.f_flag & ST_NODEV) != 0) flags |= MS_NODEV;
+  if ((now.f_flag & ST_NOEXEC) != 0) flags |= MS_NOEXEC;
+  return flags;
+}
+
 }  // namespace
 
 Status remount(const MountOptions& options) {
@@ -57,7 +69,7 @@ Status remount(const MountOptions& options) {
                      " was mounted read-only, and its store opened to be looked at; unmount it and mount "
                      "it again"));
   }
-  unsigned long flags = MS_REMOUNT;
+  unsigned long flags = MS_REMOUNT | restrictions_of(mount_point);
   if (options.read_only) flags |= MS_RDONLY;
   for (const auto* words : {&options.fuse_options, &options.kernel_options}) {
     for (const std::string& word : *words) {

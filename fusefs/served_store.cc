@@ -79,8 +79,10 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   CFFS_TRY(const RegroupJobsOptions regrouping, regroup_options(options));
   std::unique_ptr<ServedStore> store(new ServedStore);
   using Access = PosixStore::Access;
+  using Owners = PosixStore::Owners;
   CFFS_TRY(store->objects_,
-           PosixStore::open_directory(directory, options.read_only ? Access::read_only : Access::read_write));
+           PosixStore::open_directory(directory, options.read_only ? Access::read_only : Access::read_write,
+                                      options.foreign_owner ? Owners::anybody : Owners::own));
   CFFS_TRY(store->fs_, open_after_predecessor(directory, *store->objects_, engine, options, awaited));
   store->reorganiser_ = std::make_unique<Reorganiser>(*store->fs_, milliseconds(options.quiet_s));
   if (!options.read_only) {  // else there is nothing to group

@@ -25,7 +25,7 @@ class ServedStore {
   // Everything is durable and the store free for the next user when it returns.
   Status close();
 
-  ObjectStore& objects() { return *objects_; }
+  PosixStore& objects() { return *objects_; }
   FileSystem& fs() { return *fs_; }
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }

@@ -115,7 +115,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
                        options.acl,
                        below_top};
   const fuse_lowlevel_ops ops = fuse_operations();
-  fuse_session* session = new_session(fuse_arguments(options, store_path), ops, &context);
+  fuse_session* session =
+      new_session(fuse_arguments(options, store_path, store.objects().is_private()), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
   Status result =
       mount_and_serve({session, context, mount_point, options.threads}, options, readiness, leaving);
@@ -125,7 +126,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
 
 }  // namespace
 
-std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store) {
+std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store,
+                                        bool is_private) {
   std::vector<std::string> list{"default_permissions"};
   bool names_source = false;
   for (const std::string& option : options.fuse_options) {
@@ -141,9 +143,12 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
     }
     list.push_back("fsname=" + escaped);
   }
-  // Root mounts as it would mount ext4: for all users, who are checked as there; libfuse's own default is
+  // Root mounts its own store as it would mount ext4: for all users, who are checked as there; libfuse's own default is
   // nosuid,nodev, and nobody else. A later word wins.
-  if (::geteuid() == 0) list.insert(list.begin(), options.others ? "suid,dev,allow_other" : "suid,dev");
+  if (::geteuid() == 0) {
+    if (options.others) list.insert(list.begin(), "allow_other");
+    list.insert(list.begin(), is_private ? "suid,dev" : "nosuid,nodev");
+  }
   list.emplace_back("subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
   if (options.access_times == AccessTimes::never) list.emplace_back("noatime");

@@ -13,7 +13,9 @@ namespace cffs {
 Status serve(const MountOptions& options, const std::string& store, const std::string& mount_point,
              Readiness& readiness);
 
-// libfuse's arguments for these options, the program's name first.
-std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store);
+// libfuse's arguments for these options, the program's name first. `is_private`: nobody but root could have put anything into
+// the store; else set-user-ID bits and devices in it mean nothing, unless the options ask for them.
+std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store,
+                                        bool is_private);
 
 }  // namespace cffs

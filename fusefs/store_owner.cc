@@ -55,7 +55,7 @@ FileDescriptor mark_as_leaving() { return FileDescriptor(::memfd_create(kLeaving
 
 StoreOwner::StoreOwner(const std::string& store)
     : store_(store),
-      lock_(::open((store + "/lock").c_str(), O_RDONLY | O_CLOEXEC)),
+      lock_(::open((store + "/lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
       lock_problem_(lock_ ? 0 : errno),
       readers_(find_readers()),
       text_(readers_.empty() ? text_now() : "pid " + std::to_string(readers_.front())) {}

@@ -29,6 +29,64 @@ Result<std::size_t> read_extent(const Object& object, const Extent& extent, std:
   return object.read_at(extent.offset + offset, out);
 }
 
+// One sequential pass over an object, a piece at a time: an object may be as large as its maker likes.
+class Window {
+ public:
+  Window(const Object& object, std::uint64_t end) : object_(object), end_(end) {}
+
+  std::uint64_t end() const { return end_; }
+  // What the object has from `at` on: at least `wanted` bytes, fewer at its end only. Valid until the next call.
+  Result<std::string_view> from(std::uint64_t at, std::uint64_t wanted) {
+    wanted = std::min(wanted, end_ - at);
+    if (at < first_ || at + wanted > first_ + bytes_.size()) {
+      bytes_.resize(std::min(std::max(kPiece, wanted), end_ - at));
+      first_ = at;
+      CFFS_TRY(const std::size_t n, object_.read_at(at, as_writable_bytes(bytes_)));
+      bytes_.resize(n);
+    }
+    return std::string_view(bytes_).substr(at - first_);
+  }
+
+ private:
+  static constexpr std::uint64_t kPiece = 1u << 20;
+  const Object& object_;
+  const std::uint64_t end_;
+  std::uint64_t first_ = 0;
+  std::string bytes_;
+};
+
+using ParsedRecord = Result<std::optional<RecordMeta>>;
+
+// parse_record() of the record that begins there; the outer error is of reading.
+Result<ParsedRecord> record_at(Window& window, std::uint64_t at) {
+  CFFS_TRY(std::string_view bytes, window.from(at, kRecordHeaderBytes));
+  const std::uint64_t meta = meta_length(bytes);
+  if (meta > kLargestMeta)
+    return Result<std::optional<RecordMeta>>(fail(Error::corruption("a record's meta is malformed")));
+  CFFS_TRY(bytes, window.from(at, kRecordHeaderBytes + meta));
+  return parse_record(bytes);
+}
+
+// From record to record; `record` tells what begins at a place.
+Status scan_records(CompositeId id, std::uint64_t end,
+                    const std::function<Result<ParsedRecord>(std::uint64_t)>& record,
+                    const std::function<void(const RecordMeta&, std::uint64_t)>& visit) {
+  const std::string name = CompositeStore::object_name(id);
+  for (std::uint64_t at = kCompositeHeaderBytes; at < end;) {
+    CFFS_TRY(const auto found, record(at));
+    if (!found) {
+      return fail(
+          Error::corruption(name + " at byte " + std::to_string(at) + ": " + found.error().message()));
+    }
+    if (!*found) {
+      return fail(Error::corruption(name + " ends inside the record at byte " + std::to_string(at)));
+    }
+    visit(**found, at + (*found)->meta_bytes);
+    at += (*found)->record_bytes();
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string CompositeStore::object_name(CompositeId id) {
@@ -91,32 +149,22 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
 Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,
                             const std::function<void(const RecordMeta&, std::uint64_t)>& visit) {
   CFFS_TRY(const auto object, open(id));
-  // One sequential pass; composites are a few MiB.
-  std::string bytes(object_bytes, '\0');
   announce_blocking();
-  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
-  bytes.resize(n);
-  return scan_bytes(id, bytes, visit);
+  CFFS_TRY(const ObjectInfo info, object->info());
+  Window window(*object, std::min(object_bytes, info.size));
+  CFFS_TRY(const std::string_view header, window.from(0, kCompositeHeaderBytes));
+  CFFS_TRY_VOID(check_composite_header(header, id));
+  return scan_records(
+      id, window.end(), [&](std::uint64_t at) { return record_at(window, at); }, visit);
 }
 
 Status CompositeStore::scan_bytes(CompositeId id, std::string_view bytes,
                                   const std::function<void(const RecordMeta&, std::uint64_t)>& visit) {
   CFFS_TRY_VOID(check_composite_header(bytes, id));
-  std::uint64_t at = kCompositeHeaderBytes;
-  while (at < bytes.size()) {
-    auto record = parse_record(bytes.substr(at));
-    if (!record) {
-      return fail(Error::corruption(object_name(id) + " at byte " + std::to_string(at) + ": " +
-                                    record.error().message()));
-    }
-    if (!*record) {
-      return fail(
-          Error::corruption(object_name(id) + " ends inside the record at byte " + std::to_string(at)));
-    }
-    visit(**record, at + (*record)->meta_bytes);
-    at += (*record)->record_bytes();
-  }
-  return {};
+  const auto record = [&](std::uint64_t at) -> Result<ParsedRecord> {
+    return parse_record(bytes.substr(at));
+  };
+  return scan_records(id, bytes.size(), record, visit);
 }
 
 }  // namespace cffs

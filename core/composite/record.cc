@@ -72,6 +72,13 @@ std::size_t append_record(std::string& out, std::uint32_t slot, InodeId parent, 
   return data_at;
 }
 
+std::uint64_t meta_length(std::string_view bytes) {
+  if (bytes.size() < kRecordHeaderBytes) return 0;
+  ByteReader r(bytes);
+  (void)r.u32();
+  return r.u32();
+}
+
 Result<std::optional<RecordMeta>> parse_record(std::string_view bytes) {
   if (bytes.size() < kRecordHeaderBytes) return std::optional<RecordMeta>();
   ByteReader r(bytes);
@@ -83,7 +90,7 @@ Result<std::optional<RecordMeta>> parse_record(std::string_view bytes) {
   record.slot = r.u32();
   (void)r.u32();
   const std::uint64_t expected = r.u64();
-  record.meta_bytes = kRecordHeaderBytes + meta_length;
+  record.meta_bytes = std::size_t{kRecordHeaderBytes} + meta_length;
   if (bytes.size() < record.meta_bytes) return std::optional<RecordMeta>();
   const std::string_view meta = bytes.substr(kRecordHeaderBytes, meta_length);
   if (checksum(std::string(bytes.substr(0, kRecordHeaderBytes - 8)) + std::string(meta)) != expected) {
@@ -93,7 +100,9 @@ Result<std::optional<RecordMeta>> parse_record(std::string_view bytes) {
   record.parent.value = m.varint();
   record.name = m.string();
   record.ino.value = m.varint();  // the inode's first field
-  if (!m.ok()) return fail(Error::corruption("a record's meta is malformed"));
+  const bool possible = m.ok() && record.data_length <= kSmallFileMax && record.parent.value < kInodeLimit &&
+                        record.ino.value < kInodeLimit;
+  if (!possible) return fail(Error::corruption("a record's meta is malformed"));
   return std::optional<RecordMeta>(std::move(record));
 }
 

@@ -24,6 +24,8 @@ namespace cffs {
 
 inline constexpr std::size_t kCompositeHeaderBytes = 32;
 inline constexpr std::size_t kRecordHeaderBytes = 40;
+// A name and attributes of one file (xattr(7): names of 64 KiB, values of 64 KiB each).
+inline constexpr std::uint64_t kLargestMeta = std::uint64_t{2} << 30;
 
 std::string encode_composite_header(CompositeId id);
 // Checks magic, format and checksum.
@@ -46,6 +48,8 @@ struct RecordMeta {
 std::size_t append_record(std::string& out, std::uint32_t slot, InodeId parent, std::string_view name,
                           const Inode& inode, std::string_view data, std::uint64_t data_checksum);
 
+// How long the meta of the record that begins at bytes[0] says it is; 0 where there is no header.
+std::uint64_t meta_length(std::string_view bytes);
 // Reads the record that begins at bytes[0]; `bytes` holds at least header and meta, not necessarily the data.
 // nullopt: `bytes` is too short to tell.
 Result<std::optional<RecordMeta>> parse_record(std::string_view bytes);

@@ -94,7 +94,7 @@ Status AccessRecord::visit(ObjectStore& store, const std::function<void(const Ac
     const auto object = store.open(segment_name(number));
     if (!object) continue;
     CFFS_TRY(const ObjectInfo info, (*object)->info());
-    std::string bytes(info.size, '\0');
+    std::string bytes(std::min(info.size, kWholeMax), '\0');
     const auto n = (*object)->read_at(0, as_writable_bytes(bytes));
     if (!n) continue;
     bytes.resize(*n);

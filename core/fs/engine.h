@@ -128,6 +128,8 @@ class Engine final : public FileSystem {
   std::optional<InodeId> forget_one(InodeId ino, std::uint64_t references);
   NodePtr refer_again(InodeId ino);
   Result<Attributes> lookup_relative(InodeId ino, bool up);
+  Result<Attributes> attributes_at(const NodePtr& found, Key row_key, std::string_view name)
+      CFFS_REQUIRES_SHARED(row_stripes);
   void release_unlinked(Node& node);
 
   Result<Attributes> make_entry(InodeId parent, std::string_view name, Inode inode, const Caller& caller);

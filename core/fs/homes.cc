@@ -9,6 +9,17 @@ namespace {
 // Staging: files up to so many times inline-max wait in the table for consolidation, so that creating one makes no object.
 constexpr std::uint64_t kStagedPerInline = 16;
 
+Result<std::string> read_member(const Object& composite, const Inode& inode) {
+  if (inode.extent.length != inode.size) {
+    return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ"));
+  }
+  std::string bytes(inode.size, '\0');
+  CFFS_TRY(const std::size_t n,
+           CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes), true));
+  CFFS_INVARIANT(n == bytes.size());
+  return bytes;
+}
+
 }  // namespace
 
 Status cut_tail(Object& blob, std::uint64_t size) {
@@ -129,25 +140,22 @@ Result<std::string> Homes::load_small(const Inode& inode) const {
                                   std::to_string(inode.size) + " bytes are no small file's"));
   }
   if (inode.home == Home::inline_) return read_chunks(inode);
-  std::string bytes(inode.size, '\0');
   if (inode.home == Home::composite) {
     CFFS_TRY(const auto object, object_of(inode));
-    CFFS_TRY(const std::size_t n,
-             CompositeStore::read(*object, inode.extent, 0, as_writable_bytes(bytes), true));
-    CFFS_INVARIANT(n == bytes.size());
+    return read_member(*object, inode);
   }
-  return bytes;
+  if (inode.size > 0) {
+    return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + " has " +
+                                  std::to_string(inode.size) + " bytes and no home"));
+  }
+  return std::string();
 }
 
 Result<std::string> Homes::load_small(const Node& node) const {
   CFFS_TRY_VOID(node.check_kept());
   if (node.orphan_bytes) return *node.orphan_bytes;
   if (node.inode.home != Home::composite || !node.pinned) return load_small(node.inode);
-  std::string bytes(node.inode.size, '\0');
-  CFFS_TRY(const std::size_t n,
-           CompositeStore::read(*node.pinned, node.inode.extent, 0, as_writable_bytes(bytes), true));
-  CFFS_INVARIANT(n == bytes.size());
-  return bytes;
+  return read_member(*node.pinned, node.inode);
 }
 
 Result<std::shared_ptr<Object>> Homes::object_of(const Inode& inode) const {

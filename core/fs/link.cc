@@ -78,12 +78,12 @@ Status Engine::add_link(Node& file, Key old_key, const NodePtr& parent, Key key,
   Batch batch;
   if (old_key == key) {  // both names have one hash
     Entry* first = row.find(file.name);
-    CFFS_INVARIANT(first != nullptr);
+    if (first == nullptr) return fail(lost_row(file.ino));
     first->inode.reset();
   } else if (old_key != null_key) {
     CFFS_TRY(Row old_row, table_->get_row(old_key));
     Entry* first = old_row.find(file.name);
-    CFFS_INVARIANT(first != nullptr);
+    if (first == nullptr) return fail(lost_row(file.ino));
     first->inode.reset();
     batch.put_row(old_key, old_row);
   }

@@ -13,7 +13,7 @@ Result<Attributes> Engine::lookup(InodeId parent_ino, std::string_view name) {
   if (name.size() > kNameMax) return fail(ENAMETOOLONG);
   const Key key = rows_.entry_key(parent_ino, name);
   // A hard link's second row may go between the two looks; then the name has changed too.
-  for (;;) {
+  for (std::optional<InodeId> missing;;) {
     InodeId linked;
     {
       const RowLocks::SharedGuard guard(locks_, key);
@@ -22,20 +22,37 @@ Result<Attributes> Engine::lookup(InodeId parent_ino, std::string_view name) {
       if (entry == nullptr) return fail(ENOENT);
       if (entry->inode) {
         const NodePtr found = rows_.refer(*entry->inode, key, row.entries.size() == 1, parent, name);
-        const ReadLock node_guard(found->mutex);
-        return attributes_of(found->inode);
+        return attributes_at(found, key, name);
       }
       linked = entry->ino;
     }
+    if (missing == linked) return fail(leads_nowhere(linked));
     const Key null_key = Key::null_name(linked);
     const RowLocks::SharedGuard guard(locks_, null_key);
     CFFS_TRY(const Row row, table_->get_row(null_key));
     const Entry* entry = row.find("");
-    if (entry == nullptr || !entry->inode) continue;
+    if (entry == nullptr || !entry->inode) {
+      missing = linked;
+      continue;
+    }
     const NodePtr found = rows_.refer(*entry->inode, null_key, row.entries.size() == 1, parent, name);
-    const ReadLock node_guard(found->mutex);
-    return attributes_of(found->inode);
+    return attributes_at(found, null_key, {});
   }
+}
+
+// Of a node that was just referred to: a directory under a second name would lead the kernel, and us, in a circle.
+Result<Attributes> Engine::attributes_at(const NodePtr& found, Key row_key, std::string_view name) {
+  const auto look = [&]() -> Result<Attributes> {
+    const ReadLock guard(found->mutex);
+    CFFS_TRY_VOID(NodeRows::check_place(*found, row_key, name));
+    return attributes_of(found->inode);
+  };
+  auto attributes = look();
+  if (!attributes && nodes_.release(found->ino, 1)) {  // under the stripes nothing is settled
+    const MutexLock guard(leftovers_mutex_);
+    leftovers_.push_back(found->ino);
+  }
+  return attributes;
 }
 
 // "." of any file: whoever has a handle asks so.

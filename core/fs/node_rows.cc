@@ -5,6 +5,10 @@
 
 namespace cffs {
 
+Error lost_row(InodeId ino) {
+  return Error::corruption("inode " + std::to_string(ino.value) + " is not in the row where it was found");
+}
+
 bool Target::same_place(const Target& other) const {
   return entry.ino == other.entry.ino && linked == other.linked && node == other.node &&
          inode.home == other.inode.home && inode.extent.composite == other.inode.extent.composite;
@@ -42,7 +46,7 @@ Result<Inode> NodeRows::linked_inode(InodeId ino) const {
 }
 
 Result<std::optional<Target>> NodeRows::peek(InodeId parent, std::string_view name) const {
-  for (;;) {
+  for (std::optional<InodeId> missing;;) {
     Target target;
     CFFS_TRY(target.row, table_.get_row(entry_key(parent, name)));
     const Entry* entry = target.row.find(name);
@@ -57,7 +61,12 @@ Result<std::optional<Target>> NodeRows::peek(InodeId parent, std::string_view na
       target.inode = *entry->inode;
     } else {
       auto inode = linked_inode(entry->ino);
-      if (!inode && inode.error().errno_value == ESTALE) continue;  // the last link went in between
+      if (!inode && inode.error().errno_value == ESTALE) {
+        // The last link went in between, and its name with it; a name that is still there leads nowhere.
+        if (missing == entry->ino) return fail(leads_nowhere(entry->ino));
+        missing = entry->ino;
+        continue;
+      }
       if (!inode) return fail(inode.error());
       target.inode = std::move(*inode);
     }
@@ -81,6 +90,11 @@ Result<bool> NodeRows::directory_is_empty(InodeId ino) const {
   return empty;
 }
 
+Status NodeRows::check_place(const Node& node, Key row_key, std::string_view name) {
+  if (node.row_key == row_key && (name.empty() || node.name == name)) return {};
+  return fail(Error::corruption("inode " + std::to_string(node.ino.value) + " has two rows"));
+}
+
 NodePtr NodeRows::refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
                         std::string_view name) {
   return nodes_.acquire(
@@ -97,7 +111,7 @@ Status NodeRows::put(Batch& batch, Node& node) {
   }
   CFFS_TRY(Row row, table_.get_row(node.row_key));
   Entry* entry = row.find(name);
-  CFFS_INVARIANT(entry != nullptr);
+  if (entry == nullptr) return fail(lost_row(node.ino));
   entry->inode = node.inode;
   batch.put_row(node.row_key, row);
   return {};

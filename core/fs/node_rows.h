@@ -18,6 +18,12 @@
 
 namespace cffs {
 
+// Damage that only a row written by somebody else can show.
+Error lost_row(InodeId ino);
+inline Error leads_nowhere(InodeId ino) {
+  return Error::corruption("a name leads to inode " + std::to_string(ino.value) + ", which has no row");
+}
+
 // What a name leads to: the entry, and the inode from its node or row.
 struct Target {
   Entry entry;
@@ -54,6 +60,9 @@ class NodeRows {
   // The rows that a change of this name or its inode touches.
   void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
   Result<bool> directory_is_empty(InodeId ino) const;
+  // Whether the node is where this entry is (no name: any); else the store has two rows for one inode.
+  static Status check_place(const Node& node, Key row_key, std::string_view name)
+      CFFS_REQUIRES_SHARED(node.mutex);
   // The inode's node with one more reference, made of this row where there is none. The row's stripe is held.
   NodePtr refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent, std::string_view name)
       CFFS_REQUIRES_SHARED(row_stripes);

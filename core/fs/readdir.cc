@@ -97,39 +97,40 @@ class Engine::Listing {
   }
 
   Result<bool> deliver_referred(Key key, const Row& row, const Entry& entry, std::uint64_t cookie) {
-    CFFS_TRY(NodePtr node, refer_now(key, row, entry));
-    if (!node) return true;  // gone since the snapshot
-    Attributes attributes;
-    {
-      const ReadLock guard(node->mutex);
-      attributes = attributes_of(node->inode);
-    }
-    const InodeId referred = node->ino;
-    node.reset();
-    const bool more = visit_({entry.name, cookie, attributes});
-    if (!more) e_.forget(referred, 1);
+    CFFS_TRY(const auto attributes, refer_now(key, row, entry));
+    if (!attributes) return true;  // gone since the snapshot
+    const bool more = visit_({entry.name, cookie, *attributes});
+    if (!more) e_.forget(attributes->ino, 1);
     return more;
   }
 
-  // The entry's node, with a reference: of the row that the scan saw, or, where that was written since, of what is there
-  // now. Null: the name is gone.
-  Result<NodePtr> refer_now(Key key, const Row& row, const Entry& entry) {
+  using Referred = std::optional<Attributes>;
+  Result<Referred> refer(const Inode& inode, Key key, bool row_alone, std::string_view name)
+      CFFS_REQUIRES_SHARED(row_stripes) {
+    const NodePtr node = e_.rows_.refer(inode, key, row_alone, directory_, name);
+    CFFS_TRY(const Attributes attributes, e_.attributes_at(node, key, name));
+    return Referred(attributes);
+  }
+
+  // The entry's inode, with a reference: of the row that the scan saw, or, where that was written since, of what is there
+  // now. None: the name is gone.
+  Result<Referred> refer_now(Key key, const Row& row, const Entry& entry) {
     if (entry.inode) {
       const RowLocks::SharedGuard guard(e_.locks_, key);
       if (!guard.changed_since(epoch_)) {
-        return e_.rows_.refer(*entry.inode, key, row.entries.size() == 1, directory_, entry.name);
+        return refer(*entry.inode, key, row.entries.size() == 1, entry.name);
       }
       CFFS_TRY(const Row fresh, e_.table_->get_row(key));
       const Entry* now_there = fresh.find(entry.name);
-      if (now_there == nullptr) return NodePtr();
+      if (now_there == nullptr) return Referred();
       if (now_there->inode) {
-        return e_.rows_.refer(*now_there->inode, key, fresh.entries.size() == 1, directory_, entry.name);
+        return refer(*now_there->inode, key, fresh.entries.size() == 1, entry.name);
       }
     }
     const auto found = e_.lookup(directory_->ino, entry.name);  // a hard link, or one since the snapshot
-    if (!found && found.error().errno_value == ENOENT) return NodePtr();
+    if (!found && found.error().errno_value == ENOENT) return Referred();
     if (!found) return fail(found.error());
-    return e_.nodes_.find(found->ino);
+    return Referred(*found);
   }
 
   Engine& e_;

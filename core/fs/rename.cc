@@ -37,7 +37,7 @@ class RowSet {
     CFFS_TRY(Row* const in, row(node.row_key));
     const bool null_name = node.row_key == Key::null_name(node.ino);
     Entry* const entry = in->find(null_name ? std::string_view() : std::string_view(node.name));
-    CFFS_INVARIANT(entry != nullptr);
+    if (entry == nullptr) return fail(lost_row(node.ino));
     entry->inode = node.inode;
     return {};
   }
@@ -285,7 +285,7 @@ class Engine::RenameOperation {
   Result<Entry> take(Batch& batch, RowSet& rows, Side& side, const Side& there) const {
     CFFS_TRY(Row* const row, rows.row(side.key));
     Entry* const found = row->find(side.name);
-    CFFS_INVARIANT(found != nullptr);
+    if (found == nullptr) return fail(lost_row(side.now->entry.ino));
     Entry entry = *found;
     row->erase(side.name);
     Inode& inode = side.now->inode;

@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/table/inode.h"
 
 namespace cffs {
 namespace {
@@ -213,7 +214,7 @@ Status check_format(const StoreFormat& f) {
   if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
     return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
   }
-  if (f.composite_file_max < f.inline_max || f.composite_file_max > (64u << 20)) {
+  if (f.composite_file_max < f.inline_max || f.composite_file_max > kSmallFileMax) {
     return fail(Error::usage("--composite-file-max must be between --inline-max and 64M"));
   }
   if (f.composite_max < f.composite_file_max || f.composite_max > (1u << 30)) {

@@ -1,6 +1,7 @@
 #include "core/inspect/consistency.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
@@ -82,7 +83,13 @@ void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
     linked_[entry.ino.value].counted = entry.inode->nlink;
     linked_[entry.ino.value].has_row = true;
   }
-  if (entry.inode->is_directory() && !entry.name.empty()) ++directories_[key.upper].found;
+  if (entry.inode->is_directory() && !entry.name.empty()) {
+    ++directories_[key.upper].found;
+    directories_[entry.ino.value].parent = key.upper;
+  }
+  if (!entry.inode->is_directory() && !entry.name.empty() && entry.inode->nlink != 1) {
+    report(who + " counts " + number(entry.inode->nlink) + " links, has 1");
+  }
   note_inode(who, *entry.inode);
 }
 
@@ -127,6 +134,25 @@ void ConsistencyCheck::check_directories() {
       report("directory " + number(ino) + " has " + number(links.counted) + " links, should have " +
              number(2 + links.found));
     }
+  }
+  check_circles();
+}
+
+// Upwards from each directory to one that is known to lead to the root; a directory without a row is reported as that.
+void ConsistencyCheck::check_circles() {
+  std::unordered_set<std::uint64_t> good{kRootInode.value};
+  for (const auto& [ino, links] : directories_) {
+    std::unordered_set<std::uint64_t> way;
+    std::uint64_t at = ino;
+    for (auto it = directories_.find(at);
+         it != directories_.end() && it->second.has_row && !good.contains(at); it = directories_.find(at)) {
+      if (!way.insert(at).second) {
+        report("directory " + number(at) + " is below itself, and no path leads to it");
+        break;
+      }
+      at = it->second.parent;
+    }
+    good.merge(way);
   }
 }
 

@@ -35,6 +35,7 @@ class ConsistencyCheck {
     std::uint64_t counted = 0;  // what the inode says
     std::uint64_t found = 0;    // names, or for directories 2 and one for each directory in it
     bool has_row = false;
+    std::uint64_t parent = 0;  // of a directory
   };
 
   Status collect();
@@ -43,6 +44,7 @@ class ConsistencyCheck {
   void check_table();
   void check_count();
   void check_directories();
+  void check_circles();
   void check_hard_links();
   void check_accounts();
   void check_composites();

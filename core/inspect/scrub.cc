@@ -147,7 +147,8 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
         records.push_back({meta, data_at});
       });
   for (const Record& record : records) {
-    const std::string_view data = std::string_view(bytes).substr(record.data_at, record.meta.data_length);
+    const std::string_view data = std::string_view(bytes).substr(
+        std::min<std::uint64_t>(record.data_at, bytes.size()), record.meta.data_length);
     if (checksum(data) != record.meta.data_checksum) CFFS_TRY_VOID(report_record(id, record.meta));
   }
   progress_.files += row.members;

@@ -67,9 +67,13 @@ class Object {
   virtual void prefetch(std::uint64_t offset, std::uint64_t length) const = 0;
 };
 
-// All that an object holds.
+// No object that is read whole is larger: logs, manifests, the plan, a part of the access record. Bytes.
+inline constexpr std::uint64_t kWholeMax = std::uint64_t{1} << 30;
+
+// All that an object holds. EFBIG: more than kWholeMax.
 inline Result<std::string> read_whole(const Object& object) {
   CFFS_TRY(const ObjectInfo info, object.info());
+  if (info.size > kWholeMax) return fail(EFBIG, "an object of " + std::to_string(info.size) + " bytes");
   std::string bytes(info.size, '\0');
   CFFS_TRY(const std::size_t n, object.read_at(0, as_writable_bytes(bytes)));
   bytes.resize(n);

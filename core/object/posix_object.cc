@@ -150,6 +150,7 @@ class PosixObject final : public Object {
   Result<ObjectInfo> info() const override {
     struct stat st;
     if (::fstat(fd_.get(), &st) != 0) return error();
+    if (!S_ISREG(st.st_mode)) return not_regular();
     return ObjectInfo{static_cast<std::uint64_t>(st.st_size), static_cast<std::uint64_t>(st.st_blocks) * 512};
   }
 
@@ -193,7 +194,14 @@ class PosixObject final : public Object {
     CFFS_TRY(const ObjectInfo now, info());
     return now.size;
   }
-  tl::unexpected<Error> error() const { return fail(errno, store_.full_name(name_)); }
+  tl::unexpected<Error> error() const {
+    if (errno == ESPIPE) return not_regular();  // a FIFO
+    return fail(errno, store_.full_name(name_));
+  }
+  tl::unexpected<Error> not_regular() const {
+    return fail(
+        Error::corruption(store_.full_name(name_) + " is no regular file, and a store has nothing else"));
+  }
 
   PosixStore& store_;
   mutable std::atomic<std::uint64_t> read_end_{0};

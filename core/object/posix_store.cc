@@ -39,10 +39,17 @@ class PosixLock final : public StoreLock {
 
 }  // namespace
 
-Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory, Access access) {
+Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string& directory, Access access,
+                                                               Owners wanted) {
   FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(errno, directory);
-  return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd), access));
+  CFFS_TRY(StoreOwners owners, look_at_owners(fd.get(), directory));
+  if (owners.foreign && wanted == Owners::own) {
+    return fail(Error{ErrorKind::usage, EPERM,
+                      "store " + directory + " is not yours: " + owners.whose +
+                          ", who may have put anything into it; if you trust them, say --foreign-owner"});
+  }
+  return std::unique_ptr<PosixStore>(new PosixStore(directory, std::move(fd), access, std::move(owners)));
 }
 
 void PosixStore::on_shortage(std::function<std::size_t()> relieve) {
@@ -60,25 +67,34 @@ void PosixStore::keep_spare() const {
   }
 }
 
-FileDescriptor PosixStore::open_below(const std::string& name, int flags) const {
+// Whether something was closed since the operation failed, with errno, for want of a descriptor.
+bool PosixStore::relieve(int attempt) const {
   constexpr int kTries = 16;  // what is closed may be taken by somebody else
-  for (int attempt = 0;; ++attempt) {
-    FileDescriptor fd(::openat(root_.get(), name.c_str(), flags, 0600));
-    const int reason = errno;
-    if (fd || (reason != EMFILE && reason != ENFILE)) return fd;
-    {
-      const MutexLock guard(relief_mutex_);
-      bool relieved = relieve_ && relieve_() > 0;
-      if (!relieved && !spare_.empty()) {
-        spare_.pop_back();
-        relieved = true;
-      }
-      if (!relieved || attempt == kTries) {
-        errno = reason;
-        return fd;
-      }
+  const int reason = errno;
+  if (reason != EMFILE && reason != ENFILE) return false;
+  bool relieved = false;
+  {
+    const MutexLock guard(relief_mutex_);
+    relieved = relieve_ && relieve_() > 0;
+    if (!relieved && !spare_.empty()) {
+      spare_.pop_back();
+      relieved = true;
     }
   }
+  errno = reason;
+  return relieved && attempt < kTries;
+}
+
+template <typename Operation>
+auto PosixStore::with_relief(const Operation& operation) const {
+  for (int attempt = 0;; ++attempt) {
+    auto done = operation();
+    if (done || !relieve(attempt)) return done;
+  }
+}
+
+FileDescriptor PosixStore::open_below(const std::string& name, int flags) const {
+  return with_relief([&] { return beneath_.open(name, flags); });
 }
 
 FileDescriptor PosixStore::open_file(const std::string& name, int flags) const {
@@ -86,6 +102,32 @@ FileDescriptor PosixStore::open_file(const std::string& name, int flags) const {
   FileDescriptor fd = open_below(name, flags | O_NOATIME);
   if (!fd && errno == EPERM) fd = open_below(name, flags);  // another's file
   return fd;
+}
+
+// A file of a store that others can write to is looked at before anything is done to it, so it is not emptied by opening.
+Result<FileDescriptor> PosixStore::open_object(const std::string& name, int flags) const {
+  const bool empties = checks_files_ && (flags & O_TRUNC) != 0;
+  FileDescriptor fd = open_file(name, empties ? flags & ~O_TRUNC : flags);
+  if (!fd) return error(name);
+  if (checks_files_) {
+    struct stat st;
+    if (::fstat(fd.get(), &st) != 0) return error(name);
+    const std::string strange = strange_file(st, owners_);
+    if (!strange.empty()) return fail(Error::corruption(full_name(name) + " " + strange));
+    if (empties && ::ftruncate(fd.get(), 0) != 0) return error(name);
+  }
+  return fd;
+}
+
+tl::unexpected<Error> PosixStore::error(std::string_view name) const {
+  if (errno == ELOOP || errno == EXDEV) {
+    return fail(Error::corruption(
+        full_name(name) +
+        " is a symbolic link, or lies behind one; a store has none, and it was not followed"));
+  }
+  if (errno == ENXIO || errno == ESPIPE)
+    return fail(Error::corruption(full_name(name) + " is no regular file, and a store has nothing else"));
+  return fail(errno, full_name(name));
 }
 
 // Each sync opens the folder anew, and only one of those who do is told of a failure: it counts for all who come after.
@@ -109,9 +151,7 @@ Status PosixStore::writable(std::string_view name) const {
 Status PosixStore::make_folders(const std::string& name) {
   for (std::size_t slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
     const std::string folder = name.substr(0, slash);
-    if (::mkdirat(root_.get(), folder.c_str(), 0700) != 0 && errno != EEXIST) {
-      return fail(errno, full_name(folder));
-    }
+    if (!with_relief([&] { return beneath_.make_folder(folder); }) && errno != EEXIST) return error(folder);
   }
   return {};
 }
@@ -132,27 +172,27 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
   int flags = O_RDWR | O_CREAT | O_CLOEXEC;
   if (how == Create::exclusive) flags |= O_EXCL;
   if (how == Create::truncate) flags |= O_TRUNC;
-  FileDescriptor fd = open_file(name, flags);
-  if (!fd && errno == ENOENT) {
+  auto fd = open_object(name, flags);
+  if (!fd && fd.error().errno_value == ENOENT) {
     CFFS_TRY_VOID(make_folders(name));
-    fd = open_file(name, flags);
+    fd = open_object(name, flags);
   }
-  if (!fd) return fail(errno, full_name(name));
-  return make_posix_object(*this, name, std::move(fd), true);
+  if (!fd) return fail(std::move(fd).error());
+  return make_posix_object(*this, name, std::move(*fd), true);
 }
 
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   const std::string name(name_view);
   announce_blocking();
-  FileDescriptor fd = open_file(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-  if (!fd) return fail(errno, full_name(name));
+  CFFS_TRY(FileDescriptor fd,
+           open_object(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC));
   return make_posix_object(*this, name, std::move(fd), false);
 }
 
 Status PosixStore::remove(std::string_view name_view) {
   const std::string name(name_view);
   CFFS_TRY_VOID(writable(name));
-  if (::unlinkat(root_.get(), name.c_str(), 0) != 0) return fail(errno, full_name(name));
+  if (!with_relief([&] { return beneath_.unlink(name); })) return error(name);
   const MutexLock guard(changed_mutex_);
   changed_folders_.insert(folder_of(name));
   return {};
@@ -162,7 +202,7 @@ Status PosixStore::rename(std::string_view from_view, std::string_view to_view) 
   const std::string from(from_view);
   const std::string to(to_view);
   CFFS_TRY_VOID(writable(from));
-  const auto renamed = [&] { return ::renameat(root_.get(), from.c_str(), root_.get(), to.c_str()) == 0; };
+  const auto renamed = [&] { return with_relief([&] { return beneath_.rename(from, to); }); };
   bool done = renamed();
   if (!done && errno == ENOENT) {
     CFFS_TRY(const bool there, exists(from));
@@ -170,7 +210,7 @@ Status PosixStore::rename(std::string_view from_view, std::string_view to_view) 
     CFFS_TRY_VOID(make_folders(to));
     done = renamed();
   }
-  if (!done) return fail(errno, full_name(from));
+  if (!done) return error(from);
   const MutexLock guard(changed_mutex_);
   changed_folders_.insert(folder_of(from));
   // Its folders may be new, too.
@@ -182,9 +222,10 @@ Status PosixStore::rename(std::string_view from_view, std::string_view to_view) 
 }
 
 Result<bool> PosixStore::exists(std::string_view name) {
-  if (::faccessat(root_.get(), std::string(name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  const std::string wanted(name);
+  if (with_relief([&] { return beneath_.exists(wanted); })) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  return fail(errno, full_name(name));
+  return error(name);
 }
 
 Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
@@ -195,7 +236,7 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
     pending.pop_back();
     FileDescriptor fd = open_file(current.empty() ? "." : current, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!fd && errno == ENOENT) continue;
-    if (!fd) return fail(errno, full_name(current));
+    if (!fd) return error(current);
     const std::unique_ptr<DIR, int (*)(DIR*)> dir(::fdopendir(fd.get()), ::closedir);
     if (!dir) return fail(errno, full_name(current));
     (void)fd.release();  // the stream closes it
@@ -210,8 +251,8 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
       bool is_folder = entry->d_type == DT_DIR;
       if (entry->d_type == DT_UNKNOWN) {
         struct stat st;
-        is_folder =
-            ::fstatat(root_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+        is_folder = ::fstatat(::dirfd(dir.get()), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+                    S_ISDIR(st.st_mode);
       }
       (is_folder ? pending : found).push_back(std::move(path));
     }
@@ -252,10 +293,9 @@ Result<SpaceInfo> PosixStore::space() {
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
   CFFS_TRY_VOID(writable("lock"));
-  FileDescriptor fd(::openat(root_.get(), "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return fail(errno, full_name("lock"));
+  CFFS_TRY(FileDescriptor fd, open_object("lock", O_RDWR | O_CREAT | O_CLOEXEC));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return fail(errno, full_name("lock"));
+    if (errno != EWOULDBLOCK) return error("lock");
     // The text is that of the last one who wrote; those who read leave none.
     if (::flock(fd.get(), LOCK_SH | LOCK_NB) == 0) return fail(EBUSY, kSomebodyReads);
     return fail(EBUSY, holder_of(fd.get()));
@@ -264,24 +304,23 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
   // medium without room for it is no reason to refuse.
   const bool written =
       ::pwrite(fd.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
-  if (!written && errno != ENOSPC && errno != EDQUOT) return fail(errno, full_name("lock"));
-  if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0)
-    return fail(errno, full_name("lock"));
+  if (!written && errno != ENOSPC && errno != EDQUOT) return error("lock");
+  if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0) return error("lock");
   return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock_for_reading() {
   const int make = access_ == Access::read_write ? O_CREAT : 0;
-  FileDescriptor fd = open_file("lock", O_RDONLY | O_CLOEXEC | make);
+  auto fd = open_object("lock", O_RDONLY | O_CLOEXEC | make);
   // A copy of a store without its lock: nobody has used it, and a look makes none.
-  if (!fd && errno == ENOENT)
+  if (!fd && fd.error().errno_value == ENOENT)
     return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(FileDescriptor()));
-  if (!fd) return fail(errno, full_name("lock"));
-  if (::flock(fd.get(), LOCK_SH | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return fail(errno, full_name("lock"));
-    return fail(EBUSY, holder_of(fd.get()));
+  if (!fd) return fail(std::move(fd).error());
+  if (::flock(fd->get(), LOCK_SH | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return error("lock");
+    return fail(EBUSY, holder_of(fd->get()));
   }
-  return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+  return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(*fd)));
 }
 
 }  // namespace cffs

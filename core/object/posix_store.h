@@ -5,8 +5,10 @@
 #include <set>
 
 #include "core/base/mutex.h"
+#include "core/object/beneath.h"
 #include "core/object/file_descriptor.h"
 #include "core/object/object_store.h"
+#include "core/object/store_owners.h"
 
 namespace cffs {
 
@@ -15,9 +17,14 @@ class PosixStore final : public ObjectStore {
   // read_only: nothing is opened for writing, changes are refused with EROFS, and reading leaves access times as they
   // are where the files are the caller's own.
   enum class Access { read_write, read_only };
-  // `directory` must exist. ENOENT, ENOTDIR, EACCES.
+  // Whose store may be opened: the caller's own (and root's), or anybody's.
+  enum class Owners { own, anybody };
+  // `directory` must exist. ENOENT, ENOTDIR, EACCES; `usage` for a store of somebody else where only one's own is wanted.
   static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory,
-                                                            Access access = Access::read_write);
+                                                            Access access = Access::read_write,
+                                                            Owners owners = Owners::own);
+  // Nobody but its owner, who is the caller or root, could have put anything into it.
+  bool is_private() const { return !checks_files_; }
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;
@@ -35,15 +42,27 @@ class PosixStore final : public ObjectStore {
 
  private:
   friend class PosixObject;
-  PosixStore(std::string path, FileDescriptor root, Access access)
-      : path_(std::move(path)), root_(std::move(root)), access_(access) {
+  PosixStore(std::string path, FileDescriptor root, Access access, StoreOwners owners)
+      : path_(std::move(path)),
+        root_(std::move(root)),
+        beneath_(root_.get()),
+        access_(access),
+        owners_(std::move(owners)),
+        checks_files_(owners_.foreign || owners_.open_to_others) {
     keep_spare();
   }
   void keep_spare() const;
 
-  FileDescriptor open_file(const std::string& name, int flags) const;
-  // openat(2) below the root; where there is no descriptor left, those that can be spared are closed first.
+  // Where there is no descriptor left, those that can be spared are closed, and it is tried again.
+  template <typename Operation>
+  auto with_relief(const Operation& operation) const;
+  bool relieve(int attempt) const;
   FileDescriptor open_below(const std::string& name, int flags) const;
+  FileDescriptor open_file(const std::string& name, int flags) const;
+  // open_file() of an object: what it must not be, it is not.
+  Result<FileDescriptor> open_object(const std::string& name, int flags) const;
+  // What `errno` says of the name.
+  tl::unexpected<Error> error(std::string_view name) const;
   Status sync_folder(const std::string& folder) const;
   Status writable(std::string_view name) const;
   Status make_folders(const std::string& name);
@@ -52,7 +71,10 @@ class PosixStore final : public ObjectStore {
 
   const std::string path_;
   const FileDescriptor root_;
+  const Beneath beneath_;
   const Access access_;
+  const StoreOwners owners_;
+  const bool checks_files_;                   // one fstat for each object that is opened
   mutable std::atomic<int> names_failed_{0};  // errno of the first folder that could not be synced
   mutable Mutex relief_mutex_;                // before the mutexes of what relieves
   std::function<std::size_t()> relieve_ CFFS_GUARDED_BY(relief_mutex_);

@@ -21,9 +21,9 @@ namespace cffs {
 
 class Affiliation {
  public:
-  // `quiet`: with their contents. What belongs with them is added behind them.
+  // `quiet`: with their contents. What belongs with them is added behind them. `stopped`: EINTR between two documents.
   Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
-              std::vector<FileToMove>& quiet);
+              std::vector<FileToMove>& quiet, const std::atomic<bool>* stopped = nullptr);
 
   // Groups of the files, as indices into `quiet`; a file in none of them belongs with its directory.
   Result<std::vector<grouping::Group>> groups();
@@ -48,6 +48,7 @@ class Affiliation {
   const grouping::Policy& policy_;
   const std::int64_t quiet_before_ns_;
   std::vector<FileToMove>& files_;
+  const std::atomic<bool>* const stopped_;
   StorePaths paths_;
   std::unordered_map<FileId, std::size_t> index_of_;  // into files_
   std::unordered_map<FileId, std::optional<FileToMove>> seen_;

@@ -46,6 +46,7 @@ Result<std::vector<InodeId>> Consolidation::run(const std::vector<InodeId>& dire
   std::vector<FileToMove> files;
   std::uint64_t bytes = 0;
   for (const InodeId directory : directories) {
+    if (stopped_ != nullptr && stopped_->load()) return fail(EINTR, "the store is being closed");
     bool waiting = false;
     CFFS_TRY(auto found, quiet_files(directory, waiting));
     if (waiting) again.push_back(directory);
@@ -86,7 +87,7 @@ Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
 }
 
 Status Consolidation::move_to_composites(std::vector<FileToMove> files) {
-  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files);
+  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, stopped_);
   CFFS_TRY(std::vector<grouping::Group> chosen, affiliation.groups());
   std::vector<grouping::Candidate> candidates;
   for (const FileToMove& file : files) candidates.push_back({file.at.parent.value, file.inode.size, {}, 0});

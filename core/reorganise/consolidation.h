@@ -6,6 +6,7 @@
 // the table instead.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -17,12 +18,15 @@ namespace cffs {
 class Consolidation {
  public:
   // One pass, by one policy; `filler` lives longer and goes on where the last pass ended.
-  Consolidation(FileSystem& fs, CompositeFiller& filler, Sealing& sealing, std::int64_t quiet_before_ns)
+  // `stopped`: it ends early, with EINTR.
+  Consolidation(FileSystem& fs, CompositeFiller& filler, Sealing& sealing, std::int64_t quiet_before_ns,
+                const std::atomic<bool>* stopped = nullptr)
       : fs_(fs),
         filler_(filler),
         sealing_(sealing),
         policy_(fs.policy()),
-        quiet_before_ns_(quiet_before_ns) {}
+        quiet_before_ns_(quiet_before_ns),
+        stopped_(stopped) {}
 
   // The small files of these directories that changed last before `quiet_before_ns`; large ones are named to Sealing. Returns the directories to look at
   // again.
@@ -41,6 +45,7 @@ class Consolidation {
   Sealing& sealing_;
   const std::shared_ptr<const grouping::Policy> policy_;
   const std::int64_t quiet_before_ns_;
+  const std::atomic<bool>* const stopped_;
   bool some_left_ = false;  // found no place this time
 };
 

@@ -37,10 +37,13 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   auto object = store.open(kName);
   if (!object && object.error().errno_value == ENOENT) return std::optional<grouping::PlanGroups>();
   if (!object) return fail(object.error());
-  CFFS_TRY(const std::string bytes, read_whole(**object));
   const auto damaged = [] {
     return fail(Error::corruption("object plan: its bytes differ from its checksum"));
   };
+  const auto whole = read_whole(**object);
+  if (!whole && whole.error().errno_value == EFBIG) return damaged();
+  if (!whole) return fail(whole.error());
+  const std::string& bytes = *whole;
   if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic)) return damaged();
   const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - 8);
   ByteReader end(std::string_view(bytes).substr(bytes.size() - 8));

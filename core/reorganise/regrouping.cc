@@ -74,6 +74,7 @@ class Regrouping {
   }
 
   std::optional<std::string> content(std::size_t i) const {
+    if (stopped()) return {};  // what comes of it is not used any more
     auto file = find(files_[i]);
     if (!file || !*file) return {};
     const auto readable = fs_.rehousing().read(**file);

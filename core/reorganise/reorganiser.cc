@@ -42,7 +42,7 @@ void Reorganiser::run() {
     guard.unlock();
     Status done = pass(false);
     if (done) done = sealing_.run(quiet_before_ns(false), [this] { return !stopping(); });
-    if (!done && done.error().message() != last_problem) {
+    if (!done && !stopping_ && done.error().message() != last_problem) {
       last_problem = done.error().message();
       fs_.log("consolidation: " + last_problem);
     }
@@ -65,7 +65,8 @@ std::int64_t Reorganiser::quiet_before_ns(bool all) const {
 Status Reorganiser::consolidate(bool all) {
   StagedDirectories& staged = fs_.staged_directories();
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
-  const auto waiting = Consolidation(fs_, filler_, sealing_, quiet_before_ns(all)).run(directories);
+  const auto waiting =
+      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &stopping_).run(directories);
   // After a failure all stay remembered; the next pass tries again.
   staged.put_back(waiting ? *waiting : directories);
   if (!waiting) return fail(waiting.error());

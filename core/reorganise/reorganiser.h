@@ -47,10 +47,7 @@ class Reorganiser {
   Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
-  bool stopping() {
-    const MutexLock guard(mutex_);
-    return stopping_;
-  }
+  bool stopping() const { return stopping_; }
   void compact_noted_now() CFFS_REQUIRES(work_mutex_);
   void compact(CompositeId id) CFFS_REQUIRES(work_mutex_);
 
@@ -62,7 +59,7 @@ class Reorganiser {
 
   Mutex mutex_;  // rank 6
   CondVar wake_;
-  bool stopping_ CFFS_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> stopping_{false};  // changed under the mutex; a pass under way looks at it
   std::thread thread_;
 };
 

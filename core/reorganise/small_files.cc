@@ -25,6 +25,7 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
                          const std::atomic<bool>* stop) {
   std::vector<Directory> directories{{kRootInode, ""}};
   std::unordered_set<std::uint64_t> linked;
+  std::unordered_set<std::uint64_t> met{kRootInode.value};  // rows of a damaged store may lead in a circle
   while (!directories.empty() && (stop == nullptr || !stop->load())) {
     const Directory here = std::move(directories.back());
     directories.pop_back();
@@ -39,7 +40,7 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
     };
     const auto on_row = [&](Key, const Row& row) {
       for (const Entry& e : row.entries) {
-        if (S_ISDIR(e.type)) below.push_back({e.ino, here.below(e.name)});
+        if (S_ISDIR(e.type) && met.insert(e.ino.value).second) below.push_back({e.ino, here.below(e.name)});
         if (S_ISREG(e.type) && e.inode) add(e.name, *e.inode);
         if (S_ISREG(e.type) && !e.inode) links.emplace_back(e.name, e.ino);
       }

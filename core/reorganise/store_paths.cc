@@ -19,6 +19,7 @@ Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
   std::string path;
   // A rename may pull a directory away while we climb; then the path is wrong, which costs a place in a group.
   constexpr int kDeepest = 4096;
+  constexpr std::size_t kLongestPath = 16u * 4096;  // what is longer nobody can name
   for (int depth = 0; directory != kRootInode && depth < kDeepest; ++depth) {
     EntryName up;
     if (const auto live = fs_.rehousing().referred(directory); live.referred) {
@@ -31,6 +32,7 @@ Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
       up = it->second;
     }
     path = path.empty() ? up.name : up.name + "/" + path;
+    if (path.size() > kLongestPath) return std::optional<std::string>();
     directory = up.parent;
   }
   return std::optional<std::string>(path);
@@ -47,7 +49,7 @@ std::optional<StorePaths::Found> StorePaths::entry(InodeId directory, const std:
   const auto row = fs_.table().get_row(fs_.rehousing().entry_key({directory, name}));
   const Entry* e = row ? row->find(name) : nullptr;
   if (e != nullptr) return Found{e->ino, e->type, e->name};
-  if (exact) return {};
+  if (exact || spellings_left_ == 0) return {};
   constexpr std::size_t kMostEntries = 20'000;  // a larger directory is not searched for other spellings
   std::optional<Found> found;
   std::size_t seen = 0;
@@ -58,7 +60,8 @@ std::optional<StorePaths::Found> StorePaths::entry(InodeId directory, const std:
       several = found.has_value();
       found = Found{o.ino, o.type, o.name};
     }
-    return ++seen < kMostEntries && !several;
+    if (spellings_left_ > 0) --spellings_left_;
+    return ++seen < kMostEntries && !several && spellings_left_ > 0;
   };
   (void)fs_.table().scan_directory(directory, 0, visit, pass_over);
   return several ? std::nullopt : found;

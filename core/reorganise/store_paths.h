@@ -40,6 +40,7 @@ class StorePaths final : public grouping::FileLookup {
   Status scan_directories();
 
   FileSystem& fs_;
+  mutable std::size_t spellings_left_ = 1u << 20;  // entries that may be searched for other spellings
   bool scanned_ = false;
   std::unordered_map<std::uint64_t, EntryName> directories_;  // by inode, once scanned
   std::unordered_map<std::string, std::optional<InodeId>> by_path_;

@@ -89,6 +89,7 @@ Status Repair::look() {
   parents_.clear();
   directories_.clear();
   linked_.clear();
+  miscounted_.clear();
   inline_.clear();
   composites_.clear();
   accounts_.clear();
@@ -134,6 +135,9 @@ void Repair::look_at(Key key, const Entry& entry) {
     directory.name = entry.name;
     directory.counted = inode.nlink;
     if (!entry.name.empty()) ++directories_[key.upper].subdirectories;
+  }
+  if (!inode.is_directory() && !entry.name.empty() && inode.nlink != 1) {
+    miscounted_.push_back({key, entry.ino, entry.name});
   }
   if (inode.home == Home::inline_) inline_[ino] = inode.size;
   if (inode.home == Home::blob) wanted_.insert(BlobStore::object_name(entry.ino));
@@ -195,6 +199,10 @@ Status Repair::mend_link_counts() {
 }
 
 Status Repair::mend_links() {
+  for (const auto& [key, ino, name] : miscounted_) {
+    CFFS_TRY_VOID(set_links(key, name, 1));
+    mended("inode " + number(ino.value) + ", which has one name, counted others: 1");
+  }
   for (auto& [ino, linked] : linked_) {
     if (!linked.has_row) {
       for (const auto& [key, at] : linked.names) {
@@ -282,15 +290,15 @@ Status Repair::rebuild_account(CompositeId id, const Account& account) {
 
 // Chunks of a file whose row is gone become a file in /lost+found; chunks beyond a file's end go.
 Status Repair::mend_data() {
-  std::map<std::uint64_t, std::map<std::uint64_t, std::string>> lost;
+  std::set<std::uint64_t> lost;
   Batch beyond;
   CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
     const auto file = inline_.find(key.number());
     if (file == inline_.end()) {
-      lost[key.number()].emplace(key.lower, value);
+      lost.insert(key.number());
       return true;
     }
-    const std::uint64_t at = key.lower * kChunkBytes;
+    const std::uint64_t at = std::min(key.lower, kFileMax / kChunkBytes) * kChunkBytes;
     if (at + value.size() <= file->second) return true;
     mended("data of inode " + number(key.number()) + " reached beyond its end: cut");
     if (at >= file->second) {
@@ -301,23 +309,44 @@ Status Repair::mend_data() {
     return true;
   }));
   CFFS_TRY_VOID(fs_.table().write(beyond));
-  for (const auto& [ino, chunks] : lost) {
-    CFFS_TRY(const InodeId parent, lost_and_found());
-    const std::string name = "#" + number(ino);
-    const Caller root = Caller::privileged(0, 0);
-    auto file = fs_.lookup(parent, name);
-    if (!file) file = fs_.mknod(parent, name, S_IFREG | 0600, 0, root);
-    if (!file) return fail(file.error());
-    Batch moved;
-    for (const auto& [chunk, bytes] : chunks) {
-      CFFS_TRY_VOID(fs_.write(file->ino, chunk * kChunkBytes, as_bytes(bytes), root));
-      moved.erase(Key::data(InodeId{ino}, chunk));
-    }
-    CFFS_TRY_VOID(fs_.table().write(moved));
-    fs_.forget(file->ino, 1);
-    mended("data of inode " + number(ino) + ", which has no row, is /lost+found/" + name);
+  for (const std::uint64_t ino : lost) CFFS_TRY_VOID(find_place_for(InodeId{ino}));
+  return {};
+}
+
+// A chunk at a time: how many there are is for whoever wrote them to say. One that no small file can have is a file of its own.
+Status Repair::find_place_for(InodeId ino) {
+  constexpr std::uint64_t kChunks = kSmallFileMax / kChunkBytes;
+  std::set<std::string> names;
+  Status done;
+  CFFS_TRY_VOID(fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}),
+                                 [&](Key key, std::string_view bytes) {
+                                   const bool possible = key.lower < kChunks && bytes.size() <= kChunkBytes;
+                                   std::string name = "#" + number(ino.value);
+                                   if (!possible) name += "-" + number(key.lower);
+                                   done = append_lost(name, possible ? key.lower * kChunkBytes : 0, bytes);
+                                   Batch moved;
+                                   moved.erase(key);
+                                   if (done) done = fs_.table().write(moved);
+                                   names.insert(std::move(name));
+                                   return done.has_value();
+                                 }));
+  CFFS_TRY_VOID(done);
+  for (const std::string& name : names) {
+    mended("data of inode " + number(ino.value) + ", which has no row, is /lost+found/" + name);
   }
   return {};
+}
+
+// A file of this name in /lost+found, made where it is not there, has the bytes then.
+Status Repair::append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes) {
+  const Caller root = Caller::privileged(0, 0);
+  CFFS_TRY(const InodeId parent, lost_and_found());
+  auto file = fs_.lookup(parent, name);
+  if (!file) file = fs_.mknod(parent, name, S_IFREG | 0600, 0, root);
+  if (!file) return fail(file.error());
+  const Status done = fs_.write(file->ino, offset, as_bytes(bytes), root);
+  fs_.forget(file->ino, 1);
+  return done;
 }
 
 // Where rows of checksums are gone, those that are left cannot be told from ones that mean something: the next sealing makes them

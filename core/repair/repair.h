@@ -59,6 +59,8 @@ class Repair {
   Status mend_account(CompositeId id, const Account& account);
   Status rebuild_account(CompositeId id, const Account& account);
   Status mend_data();
+  Status find_place_for(InodeId ino);
+  Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
   Status mend_seals();
   Status keep_lost_objects();
   Status set_links(Key key, const std::string& name, std::uint64_t links);
@@ -70,6 +72,7 @@ class Repair {
   std::set<std::uint64_t> parents_;  // directories that have entries
   std::map<std::uint64_t, Directory> directories_;
   std::map<std::uint64_t, Linked> linked_;
+  std::vector<std::tuple<Key, InodeId, std::string>> miscounted_;  // files of one name that count others
   std::unordered_map<std::uint64_t, std::uint64_t> inline_;  // size of each inline file
   std::map<CompositeId, CompositeRow> composites_;
   std::map<CompositeId, Account> accounts_;

@@ -9,7 +9,8 @@ Status InodeCounter::load() {
   std::uint64_t first = kFirstInode;
   if (value) {
     CFFS_TRY(first, decode_system_number(SystemField::first_unreserved, *value));
-    if (first < kFirstInode) return fail(Error::corruption("table: the inode counter is malformed"));
+    if (first < kFirstInode || first > kInodeLimit)
+      return fail(Error::corruption("table: the inode counter is malformed"));
   }
   next_.store(first);
   limit_.store(first);

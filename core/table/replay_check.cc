@@ -12,7 +12,11 @@ namespace {
 
 Result<std::string> read_object(ObjectStore& store, const std::string& name) {
   CFFS_TRY(const auto object, store.open(name));
-  return read_whole(*object);
+  auto bytes = read_whole(*object);
+  if (!bytes && bytes.error().errno_value == EFBIG) {
+    return fail(Error::corruption(store.description() + "/" + name + " is larger than any of its kind"));
+  }
+  return bytes;
 }
 
 // What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.

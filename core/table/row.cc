@@ -17,12 +17,38 @@ constexpr std::uint8_t kCompositeV1 = 0x81;
 constexpr std::uint8_t kEmbedded = 0;
 constexpr std::uint8_t kHardLink = 1;
 
+constexpr std::size_t kLongestName = 255;     // bytes; also of an attribute's name
+constexpr std::size_t kLongestTarget = 4095;  // bytes of a symlink's target
+
 // Times may be any: differences wrap.
 std::int64_t minus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
 }
 std::int64_t plus(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+tl::unexpected<Error> malformed(const char* what) { return fail(Error::corruption(what)); }
+
+// What one component of a path can be.
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= kLongestName && name != "." && name != ".." &&
+         name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
+}
+
+bool is_file_type(std::uint64_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFLNK:
+    case S_IFIFO:
+    case S_IFSOCK:
+    case S_IFCHR:
+    case S_IFBLK:
+      return (mode & ~std::uint64_t{S_IFMT | 07777}) == 0;
+    default:
+      return false;
+  }
 }
 
 void encode_extent(ByteWriter& w, const Extent& e) {
@@ -36,7 +62,8 @@ void encode_extent(ByteWriter& w, const Extent& e) {
   w.varint(e.group_length);
 }
 
-Extent decode_extent(ByteReader& r) {
+// All sums of places stay far below 2^64 afterwards.
+Result<Extent> decode_extent(ByteReader& r) {
   Extent e;
   e.composite.value = r.varint();
   const std::uint64_t slot_and_moved = r.varint();
@@ -44,19 +71,43 @@ Extent decode_extent(ByteReader& r) {
   e.moved = (slot_and_moved & 1) != 0;
   e.offset = r.varint();
   e.length = r.varint();
-  e.capacity = e.length + r.varint();
+  const std::uint64_t spare = r.varint();
+  e.capacity = e.length + spare;
   e.checksum = r.u64();
-  e.group_offset = e.offset - r.varint();
+  const std::uint64_t into_group = r.varint();
+  e.group_offset = e.offset - into_group;
   e.group_length = r.varint();
+  constexpr std::uint64_t kPlaces = kFileMax / 4;
+  const bool possible = e.composite.value >= kFirstInode && e.composite.value < kInodeLimit &&
+                        slot_and_moved >> 33 == 0 && e.offset <= kPlaces && e.length <= kSmallFileMax &&
+                        spare <= kPlaces && into_group <= e.offset && e.group_length <= kPlaces;
+  if (!possible) return malformed("row names a place that no composite has");
   return e;
+}
+
+Status check_inode(const Inode& n, std::uint64_t mode, std::uint64_t uid, std::uint64_t gid) {
+  if (n.ino.value >= kInodeLimit) return malformed("row names an inode number that no file has");
+  if (!is_file_type(mode)) return malformed("row names an unknown type of file");
+  if (uid > 0xffffffff || gid > 0xffffffff) return malformed("row names an owner that nobody is");
+  if (n.size > kFileMax) return malformed("row claims more bytes than a file can have");
+  if (n.home != Home::none && !n.is_regular()) return malformed("row has data of what is no regular file");
+  const bool small = n.home == Home::inline_ || n.home == Home::composite;
+  if (small && n.size > kSmallFileMax) return malformed("row claims more bytes than its home can have");
+  if (n.target.size() > kLongestTarget || n.target.find('\0') != std::string::npos) {
+    return malformed("row has a target that no symbolic link can have");
+  }
+  return {};
 }
 
 Result<Inode> decode_inode(ByteReader& r) {
   Inode n;
   n.ino.value = r.varint();
-  n.mode = static_cast<mode_t>(r.varint());
-  n.uid = static_cast<uid_t>(r.varint());
-  n.gid = static_cast<gid_t>(r.varint());
+  const std::uint64_t mode = r.varint();
+  const std::uint64_t uid = r.varint();
+  const std::uint64_t gid = r.varint();
+  n.mode = static_cast<mode_t>(mode);
+  n.uid = static_cast<uid_t>(uid);
+  n.gid = static_cast<gid_t>(gid);
   n.nlink = r.varint();
   n.size = r.varint();
   n.mtime_ns = r.svarint();
@@ -70,16 +121,43 @@ Result<Inode> decode_inode(ByteReader& r) {
   if (home > static_cast<std::uint8_t>(Home::blob) && !n.sealed)
     return fail(Error::corruption("row names an unknown home"));
   n.home = n.sealed ? Home::blob : static_cast<Home>(home);
-  if (n.home == Home::composite) n.extent = decode_extent(r);
+  if (n.home == Home::composite) {
+    CFFS_TRY(n.extent, decode_extent(r));
+  }
   if (n.home == Home::blob) n.allocated = r.varint();
   n.target = r.string();
   const std::uint64_t xattrs = r.varint();
   for (std::uint64_t i = 0; i < xattrs && r.ok(); ++i) {
     std::string name(r.string());
+    if (r.ok() && (name.empty() || name.size() > kLongestName || name.find('\0') != std::string::npos)) {
+      return malformed("row has an attribute that no file can have");
+    }
     n.xattrs.emplace_back(std::move(name), std::string(r.string()));
   }
   if (!r.ok()) return fail(Error::corruption("row ends inside an inode"));
+  CFFS_TRY_VOID(check_inode(n, mode, uid, gid));
   return n;
+}
+
+// A name is one that a path can have, and leads to a file: to no directory under a second name, and not to the root. What has
+// no name is the inode of hard links, or the root.
+Status check_entry(const Entry& entry) {
+  if (entry.name.empty()) {
+    const bool directory = entry.inode && entry.inode->is_directory();
+    if (!entry.inode || directory != (entry.ino == kRootInode)) {
+      return malformed("row without a name has what must have one");
+    }
+    return {};
+  }
+  if (!is_name(entry.name)) return malformed("row has a name that no path can have");
+  if (entry.ino.value < kFirstInode || entry.ino.value >= kInodeLimit) {
+    return malformed("row leads to an inode number that no name can have");
+  }
+  if (entry.inode) return {};
+  if (!is_file_type(entry.type) || entry.type == S_IFDIR || (entry.type & ~mode_t{S_IFMT}) != 0) {
+    return malformed("row links to what has one name only");
+  }
+  return {};
 }
 
 }  // namespace
@@ -174,7 +252,8 @@ Result<Row> decode_row(std::string_view bytes) {
   if (!r.ok() || count > r.remaining())
     return fail(Error::corruption("row claims more entries than it holds"));
   Row row;
-  row.entries.reserve(count);
+  constexpr std::uint64_t kUsual = 16;  // an entry takes more memory than bytes of the row
+  row.entries.reserve(std::min(count, kUsual));
   for (std::uint64_t i = 0; i < count; ++i) {
     Entry entry;
     entry.name = r.string();
@@ -191,6 +270,10 @@ Result<Row> decode_row(std::string_view bytes) {
       return fail(Error::corruption("row entry of an unknown kind"));
     }
     if (!r.ok()) return fail(Error::corruption("row ends inside an entry"));
+    CFFS_TRY_VOID(check_entry(entry));
+    if (!row.entries.empty() && row.entries.back().name >= entry.name) {
+      return malformed("row has its names out of order, or one twice");
+    }
     row.entries.push_back(std::move(entry));
   }
   if (!r.at_end()) return fail(Error::corruption("row is longer than its entries"));
@@ -235,6 +318,10 @@ Result<CompositeRow> decode_composite_row(std::string_view bytes) {
   row.slots = r.varint();
   row.policy = r.u8();
   if (!r.ok() || !r.at_end()) return fail(Error::corruption("a composite's row is malformed"));
+  constexpr std::uint64_t kMost = kFileMax / 4;  // so that accounts can be added up
+  for (const std::uint64_t count : {row.size, row.live_bytes, row.freed_bytes, row.members, row.slots}) {
+    if (count > kMost) return fail(Error::corruption("a composite's row counts more than there can be"));
+  }
   return row;
 }
 
@@ -251,7 +338,9 @@ Result<MovedMember> decode_moved_member(std::string_view bytes) {
   MovedMember row;
   row.parent.value = r.varint();
   row.name = r.string();
-  if (!r.ok() || !r.at_end()) return fail(Error::corruption("a moved member's row is malformed"));
+  if (!r.ok() || !r.at_end() || row.parent.value >= kInodeLimit) {
+    return fail(Error::corruption("a moved member's row is malformed"));
+  }
   return row;
 }
 

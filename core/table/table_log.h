@@ -22,6 +22,7 @@ struct LogContent {
   std::vector<LogRecord> behind;  // whole records behind the first damage
   std::uint64_t intact = 0;       // where the first damage begins; the log's size where there is none
   std::uint64_t size = 0;
+  std::uint64_t summed = 0;  // bytes that were summed to judge it: at most 65 times its size
 
   bool damaged() const { return intact < size; }
 };

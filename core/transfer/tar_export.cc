@@ -17,6 +17,22 @@ bool ends(const std::string& name, std::initializer_list<const char*> suffixes) 
   return false;
 }
 
+// An archive has holes as zeros: a file that is little else would never come to an end.
+Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
+  constexpr std::uint64_t kSmall = std::uint64_t{64} << 30;
+  if (!S_ISREG(file.mode) || file.size <= kSmall) return false;
+  std::uint64_t data = 0;
+  for (std::uint64_t at = 0; at < file.size;) {
+    CFFS_TRY(const std::uint64_t from, fs.next_data(file.ino, at));
+    if (from >= file.size) break;
+    CFFS_TRY(const std::uint64_t to, fs.next_hole(file.ino, from));
+    if (to <= from) break;
+    data += to - from;
+    at = to;
+  }
+  return file.size - std::min(data, file.size) > kSmall;
+}
+
 }  // namespace
 
 Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const std::string& destination) {
@@ -50,6 +66,14 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     for (const std::string& x : names) {
       CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
+    }
+    CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
+    if (mostly_hole) {
+      ++report.failed;
+      report.problems.push_back("'" + file.path +
+                                "' has more than 64 GiB of holes, which an archive would hold as zeros: "
+                                "it was left out; export to a directory keeps it");
+      return {};
     }
     bool has_data = S_ISREG(f.mode);
     if (S_ISDIR(f.mode)) {

@@ -1,5 +1,7 @@
 #include "core/transfer/tree_visit.h"
 
+#include <unordered_set>
+
 #include "core/transfer/export.h"
 
 namespace cffs {
@@ -42,6 +44,7 @@ Status visit_tree(FileSystem& fs, const Attributes& start,
                   const std::function<Status(const VisitedFile&)>& leave) {
   VisitedFile file{"", start};
   std::vector<Entered> open;
+  std::unordered_set<InodeId> entered;
   const auto below = [&](const Entered& directory, const Child& child) {
     file.path.resize(directory.path_bytes);
     if (!file.path.empty()) file.path += '/';
@@ -50,8 +53,13 @@ Status visit_tree(FileSystem& fs, const Attributes& start,
   };
   // Files first: they lie together.
   const auto descend = [&]() -> Status {
+    const bool again = !entered.insert(file.attributes.ino).second;
     Entered directory{file.attributes, file.path.size(), {}, 0};
     std::vector<Child> files;
+    if (again) {
+      open.push_back(std::move(directory));
+      return fail(Error::corruption("directory '" + file.path + "' has two names"));
+    }
     const Status listed = fs.readdir(file.attributes.ino, 2, true, [&](const DirectoryEntry& e) {
       (S_ISDIR(e.attributes.mode) ? directory.directories : files)
           .push_back({std::string(e.name), e.attributes});

@@ -13,7 +13,7 @@ struct VisitedFile {
 };
 
 // enter(file) for every file before its children; leave(directory) after them. Errors of either end the
-// visit.
+// visit. So does a directory that is met a second time: rows of a damaged store may lead in a circle.
 Status visit_tree(FileSystem& fs, const Attributes& start,
                   const std::function<Status(const VisitedFile&)>& enter,
                   const std::function<Status(const VisitedFile&)>& leave);

@@ -12,18 +12,26 @@ namespace {
 constexpr std::size_t kLongestValue = 1u
                                       << 20;  // of a variable, expanded: a definition must not feed on itself
 
-void add_rule(std::vector<Reference>& found, const std::vector<std::string>& prerequisites) {
+void add_rule(std::vector<Reference>& found, const std::vector<std::string>& prerequisites, Effort& effort) {
   for (std::size_t i = 1; i < prerequisites.size(); ++i) {
+    if (!effort.spend(prerequisites[0].size() + prerequisites[i].size())) return;
     found.push_back({TargetForm::object, prerequisites[i], prerequisites[0]});
   }
 }
 
+// What copying these costs.
+std::uint64_t bytes_of(const std::vector<std::string>& words) {
+  std::uint64_t bytes = 0;
+  for (const std::string& word : words) bytes += sizeof word + word.size();
+  return bytes;
+}
+
 class Makefile {
  public:
-  explicit Makefile(std::string_view text) : rest_(text) {}
+  Makefile(std::string_view text, Effort& effort) : rest_(text), effort_(effort) {}
 
   std::vector<Reference> run() {
-    while (!rest_.empty()) {
+    while (!rest_.empty() && effort_.is_left()) {
       const std::string line = logical_line();
       if (line.starts_with('\t') || line.empty()) continue;
       statement(line);
@@ -61,7 +69,7 @@ class Makefile {
       for (std::string& name : split(expand(rest, 0))) {
         if (name != "|" && name.find('%') == std::string::npos) prerequisites.push_back(std::move(name));
       }
-      add_rule(found_, prerequisites);
+      add_rule(found_, prerequisites, effort_);
     }
   }
 
@@ -82,6 +90,7 @@ class Makefile {
     std::string& value = variables_[std::string(name)];
     const std::string_view added = trimmed(line.substr(equals + 1));
     if (!append) value.clear();
+    (void)effort_.spend(added.size());
     if (value.size() + added.size() < kLongestValue) value.append(value.empty() ? "" : " ").append(added);
   }
 
@@ -89,6 +98,7 @@ class Makefile {
   std::string expand(std::string_view text, int depth) {
     std::string out;
     for (std::size_t at = 0; at < text.size() && out.size() < kLongestValue; ++at) {
+      if (!effort_.spend(1)) return {};
       if (text[at] != '$' || at + 1 >= text.size()) {
         out += text[at];
         continue;
@@ -97,7 +107,7 @@ class Makefile {
       if (open == '$') out += '$';
       if (open != '(' && open != '{') continue;
       const std::size_t close = text.find(open == '(' ? ')' : '}', at);
-      if (close == std::string_view::npos) break;
+      if (close == std::string_view::npos || !effort_.spend(close - at)) break;
       std::string_view name = text.substr(at + 1, close - at - 1);
       at = close;
       const std::size_t colon = name.find(':');
@@ -105,18 +115,20 @@ class Makefile {
       if (it == variables_.end() || depth > 16) continue;
       std::string value = expand(it->second, depth + 1);
       if (colon != std::string_view::npos) value = substituted(value, name.substr(colon + 1));
+      if (!effort_.spend(value.size())) return {};
       out += value;
     }
     if (out.size() > kLongestValue) out.clear();
     return out;
   }
 
-  static std::string substituted(const std::string& value, std::string_view pattern) {
+  std::string substituted(const std::string& value, std::string_view pattern) {
     const std::size_t equals = pattern.find('=');
     if (equals == std::string_view::npos) return value;
     const std::string_view from = pattern.substr(0, equals), to = pattern.substr(equals + 1);
     std::string out;
     for (const std::string_view word : words_of(value)) {
+      if (!effort_.spend(word.size() + to.size() + 1)) return {};
       out += ' ';
       if (word.ends_with(from)) {
         out.append(word.substr(0, word.size() - from.size())).append(to);
@@ -146,19 +158,22 @@ class Makefile {
   }
 
   std::string_view rest_;
+  Effort& effort_;
   std::map<std::string, std::string> variables_;
   std::vector<Reference> found_;
 };
 
 }  // namespace
 
-std::vector<Reference> extract_rules(std::string_view content) { return Makefile(content).run(); }
+std::vector<Reference> extract_rules(std::string_view content, Effort& effort) {
+  return Makefile(content, effort).run();
+}
 
 // build OUT ... | IMPLICIT-OUT ...: RULE IN ... | IMPLICIT ... || ORDER-ONLY ...
-std::vector<Reference> extract_ninja(std::string_view rest) {
+std::vector<Reference> extract_ninja(std::string_view rest, Effort& effort) {
   std::vector<Reference> found;
   std::map<std::string, std::string> variables;
-  while (!rest.empty()) {
+  while (!rest.empty() && effort.is_left()) {
     std::string line;
     for (;;) {
       const std::string_view part = take_line(rest);
@@ -183,7 +198,7 @@ std::vector<Reference> extract_ninja(std::string_view rest) {
         while (end < line.size() && (is_word(line[end]) || line[end] == '-' || (braces && line[end] == '.')))
           ++end;
         const auto it = variables.find(line.substr(from, end - from));
-        if (it != variables.end()) words.back() += it->second;
+        if (it != variables.end() && effort.spend(it->second.size())) words.back() += it->second;
         at = braces ? end : end - 1;
       } else if (is_space(line[at])) {
         if (!words.back().empty()) words.emplace_back();
@@ -198,8 +213,9 @@ std::vector<Reference> extract_ninja(std::string_view rest) {
     if (words.size() >= 3 && words[1] == "=") {
       std::string& value = variables[words[0]];
       value.clear();
-      for (std::size_t i = 2; i < words.size() && value.size() < kLongestValue; ++i)
-        value += (i > 2 ? " " : "") + words[i];
+      for (std::size_t i = 2; i < words.size() && value.size() < kLongestValue; ++i) {
+        if (effort.spend(words[i].size())) value += (i > 2 ? " " : "") + words[i];
+      }
     } else if (words[0] == "build") {
       std::size_t at = 1;
       while (at < words.size() && words[at] != ":") ++at;
@@ -207,7 +223,7 @@ std::vector<Reference> extract_ninja(std::string_view rest) {
       for (at += 2; at < words.size() && words[at] != "||"; ++at) {
         if (words[at] != "|") inputs.push_back(words[at]);
       }
-      add_rule(found, inputs);
+      add_rule(found, inputs, effort);
     } else if ((words[0] == "include" || words[0] == "subninja") && words.size() > 1) {
       found.push_back({TargetForm::path, words[1], {}});
     }
@@ -216,10 +232,10 @@ std::vector<Reference> extract_ninja(std::string_view rest) {
 }
 
 // add_executable(NAME a.cc b.cc ...), add_library, target_sources, set(VAR ...) for ${VAR}.
-std::vector<Reference> extract_cmake(std::string_view text) {
+std::vector<Reference> extract_cmake(std::string_view text, Effort& effort) {
   std::vector<Reference> found;
   std::map<std::string, std::vector<std::string>> variables;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.size() && effort.is_left();) {
     if (text[at] == '#') {
       at = std::min(text.find('\n', at), text.size());
       continue;
@@ -263,6 +279,7 @@ std::vector<Reference> extract_cmake(std::string_view text) {
                             ? variables.find(word.substr(2, word.size() - 3))
                             : variables.end();
         if (it != variables.end() && arguments.size() + it->second.size() < kLongestValue / 64) {
+          if (!effort.spend(bytes_of(it->second))) return found;
           arguments.insert(arguments.end(), it->second.begin(), it->second.end());
         } else {
           arguments.push_back(std::move(word));
@@ -270,6 +287,7 @@ std::vector<Reference> extract_cmake(std::string_view text) {
       }
     }
     if (arguments.empty()) continue;
+    if (!effort.spend(bytes_of(arguments))) return found;
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     if (command == "set") {
       variables[arguments[0]] = rest;
@@ -279,7 +297,7 @@ std::vector<Reference> extract_cmake(std::string_view text) {
       for (const std::string& word : rest) {
         if (word.find('.') != std::string::npos) sources.push_back(word);
       }
-      add_rule(found, sources);
+      add_rule(found, sources, effort);
     } else if (command == "include" || command == "configure_file") {
       found.push_back({TargetForm::path, arguments[0], {}});
     }

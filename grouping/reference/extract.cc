@@ -69,34 +69,53 @@ DocumentKind document_kind(std::string_view path) {
   return DocumentKind::none;
 }
 
-Extracted extract(DocumentKind kind, std::string_view content) {
+namespace {
+
+Extracted by_kind(DocumentKind kind, std::string_view content, Effort& effort) {
   switch (kind) {
     case DocumentKind::none:
       return {};
     case DocumentKind::html:
-      return extract_html(content);
+      return extract_html(content, effort);
     case DocumentKind::css:
-      return {extract_css(content), {}};
+      return {extract_css(content), {}, 0};
     case DocumentKind::script:
-      return {extract_script(content), {}};
+      return {extract_script(content), {}, 0};
     case DocumentKind::c:
-      return {extract_c(content), {}};
+      return {extract_c(content), {}, 0};
     case DocumentKind::rules:
-      return {extract_rules(content), {}};
+      return {extract_rules(content, effort), {}, 0};
     case DocumentKind::cmake:
-      return {extract_cmake(content), {}};
+      return {extract_cmake(content, effort), {}, 0};
     case DocumentKind::ninja:
-      return {extract_ninja(content), {}};
+      return {extract_ninja(content, effort), {}, 0};
     case DocumentKind::python:
-      return {extract_python(content), {}};
+      return {extract_python(content, effort), {}, 0};
     case DocumentKind::go:
-      return {extract_go(content), {}};
+      return {extract_go(content), {}, 0};
     case DocumentKind::markdown:
-      return {extract_markdown(content), {}};
+      return {extract_markdown(content, effort), {}, 0};
     case DocumentKind::latex:
-      return {extract_latex(content), {}};
+      return {extract_latex(content, effort), {}, 0};
   }
   return {};
+}
+
+}  // namespace
+
+Extracted extract(DocumentKind kind, std::string_view content) {
+  Effort effort(content.size());
+  (void)effort.spend(content.size());
+  Extracted found = by_kind(kind, content, effort);
+  constexpr std::size_t kLongestBase = 8192;  // of a URL; it is looked at for each reference
+  if (found.base.size() > kLongestBase) found.base.clear();
+  for (std::size_t i = 0; i < found.references.size(); ++i) {
+    const Reference& reference = found.references[i];
+    if (effort.spend(reference.target.size() + reference.holder.size())) continue;
+    found.references.resize(i);
+  }
+  found.work = effort.spent();
+  return found;
 }
 
 }  // namespace cffs::grouping

@@ -36,15 +36,49 @@ std::string stem_of_target(const std::string& document, const Extracted& extract
 
 }  // namespace
 
+namespace {
+
+// Until a document has had its share: references that lead nowhere cost as much as those that lead to a file.
+class CountedLookup final : public FileLookup {
+ public:
+  CountedLookup(FileLookup& lookup, std::uint64_t& count) : lookup_(lookup), count_(count) {}
+
+  bool is_left() const { return count_ < kMostLookups; }
+  std::optional<FileId> find(const std::string& path) override {
+    return spend(1) ? lookup_.find(path) : std::nullopt;
+  }
+  std::optional<FileId> find_ignoring_case(const std::string& path) override {
+    return spend(kSearch) ? lookup_.find_ignoring_case(path) : std::nullopt;
+  }
+  std::vector<FileId> list(const std::string& directory, std::string_view suffix) override {
+    return spend(kSearch) ? lookup_.list(directory, suffix) : std::vector<FileId>();
+  }
+
+ private:
+  static constexpr std::uint64_t kSearch = 16;  // of a whole directory
+  bool spend(std::uint64_t n) {
+    if (!is_left()) return false;
+    count_ = std::min(count_ + n, kMostLookups);
+    return true;
+  }
+  FileLookup& lookup_;
+  std::uint64_t& count_;
+};
+
+}  // namespace
+
 DocumentLinks links_of(FileId document, const std::string& path, const Extracted& extracted,
-                       const ReferenceOptions& options, FileLookup& lookup) {
+                       const ReferenceOptions& options, FileLookup& all) {
   constexpr std::size_t kMostEdges = 4096;  // of one document; more is a list of files, not a page
+  constexpr std::size_t kLongestPath = 4096;
   DocumentLinks links;
+  if (path.size() > kLongestPath) return links;
+  CountedLookup lookup(all, links.lookups);
   std::set<Edge> seen;
   std::set<std::string> stems;
   std::map<std::string, std::vector<FileId>> holders;
   for (const Reference& reference : extracted.references) {
-    if (links.edges.size() >= kMostEdges) break;
+    if (links.edges.size() >= kMostEdges || !lookup.is_left()) break;
     if (std::string stem = stem_of_target(path, extracted, reference);
         !stem.empty() && stems.size() < kMostEdges) {
       if (stems.insert(stem).second) links.stems.push_back(std::move(stem));
@@ -76,10 +110,11 @@ struct Root {
   unsigned distance = 0;
 };
 Root root_of(FileId file, ReferenceGraph& graph) {
+  constexpr std::size_t kLongestChain = 512;  // further away than any depth
   std::vector<FileId> chain{file};
   for (;;) {
     const FileId at = chain.back();
-    if (graph.is_html(at)) break;
+    if (graph.is_html(at) || chain.size() > kLongestChain) break;
     const auto owner = graph.owner(at);
     if (!owner) break;
     const auto again = std::find(chain.begin(), chain.end(), owner->holder);

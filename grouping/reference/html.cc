@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <csetjmp>
+#include <cstddef>
+#include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <unordered_map>
+#include <vector>
 
 #include "grouping/reference/extract.h"
 #include "grouping/reference/text.h"
@@ -12,12 +17,8 @@
 namespace cffs::grouping {
 namespace {
 
-// Browsers cut trees at this depth; the parser frees its tree by recursion, so deeper nesting must not reach it.
-constexpr int kDeepest = 512;
-
-struct FreeOutput {
-  void operator()(GumboOutput* output) const { gumbo_destroy_output(&kGumboDefaultOptions, output); }
-};
+// Browsers cut trees at this depth.
+constexpr std::size_t kDeepest = 512;
 
 // Elements that need no end tag do not nest.
 bool never_nests(std::string_view name) {
@@ -29,9 +30,57 @@ bool never_nests(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-// The nesting that the tags claim, at its deepest.
-int claimed_depth(std::string_view html) {
-  int depth = 0, deepest = 0;
+// The nesting that tags claim. An end tag closes what its own name opened, and none reaches out of a table or a cell, whose end
+// closes all in it.
+class ClaimedDepth {
+ public:
+  ClaimedDepth() : frames_(1) {}
+
+  void open(const std::string& name) {
+    const bool cell = is_cell(name);
+    if (cell && frames_.back().is_cell) pop();
+    if (cell || name == "table") {
+      frames_.push_back({cell, 0, {}});
+    } else if (!never_nests(name)) {
+      ++frames_.back().count;
+      ++frames_.back().open[name];
+      ++depth_;
+    }
+    deepest_ = std::max(deepest_, depth_ + frames_.size());
+  }
+  void close(const std::string& name) {
+    if (is_cell(name)) {
+      if (frames_.back().is_cell) pop();
+    } else if (name == "table") {
+      if (frames_.back().is_cell) pop();
+      if (frames_.size() > 1) pop();
+    } else if (const auto it = frames_.back().open.find(name);
+               it != frames_.back().open.end() && it->second > 0) {
+      --it->second;
+      --frames_.back().count;
+      --depth_;
+    }
+  }
+  std::size_t deepest() const { return deepest_; }
+
+ private:
+  struct Frame {  // a table, a cell, or the page
+    bool is_cell = false;
+    std::size_t count = 0;
+    std::unordered_map<std::string, std::size_t> open;
+  };
+  static bool is_cell(std::string_view name) { return name == "td" || name == "th" || name == "caption"; }
+  void pop() {
+    depth_ -= frames_.back().count;
+    frames_.pop_back();
+  }
+
+  std::vector<Frame> frames_;
+  std::size_t depth_ = 0, deepest_ = 0;
+};
+
+std::size_t claimed_depth(std::string_view html) {
+  ClaimedDepth depth;
   for (std::size_t at = html.find('<'); at != std::string_view::npos; at = html.find('<', at + 1)) {
     const bool closing = at + 1 < html.size() && html[at + 1] == '/';
     std::size_t end = at + 1 + (closing ? 1 : 0);
@@ -39,11 +88,9 @@ int claimed_depth(std::string_view html) {
     while (end < html.size() && is_word(html[end]) && end - from < 16) ++end;
     if (end == from) continue;
     const std::string name = lowered(html.substr(from, end - from));
-    if (never_nests(name)) continue;
-    depth = std::max(0, depth + (closing ? -1 : 1));
-    deepest = std::max(deepest, depth);
+    closing ? depth.close(name) : depth.open(name);
   }
-  return deepest;
+  return depth.deepest();
 }
 
 std::string_view attribute(const GumboElement& element, const char* name) {
@@ -53,11 +100,12 @@ std::string_view attribute(const GumboElement& element, const char* name) {
 
 class Collector {
  public:
-  explicit Collector(Extracted& out) : out_(out) {}
+  Collector(Extracted& out, Effort& effort) : out_(out), effort_(effort) {}
 
   void url(std::string_view target) {
     target = trimmed(target);
-    if (!target.empty()) out_.references.push_back({TargetForm::url, std::string(target), {}});
+    if (!target.empty() && effort_.spend(target.size()))
+      out_.references.push_back({TargetForm::url, std::string(target), {}});
   }
   // "a.jpg 1x, b.jpg 2x"
   void srcset(std::string_view set) {
@@ -172,18 +220,68 @@ class Collector {
   }
 
   Extracted& out_;
+  Effort& effort_;
+};
+
+// The parser's memory: in order, freed all at once. Where the text wants too much, parsing ends; formatting elements that are
+// opened again in each paragraph make more of a page than it has bytes, without nesting deep. Freeing the tree by the
+// parser's own function would also recurse as deep as the tree is.
+class Arena {
+ public:
+  explicit Arena(Effort& effort) : effort_(effort) {}
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Null: too much. Parses within the arena, which must outlive the tree.
+  const GumboOutput* parse(std::string_view text) {
+    GumboOptions options = kGumboDefaultOptions;
+    options.max_errors = 0;
+    options.allocator = &Arena::allocate;
+    options.deallocator = [](void*, void*) {};
+    options.userdata = this;
+    if (setjmp(too_much_) != 0) return nullptr;
+    return gumbo_parse_with_options(&options, text.data(), text.size());
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 1u << 20;
+  static constexpr std::size_t kMemoryPerEffort = 4;  // a node has some hundred bytes
+
+  // The parser is C: nothing is left undone by leaving it.
+  static void* allocate(void* self, std::size_t bytes) {
+    auto& arena = *static_cast<Arena*>(self);
+    bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
+    if (!arena.effort_.spend(bytes / kMemoryPerEffort)) std::longjmp(arena.too_much_, 1);
+    if (arena.used_ + bytes > arena.size_) {
+      arena.size_ = std::max(kBlock, bytes);
+      arena.used_ = 0;
+      void* block = std::malloc(arena.size_);
+      if (block == nullptr) std::longjmp(arena.too_much_, 1);
+      arena.blocks_.emplace_back(block);
+    }
+    void* place = static_cast<char*>(arena.blocks_.back().get()) + arena.used_;
+    arena.used_ += bytes;
+    return place;
+  }
+
+  struct Free {
+    void operator()(void* block) const { std::free(block); }
+  };
+  Effort& effort_;
+  std::vector<std::unique_ptr<void, Free>> blocks_;
+  std::size_t size_ = 0, used_ = 0;  // of the last block
+  std::jmp_buf too_much_;
 };
 
 }  // namespace
 
-Extracted extract_html(std::string_view content) {
+Extracted extract_html(std::string_view content, Effort& effort) {
   Extracted out;
   if (claimed_depth(content) > kDeepest) return out;
-  GumboOptions options = kGumboDefaultOptions;
-  options.max_errors = 0;
-  const std::unique_ptr<GumboOutput, FreeOutput> output(
-      gumbo_parse_with_options(&options, content.data(), content.size()));
-  Collector collector(out);
+  Arena arena(effort);
+  const GumboOutput* const output = arena.parse(content);
+  if (output == nullptr) return out;
+  Collector collector(out, effort);
   std::vector<const GumboNode*> stack{output->root};
   while (!stack.empty()) {
     const GumboNode* node = stack.back();

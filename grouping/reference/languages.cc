@@ -22,11 +22,13 @@ std::vector<std::string_view> names_in(std::string_view list) {
 
 }  // namespace
 
-std::vector<Reference> extract_python(std::string_view rest) {
+std::vector<Reference> extract_python(std::string_view rest, Effort& effort) {
   std::vector<Reference> found;
-  const auto add = [&](std::string module) { found.push_back({TargetForm::python, std::move(module), {}}); };
+  const auto add = [&](std::string module) {
+    if (effort.spend(module.size())) found.push_back({TargetForm::python, std::move(module), {}});
+  };
   std::string_view open_string;  // the quotes of a string that spans lines
-  while (!rest.empty()) {
+  while (!rest.empty() && effort.is_left()) {
     std::string line(take_line(rest));
     if (!open_string.empty()) {
       const std::size_t end = line.find(open_string);
@@ -47,7 +49,7 @@ std::vector<Reference> extract_python(std::string_view rest) {
     // Names in brackets, or behind a backslash, go on in the next lines.
     std::string whole(text);
     const auto continues = [&] {
-      return whole.size() < 65536 && !rest.empty() &&
+      return whole.size() < 65536 && !rest.empty() && effort.spend(whole.size()) &&
              (whole.ends_with('\\') ||
               (whole.find('(') != std::string::npos && whole.find(')') == std::string::npos));
     };
@@ -71,6 +73,7 @@ std::vector<Reference> extract_python(std::string_view rest) {
     add(module);
     // What is imported may be a module of that package.
     for (const std::string_view name : names_in(text.substr(import + 8))) {
+      if (!effort.is_left()) return found;
       if (name != "*") add(module + (module.ends_with('.') ? "" : ".") + std::string(name));
     }
   }

@@ -107,10 +107,11 @@ std::string_view text_of(const UriTextRangeA& range) {
              : std::string_view(range.first, static_cast<std::size_t>(range.afterLast - range.first));
 }
 
-// Directories from the root down to the document's.
+// Directories from the root down to the document's, as far as anybody puts a tree's root.
 std::vector<std::string> directories_to(const std::string& document) {
+  constexpr std::size_t kMost = 128;
   std::vector<std::string> directories{""};
-  for (std::size_t slash = document.find('/'); slash != std::string::npos;
+  for (std::size_t slash = document.find('/'); slash != std::string::npos && directories.size() < kMost;
        slash = document.find('/', slash + 1)) {
     directories.push_back(document.substr(0, slash));
   }

@@ -791,6 +791,70 @@ PY
 }
 
 # A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
+# A store that another user owns and has prepared: root neither reads nor changes its own files through it.
+case_foreign() {
+  local secret=$base/secret user=nobody command options
+  command -v setpriv >/dev/null || { echo "  no setpriv here: not tried"; return 0; }
+  as_user() { setpriv --reuid="$user" --regid=nogroup --clear-groups "$@"; }
+  fresh || return 1
+  rm -rf "$store"; chmod 755 "$base"; mkdir "$store"; chown "$user" "$store"
+  check "the user makes a store" as_user "$cffs" format --inline-max=512 "$store"
+  mkdir "$base/work/src"; head -c 2000000 /dev/zero >"$base/work/src/victim"; head -c 2000000 /dev/zero >"$base/work/src/pipe"; chmod 755 "$base/work"
+  cp /bin/true "$base/work/src/setuid"; chmod 6755 "$base/work/src/setuid"; mknod "$base/work/src/null" c 1 3
+  "$cffs" import --foreign-owner "$base/work/src" "$store" >/dev/null && chown -R "$user" "$store"
+  check "the user reads its own" as_user "$cffs" stat "$store"
+  echo "root's own" >"$secret"; chmod 600 "$secret"
+  number_of() { "$cffs" dump --foreign-owner "$store" | sed -n "/^  '$1'/{n;s/ *inode \([0-9]*\) .*/\1/p}"; }
+  local inode; inode=$(number_of victim)
+  local pipe; pipe=$(number_of pipe)
+  check "the victim is a blob" test -f "$store/blobs/0/$inode"
+  rm "$store/blobs/0/$inode" "$store/blobs/0/$pipe"
+  as_user ln -s "$secret" "$store/blobs/0/$inode"; as_user mkfifo "$store/blobs/0/$pipe"
+  untouched() { [ "$(cat "$secret")" = "root's own" ]; }
+
+  check "mount refuses it" refused "store $store is not yours: $store belongs to user [0-9]+, .*--foreign-owner" "$cffs" mount "$store" "$mnt"
+  for command in stat fsck "fsck --repair" dump compact "regroup --policy=none"; do
+    # shellcheck disable=SC2086  # words
+    check "$command refuses it" refused "is not yours.*--foreign-owner" "$cffs" $command "$store"
+  done
+  check "export refuses it" refused "is not yours" "$cffs" export "$store" "$base/work/out"
+  check "import refuses it" refused "is not yours" "$cffs" import "$base/work/src" "$store"
+  mkdir "$base/work/theirs"; chown "$user" "$base/work/theirs"
+  check "format refuses another's directory" refused "is not yours" "$cffs" format "$base/work/theirs"
+
+  for options in "--foreign-owner" "-o foreign_owner"; do
+    # shellcheck disable=SC2086
+    check "mount $options" "$cffs" mount $options "$store" "$mnt"
+    check "nosuid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+    check "a link is not read" bash -c "! timeout 10 cat '$mnt/victim'"
+    check "a link is not written to" bash -c "! timeout 10 dd if=/dev/zero of='$mnt/victim' bs=4k count=1 conv=notrunc status=none"
+    (echo x >>"$mnt/victim") 2>/dev/null
+    check "a FIFO makes nobody wait" bash -c "! timeout 10 cat '$mnt/pipe'; test \$? = 0"
+    check "root's file is as it was" untouched
+    check "the set-user-ID program runs as nobody else" bash -c "'$mnt/setuid'"
+    check "a device is none" bash -c "! head -c1 '$mnt/null'"
+    check "umount" timeout 60 "$cffs" umount "$mnt"
+  done
+  check "mount with suid, asked for" "$cffs" mount --foreign-owner -o suid "$store" "$mnt"
+  check "suid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -v nosuid | grep -q nodev"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  check "mount" "$cffs" mount --foreign-owner "$store" "$mnt"
+  check "remount" "$cffs" mount -o remount,noatime "$store" "$mnt"
+  check "a remount keeps nosuid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+  (echo x >"$mnt/victim") 2>/dev/null
+  check "removing the link" rm -f "$mnt/victim"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  check "root's file is as it was" untouched
+  check "fsck ends" bash -c "timeout 60 '$cffs' fsck --foreign-owner '$store'; test \$? -lt 8"
+
+  fresh -- || return 1
+  check "root's own store: suid, dev" bash -c "! findmnt -no OPTIONS '$mnt' | grep -q 'nosuid\|nodev'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  chmod 777 "$store"
+  check "mount of one that all can write to" "$cffs" mount "$store" "$mnt"
+  check "nosuid, nodev there" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+}
+
 case_successors() {
   local round way holder
   fresh || return 1
@@ -962,4 +1026,4 @@ case_features() {
   done
 }
 
-run_cases import transfer archives writers programs names files errors options threads full damage repair looking features holders successors -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full damage scrub repair looking features holders foreign successors -- "$@"

@@ -224,4 +224,23 @@ PY
   check "evaluate" "$cffs" evaluate "$log" --tree="$base/work/site"
 }
 
-run_cases references switching load accesses plans -- "$@"
+# Documents that ask for endless work: the mount that groups by them ends when it is told to.
+case_strangers() {
+  local i level
+  fresh -- --policy=reference --quiet=0.1 --commit-interval=0.2 || return 1
+  { echo 'v0 = x.c y.c'; for level in $(seq 16); do
+      printf 'v%d =' "$level"; printf ' $(v%d)' $(for i in 1 2 3 4 5 6 7 8; do echo $((level - 1)); done); echo; done
+    for i in 1 2 3 4; do echo "all$i: \$(v16)"; done; } >"$base/work/Makefile"
+  check "a Makefile of about a page" test "$(stat -c %s "$base/work/Makefile")" -lt 2000
+  python3 -c "print(''.join('<b a=%d>' % i for i in range(500)) + '<p>x' * 100000)" >"$base/work/page.html"
+  for i in $(seq 40); do mkdir "$mnt/d$i" && cp "$base/work/Makefile" "$base/work/page.html" "$mnt/d$i/"; done
+  sleep 1
+  check "umount ends" timeout 30 "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  check "the next mount" "$cffs" mount --policy=reference --quiet=0.1 "$store" "$mnt"
+  check "what was written is there" cmp "$base/work/Makefile" "$mnt/d40/Makefile"
+  check "its umount" timeout 30 "$cffs" umount "$mnt"
+  check "compact" timeout 120 "$cffs" compact "$store"
+}
+
+run_cases references switching load accesses plans strangers -- "$@"
