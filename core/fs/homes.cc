@@ -134,11 +134,21 @@ Status Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inod
   return inode.home == Home::blob && inode.sealed ? sums_.erase(batch, inode.ino) : Status();
 }
 
-Result<std::string> Homes::load_small(const Inode& inode) const {
-  if (inode.size > std::max(format_.inline_max, format_.composite_file_max)) {
-    return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": " +
-                                  std::to_string(inode.size) + " bytes are no small file's"));
+// Before memory is taken for it: a row may say anything.
+Status Homes::check_small(const Inode& inode) const {
+  if (inode.size <= std::max(format_.inline_max, format_.composite_file_max)) return {};
+  if (inode.home == Home::composite) {
+    // Earlier versions made members of files that grew while they were being moved.
+    CFFS_TRY(const auto object, object_of(inode));
+    CFFS_TRY(const ObjectInfo info, object->info());
+    if (inode.size <= info.size) return {};
   }
+  return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": " +
+                                std::to_string(inode.size) + " bytes are no small file's"));
+}
+
+Result<std::string> Homes::load_small(const Inode& inode) const {
+  CFFS_TRY_VOID(check_small(inode));
   if (inode.home == Home::inline_) return read_chunks(inode);
   if (inode.home == Home::composite) {
     CFFS_TRY(const auto object, object_of(inode));

@@ -86,6 +86,7 @@ class Homes {
   void drop_blob(InodeId ino) { removals_.queue_blob(ino); }
 
  private:
+  Status check_small(const Inode& inode) const;
   Status settle_blob(const Inode& replaced, Object& blob);
   // Damage where a chunk has less than the file's size wants.
   Status check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const;

@@ -1,5 +1,6 @@
 #include "core/fs/rehousing.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -56,6 +57,8 @@ Result<bool> Rehousing::read(FileToMove& file) const {
     file.inode = live->inode;
   }
   if (file.inode.home == Home::blob) {
+    // It may have grown since somebody chose it.
+    if (file.inode.size > std::max(format_.inline_max, format_.composite_file_max)) return false;
     auto object = blobs_.open(file.inode.ino);
     if (!object && object.error().errno_value == ENOENT) return false;
     if (!object) return fail(object.error());
@@ -64,12 +67,14 @@ Result<bool> Rehousing::read(FileToMove& file) const {
     return n == file.content.size();
   }
   auto content = homes_.load_small(file.inode);
-  if (!content && file.inode.home == Home::composite) {
-    // All members may have gone while this one was looked at, and the composite with them; else it is damage.
-    CFFS_TRY(const auto row, table_.get(Key::null_name(file.inode.extent.composite)));
-    if (!row) return false;
+  if (!content) {
+    // It may have changed or moved since it was looked at, by another of its names too; else it is damage.
+    CFFS_TRY(const auto now, find(file.at, file.inode.ino));
+    const bool still = now && now->inode.version == file.inode.version &&
+                       now->inode.home == file.inode.home && now->inode.extent == file.inode.extent;
+    if (!still) return false;
+    return fail(content.error());
   }
-  if (!content) return fail(content.error());
   file.content = std::move(*content);
   return true;
 }

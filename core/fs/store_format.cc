@@ -11,6 +11,8 @@ namespace cffs {
 namespace {
 
 constexpr const char* kName = "superblock";
+constexpr const char* kCopy =
+    "superblock.copy";  // without it no name could be looked up: it has the hash's key
 constexpr std::string_view kMagic = "cffs.store\n";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kMostBytes = 16384;     // of a superblock; what lies behind is not read
@@ -208,6 +210,44 @@ class Superblock {
   SipKey key_{};
 };
 
+Result<std::string> superblock_bytes(ObjectStore& store, const char* name) {
+  CFFS_TRY(const auto object, store.open(name));
+  CFFS_TRY(const ObjectInfo info, object->info());
+  std::string bytes(std::min<std::uint64_t>(info.size, kMostBytes), '\0');
+  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(bytes)));
+  bytes.resize(n);
+  return bytes;
+}
+
+Result<StoreFormat> read_superblock(ObjectStore& store, const char* name) {
+  const std::string where = store.description();
+  auto bytes = superblock_bytes(store, name);
+  if (!bytes && bytes.error().errno_value == ENOENT) {
+    Error none = Error::usage(where + " is not a cffs store; make one with: cffs format " + where);
+    none.errno_value = ENOENT;
+    return fail(std::move(none));
+  }
+  if (!bytes) return fail(bytes.error());
+  if (!bytes->starts_with(kMagic)) {
+    Error none = Error::usage(where + " is not a cffs store");
+    none.errno_value = ENOENT;
+    return fail(std::move(none));
+  }
+  return Superblock(std::move(*bytes), where).read();
+}
+
+// Missing, or not what was written; unlike one of a newer version.
+bool is_lost(const Error& error) {
+  return error.kind == ErrorKind::corruption || error.errno_value == ENOENT;
+}
+
+Status write_superblock(ObjectStore& store, const char* name, std::string_view bytes,
+                        ObjectStore::Create how) {
+  CFFS_TRY(const auto object, store.create(name, how));
+  CFFS_TRY_VOID(object->write_at(0, as_bytes(bytes)));
+  return object->sync();
+}
+
 }  // namespace
 
 Status check_format(const StoreFormat& f) {
@@ -246,25 +286,39 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   w.u32(set.read_only_compatible);
   write_names(w, f, set);
   w.u64(checksum(bytes));
-  auto object = store.create(kName, ObjectStore::Create::exclusive);
-  if (!object) return fail(object.error());
-  CFFS_TRY_VOID((*object)->write_at(0, as_bytes(bytes)));
-  return (*object)->sync();
+  CFFS_TRY(const bool taken, store.exists(kName));
+  if (taken) return fail(EEXIST, store.description());
+  CFFS_TRY_VOID(write_superblock(store, kCopy, bytes, ObjectStore::Create::truncate));
+  return write_superblock(store, kName, bytes, ObjectStore::Create::exclusive);
 }
 
 Result<StoreFormat> read_format(ObjectStore& store) {
-  const std::string where = store.description();
-  const auto object = store.open(kName);
-  if (!object && object.error().errno_value == ENOENT) {
-    return fail(Error::usage(where + " is not a cffs store; make one with: cffs format " + where));
-  }
-  if (!object) return fail(object.error());
-  CFFS_TRY(const ObjectInfo info, (*object)->info());
-  std::string bytes(std::min<std::uint64_t>(info.size, kMostBytes), '\0');
-  CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
-  bytes.resize(n);
-  if (!bytes.starts_with(kMagic)) return fail(Error::usage(where + " is not a cffs store"));
-  return Superblock(std::move(bytes), where).read();
+  auto format = read_superblock(store, kName);
+  if (format || !is_lost(format.error()) || !read_superblock(store, kCopy)) return format;
+  return fail(
+      Error::corruption(store.description() + "/" + kName +
+                        " is missing or damaged, and its copy is whole; nothing was changed, and cffs fsck "
+                        "--repair puts it back"));
+}
+
+Status check_format_copy(ObjectStore& store) {
+  const auto copy = read_superblock(store, kCopy);
+  CFFS_TRY(const bool there, store.exists(kCopy));  // stores from before there was one have none
+  if (copy || !there || !is_lost(copy.error())) return {};
+  return fail(Error::corruption("superblock.copy is damaged"));
+}
+
+Result<bool> restore_format(ObjectStore& store) {
+  const bool lost = [&] {
+    const auto format = read_superblock(store, kName);
+    return !format && is_lost(format.error());
+  }();
+  const Status copy = check_format_copy(store);
+  if (!lost && copy) return false;
+  CFFS_TRY(const std::string bytes, superblock_bytes(store, lost ? kCopy : kName));
+  if (lost && !read_superblock(store, kCopy)) return false;
+  CFFS_TRY_VOID(write_superblock(store, lost ? kName : kCopy, bytes, ObjectStore::Create::truncate));
+  return true;
 }
 
 Status check_changeable(const StoreFormat& f, const std::string& store) {

@@ -59,7 +59,12 @@ Status check_format(const StoreFormat& format);
 Status write_format(ObjectStore& store, const StoreFormat& format);
 // `usage` where this is no store, or one that this program must not look at: of a newer version, an unknown name hash, an
 // unknown incompatible feature. The sentence names it, and who made the store.
+// Where it is missing or damaged and its copy is whole: `corruption`, with the cure.
 Result<StoreFormat> read_format(ObjectStore& store);
+// `corruption` where the superblock's copy is damaged.
+Status check_format_copy(ObjectStore& store);
+// Puts back the superblock from its copy, or the copy from it, whichever is damaged. False: neither was, or both are.
+Result<bool> restore_format(ObjectStore& store);
 // `usage` where this program may only look at the store.
 Status check_changeable(const StoreFormat& format, const std::string& store);
 

@@ -236,6 +236,7 @@ Status ConsistencyCheck::check_objects() {
 }
 
 void ConsistencyCheck::check_plan() {
+  if (const Status copy = check_format_copy(fs_.objects()); !copy) report(copy.error().message());
   if (const auto plan = read_plan_object(fs_.objects()); !plan) report(plan.error().message());
 }
 

@@ -45,11 +45,14 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   options.keep_what_is_whole = true;
   options.background = false;
   options.read_only = false;
+  CFFS_TRY(const bool restored, restore_format(store));
+  if (restored) mended.emplace_back("the superblock, or its copy, was damaged: put back from the other");
   auto opened = FileSystem::open(store, options);
   if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
     CFFS_TRY(const auto names, store.list("table"));
     if (names.empty()) return fail(opened.error());
-    CFFS_TRY(mended, rebuild_damaged_table(store, {opened.error().message()}));
+    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
+    mended.insert(mended.end(), sentences.begin(), sentences.end());
     opened = FileSystem::open(store, options);
   }
   if (!opened) return fail(opened.error());

@@ -387,7 +387,34 @@ case_errors() {
   check "a plan that is a directory" refused "plan $base/work: Is a directory" "$cffs" regroup --policy=frequency --plan="$base/work" "$store"
   check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
   printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
-  check "a damaged superblock" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
+  check "a damaged superblock" refused "superblock is missing or damaged, and its copy is whole.*fsck --repair" "$cffs" mount "$store" "$mnt"
+  printf 'x' | dd of="$store/superblock.copy" bs=1 seek=20 conv=notrunc status=none
+  check "both damaged" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
+}
+
+# The table is gone: names and data come back from composites, of large files the data.
+case_salvage() {
+  fresh || return 1
+  check "import" "$cffs" import "$source_tree/linux" "$store"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "a large file" bash -c "head -c 5000000 /dev/urandom >'$base/work/large' && cp '$base/work/large' '$mnt/large'"
+  check "umount" "$cffs" umount "$mnt"
+  rm -r "$store/table"
+  check "no table" refused "has no table.*cffs salvage" "$cffs" mount "$store" "$mnt"
+  rm "$store/superblock" "$store/superblock.copy"
+  local before
+  before=$(cd "$store" && find . -type f -exec sha256sum {} + | sort)
+  check "salvage" bash -c "'$cffs' salvage '$store' '$base/work/new' | tee /dev/stderr | grep -q 'files, .* are back in'"
+  check "the lost store is only read" test "$before" = "$(cd "$store" && find . -type f -exec sha256sum {} + | sort)"
+  check "a second time" refused "is a cffs store already" "$cffs" salvage "$store" "$base/work/new"
+  check "the new one is whole" "$cffs" fsck "$base/work/new"
+  check "mount" "$cffs" mount "$base/work/new" "$mnt"
+  contents() { find "$1" -type f -size +0 ! -path '*/#blobs/*' -exec sha256sum {} + | sed 's| .*/| |' | sort; }
+  check "every file and name" diff <(contents "$source_tree/linux") <(contents "$mnt")
+  check "the large one" bash -c "cmp '$base/work/large' '$mnt'/#blobs/*"
+  check "umount" "$cffs" umount "$mnt"
+  rm -rf "$store/blobs" "$store/composites"
+  check "nothing to salvage" refused "neither composites nor blobs" "$cffs" salvage "$store" "$base/work/other"
 }
 
 # Rot in the log of a store whose daemon was killed: refused by all who would write or rely on it, mended by a repair.
@@ -1026,4 +1053,4 @@ case_features() {
   done
 }
 
-run_cases import transfer archives writers programs names files errors options threads full damage scrub repair looking features holders foreign successors -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full damage scrub salvage repair looking features holders foreign successors -- "$@"

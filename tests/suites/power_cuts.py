@@ -5,9 +5,15 @@ cut at many moments would have left it, and what the store then holds is held ag
 
 Each cut: what was written before the last flush is there; of what was written after it, any subset of sectors. One number, the seed, replays all
 but the kernel's own timing. Exit status 1 and a line for each difference."""
-import os, random, signal, struct, subprocess, sys, time
+import sys
 
-SECTOR = 512
+sys.dont_write_bytecode = True  # the tree is left as it was
+import os, random, signal, struct, subprocess, time
+
+from power_cut_oracle import SECTOR, Tree, differences, observe
+
+# What reaches the medium whole: a sector; of XFS and Btrfs a block, since neither stands the tearing of its own metadata blocks.
+WHOLE = {"ext4": SECTOR, "xfs": 4096, "btrfs": 4096}
 FLUSH = (1 << 64) - 1
 LARGE = 65_537         # from here on a file is a blob
 LARGE_ALONE = 4_097    # under policy none
@@ -18,42 +24,6 @@ def run(*words, check=True, timeout=120):
     if check and done.returncode != 0:
         raise RuntimeError(f"{' '.join(words)}: exit {done.returncode}: {done.stdout[-2000:]}")
     return done
-
-
-class Tree:
-    """What the user knows: after each call the names, and every content that a file has had."""
-
-    def __init__(self):
-        self.names, self.directories = {}, set()   # path -> file number
-        self.versions = []                         # by file: [(call, content)]
-        # (names, directories, log positions where it started and ended), the empty tree first
-        self.calls = [({}, set(), 0, 0)]
-        self.promises = []                         # (log position, call): durable once the log was that long
-        self.durable_version = []                  # by file: [(log position, number of versions then)]
-
-    def file(self):
-        self.versions.append([(len(self.calls), b"")])
-        self.durable_version.append([(0, 0)])
-        return len(self.versions) - 1
-
-    def content(self, path):
-        return self.versions[self.names[path]][-1][1]
-
-    def change(self, path, content):
-        self.versions[self.names[path]].append((len(self.calls), content))
-
-    def called(self, started, ended):
-        self.calls.append((dict(self.names), set(self.directories), started, ended))
-
-    def promise_all(self, position):
-        self.promises.append((position, len(self.calls) - 1))
-        for number, history in enumerate(self.durable_version):
-            history.append((position, len(self.versions[number]) - 1))
-
-    def promise(self, path, position):
-        self.promises.append((position, len(self.calls) - 1))
-        number = self.names[path]
-        self.durable_version[number].append((position, len(self.versions[number]) - 1))
 
 
 class Workload:
@@ -87,7 +57,7 @@ class Workload:
         run(self.cffs, "mount", "--quiet=0.2", "--commit-interval=0.5", f"{self.below}/store", self.mnt)
 
     def end(self):
-        for words in (("umount", "-l", self.mnt), ("umount", "-l", self.below)):
+        for words in ((self.cffs, "umount", self.mnt), ("umount", "-l", self.mnt), ("umount", self.below), ("umount", "-l", self.below)):
             run(*words, check=False)
         for _ in range(100):
             if self.loop is None or run("losetup", "-d", self.loop, check=False).returncode == 0:
@@ -226,76 +196,6 @@ class Workload:
             raise RuntimeError("after kill -9: " + line)
 
 
-def observe(root):
-    found, directories = {}, set()
-    for directory, names, files in os.walk(root, onerror=lambda error: (_ for _ in ()).throw(error)):
-        below = os.path.relpath(directory, root)
-        below = "" if below == "." else below + "/"
-        directories.update(below + name for name in names)
-        for name in files:
-            with open(os.path.join(directory, name), "rb") as f:
-                found[below + name] = f.read()
-    return found, directories
-
-
-def sector_by_sector(content, candidates):
-    """Where it holds what no candidate has at that place, or None. Behind the end that the shortest had, bytes may still be the zeros that the file
-    system below shows where a size has arrived and data has not."""
-    grown_from = min(len(c) for c in candidates)
-    for at in range(0, len(content), SECTOR):
-        piece = content[at:at + SECTOR]
-        zeros = max(0, min(len(piece), grown_from - at))  # from there on they are in order
-        if not any(is_torn(piece, c[at:at + SECTOR], zeros) for c in candidates):
-            return at
-    return None
-
-
-def is_torn(piece, candidate, zeros_from):
-    if piece == candidate:
-        return True
-    candidate = candidate[:len(piece)].ljust(len(piece), b"\0")
-    return all(a == b or (a == 0 and i >= zeros_from) for i, (a, b) in enumerate(zip(piece, candidate)))
-
-
-def differences(tree, observed, low, high, position, exact=False):
-    """Nothing, or why the survivor is none of the states from `low` to `high`."""
-    found, directories = observed
-    why = []
-    for state in range(high, low - 1, -1):
-        names, wanted_directories = tree.calls[state][:2]
-        if set(names) != set(found) or wanted_directories != directories:
-            why.append(f"state {state}: missing {sorted(set(names) - set(found))[:5]}, beyond {sorted(set(found) - set(names))[:5]}, "
-                       f"directories {sorted(wanted_directories ^ directories)}")
-            continue
-        wrong = None
-        for path, number in names.items():
-            history = tree.versions[number]
-            at_state = [c for call, c in history if call <= state][-1]
-            content = found[path]
-            if content == at_state:
-                continue
-            large = max(len(c) for _, c in history) >= tree.blob_from
-            if exact or not large:
-                wrong = f"{path} has {len(content)} bytes, is not what it was in state {state} ({len(at_state)} bytes)"
-                break
-            # In place, in any order, since it was last durable; shorter where it had not grown yet.
-            first = max(version for durable, version in tree.durable_version[number] if durable <= position)
-            candidates = [c for call, c in history[first:] if call <= high]
-            if len(content) > max(len(c) for c in candidates):
-                wrong = f"{path} is longer than it ever was since it was durable"
-                break
-            at = sector_by_sector(content, candidates)
-            if at is not None:
-                zeros = not any(content[at:at + SECTOR])
-                wrong = (f"{path}, of {len(content)} bytes, has at byte {at} {'zeros, which' if zeros else 'what'} it never had since it was durable "
-                         f"(version {first} of {len(history)}; lengths {[len(c) for c in candidates]})")
-                break
-        if wrong is None:
-            return []
-        why.insert(0, f"state {state}: {wrong}")
-    return [f"no state from {low} to {high} fits: " + "; ".join(why[:4])]
-
-
 class Cuts:
     def __init__(self, workload, seed):
         self.w, self.random = workload, random.Random(seed + 1)
@@ -335,10 +235,11 @@ class Cuts:
                     for offset, piece in self.records(log, position):
                         whole = self.random.random() < 0.5
                         keep = self.random.random() < share
-                        for at in range(0, len(piece), SECTOR):
+                        unit = WHOLE[self.w.kind]
+                        for at in range(0, len(piece), unit):
                             if keep if whole else self.random.random() < share:
                                 image.seek(offset + at)
-                                image.write(piece[at:at + SECTOR])
+                                image.write(piece[at:at + unit])
                 log.seek(behind)
                 yield position
 
@@ -356,7 +257,8 @@ class Cuts:
         high = max(i for i, c in enumerate(tree.calls) if c[2] < position)
         loop = run("losetup", "--find", "--show", self.image).stdout.strip()
         try:
-            run("mount", "-t", self.w.kind, loop, self.below)
+            # The same UUID as the disk that it was recorded from, which may be on its way out still.
+            run("mount", "-t", self.w.kind, *(["-o", "nouuid"] if self.w.kind == "xfs" else []), loop, self.below)
             mounted = run(self.w.cffs, "mount", f"{self.below}/store", self.mnt, check=False)
             if mounted.returncode != 0:
                 return ["cannot be mounted: " + mounted.stdout]

@@ -339,4 +339,39 @@ TEST_CASE("a file of the table that is gone is told, and what is left can be had
   REQUIRE(none.error().message().find("has no table") != std::string::npos);
 }
 
+TEST_CASE("a superblock that is gone or damaged is put back from its copy, and the copy from it") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, StoreFormat(), SystemClock()));
+  {
+    auto fs = std::move(*FileSystem::open(store, quiet()));
+    make(*fs, "file", "content", true);
+    REQUIRE(fs->close());
+  }
+  const std::string whole = bytes_of(store, "superblock");
+  const std::string victim = GENERATE("superblock", "superblock.copy");
+  SECTION("gone") {
+    if (victim == "superblock") REQUIRE(store.remove(victim));
+  }
+  SECTION("cut") { replace(store, victim, whole.substr(0, 30)); }
+  SECTION("of another kind") { replace(store, victim, std::string(100, 'x')); }
+  SECTION("one byte") {
+    std::string bytes = whole;
+    bytes[50] = static_cast<char>(bytes[50] ^ 1);
+    replace(store, victim, bytes);
+  }
+  const bool opens = victim != "superblock";
+  const auto opened = FileSystem::open(store, quiet());
+  REQUIRE(opened.has_value() == opens);
+  if (!opens) REQUIRE(opened.error().message().find("its copy is whole") != std::string::npos);
+  if (opens) {
+    REQUIRE(find_inconsistencies(**opened)->size() == (bytes_of(store, victim) == whole ? 0 : 1));
+    REQUIRE((*opened)->close());
+  }
+  REQUIRE(repair_store(store, quiet()));
+  REQUIRE(bytes_of(store, "superblock") == whole);
+  REQUIRE(bytes_of(store, "superblock.copy") == whole);
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  REQUIRE(tree_of(*fs).at("file") == "content");
+}
+
 }  // namespace cffs::test
