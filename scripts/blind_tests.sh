@@ -291,11 +291,6 @@ a sealed blob is changed before its seal is durably broken
 +  const WriteLock guard(node.mutex);
 = sealing_test.cc, which is one of unit_tests, fails: "a torn overwrite is never taken for rot"
 
-a blob is sealed before it is durable
-@ core/fs/rehousing.cc
--  if (const Status synced = object->sync(); !synced) {
-+  if (const Status synced; !synced) {
-
 a plan is renamed before it is durable
 @ core/reorganise/plan_object.cc
 -CFFS_TRY_VOID(object->sync());
