@@ -317,6 +317,7 @@ Result<bool> Rehousing::seal(const FileToMove& file, const std::function<bool()>
   const Inode& inode = file.inode;
   CFFS_TRY(const auto now, find(file.at, inode.ino));
   if (now && now->inode.sealed) return true;  // somebody else just did
+  CFFS_TRY_VOID(space_.charge(inode.size / kSumBlockBytes * sizeof(std::uint32_t)));
   CFFS_TRY(const auto object, homes_.object_of(inode));
   if (const Status synced = object->sync(); !synced) {
     table_.poison();

@@ -255,7 +255,10 @@ Status Scrub::read_blob(const FileToMove& file, const Object& object) {
 
 Status Scrub::seal(const FileToMove& file) {
   const auto sealed = fs_.rehousing().seal(file, options_.go_on);
-  if (!sealed) return fs_.table().failed() ? Status(fail(sealed.error())) : judge(file, sealed.error());
+  if (!sealed && fs_.table().failed()) return fail(sealed.error());
+  const int reason = sealed ? 0 : sealed.error().errno_value;
+  if (reason == ENOSPC || reason == EDQUOT) return {};  // it has been read, and goes without checksums
+  if (!sealed) return judge(file, sealed.error());
   if (*sealed) ++progress_.sealed;
   return {};
 }

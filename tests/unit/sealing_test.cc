@@ -345,4 +345,26 @@ TEST_CASE("a reorganiser that ends before it has sealed leaves the rest to the n
   sealed.check_content();
 }
 
+TEST_CASE("a full medium costs checksums, not the store") {
+  FaultyStore store;
+  Sealed sealed(store, small_members(), 100'000);
+  REQUIRE(sealed.fs->write(sealed.file, 0, as_bytes("x"), kRoot));
+  sealed.content[0] = 'x';
+  for (std::uint64_t n = 1; n < 12; ++n) {
+    store.fail_operation(n, ENOSPC, FaultyStore::Persistence::once);
+    (void)Reorganiser(*sealed.fs).consolidate_now();
+    store.fail_operation(0, 0, FaultyStore::Persistence::once);
+    // As after any write of the table that fails: until it is opened again.
+    if (sealed.fs->table().failed()) sealed.open();
+    sealed.check_content();
+    const char byte = static_cast<char>('a' + n);
+    REQUIRE(sealed.fs->write(sealed.file, 10, as_bytes(std::string(1, byte)), kRoot));
+    sealed.content[10] = byte;
+  }
+  sealed.seal();
+  CHECK(sealed.sealed() == 1);
+  sealed.check_content();
+  CHECK(sealed.findings().empty());
+}
+
 }  // namespace cffs::test
