@@ -57,6 +57,9 @@ Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before
     return {};
   }
   if (fs_.table().failed()) return fail(sealed.error());
+  const int reason = sealed.error().errno_value;
+  later = reason == ENOSPC || reason == EDQUOT || reason == EMFILE || reason == ENFILE;
+  if (later) return {};
   fs_.log("inode " + std::to_string(ino.value) + " (" + at.name +
           ") gets no checksums: " + sealed.error().message());
   return {};
@@ -71,6 +74,7 @@ Status Sealing::leave() {
   }
   std::sort(directories.begin(), directories.end());
   directories.erase(std::unique(directories.begin(), directories.end()), directories.end());
+  fs_.staged_directories().put_back(directories);
   return fs_.staged_directories().remember(directories);
 }
 

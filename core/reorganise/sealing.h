@@ -26,7 +26,7 @@ class Sealing {
   // Seals what changed last before `quiet_before_ns`. Ends early where `go_on`, asked every MiB, says no. A file that cannot be read
   // is left unsealed, and the log says so.
   Status run(std::int64_t quiet_before_ns, const std::function<bool()>& go_on);
-  // What is left waits for the next user of the store.
+  // What is left waits for the next pass, or the next user of the store.
   Status leave();
 
  private:
