@@ -35,6 +35,8 @@ void add_trace(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_compare(CLI::App& app, int& exit_code);
 
+// How fsck and scrub end, as e2fsck does: what was found is mended, is not, or could not be looked for.
+enum CheckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
 // Prints "cffs: MESSAGE" on stderr; returns 1.
 int complain(const Error& error);
 // The same for what is no failure.

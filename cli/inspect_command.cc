@@ -60,9 +60,6 @@ int run_stat(const StoreName& name, bool json) {
   return 0;
 }
 
-// As of e2fsck: what was found is mended, is not, or could not be looked for.
-enum FsckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
-
 int run_fsck(const StoreName& name, bool repair) {
   const auto could_not = [](const Error& error) {
     complain(error);

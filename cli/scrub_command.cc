@@ -14,9 +14,6 @@
 namespace cffs::cli {
 namespace {
 
-// As of fsck.
-enum ScrubCode { kNothingDamaged = 0, kSomethingDamaged = 4, kNotScrubbed = 8 };
-
 struct ScrubFlags {
   StoreName store;
   std::string rate;  // empty: the default, which differs
@@ -39,7 +36,7 @@ int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
                n("sealed") > 0 ? fmt::format(", {} large files got checksums", n("sealed")) : "",
                finished ? "" : "; not finished, run it again to go on");
   }
-  return n("damaged") > 0 ? kSomethingDamaged : kNothingDamaged;
+  return n("damaged") > 0 ? kNotMended : kClean;
 }
 
 nlohmann::ordered_json report_of(const ScrubProgress& progress) {
@@ -147,7 +144,7 @@ void add_scrub(CLI::App& app, int& exit_code) {
   command->callback([o, &exit_code] {
     const auto done = run_scrub(*o);
     if (!done) complain(done.error());
-    exit_code = done ? *done : kNotScrubbed;
+    exit_code = done ? *done : kCouldNotRun;
   });
 }
 

@@ -60,6 +60,14 @@ Status read_fully(const Object& object, InodeId ino, std::uint64_t offset, Bytes
                                 std::to_string(offset + n)));
 }
 
+// The first row at or after byte `at` whose bytes are not all in a hole; nullopt: there is none.
+Result<std::optional<std::uint64_t>> next_row(const Object& object, std::uint64_t at, std::uint64_t size) {
+  if (at >= size) return std::optional<std::uint64_t>();
+  CFFS_TRY(const std::uint64_t data, object.next_data(at));
+  if (data >= size) return std::optional<std::uint64_t>();
+  return std::optional<std::uint64_t>(data / kSumRowSpan);
+}
+
 }  // namespace
 
 Result<bool> BlobSums::write(InodeId ino, const Object& object, std::uint64_t size,
@@ -68,12 +76,11 @@ Result<bool> BlobSums::write(InodeId ino, const Object& object, std::uint64_t si
   CFFS_TRY_VOID(erase(batch, ino));  // what an attempt left that was cut short
   std::size_t rows = 0;
   std::string piece;
-  for (std::uint64_t at = 0; at < size;) {
+  for (std::uint64_t at = 0;;) {
     if (!go_on()) return false;
-    CFFS_TRY(const std::uint64_t data, object.next_data(at));
-    if (data >= size) break;
-    const std::uint64_t row = data / kSumRowSpan;
-    const std::uint64_t begin = row * kSumRowSpan;
+    CFFS_TRY(const auto row, next_row(object, at, size));
+    if (!row) break;
+    const std::uint64_t begin = *row * kSumRowSpan;
     piece.resize(std::min(kSumRowSpan, size - begin));
     CFFS_TRY_VOID(read_fully(object, ino, begin, as_writable_bytes(piece)));
     at = begin + piece.size();
@@ -85,7 +92,7 @@ Result<bool> BlobSums::write(InodeId ino, const Object& object, std::uint64_t si
       zeros = zeros && sums.back() == zero_block_sum(block.size());
     }
     if (zeros) continue;
-    batch.put(row_key(ino, row), encode_block_sums(sums));
+    batch.put(row_key(ino, *row), encode_block_sums(sums));
     if (++rows % kRowsInABatch != 0) continue;
     CFFS_TRY_VOID(table_.write(batch));
     batch = Batch();
@@ -130,15 +137,15 @@ Status BlobSums::verify(InodeId ino, const Object& object, std::uint64_t size, s
 
 Result<bool> BlobSums::complete(InodeId ino, const Object& object, std::uint64_t size) const {
   std::string piece;
-  for (std::uint64_t at = 0; at < size;) {
-    CFFS_TRY(const std::uint64_t data, object.next_data(at));
-    if (data >= size) break;
-    const std::uint64_t row = data / kSumRowSpan;
-    at = (row + 1) * kSumRowSpan;
-    CFFS_TRY(const auto stored, table_.get(row_key(ino, row)));
+  for (std::uint64_t at = 0;;) {
+    CFFS_TRY(const auto row, next_row(object, at, size));
+    if (!row) break;
+    const std::uint64_t begin = *row * kSumRowSpan;
+    at = begin + kSumRowSpan;
+    CFFS_TRY(const auto stored, table_.get(row_key(ino, *row)));
     if (stored) continue;
-    piece.resize(std::min(kSumRowSpan, size - row * kSumRowSpan));
-    CFFS_TRY(const std::size_t n, object.read_at(row * kSumRowSpan, as_writable_bytes(piece)));
+    piece.resize(std::min(kSumRowSpan, size - begin));
+    CFFS_TRY(const std::size_t n, object.read_at(begin, as_writable_bytes(piece)));
     if (piece.find_first_not_of('\0') < n) return false;
   }
   return true;

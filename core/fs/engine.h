@@ -148,6 +148,7 @@ class Engine final : public FileSystem {
 
   Result<std::size_t> read_member(Node& node, std::uint64_t offset, Bytes out)
       CFFS_REQUIRES_SHARED(node.mutex);
+  const Error& told(const Node& node, const Error& error) const CFFS_REQUIRES_SHARED(node.mutex);
   Status read_blob(const Node& node, std::uint64_t offset, Bytes out) const CFFS_REQUIRES_SHARED(node.mutex);
   Result<std::uint64_t> seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data);
 

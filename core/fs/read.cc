@@ -42,14 +42,19 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
       return read_member(node, offset, out);
     case Home::blob: {
       const Status done = read_blob(node, offset, out);
-      if (!done && done.error().kind == ErrorKind::corruption) {
-        log("inode " + std::to_string(ino.value) + " (" + node.name + "): " + done.error().message());
-      }
-      CFFS_TRY_VOID(done);
+      if (!done) return fail(told(node, done.error()));
       return out.size();
     }
   }
   return fail(Error::corruption("inode " + std::to_string(ino.value) + " has no known home"));
+}
+
+// The log names the file where its data is damaged.
+const Error& Engine::told(const Node& node, const Error& error) const {
+  if (error.kind == ErrorKind::corruption) {
+    log("inode " + std::to_string(node.ino.value) + " (" + node.name + "): " + error.message());
+  }
+  return error;
 }
 
 // An object that is shorter than its file is damage: what a power cut leaves was put right when the store was opened.
@@ -71,9 +76,7 @@ Result<std::size_t> Engine::read_member(Node& node, std::uint64_t offset, Bytes 
   const bool verify = known_good != extent.checksum || known_good == 0;
   auto n = CompositeStore::read(*object, extent, offset, out, verify);
   if (n && verify) node.verified.store(extent.checksum, std::memory_order_relaxed);
-  if (!n && n.error().kind == ErrorKind::corruption) {
-    log("inode " + std::to_string(node.ino.value) + " (" + node.name + "): " + n.error().message());
-  }
+  if (!n) return fail(told(node, n.error()));
   return n;
 }
 

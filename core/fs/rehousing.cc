@@ -70,9 +70,7 @@ Result<bool> Rehousing::read(FileToMove& file) const {
   if (!content) {
     // It may have changed or moved since it was looked at, by another of its names too; else it is damage.
     CFFS_TRY(const auto now, find(file.at, file.inode.ino));
-    const bool still = now && now->inode.version == file.inode.version &&
-                       now->inode.home == file.inode.home && now->inode.extent == file.inode.extent;
-    if (!still) return false;
+    if (!now || !same_content(now->inode, file.inode)) return false;
     return fail(content.error());
   }
   file.content = std::move(*content);
@@ -139,11 +137,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
       if (builder_ != nullptr) accounts_.waste(builder_->extents()[file.extent_number]);
       return {};
     }
-    Inode inode = *entry->inode;
-    if (const NodePtr& node = live_[i]) {
-      node->mutex.assert_held();
-      inode = node->inode;
-    }
+    Inode inode = current(i, *entry);
     if (builder_ != nullptr) {
       CFFS_TRY_VOID(to_composite(inode, builder_->extents()[file.extent_number], policy));
     } else if (inode.size <= r_.format_.inline_max) {
@@ -166,11 +160,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
   Status seal(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
     CFFS_TRY(Entry* const entry, unchanged(i, file));
     if (entry == nullptr) return {};
-    Inode inode = *entry->inode;
-    if (const NodePtr& node = live_[i]) {
-      node->mutex.assert_held();
-      inode = node->inode;
-    }
+    Inode inode = current(i, *entry);
     inode.sealed = true;
     entry->inode = inode;
     changed_.emplace_back(live_[i], std::move(inode));
@@ -220,6 +210,14 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     return nodes;
   }
 
+  // The node knows more than its row, where there is one.
+  Inode current(std::size_t i, const Entry& entry) const {
+    const NodePtr& node = live_[i];
+    if (!node) return *entry.inode;
+    node->mutex.assert_held();
+    return node->inode;
+  }
+
   // The entry in its row, to be changed there; null: the file is not what it was when it was looked at.
   Result<Entry*> unchanged(std::size_t i, const FileToMove& file) {
     const auto known = rows_.find(file.row_key);
@@ -232,15 +230,11 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     if (entry == nullptr || !entry->inode || entry->ino != file.inode.ino) return nullptr;
     // Once is enough: nodes change after the batch, so a second time would look like the first.
     if (!met_.insert(entry->ino).second) return nullptr;
-    const auto same = [&](const Inode& now) {
-      return now.version == file.inode.version && now.home == file.inode.home &&
-             now.size == file.inode.size && now.extent == file.inode.extent;
-    };
     if (const NodePtr& node = live_[i]) {
       node->mutex.assert_held();
-      return same(node->inode) && !node->unlinked ? entry : nullptr;
+      return same_content(node->inode, file.inode) && !node->unlinked ? entry : nullptr;
     }
-    return same(*entry->inode) ? entry : nullptr;
+    return same_content(*entry->inode, file.inode) ? entry : nullptr;
   }
 
   Status leave(Inode& inode) {

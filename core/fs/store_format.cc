@@ -309,15 +309,12 @@ Status check_format_copy(ObjectStore& store) {
 }
 
 Result<bool> restore_format(ObjectStore& store) {
-  const bool lost = [&] {
-    const auto format = read_superblock(store, kName);
-    return !format && is_lost(format.error());
-  }();
-  const Status copy = check_format_copy(store);
-  if (!lost && copy) return false;
-  CFFS_TRY(const std::string bytes, superblock_bytes(store, lost ? kCopy : kName));
-  if (lost && !read_superblock(store, kCopy)) return false;
-  CFFS_TRY_VOID(write_superblock(store, lost ? kName : kCopy, bytes, ObjectStore::Create::truncate));
+  const auto format = read_superblock(store, kName);
+  if (!format && !is_lost(format.error())) return false;  // of a newer version
+  const bool copy_is_whole = read_superblock(store, kCopy).has_value();
+  if (format ? check_format_copy(store).has_value() : !copy_is_whole) return false;
+  CFFS_TRY(const std::string bytes, superblock_bytes(store, format ? kName : kCopy));
+  CFFS_TRY_VOID(write_superblock(store, format ? kCopy : kName, bytes, ObjectStore::Create::truncate));
   return true;
 }
 

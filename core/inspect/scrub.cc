@@ -265,10 +265,7 @@ Status Scrub::seal(const FileToMove& file) {
 
 Result<bool> Scrub::unchanged(const FileToMove& file) {
   CFFS_TRY(const auto now, fs_.rehousing().find(file.at, file.inode.ino));
-  const Inode& before = file.inode;
-  return now && now->inode.version == before.version && now->inode.home == before.home &&
-         now->inode.sealed == before.sealed && now->inode.size == before.size &&
-         now->inode.extent == before.extent;
+  return now && same_content(now->inode, file.inode) && now->inode.sealed == file.inode.sealed;
 }
 
 Status Scrub::judge(const FileToMove& file, const Error& error) {

@@ -203,7 +203,8 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   CFFS_TRY(const bool is_there, store.exists(current));
   if (!is_there) {
     CFFS_TRY(const auto names, store.list(folder));
-    if (names.empty()) return plan;
+    plan.no_table = names.empty();
+    if (plan.no_table) return plan;
     LogDamage lost{current, 0, 0, true, true};
     if (!keep_what_is_whole) return fail(refused(store, lost));
     plan.rebuild = true;

@@ -31,12 +31,12 @@ struct LogDamage {
 struct ReplayPlan {
   std::map<std::string, std::string> instead;  // object: what LevelDB is to read in its place
   std::vector<LogDamage> dropped;              // empty: everything is replayed
+  bool no_table = false;                       // not a file of one is there
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there
 };
 
 // Reads CURRENT, the manifest and the logs of the table in `folder`. Damage in what was durable: `corruption`, in one sentence that
 // names object, byte and cure; with keep_what_is_whole no error, and what is whole on both sides of it is replayed.
-// Not a file of a table there: an empty plan.
 Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole);
 
 }  // namespace cffs

@@ -104,14 +104,11 @@ Table::~Table() {
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   ReplayPlan plan;
   CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole));
-  if (!options.create) {
-    CFFS_TRY(const auto names, store.list(kFolder));
-    if (names.empty()) {
-      return fail(Error::corruption(store.description() +
-                                    " has no table: all names and the data of the smallest files were in it; "
-                                    "cffs salvage brings back what "
-                                    "composites and blobs tell"));
-    }
+  if (plan.no_table && !options.create) {
+    return fail(Error::corruption(store.description() +
+                                  " has no table: all names and the data of the smallest files were in it; "
+                                  "cffs salvage brings back what "
+                                  "composites and blobs tell"));
   }
   std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);

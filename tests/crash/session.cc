@@ -1,22 +1,12 @@
 #include "tests/crash/session.h"
 
-#include <atomic>
 #include <stdexcept>
 
 #include "core/table/table.h"
+#include "tests/crash/ticking_clock.h"
 
 namespace cffs::test {
 namespace {
-
-// Every look at it is a second later than the one before, so that times are the same in each run.
-class TickingClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return now_.fetch_add(1'000'000'000); }
-  std::int64_t steady_ms() const override { return now_.load() / 1'000'000; }
-
- private:
-  mutable std::atomic<std::int64_t> now_{1'000'000'000};
-};
 
 constexpr std::size_t kWriteBuffer = 64 * 1024;  // LevelDB's least
 

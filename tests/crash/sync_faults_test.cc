@@ -8,6 +8,7 @@
 #include "core/fs/file_system.h"
 #include "core/object/faulty_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "tests/crash/ticking_clock.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -35,16 +36,6 @@ std::string content(std::size_t length, int version) {
     bytes[i] = static_cast<char>('a' + (i + static_cast<std::size_t>(version)) % 26);
   return bytes;
 }
-
-// Every look at it is later than the one before.
-class TickingClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return now_.fetch_add(1'000'000'000); }
-  std::int64_t steady_ms() const override { return now_.load() / 1'000'000; }
-
- private:
-  mutable std::atomic<std::int64_t> now_{1'000'000'000};
-};
 
 // What a caller knows: for each name that was made durable its content then, and what was written since.
 class Promises {

@@ -22,12 +22,7 @@ using Contents = std::map<std::string, std::string>;
 Contents contents_of(ObjectStore& store) {
   Contents all;
   const auto names = *store.list("");
-  for (const std::string& name : names) {
-    const auto object = *store.open(name);
-    std::string bytes(object->info()->size, '\0');
-    REQUIRE(*object->read_at(0, as_writable_bytes(bytes)) == bytes.size());
-    all[name] = std::move(bytes);
-  }
+  for (const std::string& name : names) all[name] = bytes_of(store, name);
   return all;
 }
 FileSystemOptions quiet(bool read_only) {
