@@ -22,6 +22,9 @@ namespace cffs {
 namespace {
 
 constexpr std::chrono::seconds kSilence{3};  // a commit takes less, mostly
+// For users that nobody sees: they are gone when one looks, as who just ended or asked for a status, or the kernel lets go late.
+constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::milliseconds kBetweenTries{20};
 
 // Holds back the signals that end a wait, so that they can be taken; those that are ignored stay so.
 class HeldSignals {
@@ -83,28 +86,41 @@ Status write_mapped_pages(const std::string& mount_point, const HeldSignals& sig
   return {};
 }
 
-Status detach_by_fusermount(const MountEntry& mount, bool force, const HeldSignals& signals) {
+// False: fusermount3 refused; unless it is to be quiet, it has said why.
+Result<bool> detach_by_fusermount(const MountEntry& mount, bool force, bool quiet,
+                                  const HeldSignals& signals) {
   const pid_t pid = ::fork();
   if (pid == 0) {
     ::pthread_sigmask(SIG_SETMASK, &signals.before(), nullptr);
-    ::execlp("fusermount3", "fusermount3", force ? "-uz" : "-u", mount.point.c_str(),
-             static_cast<char*>(nullptr));
+    std::vector<const char*> words{"fusermount3", force ? "-uz" : "-u", mount.point.c_str(), nullptr};
+    if (quiet) words.insert(words.begin() + 1, "-q");
+    ::execvp(words[0], const_cast<char**>(words.data()));
     ::_exit(127);
   }
   int status = 0;
   if (pid < 0 || ::waitpid(pid, &status, 0) != pid) return fail(errno, "fusermount3");
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    if (auto users = users_of(mount); !users.empty()) return fail(in_use(mount, std::move(users)));
-    return fail(Error::usage("fusermount3 could not unmount " + mount.point));
-  }
-  return {};
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+// False: it is in use, or as an unprivileged user: it may be.
+Result<bool> detach_once(const MountEntry& mount, bool force, bool quiet, const HeldSignals& signals) {
+  if (::geteuid() != 0) return detach_by_fusermount(mount, force, quiet, signals);
+  if (::umount2(mount.point.c_str(), force ? MNT_DETACH : 0) == 0) return true;
+  if (errno == EBUSY) return false;
+  return fail(errno, mount.point);
 }
 
 Status detach(const MountEntry& mount, bool force, const HeldSignals& signals) {
-  if (::geteuid() != 0) return detach_by_fusermount(mount, force, signals);
-  if (::umount2(mount.point.c_str(), force ? MNT_DETACH : 0) == 0) return {};
-  if (errno == EBUSY) return fail(in_use(mount, users_of(mount)));
-  return fail(errno, mount.point);
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + kPatience;
+  for (bool last = false;; last = Clock::now() >= end) {
+    CFFS_TRY(const bool done, detach_once(mount, force, /*quiet=*/!last, signals));
+    if (done) return {};
+    if (auto users = users_of(mount); !users.empty()) return fail(in_use(mount, std::move(users)));
+    if (last && ::geteuid() != 0) return fail(Error::usage("fusermount3 could not unmount " + mount.point));
+    if (last) return fail(in_use(mount, {}));
+    if (signals.wait(kBetweenTries) != 0) return fail(EINTR, mount.point + " is still mounted");
+  }
 }
 
 // Where the mount that is gone from here goes on.

@@ -776,7 +776,9 @@ case_holders() {
   "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
   check "and has it all" grep -qx 'written through the other' "$mnt/more"
   truncate -s 4096 "$mnt/mapped"
-  python3 - "$mnt/mapped" "$base/work/ready" <<'PY' &
+  map_it() {
+    rm -f "$base/work/ready"
+    python3 - "$mnt/mapped" "$base/work/ready" <<'PY' &
 import mmap, sys, time
 f = open(sys.argv[1], 'r+b')
 m = mmap.mmap(f.fileno(), 4096)
@@ -784,10 +786,36 @@ m[0:6] = b'mapped'
 open(sys.argv[2], 'w').close()
 time.sleep(120)
 PY
-  holder=$!
-  until [ -e "$base/work/ready" ]; do sleep 0.05; done
+    holder=$!
+    until [ -e "$base/work/ready" ]; do sleep 0.05; done
+  }
+  map_it
   check "a busy mount names who" refused "$mnt is in use by pid $holder \\([^;]*python3 [^;]*; (mapped )?file $mnt/mapped\\)" "$cffs" umount "$mnt"
   check "it is still mounted" mountpoint -q "$mnt"
+  end_of $holder
+  # A user that nobody can name: a descriptor on its way between two processes. It is waited for, but not for long.
+  in_flight() {  # seconds: holds one for so long
+    python3 - "$mnt/mapped" "$base/work/flying" "$1" <<'PY' &
+import os, socket, sys, time
+a, b = socket.socketpair()
+f = os.open(sys.argv[1], os.O_RDONLY)
+socket.send_fds(a, [b'x'], [f])
+os.close(f)
+open(sys.argv[2], 'w').close()
+time.sleep(float(sys.argv[3]))
+PY
+    holder=$!
+    until [ -e "$base/work/flying" ]; do sleep 0.05; done
+    rm "$base/work/flying"
+  }
+  in_flight 120
+  check "who can't be seen" refused "is in use, by nobody that can be seen from here" "$cffs" umount "$mnt"
+  end_of $holder
+  in_flight 0.7
+  check "who can't be seen and is soon gone" "$cffs" umount "$mnt"
+  end_of $holder
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  map_it
   check "--force although it is in use" timeout 60 "$cffs" umount --force "$mnt"
   check "the mount is gone" unmounted
   end_of $holder

@@ -36,8 +36,7 @@ case_small_files() {
   run "300 small files" "${layout[@]}"
   run "preallocated" --ioengine=psync --rw=write --bs=4k --fallocate=posix --nrfiles=20 --size=8m --filename_format='pre.$filenum'
   sync; sleep 1
-  check "umount" "$cffs" umount "$mnt"
-  check "mount again" "$cffs" mount "--policy=$policy" "$store" "$mnt"
+  mount_again
   run "verified after a remount" "${layout[@]}" --verify_only
   finish
 }

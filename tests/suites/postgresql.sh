@@ -35,8 +35,7 @@ case_server() {
   check "stop" as_postgres pg_ctl -D "$mnt/data" -w -m fast stop
   check "pg_checksums" as_postgres pg_checksums --check -D "$mnt/data"
   sync
-  check "umount right after" "$cffs" umount "$mnt"
-  check "mount again" "$cffs" mount "--policy=$policy" "$store" "$mnt"
+  mount_again
   check "pg_checksums after a remount" as_postgres pg_checksums --check -D "$mnt/data"
   check "start after a remount" start_server
   check "stop again" as_postgres pg_ctl -D "$mnt/data" -w -m fast stop

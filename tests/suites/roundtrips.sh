@@ -63,8 +63,7 @@ PY
     check "regroup by $p" "$cffs" regroup --policy=$p "$mnt"
     check "inode numbers stay, regrouped by $p" same_numbers
   done
-  check "umount" "$cffs" umount "$mnt"
-  check "mount again" "$cffs" mount "--policy=$policy" "$store" "$mnt"
+  mount_again
   for d in cp rsync tar again; do check "$d is the same after a remount" same_all "$src" "$mnt/$d"; done
   check "inode numbers stay after a remount" same_numbers
   check "df -i after a remount" test "$(inodes)" = "$(find "$mnt" -printf '%i\n' | sort -u | wc -l)"

@@ -71,6 +71,12 @@ stop_churn() {
   [ -z "$churn" ] || { : >"$base/no-churn"; wait "$churn" 2>/dev/null; }
   churn=
 }
+# The mount goes, and comes back. Whatever still uses it is the suite's fault, or cffs's.
+mount_again() {
+  stop_churn
+  check "umount" timeout 120 "$cffs" umount "$mnt"
+  check "mount again" "$cffs" mount "--policy=$policy" "$store" "$mnt"
+}
 # The end of a case: the mount goes at once, and the store is sound.
 finish() {
   stop_churn
