@@ -4,6 +4,7 @@
 #include <sys/xattr.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "cli/commands.h"
 #include "core/inspect/consistency.h"
@@ -60,7 +61,7 @@ int run_stat(const StoreName& name, bool json) {
   return 0;
 }
 
-int run_fsck(const StoreName& name, bool repair) {
+int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   const auto could_not = [](const Error& error) {
     complain(error);
     return error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun;
@@ -78,7 +79,10 @@ int run_fsck(const StoreName& name, bool repair) {
   }
   const auto store = open_store_for_check(name);
   if (!store) return could_not(store.error());
-  const auto found = find_inconsistencies(*store->fs);
+  ProgressLine progress;
+  const auto found =
+      find_inconsistencies(*store->fs, {jobs, [&](const std::string& text) { progress.show(text); }});
+  progress.clear();
   if (!found) return could_not(found.error());
   for (const std::string& problem : *found) fmt::print("{}\n", problem);
   if (found->empty()) {
@@ -125,14 +129,18 @@ void add_fsck(CLI::App& app, int& exit_code) {
                                      "with their checksums, and blobs");
   auto store = std::make_shared<StoreName>();
   auto repair = std::make_shared<bool>(false);
+  auto jobs = std::make_shared<unsigned>(std::max(2u, std::thread::hardware_concurrency()));
   add_store_argument(*command, "STORE", *store, "Store")->required();
+  command->add_option("--jobs", *jobs, "Objects that are read at a time")
+      ->check(CLI::Range(1u, 256u))
+      ->capture_default_str();
   command->add_flag(
       "--repair", *repair,
       "Mend what can be mended; what has lost its name is kept in lost+found, in the tree or in the store");
   command->footer(
       "Exit code: 0 clean, 1 all that was found is mended, 4 problems are left (one line each), 8 the check "
       "could not run.");
-  command->callback([store, repair, &exit_code] { exit_code = run_fsck(*store, *repair); });
+  command->callback([store, repair, jobs, &exit_code] { exit_code = run_fsck(*store, *repair, *jobs); });
 }
 
 void add_compact(CLI::App& app, int& exit_code) {

@@ -1,8 +1,12 @@
 #include "core/inspect/consistency.h"
 
 #include <algorithm>
+#include <atomic>
+#include <tuple>
 #include <unordered_set>
 
+#include "core/base/mutex.h"
+#include "core/base/parallel.h"
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/removals.h"
@@ -19,6 +23,7 @@ std::string number(std::uint64_t n) { return std::to_string(n); }
 
 Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(fs_.sync());
+  progress("reading the table");
   check_table();
   // Damage in a file of the table is named by now; a scan goes on behind it and tells of it at its end.
   const auto goes_on = [&](const Status& scanned) -> Status {
@@ -27,20 +32,23 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
     rows_missing_ = true;
     return {};
   };
+  progress("reading rows");
   CFFS_TRY_VOID(goes_on(collect()));
+  sort();
+  check_inodes();
   if (!rows_missing_) {
     check_count();
     check_directories();
     check_hard_links();
     check_accounts();
   }
-  check_composites();
-  check_blobs();
+  check_contents();
+  progress("reading data rows");
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   CFFS_TRY_VOID(check_objects());
   check_plan();
-  return std::move(found_);
+  return sentences();
 }
 
 void ConsistencyCheck::check_table() {
@@ -60,7 +68,7 @@ Status ConsistencyCheck::collect() {
     return true;
   };
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {
-    composites_[id] = row;
+    rows_[id] = row;
     return true;
   };
   visitor.moved_member = [](CompositeId, std::uint32_t, const MovedMember&) { return true; };
@@ -72,13 +80,13 @@ Status ConsistencyCheck::collect() {
 }
 
 void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
-  if (!entry.name.empty()) parents_.insert(key.upper);
+  if (!entry.name.empty() && (parents_.empty() || parents_.back() != key.upper))
+    parents_.push_back(key.upper);
   if (!entry.inode) {
     ++linked_[entry.ino.value].found;
     return;
   }
-  const std::string who = "inode " + number(entry.ino.value) + " '" + printable(entry.name) + "'";
-  if (!inodes_.insert(entry.ino.value).second) report(who + " has two rows");
+  inodes_.push_back(entry.ino.value);
   if (entry.name.empty() && entry.ino != kRootInode) {
     linked_[entry.ino.value].counted = entry.inode->nlink;
     linked_[entry.ino.value].has_row = true;
@@ -88,32 +96,68 @@ void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
     directories_[entry.ino.value].parent = key.upper;
   }
   if (!entry.inode->is_directory() && !entry.name.empty() && entry.inode->nlink != 1) {
-    report(who + " counts " + number(entry.inode->nlink) + " links, has 1");
+    report(entry.ino.value, " counts " + number(entry.inode->nlink) + " links, has 1");
   }
-  note_inode(who, *entry.inode);
+  note_inode(*entry.inode);
 }
 
-void ConsistencyCheck::note_inode(const std::string& who, const Inode& inode) {
+void ConsistencyCheck::note_inode(const Inode& inode) {
+  const std::uint64_t ino = inode.ino.value;
   if (inode.is_directory()) {
-    directories_[inode.ino.value].counted = inode.nlink;
-    directories_[inode.ino.value].has_row = true;
+    directories_[ino].counted = inode.nlink;
+    directories_[ino].has_row = true;
   }
+  const Extent& extent = inode.extent;
   switch (inode.home) {
     case Home::none:
       if (inode.is_regular() && inode.size > 0)
-        report(who + " has " + number(inode.size) + " bytes and no home");
+        report(ino, " has " + number(inode.size) + " bytes and no home");
       break;
     case Home::inline_:
-      inline_[inode.ino.value] = inode.size;
+      inline_.push_back({ino, inode.size});
       break;
     case Home::composite:
-      if (inode.extent.length != inode.size) report(who + ": size and extent differ");
-      members_[inode.extent.composite].push_back({who, inode});
+      if (extent.length != inode.size) report(ino, ": size and extent differ");
+      members_.push_back(
+          {inode.ino, extent.composite, extent.offset, extent.length, extent.checksum, extent.slot});
       break;
     case Home::blob:
-      blobs_.push_back({who, inode});
+      blobs_.push_back({inode.ino, inode.size, inode.sealed});
       break;
   }
+}
+
+void ConsistencyCheck::sort() {
+  std::sort(inodes_.begin(), inodes_.end());
+  std::sort(inline_.begin(), inline_.end(),
+            [](const InlineFile& a, const InlineFile& b) { return a.ino < b.ino; });
+  const auto twice = std::unique(inline_.begin(), inline_.end(),
+                                 [](const InlineFile& x, const InlineFile& y) { return x.ino == y.ino; });
+  inline_.erase(twice, inline_.end());
+  std::sort(members_.begin(), members_.end(), [](const CheckedMember& a, const CheckedMember& b) {
+    return std::tie(a.composite, a.slot) < std::tie(b.composite, b.slot);
+  });
+  auto row = rows_.begin();
+  for (std::size_t i = 0; i < members_.size() || row != rows_.end();) {
+    const bool by_row = i == members_.size() || (row != rows_.end() && row->first <= members_[i].composite);
+    Composite composite;
+    composite.id = by_row ? row->first : members_[i].composite;
+    if (by_row) composite.row = &(row++)->second;
+    std::size_t end = i;
+    while (end < members_.size() && members_[end].composite == composite.id) ++end;
+    composite.members = std::span(members_).subspan(i, end - i);
+    composites_.push_back(composite);
+    i = end;
+  }
+}
+
+void ConsistencyCheck::check_inodes() {
+  for (auto twice = inodes_.begin();; ++twice) {
+    twice = std::adjacent_find(twice, inodes_.end());
+    if (twice == inodes_.end()) break;
+    report(*twice, " has two rows");
+  }
+  inodes_.erase(std::unique(inodes_.begin(), inodes_.end()), inodes_.end());
 }
 
 void ConsistencyCheck::check_count() {
@@ -168,37 +212,67 @@ void ConsistencyCheck::check_hard_links() {
 }
 
 void ConsistencyCheck::check_accounts() {
-  for (const auto& [id, row] : composites_) {
+  for (const Composite& c : composites_) {
+    if (c.row == nullptr) continue;
     std::uint64_t live = 0;
-    const auto& members = members_[id];
-    for (const File& file : members) live += file.inode.extent.length;
-    if (members.size() != row.members || live != row.live_bytes) {
-      report(CompositeStore::object_name(id) + " counts " + number(row.members) + " members, " +
-             number(row.live_bytes) + " bytes; has " + number(members.size()) + ", " + number(live));
+    for (const CheckedMember& member : c.members) live += member.length;
+    if (c.members.size() != c.row->members || live != c.row->live_bytes) {
+      report(CompositeStore::object_name(c.id) + " counts " + number(c.row->members) + " members, " +
+             number(c.row->live_bytes) + " bytes; has " + number(c.members.size()) + ", " + number(live));
     }
   }
 }
 
+// Several objects at a time; what is found comes in their order all the same.
+void ConsistencyCheck::check_contents() {
+  for (const Composite& c : composites_) {
+    if (c.row != nullptr || rows_missing_) continue;
+    for (const CheckedMember& member : c.members) report(member.ino.value, ": its composite has no row");
+  }
+  const ObjectCheck check(fs_);
+  const std::size_t count = composites_.size() + blobs_.size();
+  std::vector<Findings> found(count);
+  std::atomic<std::size_t> done{0};
+  Mutex one_tells;
+  in_parallel(count, options_.workers, [&](std::size_t i) {
+    if (i < composites_.size()) {
+      const Composite& c = composites_[i];
+      found[i] = check.composite(c.id, c.row, c.members);
+    } else {
+      found[i] = check.blob(blobs_[i - composites_.size()]);
+    }
+    const std::size_t now = ++done;
+    if (now % 64 != 0 && now != count) return;
+    const MutexLock lock(one_tells);
+    progress("reading objects: " + number(now) + " of " + number(count));
+  });
+  for (Findings& some : found) std::move(some.begin(), some.end(), std::back_inserter(found_));
+}
+
 // In a store that is not dense_inline a chunk that is missing reads as zeros, as a hole does: nothing tells the two apart.
 Status ConsistencyCheck::check_data_rows() {
-  std::set<std::uint64_t> said;
-  std::unordered_map<std::uint64_t, std::uint64_t> stored;  // bytes, by inode
+  std::unordered_set<std::uint64_t> nobody;  // told already
   CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
     const std::uint64_t ino = key.number();
-    const auto file = inline_.find(ino);
-    const bool room = file != inline_.end() && key.lower <= file->second / kChunkBytes;
-    const bool fits =
-        room && value.size() <= kChunkBytes && key.lower * kChunkBytes + value.size() <= file->second;
-    stored[ino] += value.size();
-    if (fits || (rows_missing_ && file == inline_.end()) || !said.insert(ino).second) return true;
-    report("data rows of inode " + number(ino) +
-           (file == inline_.end() ? " belong to nobody" : " reach beyond its end"));
+    const auto file =
+        std::lower_bound(inline_.begin(), inline_.end(), ino,
+                         [](const InlineFile& f, std::uint64_t wanted) { return f.ino < wanted; });
+    if (file == inline_.end() || file->ino != ino) {
+      if (!rows_missing_ && nobody.insert(ino).second)
+        report("data rows of inode " + number(ino) + " belong to nobody");
+      return true;
+    }
+    file->stored += value.size();
+    const bool fits = key.lower <= file->size / kChunkBytes && value.size() <= kChunkBytes &&
+                      key.lower * kChunkBytes + value.size() <= file->size;
+    if (!fits && !std::exchange(file->told, true))
+      report("data rows of inode " + number(ino) + " reach beyond its end");
     return true;
   }));
   if (!fs_.store_format().dense_inline) return {};
-  for (const auto& [ino, size] : inline_) {
-    if (stored[ino] < size) {
-      report("inode " + number(ino) + ": " + number(stored[ino]) + " of its " + number(size) +
+  for (const InlineFile& file : inline_) {
+    if (file.stored < file.size) {
+      report("inode " + number(file.ino) + ": " + number(file.stored) + " of its " + number(file.size) +
              " bytes are in the table");
     }
   }
@@ -222,8 +296,8 @@ Status ConsistencyCheck::check_objects() {
   CFFS_TRY(const auto names, fs_.objects().list(""));
   const std::set<std::string> present(names.begin(), names.end());
   std::set<std::string> wanted;
-  for (const File& file : blobs_) wanted.insert(BlobStore::object_name(file.inode.ino));
-  for (const auto& [id, row] : composites_) wanted.insert(CompositeStore::object_name(id));
+  for (const CheckedBlob& file : blobs_) wanted.insert(BlobStore::object_name(file.ino));
+  for (const auto& [id, row] : rows_) wanted.insert(CompositeStore::object_name(id));
   for (const std::string& name : wanted) {
     if (!present.contains(name)) report("object " + name + " is missing");
   }
@@ -238,6 +312,35 @@ Status ConsistencyCheck::check_objects() {
 void ConsistencyCheck::check_plan() {
   if (const Status copy = check_format_copy(fs_.objects()); !copy) report(copy.error().message());
   if (const auto plan = read_plan_object(fs_.objects()); !plan) report(plan.error().message());
+}
+
+// Names are looked up now that it is known whose are needed. No name where rows cannot be read any more.
+std::vector<std::string> ConsistencyCheck::sentences() {
+  std::unordered_map<std::uint64_t, std::string> names;
+  for (const Finding& finding : found_) {
+    if (finding.ino.value != 0) names.try_emplace(finding.ino.value);
+  }
+  if (!names.empty()) {
+    (void)fs_.table().scan_entries([&](Key, const Row& row) {
+      for (const Entry& entry : row.entries) {
+        if (!entry.inode) continue;
+        if (const auto it = names.find(entry.ino.value); it != names.end())
+          it->second = printable(entry.name);
+      }
+      return true;
+    });
+  }
+  std::vector<std::string> all;
+  for (Finding& finding : found_) {
+    if (finding.ino.value != 0) {
+      std::string who = "inode " + number(finding.ino.value) + " '";
+      who += names[finding.ino.value];
+      who += "'";
+      finding.what.insert(0, who);
+    }
+    all.push_back(std::move(finding.what));
+  }
+  return all;
 }
 
 }  // namespace cffs

@@ -5,6 +5,7 @@
 // nothing. What it finds is a list of sentences, each of which names the inode, object or row concerned.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -12,69 +13,86 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/inspect/object_check.h"
 #include "core/table/row.h"
 
 namespace cffs {
 
+struct CheckOptions {
+  unsigned workers = 1;  // threads that read objects
+  // Gets a line now and then, from any thread, from one at a time; may be null.
+  std::function<void(const std::string&)> on_progress;
+};
+
 class ConsistencyCheck {
  public:
   // The file system must be quiet: what changes meanwhile may be reported.
-  explicit ConsistencyCheck(FileSystem& fs) : fs_(fs) {}
+  explicit ConsistencyCheck(FileSystem& fs, CheckOptions options = {})
+      : fs_(fs), options_(std::move(options)) {}
 
   // Every contradiction and every piece of damage; empty: none. Where the table cannot be read to its end, that is said, and
-  // what would only follow from missing rows is not.
+  // what would only follow from missing rows is not. Takes about 150 bytes of memory a file.
   Result<std::vector<std::string>> run();
 
  private:
-  // A file whose data is an object's, or part of one.
-  struct File {
-    std::string who;  // "inode 7 'name'"
-    Inode inode;
-  };
   struct Links {
     std::uint64_t counted = 0;  // what the inode says
     std::uint64_t found = 0;    // names, or for directories 2 and one for each directory in it
     bool has_row = false;
     std::uint64_t parent = 0;  // of a directory
   };
+  struct InlineFile {
+    std::uint64_t ino = 0, size = 0;
+    std::uint64_t stored = 0;  // bytes in data rows
+    bool told = false;
+  };
+  struct Composite {
+    CompositeId id;
+    const CompositeRow* row = nullptr;  // null: members name one that has none
+    std::span<const CheckedMember> members;
+  };
 
   Status collect();
   void note_entry(Key key, const Entry& entry);
-  void note_inode(const std::string& who, const Inode& inode);
+  void note_inode(const Inode& inode);
+  void sort();
   void check_table();
+  void check_inodes();
   void check_count();
   void check_directories();
   void check_circles();
   void check_hard_links();
   void check_accounts();
-  void check_composites();
-  void check_records(CompositeId id, const CompositeRow& row, const std::vector<const File*>& members);
-  void check_member(const File& file);
-  void check_blobs();
-  void check_blob(const File& file);
-  void check_sums(const File& file, const Object& object);
+  void check_contents();
   Status check_data_rows();
   Status check_other_rows();
   Status check_objects();
   void check_plan();
-  void report(std::string sentence) { found_.push_back(std::move(sentence)); }
+  std::vector<std::string> sentences();
+  void progress(const std::string& text) const {
+    if (options_.on_progress) options_.on_progress(text);
+  }
+  void report(std::string sentence) { found_.push_back({{}, std::move(sentence)}); }
+  void report(std::uint64_t ino, std::string what) { found_.push_back({InodeId{ino}, std::move(what)}); }
 
   FileSystem& fs_;
+  const CheckOptions options_;
   bool rows_missing_ = false;
-  std::vector<std::string> found_;
-  std::set<std::uint64_t> inodes_;
-  std::set<std::uint64_t> parents_;                       // directories that have entries
+  Findings found_;
+  std::vector<std::uint64_t> inodes_;                     // one for each row that has one
+  std::vector<std::uint64_t> parents_;                    // directories that have entries
   std::unordered_map<std::uint64_t, Links> directories_;  // by inode
   std::unordered_map<std::uint64_t, Links> linked_;  // inodes with a null-name row, or names that lead to one
-  std::unordered_map<std::uint64_t, std::uint64_t> inline_;  // size of each inline file
-  std::map<CompositeId, CompositeRow> composites_;
-  std::map<CompositeId, std::vector<File>> members_;
-  std::vector<File> blobs_;
-  std::set<std::string> pending_;  // objects that wait for removal
+  std::vector<InlineFile> inline_;                   // by inode, once all are known
+  std::map<CompositeId, CompositeRow> rows_;
+  std::vector<CheckedMember> members_;  // by composite and slot, once all are known
+  std::vector<CheckedBlob> blobs_;
+  std::vector<Composite> composites_;  // of rows_ and members_
+  std::set<std::string> pending_;      // objects that wait for removal
 };
 
-inline Result<std::vector<std::string>> find_inconsistencies(FileSystem& fs) {
-  return ConsistencyCheck(fs).run();
+inline Result<std::vector<std::string>> find_inconsistencies(FileSystem& fs, CheckOptions options = {}) {
+  return ConsistencyCheck(fs, std::move(options)).run();
 }
 
 }  // namespace cffs

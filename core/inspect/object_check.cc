@@ -1,127 +1,160 @@
-// The part of the check that reads objects: composites with their records and members, blobs.
+#include "core/inspect/object_check.h"
+
 #include <algorithm>
 
+#include "core/base/checksum.h"
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
-#include "core/inspect/consistency.h"
 
 namespace cffs {
 namespace {
+
+// Up to this much a composite is read in one request; a larger one record by record. Bytes.
+constexpr std::uint64_t kReadWhole = 16u << 20;
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
 }  // namespace
 
-void ConsistencyCheck::check_composites() {
-  for (const auto& [id, files] : members_) {
-    if (files.empty() || composites_.contains(id) || rows_missing_) continue;
-    for (const File& file : files) report(file.who + ": its composite has no row");
+// One composite, looked at by one thread.
+class ObjectCheck::Composite {
+ public:
+  Composite(FileSystem& fs, CompositeId id, std::span<const CheckedMember> members)
+      : fs_(fs), id_(id), name_(CompositeStore::object_name(id)), members_(members) {}
+
+  Findings check(const CompositeRow* row) && {
+    const auto object = fs_.composites().open(id_);
+    if (!object) {
+      for (const CheckedMember& member : members_) report(member.ino, object.error().message());
+      return std::move(found_);
+    }
+    const auto info = (*object)->info();
+    if (!info) {
+      report({}, info.error().message());
+      return std::move(found_);
+    }
+    // One that cannot be read whole is read piece by piece: what is readable of it is not reported.
+    if (info->size <= kReadWhole) {
+      bytes_.resize(info->size);
+      const auto n = (*object)->read_at(0, as_writable_bytes(bytes_));
+      whole_ = n && *n == bytes_.size();
+    }
+    if (row != nullptr) check_records(*row, info->size);
+    for (const CheckedMember& member : members_) check_member(member, **object, info->size);
+    return std::move(found_);
   }
-  for (const auto& [id, row] : composites_) {
-    std::vector<const File*> by_slot;
-    for (const File& file : members_[id]) by_slot.push_back(&file);
-    std::sort(by_slot.begin(), by_slot.end(),
-              [](const File* a, const File* b) { return a->inode.extent.slot < b->inode.extent.slot; });
-    check_records(id, row, by_slot);
+
+ private:
+  void report(InodeId ino, const std::string& what) {
+    found_.push_back({ino, ino.value == 0 ? what : ": " + what});
   }
-  for (const auto& [id, files] : members_) {
-    for (const File& file : files) check_member(file);
+
+  // A record that no row names is a file that went or moved on.
+  void check_records(const CompositeRow& row, std::uint64_t size) {
+    // An append whose rows never came leaves more. Where bytes are missing, the members that had them are named one by one.
+    if (size < row.size) {
+      return report({}, name_ + " has " + number(size) + " bytes, its row says " + number(row.size));
+    }
+    auto member = members_.begin();
+    std::uint64_t slots = 0;
+    const auto look = [&](const RecordMeta& record, std::uint64_t data_at) {
+      if (record.slot != slots) {
+        report({}, name_ + ": record " + number(slots) + " says slot " + number(record.slot));
+      }
+      for (; member != members_.end() && member->slot == slots; ++member) {
+        const bool same = record.ino == member->ino && data_at == member->offset &&
+                          record.data_length == member->length && record.data_checksum == member->checksum;
+        if (!same)
+          report(member->ino, "its record, slot " + number(slots) + " of " + name_ + ", is not of it");
+      }
+      ++slots;
+    };
+    const Status scanned =
+        whole_ ? CompositeStore::scan_bytes(id_, std::string_view(bytes_).substr(0, row.size), look)
+               : fs_.composites().scan(id_, row.size, look);
+    if (!scanned) return report({}, scanned.error().message());
+    if (slots != row.slots) {
+      report({}, name_ + " counts " + number(row.slots) + " records, has " + number(slots));
+    }
+    for (; member != members_.end(); ++member) report(member->ino, name_ + " has no such slot");
   }
+
+  void check_member(const CheckedMember& member, const Object& object, std::uint64_t size) {
+    if (member.offset > size || member.length > size - member.offset) {
+      return report(member.ino, name_ + " ends before its data");
+    }
+    if (whole_ && checksum(as_bytes(std::string_view(bytes_).substr(member.offset, member.length))) ==
+                      member.checksum) {
+      return;
+    }
+    Extent extent;
+    extent.composite = id_;
+    extent.slot = member.slot;
+    extent.offset = extent.group_offset = member.offset;
+    extent.length = extent.group_length = member.length;
+    extent.checksum = member.checksum;
+    std::string content(member.length, '\0');
+    const auto n = CompositeStore::read(object, extent, 0, as_writable_bytes(content), true);
+    if (!n) report(member.ino, n.error().message());
+  }
+
+  FileSystem& fs_;
+  const CompositeId id_;
+  const std::string name_;
+  const std::span<const CheckedMember> members_;
+  std::string bytes_;
+  bool whole_ = false;  // bytes_ is all of it
+  Findings found_;
+};
+
+Findings ObjectCheck::composite(CompositeId id, const CompositeRow* row,
+                                std::span<const CheckedMember> by_slot) const {
+  return Composite(fs_, id, by_slot).check(row);
 }
 
-// The header, every record, and for each member that its record is the one that its row means. A record that no row
-// names is a file that went or moved on.
-void ConsistencyCheck::check_records(CompositeId id, const CompositeRow& row,
-                                     const std::vector<const File*>& members) {
-  const std::string name = CompositeStore::object_name(id);
-  const auto object = fs_.composites().open(id);
-  if (!object) return;  // check_objects and check_member say so
-  const auto info = (*object)->info();
-  if (!info) return report(info.error().message());
-  // An append whose rows never came leaves more. Where bytes are missing, the members that had them are named one by one.
-  if (info->size < row.size) {
-    return report(name + " has " + number(info->size) + " bytes, its row says " + number(row.size));
-  }
-  auto member = members.begin();
-  std::uint64_t slots = 0;
-  const Status scanned =
-      fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t data_at) {
-        if (record.slot != slots)
-          report(name + ": record " + number(slots) + " says slot " + number(record.slot));
-        for (; member != members.end() && (*member)->inode.extent.slot == slots; ++member) {
-          const Inode& inode = (*member)->inode;
-          const bool same = record.ino == inode.ino && data_at == inode.extent.offset &&
-                            record.data_length == inode.extent.length &&
-                            record.data_checksum == inode.extent.checksum;
-          if (!same)
-            report((*member)->who + ": its record, slot " + number(slots) + " of " + name + ", is not of it");
-        }
-        ++slots;
-      });
-  if (!scanned) return report(scanned.error().message());
-  if (slots != row.slots) {
-    report(name + " counts " + number(row.slots) + " records, has " + number(slots));
-  }
-  for (; member != members.end(); ++member) report((*member)->who + ": " + name + " has no such slot");
+Findings ObjectCheck::blob(const CheckedBlob& file) const {
+  Findings found;
+  const auto report = [&](const std::string& what) { found.push_back({file.ino, ": " + what}); };
+  const auto read = [&]() -> Status {
+    const auto object = fs_.objects().open(BlobStore::object_name(file.ino));
+    if (!object) return object.error().errno_value == ENOENT ? Status{} : fail(object.error());
+    CFFS_TRY(const ObjectInfo info, (*object)->info());
+    // A write whose row never came leaves more.
+    if (info.size < file.size) {
+      report("its blob has " + number(info.size) + " bytes, its row says " + number(file.size));
+    }
+    if (file.sealed) {
+      sums(file, **object, found);
+      return {};
+    }
+    std::string piece(1u << 20, '\0');
+    for (std::uint64_t at = 0; at < info.size;) {
+      CFFS_TRY(at, (*object)->next_data(at));
+      const auto n = (*object)->read_at(at, as_writable_bytes(piece));
+      if (!n) report("at byte " + number(at) + ": " + n.error().message());
+      if (!n || *n == 0) break;
+      at += *n;
+    }
+    return {};
+  };
+  if (const Status done = read(); !done) report(done.error().message());
+  return found;
 }
 
-void ConsistencyCheck::check_member(const File& file) {
-  const Extent& extent = file.inode.extent;
-  const auto object = fs_.composites().open(extent.composite);
-  if (!object) return report(file.who + ": " + object.error().message());
-  const auto info = (*object)->info();
-  if (!info) return report(file.who + ": " + info.error().message());
-  if (extent.offset > info->size || extent.length > info->size - extent.offset) {
-    return report(file.who + ": " + CompositeStore::object_name(extent.composite) + " ends before its data");
-  }
-  std::string bytes(extent.length, '\0');
-  const auto n = CompositeStore::read(**object, extent, 0, as_writable_bytes(bytes), true);
-  if (!n) report(file.who + ": " + n.error().message());
-}
-
-void ConsistencyCheck::check_blobs() {
-  for (const File& file : blobs_) check_blob(file);
-}
-
-// The size, and every byte that is not in a hole; of a sealed blob against its checksums, holes too where these know of data.
-void ConsistencyCheck::check_blob(const File& file) {
-  const auto object = fs_.objects().open(BlobStore::object_name(file.inode.ino));
-  if (!object) {
-    if (object.error().errno_value != ENOENT) report(file.who + ": " + object.error().message());
-    return;  // check_objects names the missing
-  }
-  const auto info = (*object)->info();
-  if (!info) return report(file.who + ": " + info.error().message());
-  // A write whose row never came leaves more.
-  if (info->size < file.inode.size) {
-    report(file.who + ": its blob has " + number(info->size) + " bytes, its row says " +
-           number(file.inode.size));
-  }
-  if (file.inode.sealed) return check_sums(file, **object);
-  std::string piece(1u << 20, '\0');
-  for (std::uint64_t at = 0; at < info->size;) {
-    const auto data = (*object)->next_data(at);
-    if (!data) return report(file.who + ": " + data.error().message());
-    at = *data;
-    const auto n = (*object)->read_at(at, as_writable_bytes(piece));
-    if (!n) return report(file.who + ", at byte " + number(at) + ": " + n.error().message());
-    if (*n == 0) break;
-    at += *n;
-  }
-}
-
-void ConsistencyCheck::check_sums(const File& file, const Object& object) {
-  const std::uint64_t size = file.inode.size;
-  const BlobSums sums(fs_.table());
+void ObjectCheck::sums(const CheckedBlob& file, const Object& object, Findings& found) const {
+  const BlobSums known(fs_.table());
   std::string piece;
-  for (std::uint64_t at = 0; at < size;) {
-    piece.resize(std::min(kSumRowSpan, size - at));
+  for (std::uint64_t at = 0; at < file.size;) {
+    piece.resize(std::min(kSumRowSpan, file.size - at));
     const auto n = object.read_at(at, as_writable_bytes(piece));
-    if (!n) return report(file.who + ", at byte " + number(at) + ": " + n.error().message());
-    if (*n < piece.size()) return;  // shorter than its row says: reported above
-    if (const Status good = sums.verify(file.inode.ino, object, size, at, as_writable_bytes(piece)); !good) {
-      report(file.who + ": " + good.error().message());
+    if (!n) {
+      found.push_back({file.ino, ": at byte " + number(at) + ": " + n.error().message()});
+      return;
+    }
+    if (*n < piece.size()) return;  // shorter than its row says: reported already
+    if (const Status good = known.verify(file.ino, object, file.size, at, as_writable_bytes(piece)); !good) {
+      found.push_back({file.ino, ": " + good.error().message()});
     }
     at += piece.size();
   }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "core/base/thread.h"
 #include "core/fs/new_file.h"
 #include "core/inspect/row_names.h"
 #include "core/object/memory_store.h"
@@ -216,6 +217,35 @@ TEST_CASE("fsck: blobs and other objects") {
     REQUIRE((*v.store.create("plan", ObjectStore::Create::exclusive))->write_at(0, as_bytes("cffsPLAN rot")));
     REQUIRE(v.findings().size() == 1);
   }
+}
+
+TEST_CASE("fsck says the same, whatever the number of its threads") {
+  Victim v;
+  const auto makes_composite = [&](int n) {
+    for (int i = 0; i < 20; ++i) {
+      v.make(("file" + std::to_string(n) + "-" + std::to_string(i)).c_str(), std::string(2000, 'x'));
+    }
+    REQUIRE(Reorganiser(*v.fs).consolidate_now());
+  };
+  for (int n = 0; n < 10; ++n) makes_composite(n);
+  for (int n = 0; n < 40; ++n) v.make(("large" + std::to_string(n)).c_str(), std::string(100'000, 'b'));
+  for (const char* name : {"file1-3", "file4-7", "file4-9", "file9-19"}) {
+    const Extent extent = v.extent(name);
+    v.flip(CompositeStore::object_name(extent.composite), extent.offset + 5);
+  }
+  for (const char* name : {"large3", "large38"}) {
+    const InodeId ino = v.row_of(name).second.find(name)->ino;
+    REQUIRE((*v.store.open(BlobStore::object_name(ino)))->truncate(7));
+  }
+  const auto alone = v.findings();
+  REQUIRE(alone.size() == 6);
+  std::vector<std::string> told;
+  REQUIRE(*find_inconsistencies(*v.fs, {8, [&](const std::string& text) { told.push_back(text); }}) == alone);
+  REQUIRE(told.size() >= 3);
+  allow_threads(1);
+  const auto with_one_helper = find_inconsistencies(*v.fs, {8, nullptr});
+  allow_threads(-1);
+  REQUIRE(*with_one_helper == alone);
 }
 
 TEST_CASE("a directory with a rotten block is never listed short") {

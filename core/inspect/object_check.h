@@ -1,0 +1,54 @@
+// The part of the check that reads objects: composites with their records and members, blobs. Several threads may check
+// different objects at a time.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/fs/file_system.h"
+#include "core/table/row.h"
+
+namespace cffs {
+
+// What is wrong, and with which inode, whose name comes before it: " has two rows", ": its record is not of it". Inode 0: a whole
+// sentence.
+struct Finding {
+  InodeId ino;
+  std::string what;
+};
+using Findings = std::vector<Finding>;
+
+// A file in a composite, as its row has it.
+struct CheckedMember {
+  InodeId ino;
+  CompositeId composite;
+  std::uint64_t offset = 0, length = 0, checksum = 0;
+  std::uint32_t slot = 0;
+};
+struct CheckedBlob {
+  InodeId ino;
+  std::uint64_t size = 0;
+  bool sealed = false;
+};
+
+class ObjectCheck {
+ public:
+  explicit ObjectCheck(FileSystem& fs) : fs_(fs) {}
+
+  // The header, every record, and of each member that its record is the one that its row means, and its bytes. `row` null:
+  // it has none. An object that is missing is not reported, unless members want it.
+  Findings composite(CompositeId id, const CompositeRow* row, std::span<const CheckedMember> by_slot) const;
+  // The size, and every byte that is not in a hole; of a sealed blob against its checksums, holes too where these know of
+  // data. A missing object is not reported.
+  Findings blob(const CheckedBlob& file) const;
+
+ private:
+  class Composite;
+  void sums(const CheckedBlob& file, const Object& object, Findings& found) const;
+
+  FileSystem& fs_;
+};
+
+}  // namespace cffs
