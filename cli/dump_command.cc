@@ -146,6 +146,9 @@ void print_row(Key key, std::string_view value, bool with_hex) {
     case KeyTag::staged_directory:
       fmt::print("directory {} holds staged files\n", key.number());
       break;
+    case KeyTag::wasteful_composite:
+      fmt::print("composite {} is half freed and waits for compaction\n", key.number());
+      break;
     case KeyTag::pending_removal:
       print_pending_removal(key);
       break;

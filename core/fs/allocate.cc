@@ -49,7 +49,7 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
     }
   };
   Status done = once();
-  if (!done && done.error().errno_value == ENOSPC && collect_removals()) done = once();
+  if (!done && done.error().errno_value == ENOSPC && make_room()) done = once();
   homes_.limit_dirty();
   return done;
 }

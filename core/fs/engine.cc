@@ -169,7 +169,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
-  space_.on_shortage([this] { return collect_removals(); });
+  space_.on_shortage([this] { return make_room(); });
   composites_.on_failed_sync([this] { table_->poison(); });
   homes_.use_composites(options_.policy->makes_composites());
   if (options_.access_record_bytes > 0) {
@@ -276,6 +276,10 @@ void Engine::log(const std::string& line) const {
 Result<SpaceInfo> Engine::statfs() { return space_.space(); }
 
 // What was removed gives its room back with the commit only: who is short of room does not wait for the next.
-bool Engine::collect_removals() { return !removals_.empty() && commit().has_value(); }
+bool Engine::make_room() {
+  constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
+  const bool removed = !removals_.empty() && commit().has_value();
+  return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed;
+}
 
 }  // namespace cffs

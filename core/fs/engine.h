@@ -183,7 +183,7 @@ class Engine final : public FileSystem {
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
   std::size_t drop_cached_objects();
-  bool collect_removals();
+  bool make_room();
   void refuse_changes();
   Status leave_clean();
   Status commit();

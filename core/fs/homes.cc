@@ -113,7 +113,7 @@ Status Homes::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
 void Homes::erase_chunks(Batch& batch, const Inode& inode, std::uint64_t first_chunk) const {
   if (inode.home != Home::inline_) return;
   for (std::uint64_t chunk = first_chunk; chunk * kChunkBytes < inode.size; ++chunk) {
-    batch.erase(Key::data(inode.ino, chunk));
+    batch.erase(Key::data(inode.ino, chunk), std::min(kChunkBytes, inode.size - chunk * kChunkBytes));
   }
 }
 

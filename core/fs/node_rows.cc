@@ -178,9 +178,10 @@ void NodeRows::note_staged(Batch& batch, Node& node) {
 
 Status NodeRows::write(Batch& batch, CompositeAccounts& accounts) {
   CFFS_TRY(const auto outcome, accounts.write(batch));
+  staged_.mark_wasteful(batch, outcome.wasteful, outcome.emptied);
   CFFS_TRY_VOID(table_.write(batch));
   for (const CompositeId id : outcome.emptied) removals_.queue_composite(id);
-  for (const CompositeId id : outcome.wasteful) staged_.note_wasteful(id);
+  staged_.note_wasteful(outcome.wasteful);
   return {};
 }
 

@@ -6,6 +6,7 @@ namespace cffs {
 namespace {
 
 constexpr std::int64_t kTrancheBytes = 16 << 20;
+constexpr std::uint64_t kLeast = 1u << 20;  // for the rows that say what gives room back
 constexpr std::uint64_t kPieceBytes = 4u
                                       << 20;  // given back at a time: others take what LevelDB does not need
 
@@ -46,6 +47,21 @@ Status SpaceGuard::charge(std::uint64_t bytes) {
       if (enough) return {};
     }
     if (collected || !collect_ || !collect_()) return fail(ENOSPC);
+  }
+}
+
+Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
+  const Status as_others = charge(bytes);
+  if (as_others || as_others.error().errno_value != ENOSPC) return as_others;
+  for (;;) {
+    {
+      const MutexLock guard(mutex_);
+      CFFS_TRY(const SpaceInfo now, store_.space());
+      if (now.available_bytes >= bytes + kLeast) return {};
+      CFFS_TRY_VOID(find_object());
+      if (held_ <= wanted(now) / 2) return as_others;
+    }
+    if (!give()) return as_others;
   }
 }
 

@@ -28,6 +28,9 @@ class SpaceGuard {
   // ENOSPC where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
   // without locks: what waits for its removal is removed where that helps.
   Status charge(std::uint64_t bytes);
+  // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and up to half of
+  // the reserve.
+  Status charge_to_give_back(std::uint64_t bytes);
   // What others than us may use.
   Result<SpaceInfo> space();
   // Makes the reserve whole, where there is room. What fails is tried again the next time.

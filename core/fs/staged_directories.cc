@@ -1,11 +1,15 @@
 #include "core/fs/staged_directories.h"
 
+#include <algorithm>
+
 namespace cffs {
 namespace {
 
 constexpr std::int64_t kLongestWait = 10;  // times quiet_ms
 
 Key mark_of(InodeId directory) { return Key::tagged(KeyTag::staged_directory, directory.value, 0); }
+
+Key mark_of(CompositeId composite) { return Key::tagged(KeyTag::wasteful_composite, composite.value, 0); }
 
 }  // namespace
 
@@ -18,9 +22,23 @@ void StagedDirectories::note(Batch& batch, Node& directory) {
   directories_.emplace(directory.ino, at);
 }
 
-void StagedDirectories::note_wasteful(CompositeId id) {
+void StagedDirectories::mark_wasteful(Batch& batch, const std::vector<CompositeId>& wasteful,
+                                      const std::vector<CompositeId>& emptied) {
+  if (wasteful.empty() && emptied.empty()) return;
   const MutexLock guard(mutex_);
-  wasteful_.insert(id);
+  for (const CompositeId id : wasteful) {
+    if (marked_.insert(id).second) batch.put(mark_of(id), {});
+  }
+  for (const CompositeId id : emptied) {
+    wasteful_.erase(id);
+    if (marked_.erase(id) != 0) batch.erase(mark_of(id));
+  }
+}
+
+void StagedDirectories::note_wasteful(const std::vector<CompositeId>& ids) {
+  if (ids.empty()) return;
+  const MutexLock guard(mutex_);
+  for (const CompositeId id : ids) wasteful_.try_emplace(id, 0);
 }
 
 Status StagedDirectories::load() {
@@ -30,12 +48,22 @@ Status StagedDirectories::load() {
     return true;
   }));
   put_back(found);
+  std::vector<CompositeId> wasteful;
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::wasteful_composite, [&](Key key, std::string_view) {
+    wasteful.push_back(CompositeId{key.number()});
+    return true;
+  }));
+  note_wasteful(wasteful);
+  const MutexLock guard(mutex_);
+  marked_.insert(wasteful.begin(), wasteful.end());
   return {};
 }
 
 bool StagedDirectories::empty() const {
+  const std::int64_t at = clock_.steady_ms();
   const MutexLock guard(mutex_);
-  return directories_.empty() && wasteful_.empty();
+  return directories_.empty() && std::none_of(wasteful_.begin(), wasteful_.end(),
+                                              [&](const auto& waits) { return waits.second <= at; });
 }
 
 std::vector<InodeId> StagedDirectories::take(std::int64_t quiet_ms, bool all) {
@@ -82,9 +110,34 @@ Status StagedDirectories::forget(const std::vector<InodeId>& done) {
   return table_.write(again);
 }
 
-std::set<CompositeId> StagedDirectories::take_wasteful() {
+std::vector<CompositeId> StagedDirectories::take_wasteful() {
+  const std::int64_t at = clock_.steady_ms();
+  std::vector<CompositeId> due;
   const MutexLock guard(mutex_);
-  return std::exchange(wasteful_, {});
+  for (auto it = wasteful_.begin(); it != wasteful_.end();) {
+    if (it->second <= at) {
+      due.push_back(it->first);
+      it = wasteful_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  return due;
+}
+
+void StagedDirectories::put_back_wasteful(CompositeId id, std::int64_t in_ms) {
+  const MutexLock guard(mutex_);
+  wasteful_[id] = clock_.steady_ms() + in_ms;
+}
+
+Status StagedDirectories::forget_wasteful(CompositeId id) {
+  {
+    const MutexLock guard(mutex_);
+    if (marked_.erase(id) == 0) return {};
+  }
+  Batch batch;
+  batch.erase(mark_of(id));
+  return table_.write(batch);
 }
 
 }  // namespace cffs

@@ -1,9 +1,9 @@
 // Which directories hold staged files, and which composites have become wasteful: all that the engine tells those who move
 // data in the background (core/reorganise). They take what is due; the engine never asks what they do with it.
 //
-// A directory is remembered in memory and by a staged_directory row, so a crash forgets none. Threads: note*() from
-// anywhere, on hot paths: the first note of a directory takes a leaf mutex, later ones store one time stamp. The rest is
-// for one background pass at a time.
+// A directory is remembered in memory and by a staged_directory row, a composite by a wasteful_composite row, so a crash forgets
+// none. Threads: note() and mark_wasteful() from anywhere, on hot paths: the first note of a directory takes a leaf mutex,
+// later ones store one time stamp. The rest is for one background pass at a time.
 #pragma once
 
 #include <map>
@@ -24,7 +24,11 @@ class StagedDirectories {
 
   // A file below this directory is staged; the row that says so joins the batch.
   void note(Batch& batch, Node& directory);
-  void note_wasteful(CompositeId id);
+  // A batch makes, or leaves, these composites wasteful, and those empty: the rows that say so join it, by who holds the
+  // stripes of the composites' rows. When it is written, the first are due.
+  void mark_wasteful(Batch& batch, const std::vector<CompositeId>& wasteful,
+                     const std::vector<CompositeId>& emptied);
+  void note_wasteful(const std::vector<CompositeId>& ids);
   // What an earlier user of the store left.
   Status load();
 
@@ -37,15 +41,21 @@ class StagedDirectories {
   Status remember(const std::vector<InodeId>& directories);
   // Nothing is staged below these: their rows go.
   Status forget(const std::vector<InodeId>& done);
-  std::set<CompositeId> take_wasteful();
+  // The wasteful composites that are due, which are nobody's then.
+  std::vector<CompositeId> take_wasteful();
+  // To be taken again when so much time has passed.
+  void put_back_wasteful(CompositeId id, std::int64_t in_ms);
+  // It is gone: its row goes, where an earlier user of the store left one.
+  Status forget_wasteful(CompositeId id);
 
  private:
   Table& table_;
   NodeTable& nodes_;
   const Clock& clock_;
-  mutable Mutex mutex_;                                                  // leaf
-  std::map<InodeId, std::int64_t> directories_ CFFS_GUARDED_BY(mutex_);  // since when they wait, steady ms
-  std::set<CompositeId> wasteful_ CFFS_GUARDED_BY(mutex_);
+  mutable Mutex mutex_;                                                   // leaf
+  std::map<InodeId, std::int64_t> directories_ CFFS_GUARDED_BY(mutex_);   // since when they wait, steady ms
+  std::map<CompositeId, std::int64_t> wasteful_ CFFS_GUARDED_BY(mutex_);  // when they are due, steady ms
+  std::set<CompositeId> marked_ CFFS_GUARDED_BY(mutex_);                  // have a row, or soon have
 };
 
 }  // namespace cffs

@@ -55,6 +55,7 @@ Status check_row(Key key, std::string_view value) {
       return fail(Error::corruption("checksums of a blob that are no such row"));
     case KeyTag::namespace_:
     case KeyTag::staged_directory:
+    case KeyTag::wasteful_composite:
     case KeyTag::embedded_by:
     case KeyTag::mentions:
     case KeyTag::file_data:

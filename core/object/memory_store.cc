@@ -145,7 +145,7 @@ Result<std::vector<std::string>> MemoryStore::list(std::string_view folder) {
 
 Result<SpaceInfo> MemoryStore::space() {
   constexpr std::uint64_t kTotal = std::uint64_t{1} << 40;
-  return SpaceInfo{kTotal, kTotal / 2, kTotal / 2, 0, 0};
+  return SpaceInfo{kTotal, available_.load(), available_.load(), 0, 0};
 }
 
 Result<std::unique_ptr<StoreLock>> MemoryStore::lock(std::string_view owner) {

@@ -1,6 +1,7 @@
 // Objects in memory: for tests of everything above the seam, the base of FaultyStore, and what OverlayStore keeps.
 #pragma once
 
+#include <atomic>
 #include <map>
 
 #include "core/base/mutex.h"
@@ -29,7 +30,11 @@ class MemoryStore final : public ObjectStore {
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
   std::string description() const override { return "memory"; }
 
+  // What space() tells from now on, bytes. Nothing is refused: that is for who asks.
+  void show_available(std::uint64_t bytes) { available_.store(bytes); }
+
  private:
+  std::atomic<std::uint64_t> available_{std::uint64_t{1} << 39};
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<Object>, std::less<>> objects_ CFFS_GUARDED_BY(mutex_);
   const std::shared_ptr<MemoryHolders> holders_;

@@ -1,6 +1,7 @@
 #include "core/reorganise/compaction.h"
 
 #include "core/composite/composite_store.h"
+#include "core/fs/staged_directories.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -37,11 +38,14 @@ Result<std::vector<FileToMove>> Compaction::living_members(CompositeId id, std::
   return members;
 }
 
-Status Compaction::run(CompositeId id) {
+Result<std::uint64_t> Compaction::run(CompositeId id) {
   CFFS_TRY(const auto value, fs_.table().get(Key::null_name(id)));
-  if (!value) return {};  // gone meanwhile
+  if (!value) {  // gone meanwhile
+    CFFS_TRY_VOID(fs_.staged_directories().forget_wasteful(id));
+    return 0;
+  }
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
-  if (!row.is_wasteful()) return {};
+  if (!row.is_wasteful()) return 0;
   filler_.leave(id);
   CFFS_TRY(auto members, living_members(id, row.size));
   std::vector<CompositeFiller::Group> groups;
@@ -54,9 +58,10 @@ Status Compaction::run(CompositeId id) {
     group_of_last = group;
     groups.back().push_back(std::move(member));
   }
-  if (groups.empty()) return {};
-  CFFS_TRY_VOID(filler_.add(std::move(groups), static_cast<grouping::PolicyId>(row.policy)));
-  return {};
+  if (groups.empty()) return row.size;
+  CFFS_TRY_VOID(filler_.add(std::move(groups), static_cast<grouping::PolicyId>(row.policy),
+                            CompositeFiller::Purpose::compaction));
+  return row.size + row.live_bytes;
 }
 
 }  // namespace cffs

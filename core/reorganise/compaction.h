@@ -12,9 +12,10 @@ class Compaction {
   // `filler` lives longer and goes on where the last one ended.
   Compaction(FileSystem& fs, CompositeFiller& filler) : fs_(fs), filler_(filler) {}
 
-  // Nothing where the composite is gone, or no longer wasteful.
-  Status run(CompositeId id);
-  // Every composite that is half freed, found by one scan of the namespace: after a restart nobody remembers them.
+  // Returns the bytes read and written; 0 where the composite is gone, or no longer wasteful.
+  Result<std::uint64_t> run(CompositeId id);
+  // Every composite that is half freed, found by one scan of the namespace: in stores of before they were remembered, and where
+  // one could not be compacted.
   Result<std::vector<CompositeId>> find_wasteful() const;
 
  private:

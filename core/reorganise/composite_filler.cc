@@ -30,7 +30,8 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
   return object;
 }
 
-Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, grouping::PolicyId policy) {
+Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, grouping::PolicyId policy,
+                                                     Purpose purpose) {
   Rehousing& rehousing = fs_.rehousing();
   CFFS_TRY(const auto into,
            open_tail());  // held, so that the object cannot go between this look and the append
@@ -44,7 +45,9 @@ Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, 
   std::vector<std::size_t> group_ends;
   for (Group& group : groups) {
     for (FileToMove& file : group) {
-      CFFS_TRY_VOID(rehousing.reserve(file.content.size()));
+      const std::uint64_t bytes = file.content.size();
+      CFFS_TRY_VOID(purpose == Purpose::compaction ? rehousing.reserve_to_give_back(bytes)
+                                                   : rehousing.reserve(bytes));
       file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
       file.content = {};
       files.push_back(std::move(file));

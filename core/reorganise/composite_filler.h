@@ -31,7 +31,9 @@ class CompositeFiller {
     // The composite lost all its members meanwhile; files that were to follow them are where they were.
     bool composite_gone = false;
   };
-  Result<Filled> add(std::vector<Group> groups, grouping::PolicyId policy);
+  // Compaction may use room that is kept free: it gives back more than it takes.
+  enum class Purpose { grouping, compaction };
+  Result<Filled> add(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
 
  private:
   struct Tail {  // the composite that is being filled

@@ -109,7 +109,8 @@ Status Consolidation::move_to_composites(std::vector<FileToMove> files) {
       groups.emplace_back();
       for (const std::size_t i : group) groups.back().push_back(std::move(files[i]));
     }
-    CFFS_TRY(const auto filled, filler_.add(std::move(groups), policy_->id()));
+    CFFS_TRY(const auto filled,
+             filler_.add(std::move(groups), policy_->id(), CompositeFiller::Purpose::grouping));
     some_left_ = some_left_ || filled.composite_gone;
   }
   return {};

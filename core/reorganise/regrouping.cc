@@ -204,8 +204,9 @@ class Regrouping {
   }
 
   Status write(std::vector<CompositeFiller::Group> groups, std::uint64_t bytes) {
-    CFFS_TRY(const auto filled,
-             reorganiser_.exclusively([&] { return filler_.add(std::move(groups), policy_.id()); }));
+    CFFS_TRY(const auto filled, reorganiser_.exclusively([&] {
+      return filler_.add(std::move(groups), policy_.id(), CompositeFiller::Purpose::grouping);
+    }));
     report_.files_moved += filled.moved;
     progress("moving: " + std::to_string(report_.files_moved) + " of " +
              std::to_string(report_.files_to_move) + " files");

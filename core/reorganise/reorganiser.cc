@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "core/base/pace.h"
 #include "core/base/thread.h"
 #include "core/fs/staged_directories.h"
 #include "core/reorganise/compaction.h"
@@ -38,9 +39,16 @@ void Reorganiser::run() {
     while (!stopping_ && wake_.wait_until(mutex_, due)) {
     }
     if (stopping_) break;
-    if (fs_.staged_directories().empty() && sealing_.empty()) continue;
     guard.unlock();
+    if (fs_.staged_directories().empty()) {
+      (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
+    }
+    if (fs_.staged_directories().empty() && sealing_.empty()) {
+      guard.lock();
+      continue;
+    }
     Status done = pass(false);
+    compact_noted_at(kCompactionRate);  // it may make the room that consolidation did not have
     if (done) done = sealing_.run(quiet_before_ns(false), [this] { return !stopping(); });
     if (!done && !stopping_ && done.error().message() != last_problem) {
       last_problem = done.error().message();
@@ -52,9 +60,7 @@ void Reorganiser::run() {
 
 Status Reorganiser::pass(bool all) {
   const MutexLock one_at_a_time(work_mutex_);
-  CFFS_TRY_VOID(consolidate(all));
-  compact_noted_now();
-  return {};
+  return consolidate(all);
 }
 
 std::int64_t Reorganiser::quiet_before_ns(bool all) const {
@@ -78,33 +84,49 @@ Status Reorganiser::consolidate(bool all) {
   return staged.forget(done);
 }
 
-void Reorganiser::compact(CompositeId id) {
-  if (const Status compacted = Compaction(fs_, filler_).run(id); !compacted) {
-    // One rotten composite must not keep the others from being compacted.
-    fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + compacted.error().message());
+// One composite that cannot be compacted must not keep the others from it.
+std::uint64_t Reorganiser::compact(CompositeId id) {
+  const MutexLock one_at_a_time(work_mutex_);
+  const auto bytes = Compaction(fs_, filler_).run(id);
+  if (bytes) return *bytes;
+  if (bytes.error().kind == ErrorKind::corruption) {
+    fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
+  } else {  // no room, no descriptor: that passes
+    fs_.staged_directories().put_back_wasteful(id, kRetryMs);
+    fs_.log("composite " + std::to_string(id.value) + " waits for compaction: " + bytes.error().message());
+  }
+  return 0;
+}
+
+void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second) {
+  const std::vector<CompositeId> due = fs_.staged_directories().take_wasteful();
+  const auto go_on = [this] { return !stopping(); };
+  Pace pace(bytes_per_second);
+  for (const CompositeId id : due) {
+    if (!go_on()) return;  // the next user of the store finds the others in its table
+    pace.spent(compact(id), go_on);
   }
 }
 
-void Reorganiser::compact_noted_now() {
-  for (const CompositeId id : fs_.staged_directories().take_wasteful()) compact(id);
-}
-
-void Reorganiser::compact_noted() {
-  const MutexLock one_at_a_time(work_mutex_);
-  compact_noted_now();
-}
+void Reorganiser::compact_noted() { compact_noted_at(0); }
 
 Status Reorganiser::consolidate_now() {
-  CFFS_TRY_VOID(pass(true));
+  const Status consolidated = pass(true);
+  compact_noted();
+  CFFS_TRY_VOID(consolidated);
   return sealing_.run(quiet_before_ns(true), [] { return true; });
 }
 
 Status Reorganiser::compact_now() {
   CFFS_TRY_VOID(consolidate_now());
-  const MutexLock one_at_a_time(work_mutex_);
-  CFFS_TRY(const auto wasteful, Compaction(fs_, filler_).find_wasteful());
+  CFFS_TRY(const auto wasteful, find_wasteful());
   for (const CompositeId id : wasteful) compact(id);
   return {};
+}
+
+Result<std::vector<CompositeId>> Reorganiser::find_wasteful() {
+  const MutexLock one_at_a_time(work_mutex_);
+  return Compaction(fs_, filler_).find_wasteful();
 }
 
 }  // namespace cffs

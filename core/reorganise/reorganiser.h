@@ -23,6 +23,12 @@ class Reorganiser {
   Reorganiser& operator=(const Reorganiser&) = delete;
 
   static constexpr std::int64_t kQuietMs = 2000;
+  // What compaction in the background reads and writes in a second, so that it does not stand in anybody's way. Bytes.
+  static constexpr std::uint64_t kCompactionRate = 64u << 20;
+  // Erased rows that are worth rewriting the table for. Bytes.
+  static constexpr std::uint64_t kGarbageMin = 32u << 20;
+  // When a composite for which something was short is tried again.
+  static constexpr std::int64_t kRetryMs = 5'000;
 
   // Begins passes of its own, every quarter of quiet_ms. EAGAIN: there is no thread to be had.
   Status start();
@@ -48,8 +54,11 @@ class Reorganiser {
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
-  void compact_noted_now() CFFS_REQUIRES(work_mutex_);
-  void compact(CompositeId id) CFFS_REQUIRES(work_mutex_);
+  // 0: as fast as it goes. Others that move files take their turns between two composites.
+  void compact_noted_at(std::uint64_t bytes_per_second) CFFS_EXCLUDES(work_mutex_);
+  // Returns the bytes read and written.
+  std::uint64_t compact(CompositeId id) CFFS_EXCLUDES(work_mutex_);
+  Result<std::vector<CompositeId>> find_wasteful() CFFS_EXCLUDES(work_mutex_);
 
   FileSystem& fs_;
   const std::int64_t quiet_ms_;

@@ -28,6 +28,7 @@ enum class KeyTag : std::uint8_t {
   namespace_ = 0x00,
   staged_directory = 0x40,  // | directory's inode, 0: holds small files that wait for consolidation
   pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs (pending_removal.h)
+  wasteful_composite = 0x42,  // | composite, 0: half or more of it is freed, it waits for compaction
   document = 0x50,          // | document's inode, 0: what it embeds
   embeds = 0x51,            // | holder's inode, document's inode: files that the holder embeds, says the document
   embedded_by = 0x52,       // | file's inode, rank and holder's inode: who embeds it

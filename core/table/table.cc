@@ -18,7 +18,8 @@ namespace cffs {
 namespace {
 
 constexpr const char* kFolder = "table";
-constexpr std::size_t kLargestWriteBuffer = 1u << 30;  // LevelDB's own limit
+constexpr std::uint64_t kLastUpper = ~std::uint64_t{0};  // of a key
+constexpr std::size_t kLargestWriteBuffer = 1u << 30;    // LevelDB's own limit
 
 leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
@@ -85,9 +86,10 @@ void Batch::put(Key key, std::string_view value) {
   batch_->Put(slice(EncodedKey(key).view()), slice(value));
   ++changes_;
 }
-void Batch::erase(Key key) {
+void Batch::erase(Key key, std::uint64_t bytes) {
   batch_->Delete(slice(EncodedKey(key).view()));
   ++changes_;
+  erased_bytes_ += bytes;
 }
 void Batch::put_row(Key key, const Row& row) {
   if (row.entries.empty()) return erase(key);
@@ -189,6 +191,7 @@ Status Table::write(Batch& batch) {
       undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
   if (status.ok()) {
     writes_.fetch_add(1);  // only now: who counts it before may not have it
+    if (batch.erased_bytes_ > 0) garbage_.fetch_add(batch.erased_bytes_, std::memory_order_relaxed);
     return {};
   }
   Error error = to_error(status);
@@ -350,6 +353,50 @@ Result<std::vector<std::string>> Table::find_damaged_files() const {
 void Table::compact() {
   if (read_only_.load(std::memory_order_acquire)) return;
   undisturbed([&] { db_->CompactRange(nullptr, nullptr); });
+}
+
+std::uint64_t Table::approximate_bytes(std::uint64_t first_upper, std::uint64_t end_upper) const {
+  const EncodedKey first(Key{first_upper, 0});
+  const EncodedKey end(Key{end_upper, 0});
+  const leveldb::Range range(slice(first.view()), slice(end.view()));
+  std::uint64_t bytes = 0;
+  undisturbed([&] { db_->GetApproximateSizes(&range, 1, &bytes); });
+  return bytes;
+}
+
+// The largest part that is compacted in one go ends here.
+std::uint64_t Table::end_of_part(std::uint64_t first_upper) const {
+  constexpr std::uint64_t kPartBytes = 64u << 20;
+  std::uint64_t low = first_upper;
+  std::uint64_t high = kLastUpper;
+  while (high - low > 1 && approximate_bytes(first_upper, high) > kPartBytes) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (approximate_bytes(first_upper, middle) > kPartBytes ? high : low) = middle;
+  }
+  return high;
+}
+
+bool Table::compact_garbage(std::uint64_t least, const std::function<bool()>& go_on) {
+  if (garbage_.load(std::memory_order_relaxed) < least || failed() || read_only_.load()) return false;
+  const std::uint64_t garbage = garbage_.exchange(0);  // whoever else asks meanwhile has nothing to do
+  if (garbage < std::max(least, approximate_bytes(0, kLastUpper) / 2)) {
+    garbage_.fetch_add(garbage);
+    return false;
+  }
+  for (std::uint64_t first = 0; first < kLastUpper;) {
+    if (!go_on()) {
+      garbage_.fetch_add(garbage);
+      return false;
+    }
+    const std::uint64_t end = end_of_part(first);
+    const EncodedKey begin_key(Key{first, 0});
+    const EncodedKey end_key(Key{end, ~std::uint64_t{0}});
+    const leveldb::Slice from = slice(begin_key.view());
+    const leveldb::Slice to = slice(end_key.view());
+    undisturbed([&] { db_->CompactRange(&from, &to); });
+    first = end;
+  }
+  return true;
 }
 
 std::string table_library_version() {

@@ -56,14 +56,18 @@ class Batch {
   Batch& operator=(Batch&&) noexcept;
 
   void put(Key key, std::string_view value);
-  void erase(Key key);
+  // `bytes`: how much of the table the row is thought to take, see Table::compact_garbage().
+  void erase(Key key, std::uint64_t bytes = kUsualRow);
   void put_row(Key key, const Row& row);  // an empty row is erased
   bool empty() const { return changes_ == 0; }
 
  private:
+  static constexpr std::uint64_t kUsualRow = 128;
+
   friend class Table;
   std::unique_ptr<leveldb::WriteBatch> batch_;
   std::size_t changes_ = 0;
+  std::uint64_t erased_bytes_ = 0;
 };
 
 // What a scan of rows does about one that is malformed: it is told of the row and says whether to go on. Without anybody
@@ -117,6 +121,10 @@ class Table {
   // Reads every block of every file of the table; a sentence for each file that is damaged.
   Result<std::vector<std::string>> find_damaged_files() const;
   void compact();  // nothing where the table is read-only
+  // Where half of the table, and `least` bytes, may be rows that were erased since it was opened, or since the last time:
+  // rewrites it, a part at a time, as long as `go_on` says so; false: there was nothing to do. LevelDB by itself gives their
+  // room back when others are written near them.
+  bool compact_garbage(std::uint64_t least, const std::function<bool()>& go_on);
   // Refuses writes from now on, because nobody may make any.
   void make_read_only() { read_only_.store(true, std::memory_order_release); }
   // Refuses writes from now on: what the medium holds is no longer known.
@@ -133,6 +141,9 @@ class Table {
   std::unique_ptr<leveldb::DB> db_;
 
   Status writable() const;
+  // Bytes on the medium, as far as LevelDB can tell.
+  std::uint64_t approximate_bytes(std::uint64_t first_upper, std::uint64_t end_upper) const;
+  std::uint64_t end_of_part(std::uint64_t first_upper) const;
   Status sync_logs(bool& ended);
   void note_what_is_durable();
 
@@ -142,7 +153,8 @@ class Table {
   std::atomic<bool> read_only_{false};
   Mutex sync_mutex_;
   CondVar sync_done_;
-  std::atomic<std::uint64_t> writes_{0};  // completed
+  std::atomic<std::uint64_t> writes_{0};   // completed
+  std::atomic<std::uint64_t> garbage_{0};  // bytes
   std::uint64_t synced_writes_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_started_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_finished_ CFFS_GUARDED_BY(sync_mutex_) = 0;

@@ -731,6 +731,53 @@ case_full() {
 }
 
 # Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
+# A disk full of small files, and others who took the last of it: what is removed comes back, at once or by compaction.
+case_emptied() {
+  local deleted
+  room() { echo $(($(stat -f -c '%a * %S' "$mnt") >> 20)); }
+  becomes() {  # MB: so much room, within half a minute
+    for _ in $(seq 150); do [ "$(room)" -lt "$1" ] || return 0; sync; sleep 0.2; done
+    echo "$(room) MB, not $1"; "$cffs" stat "$mnt"; ls -l "$store/table"
+    return 1
+  }
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  mount -t tmpfs -o size=200m tmpfs "$base/disk" || return 1
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt" || return 1
+  cat >"$base/work/files.py" <<'PY'
+import os, random, sys
+what, root = sys.argv[1:]
+r = random.Random(3)
+if what == 'fill':
+    data = r.randbytes(1 << 16)
+    try:
+        for n in range(1000000):
+            if n % 100 == 0: os.mkdir(f'{root}/{n // 100}')
+            with open(f'{root}/{n // 100}/{n}', 'wb') as f: f.write(data[:r.randrange(500, 12000)])
+    except OSError as e:
+        sys.exit(0 if e.errno == 28 else str(e))
+gone = 0
+for path, _, names in os.walk(root):
+    for name in sorted(names):
+        if r.random() < float(what):
+            gone += os.stat(f'{path}/{name}').st_size
+            os.unlink(f'{path}/{name}')
+print(gone >> 20)
+PY
+  check "files until the disk is full" python3 "$base/work/files.py" fill "$mnt"
+  dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null
+  deleted=$(python3 "$base/work/files.py" 0.65 "$mnt")
+  check "two thirds of them are removed" test "${deleted:-0}" -gt 40
+  check "most of their room is there again" becomes $((deleted / 2))
+  check "all are removed" python3 "$base/work/files.py" 1 "$mnt"
+  check "and all the room is" becomes 120
+  check "umount" "$cffs" umount "$mnt"
+  check "next to nothing is left, beside the reserve" test "$(du -m -s --exclude=reserve "$store" | cut -f 1)" -lt 12
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}
 case_holders() {
   local holder outcome
   unmounted() { ! mountpoint -q "$mnt"; }
@@ -1081,4 +1128,4 @@ case_features() {
   done
 }
 
-run_cases import transfer archives writers programs names files errors options threads full damage scrub salvage repair looking features holders foreign successors -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full emptied damage scrub salvage repair looking features holders foreign successors -- "$@"

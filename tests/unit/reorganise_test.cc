@@ -1,5 +1,7 @@
 // Those who move data in the background, one promise each; what they must not change is in tests/model.
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <random>
 
 #include "core/composite/composite_store.h"
 #include "core/fs/staged_directories.h"
@@ -14,6 +16,7 @@
 #include "grouping/frequency_policy.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -24,7 +27,7 @@ struct Store {
     open();
   }
   void open() {
-    auto opened = FileSystem::open(objects, quiet());
+    auto opened = FileSystem::open(objects, options);
     REQUIRE(opened);
     fs = std::move(*opened);
   }
@@ -48,23 +51,41 @@ struct Store {
   }
   std::vector<std::string> composites() { return *objects.list("composites"); }
 
+  FileSystemOptions options = quiet();
   MemoryStore objects;
   std::unique_ptr<FileSystem> fs;
 };
 
+// Time passes when it is told to.
+class ManualClock final : public Clock {
+ public:
+  std::int64_t now_ns() const override { return ms_.load() * 1'000'000; }
+  std::int64_t steady_ms() const override { return ms_.load(); }
+  void pass_ms(std::int64_t ms) { ms_.fetch_add(ms); }
+
+ private:
+  std::atomic<std::int64_t> ms_{1};
+};
+
 }  // namespace
 
-TEST_CASE("a composite that was half freed before a restart is compacted after it") {
-  Store s;
+namespace {
+
+// Twenty members in one composite, fifteen of which go.
+std::vector<std::string> half_free(Store& s) {
   for (int i = 0; i < 20; ++i) s.make("f" + std::to_string(i), std::string(2000, static_cast<char>('a' + i)));
   REQUIRE(Reorganiser(*s.fs).consolidate_now());
-  const auto before = s.composites();
+  auto before = s.composites();
   REQUIRE(before.size() == 1);
   for (int i = 0; i < 15; ++i) REQUIRE(s.fs->unlink(kRootInode, "f" + std::to_string(i)));
-  s.close();
-  s.open();
-  REQUIRE(s.fs->staged_directories().take_wasteful().empty());  // nobody remembers
-  REQUIRE(Reorganiser(*s.fs).compact_now());
+  return before;
+}
+std::size_t marks(const Store& s) {
+  std::size_t n = 0;
+  REQUIRE(s.fs->table().scan_tag(KeyTag::wasteful_composite, [&](Key, std::string_view) { return ++n > 0; }));
+  return n;
+}
+void expect_compacted(Store& s, const std::vector<std::string>& before) {
   REQUIRE(s.fs->sync());
   const auto after = s.composites();
   REQUIRE(after.size() == 1);
@@ -75,6 +96,126 @@ TEST_CASE("a composite that was half freed before a restart is compacted after i
   REQUIRE(*find_inconsistencies(*s.fs) == std::vector<std::string>{});
   CompositeFiller filler(*s.fs);
   REQUIRE(Compaction(*s.fs, filler).find_wasteful()->empty());
+  REQUIRE(marks(s) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a composite that was half freed before a restart is compacted after it") {
+  Store s;
+  const auto before = half_free(s);
+  REQUIRE(marks(s) == 1);
+  SECTION("by whoever compacts what is noted") {
+    s.close();
+    s.open();
+    Reorganiser(*s.fs).compact_noted();
+    expect_compacted(s, before);
+  }
+  SECTION("in a store of before they were remembered, when asked for") {
+    s.close();
+    s.open();
+    REQUIRE(s.fs->staged_directories().take_wasteful().size() == 1);
+    REQUIRE(Reorganiser(*s.fs).compact_now());
+    expect_compacted(s, before);
+  }
+  SECTION("the mark of one that is gone goes") {
+    for (int i = 15; i < 20; ++i) REQUIRE(s.fs->unlink(kRootInode, "f" + std::to_string(i)));
+    REQUIRE(marks(s) == 0);
+    Batch batch;
+    batch.put(Key::tagged(KeyTag::wasteful_composite, 5000, 0), {});
+    REQUIRE(s.fs->table().write(batch));
+    s.close();
+    s.open();
+    REQUIRE(marks(s) == 1);
+    Reorganiser(*s.fs).compact_noted();
+    REQUIRE(marks(s) == 0);
+    REQUIRE(*find_inconsistencies(*s.fs) == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE(
+    "a composite for which something was short is compacted when that has passed, a rotten one is left") {
+  const auto clock = std::make_shared<ManualClock>();
+  Store s;
+  s.options.clock = clock;
+  s.close();
+  s.open();
+  const auto before = half_free(s);
+  const auto have_room = [&](std::uint64_t bytes) {  // what was granted earlier is not there any more
+    s.objects.show_available(bytes);
+    s.close();
+    s.open();
+  };
+  SECTION("no room, not even in the reserve") {
+    have_room(0);
+    Reorganiser reorganiser(*s.fs);
+    reorganiser.compact_noted();
+    REQUIRE(s.composites() == before);
+    REQUIRE(marks(s) == 1);
+    s.objects.show_available(1u << 30);
+    reorganiser.compact_noted();  // not yet
+    REQUIRE(s.composites() == before);
+    clock->pass_ms(Reorganiser::kRetryMs);
+    reorganiser.compact_noted();
+    expect_compacted(s, before);
+  }
+  SECTION("what is kept free for other work is enough, since it gives back more") {
+    have_room(3u << 20);
+    const auto made = s.fs->mknod(kRootInode, "new", S_IFREG | 0644, 0, kRoot);
+    REQUIRE((!made && made.error().errno_value == ENOSPC));
+    Reorganiser(*s.fs).compact_noted();
+    expect_compacted(s, before);
+  }
+  SECTION("also where consolidation has no room") {
+    s.make("waits", std::string(3000, 'w'));
+    have_room(3u << 20);
+    const Status done = Reorganiser(*s.fs).consolidate_now();
+    REQUIRE((!done && done.error().errno_value == ENOSPC));
+    REQUIRE(s.read("waits") == std::string(3000, 'w'));
+    expect_compacted(s, before);
+  }
+  SECTION("rot") {
+    std::uint64_t living = 0;
+    REQUIRE(s.fs->table().scan_entries([&](Key, const Row& row) {
+      for (const Entry& entry : row.entries)
+        living = entry.name == "f17" ? entry.inode->extent.offset : living;
+      return true;
+    }));
+    flip_bit(s.objects, before.front(), living);
+    Reorganiser(*s.fs).compact_noted();
+    clock->pass_ms(Reorganiser::kRetryMs);
+    REQUIRE(s.fs->staged_directories().empty());
+    REQUIRE(s.composites() == before);
+    REQUIRE(marks(s) == 1);  // whoever opens the store next looks again
+  }
+}
+
+TEST_CASE("the table gives back the room of what was erased from it") {
+  Store s;
+  const auto table_bytes = [&] {
+    std::uint64_t bytes = 0;
+    const auto names = *s.objects.list("table");
+    for (const std::string& name : names) bytes += (*s.objects.open(name))->info()->size;
+    return bytes;
+  };
+  std::mt19937_64 random(1);
+  std::string content(4000, '\0');
+  for (int i = 0; i < 20'000; ++i) {
+    for (char& c : content) c = static_cast<char>(random());
+    s.make("f" + std::to_string(i), content);
+  }
+  REQUIRE(table_bytes() > 70'000'000);
+  for (int i = 0; i < 20'000; ++i) REQUIRE(s.fs->unlink(kRootInode, "f" + std::to_string(i)));
+  int parts = 0;
+  const auto go_on = [&] { return ++parts > 0; };
+  constexpr std::uint64_t kLeast = 32u << 20;
+  REQUIRE_FALSE(s.fs->table().compact_garbage(std::uint64_t{1} << 40, go_on));
+  REQUIRE_FALSE(s.fs->table().compact_garbage(kLeast, [] { return false; }));
+  REQUIRE(table_bytes() > 70'000'000);
+  REQUIRE(s.fs->table().compact_garbage(kLeast, go_on));
+  REQUIRE(parts > 0);
+  REQUIRE(table_bytes() < 1'000'000);
+  REQUIRE_FALSE(s.fs->table().compact_garbage(kLeast, go_on));  // nothing is left to be done
 }
 
 TEST_CASE("choosing a policy changes nothing; adopting it makes its plan the store's, bound to the files") {
