@@ -245,18 +245,20 @@ class Soak:
 
     def life(self):
         """One daemon: work, disturbances, and its end: killed, or unmounted."""
-        started, policy = time.monotonic(), self.mount()
+        policy = self.mount()
         self.tell('verify')
         self.answers()
         self.tell('go')
+        started = time.monotonic()
         length = self.r.choice((2, 4, 8, 8, 60)) if self.end - started > 90 else self.r.uniform(2, 5)
-        early, late, busy = None, None, []
+        early = late = self.holds()
+        busy = []
         while time.monotonic() - started < length:
             time.sleep(0.5)
             busy = [b for b in busy if b.poll() is None]
             if len(busy) < 2: busy.append(self.disturb())
             late = self.holds()
-            if time.monotonic() - started < length / 3: early = tuple(map(max, early or late, late))
+            if time.monotonic() - started < length / 3: early = tuple(map(max, early, late))
         kill = self.r.random() < 0.7
         if kill:
             self.kills += 1
