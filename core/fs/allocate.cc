@@ -68,7 +68,7 @@ Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t o
                 '\0');
     }
     content.resize(new_size);
-    return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
+    return put_small(node, change, std::move(content));
   }
   if (inode.home != Home::blob) {
     const std::uint64_t size = inode.size;
