@@ -3,6 +3,7 @@
 #include "core/fs/check_name.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/set_id.h"
 
 namespace cffs {
 
@@ -16,7 +17,11 @@ Status Engine::begin_inode(Inode& inode, const Node& parent, const Caller& calle
   const ReadLock guard(parent.mutex);
   if ((parent.inode.mode & S_ISGID) != 0) {
     inode.gid = parent.inode.gid;
-    if (inode.is_directory()) inode.mode |= S_ISGID;
+    if (inode.is_directory()) {
+      inode.mode |= S_ISGID;
+    } else if ((inode.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)) {
+      inode.mode = allowed_mode(inode.mode, inode.gid, caller);  // a member's to give away, as to chmod(2)
+    }
   }
   if (inode.is_symlink()) return {};
   std::optional<Inode> whole;  // of a directory that has more than nodes remember
