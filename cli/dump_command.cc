@@ -133,6 +133,8 @@ void print_pending_removal(Key key) {
   const auto removal = decode_pending_removal(key);
   if (!removal)
     return fmt::print("object {} of unknown kind {} waits for removal\n", key.number(), key.lower);
+  if (!removal->is_object())
+    return fmt::print("inode {} has no name, and goes when nobody uses it\n", removal->number);
   fmt::print("{} {} waits for removal\n", removal->kind == PendingRemoval::Kind::blob ? "blob" : "composite",
              removal->number);
 }

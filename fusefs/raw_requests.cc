@@ -4,7 +4,9 @@
 #include <sys/sysmacros.h>
 
 #include <cstring>
+#include <fstream>
 #include <new>
+#include <sstream>
 
 #include "fusefs/reply.h"
 #include "fusefs/wire.h"
@@ -40,6 +42,20 @@ struct StatxOut {
 };
 static_assert(sizeof(Statx) == 256 && sizeof(StatxOut) == 288);
 
+// Of a process, as libfuse asks for those of its own requests; where it is gone, none.
+bool is_in_group(std::uint32_t process, gid_t wanted) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("Groups:")) continue;
+    std::istringstream groups(line.substr(sizeof "Groups:" - 1));
+    for (gid_t group = 0; groups >> group;) {
+      if (group == wanted) return true;
+    }
+    return false;
+  }
+  return false;
+}
+
 StatxTime statx_time(std::int64_t ns) {
   const timespec t = to_timespec(ns);
   return {t.tv_sec, static_cast<std::uint32_t>(t.tv_nsec), 0};
@@ -71,8 +87,11 @@ void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, s
   fuse_create_in in;
   if (size < sizeof in) return reply_raw(session_, header.unique, EINVAL, nullptr, 0);
   std::memcpy(&in, body, sizeof in);
+  const auto in_group = [&header](gid_t group) {
+    return group == header.gid || is_in_group(header.pid, group);
+  };
   const Caller caller = (header.uid == 0 ? Caller::privileged(header.uid, header.gid)
-                                         : Caller::unprivileged(header.uid, header.gid))
+                                         : Caller::unprivileged(header.uid, header.gid, in_group))
                             .with_umask(in.umask);
   const auto made = context_.fs.make_unnamed(fuse::inode_of(header.nodeid), in.mode, caller);
   if (!made) return reply_raw(session_, header.unique, errno_of(made.error()), nullptr, 0);

@@ -9,6 +9,7 @@ namespace cffs::test {
 inline FileSystemOptions quiet() {
   FileSystemOptions options;
   options.background = false;
+  options.nameless_bytes = 5000;  // so that some content of files without a name is beyond it
   return options;
 }
 

@@ -3,28 +3,50 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 namespace cffs {
 
 Statement::Statement(sqlite3* db, const char* sql) {
   good_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK;
 }
 
+Statement::Statement(const Database& db, const char* sql) : Statement(db.get(), sql) {
+  bounds_ = db.bounds_.get();
+}
+
 bool Statement::next() {
   if (!good_) return false;
   const int state = sqlite3_step(statement_);
   good_ = state == SQLITE_ROW || state == SQLITE_DONE;
-  return state == SQLITE_ROW;
+  if (state == SQLITE_ROW && bounds_ != nullptr) good_ = bounds_->take(bounds_->rows, 1);
+  return good_ && state == SQLITE_ROW;
 }
 
-std::string Statement::text(int column) const {
+std::string Statement::text(int column) {
   const void* bytes = sqlite3_column_blob(statement_, column);
   const auto n = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
+  if (bounds_ != nullptr && !bounds_->take(bounds_->bytes, n)) {
+    good_ = false;
+    return {};
+  }
   return bytes == nullptr ? std::string() : std::string(static_cast<const char*>(bytes), n);
 }
 
 tl::unexpected<Error> Database::problem() const {
-  return fail(Error::usage(std::string(kind_->noun) + " " + path_ + ": " +
-                           (db_ ? sqlite3_errmsg(db_.get()) : "out of memory")));
+  std::string said = kind_->noun;
+  said += ' ';
+  said += path_;
+  said += ": ";
+  said += what_is_wrong();
+  return fail(Error::usage(said));
+}
+
+std::string Database::what_is_wrong() const {
+  if (bounds_ && bounds_->exceeded) {
+    return std::string("it says more than a file of its size can: its pages are damaged; ") + kind_->cure;
+  }
+  return db_ ? sqlite3_errmsg(db_.get()) : "out of memory";
 }
 
 Status Database::connect(const std::string& file, int flags) {
@@ -34,6 +56,60 @@ Status Database::connect(const std::string& file, int flags) {
   if (opened != SQLITE_OK) return problem();
   sqlite3_busy_timeout(raw, 10'000);
   return {};
+}
+
+// As SQLite's authors advise for files of others (sqlite.org/security.html).
+void Database::distrust(std::uint64_t file_bytes) {
+  constexpr std::uint64_t kLeastRowBytes = 4;        // in a page, with what points to it
+  constexpr std::uint64_t kStepsPerByte = 32;        // a row of n bytes takes a step or two for each column
+  constexpr std::uint64_t kStepsAnyway = 2'000'000;  // to read the schema, and about it
+  constexpr int kStepsAtOnce = 1000;
+  bounds_ = std::make_unique<ReadingBounds>();
+  bounds_->steps = kStepsAnyway + kStepsPerByte * file_bytes;
+  bounds_->rows = 1000 + file_bytes / kLeastRowBytes;
+  bounds_->bytes = file_bytes;
+  sqlite3* const db = db_.get();
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  constexpr std::pair<int, int> kLimits[] = {
+      {SQLITE_LIMIT_LENGTH, 64 << 20},  {SQLITE_LIMIT_SQL_LENGTH, 100'000}, {SQLITE_LIMIT_COLUMN, 100},
+      {SQLITE_LIMIT_EXPR_DEPTH, 100},   {SQLITE_LIMIT_VDBE_OP, 25'000},     {SQLITE_LIMIT_FUNCTION_ARG, 8},
+      {SQLITE_LIMIT_ATTACHED, 0},       {SQLITE_LIMIT_TRIGGER_DEPTH, 1},    {SQLITE_LIMIT_COMPOUND_SELECT, 5},
+      {SQLITE_LIMIT_WORKER_THREADS, 0},
+  };
+  for (const auto& [limit, value] : kLimits) sqlite3_limit(db, limit, value);
+  (void)sqlite3_exec(db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;", nullptr, nullptr, nullptr);
+  const auto stop = [](void* bounds) -> int {
+    auto* const left = static_cast<ReadingBounds*>(bounds);
+    return left->take(left->steps, kStepsAtOnce) ? 0 : 1;
+  };
+  sqlite3_progress_handler(db, kStepsAtOnce, stop, bounds_.get());
+}
+
+// What is read by its name is what the name says: a table with columns.
+Status Database::check_tables() const {
+  Database own("", *kind_);
+  CFFS_TRY_VOID(own.connect(":memory:", SQLITE_OPEN_READWRITE));
+  CFFS_TRY_VOID(own.execute(kind_->schema));
+  Statement names(own.get(), "SELECT name FROM sqlite_schema WHERE type = 'table'");
+  Statement tables(
+      db_.get(),
+      "SELECT count(*) FROM sqlite_schema WHERE name = ?1 AND type = 'table' AND sql LIKE 'CREATE TABLE %'");
+  Statement columns(db_.get(), "SELECT count(*) FROM pragma_table_xinfo(?1) WHERE hidden <> 0");
+  while (names.next()) {
+    const std::string name = names.text(0);
+    tables.ask(name);
+    const bool is_table = tables.next() && tables.number(0) == 1;
+    columns.ask(name);
+    const bool has_columns = is_table && columns.next() && columns.number(0) == 0;
+    if (!tables.good() || (is_table && !columns.good())) return problem();
+    if (has_columns) continue;
+    return fail(Error::usage(std::string(kind_->noun) + " " + path_ + ": '" + name +
+                             "' is no table of our making; " + kind_->cure));
+  }
+  return names.good() ? Status() : Status(own.problem());
 }
 
 std::int64_t Database::pragma(const char* sql) const {
@@ -87,12 +163,13 @@ Result<Database> Database::create(const std::string& path, const DatabaseKind& k
 Result<Database> Database::open(const std::string& path, const DatabaseKind& kind) {
   if (::access(path.c_str(), R_OK) != 0) return fail(errno, std::string(kind.noun) + " " + path);
   struct stat st;
-  if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) {
-    return fail(EISDIR, std::string(kind.noun) + " " + path);
-  }
+  if (::stat(path.c_str(), &st) != 0) return fail(errno, std::string(kind.noun) + " " + path);
+  if (S_ISDIR(st.st_mode)) return fail(EISDIR, std::string(kind.noun) + " " + path);
   Database db(path, kind);
   CFFS_TRY_VOID(db.connect(path, SQLITE_OPEN_READONLY));
+  db.distrust(static_cast<std::uint64_t>(st.st_size));
   CFFS_TRY_VOID(db.check_kind());
+  CFFS_TRY_VOID(db.check_tables());
   return db;
 }
 
@@ -105,7 +182,9 @@ Result<Database> Database::open_bytes(const std::string& path, const DatabaseKin
   if (sqlite3_deserialize(db.get(), "main", data, size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
     return db.problem();
   }
+  db.distrust(bytes.size());
   CFFS_TRY_VOID(db.check_kind());
+  CFFS_TRY_VOID(db.check_tables());
   return db;
 }
 

@@ -1,5 +1,9 @@
 // SQLite, as plans, traces and results use it: a connection, prepared statements, files that appear whole or not at all.
 //
+// A file that is opened to be read may be anybody's. SQLite is told not to trust its schema, our tables must be tables and their
+// columns columns (no views, no virtual tables, no generated columns, which could compute for ever), and reading it is bounded
+// by the file's size: pages that are used twice, or in a circle, make a small file say endlessly much.
+//
 // Errors are sentences that name the file. Not thread-safe: a connection and its statements belong to one thread.
 #pragma once
 
@@ -15,9 +19,27 @@
 
 namespace cffs {
 
+// What reading a file may still take.
+struct ReadingBounds {
+  std::uint64_t steps = 0;  // of SQLite's machine
+  std::uint64_t rows = 0;
+  std::uint64_t bytes = 0;  // of texts
+  bool exceeded = false;
+
+  bool take(std::uint64_t& of, std::uint64_t n) {
+    exceeded = exceeded || n > of;
+    of -= n > of ? of : n;
+    return !exceeded;
+  }
+};
+
+class Database;
+
 class Statement {
  public:
   Statement(sqlite3* db, const char* sql);
+  // Bounded as the file is.
+  Statement(const Database& db, const char* sql);
   ~Statement() { sqlite3_finalize(statement_); }
   Statement(const Statement&) = delete;
   Statement& operator=(const Statement&) = delete;
@@ -42,7 +64,8 @@ class Statement {
   std::uint64_t number(int column) const { return static_cast<std::uint64_t>(signed_number(column)); }
   std::int64_t signed_number(int column) const { return sqlite3_column_int64(statement_, column); }
   double real(int column) const { return sqlite3_column_double(statement_, column); }
-  std::string text(int column) const;
+  // Empty beyond the bounds; then good() says so.
+  std::string text(int column);
 
  private:
   template <typename... Values>
@@ -61,6 +84,7 @@ class Statement {
 
   sqlite3_stmt* statement_ = nullptr;
   bool good_ = false;
+  ReadingBounds* bounds_ = nullptr;
 };
 
 // What a kind of file is: its name in messages, its application_id, its version, how to get another.
@@ -93,18 +117,24 @@ class Database {
   Status publish();
   // What went wrong last, as an error that names the file.
   tl::unexpected<Error> problem() const;
+  // The same without the file's name.
+  std::string what_is_wrong() const;
 
  private:
+  friend class Statement;
   struct Close {
     void operator()(sqlite3* db) const { sqlite3_close(db); }
   };
   Database(std::string path, const DatabaseKind& kind) : path_(std::move(path)), kind_(&kind) {}
   Status connect(const std::string& file, int flags);
+  void distrust(std::uint64_t file_bytes);
   std::int64_t pragma(const char* sql) const;
   Status check_kind() const;
+  Status check_tables() const;
 
   std::string path_, unfinished_;
   const DatabaseKind* kind_;
+  std::unique_ptr<ReadingBounds> bounds_;  // null: our own file; outlives the connection
   std::unique_ptr<sqlite3, Close> db_;
 };
 

@@ -68,7 +68,7 @@ Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t o
                 '\0');
     }
     content.resize(new_size);
-    return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
+    return put_small(node, change, std::move(content));
   }
   if (inode.home != Home::blob) {
     const std::uint64_t size = inode.size;
@@ -89,6 +89,13 @@ Result<std::uint64_t> Engine::copy_range(InodeId from, std::uint64_t from_offset
                                          std::uint64_t to_offset, std::uint64_t length,
                                          const Caller& caller) {
   constexpr std::uint64_t kPiece = 1u << 20;
+  if (from == to) {
+    CFFS_TRY(const Attributes file, getattr(from));
+    const std::uint64_t there = file.size - std::min(file.size, from_offset);
+    length = std::min(length, there);  // not what the copy itself adds
+    const std::uint64_t apart = std::max(from_offset, to_offset) - std::min(from_offset, to_offset);
+    if (apart < length) return fail(EINVAL);
+  }
   std::string buffer(std::min(length, kPiece), '\0');
   std::uint64_t copied = 0;
   while (copied < length) {

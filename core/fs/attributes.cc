@@ -19,7 +19,8 @@ Attributes attributes_of(const Inode& n) {
   a.uid = n.uid;
   a.gid = n.gid;
   a.rdev = n.rdev;
-  a.size = n.is_symlink() ? n.target.size() : n.size;
+  a.size = n.size;
+  if (n.is_symlink()) a.size = n.left_in_row ? n.left_in_row->target_bytes : n.target.size();
   a.allocated = n.home == Home::blob ? n.allocated : (n.size + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
   a.atime_ns = n.atime_ns;
   a.mtime_ns = n.mtime_ns;
@@ -45,8 +46,7 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
     if (!more) return getattr(ino);  // its row is written, times included
   }
   const NodeUpdate update(locks_, node);
-  Inode& inode = node.inode;
-  const Inode before = inode;
+  CFFS_TRY(Inode inode, rows_.whole(node));
   inode.ctime_ns = change.ctime_ns.value_or(now());
   if (change.uid || change.gid || change.drop_set_id) {
     drop_set_id(inode, caller);
@@ -66,8 +66,9 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
   }
   if (change.atime_ns) inode.atime_ns = *change.atime_ns;
   if (change.mtime_ns) inode.mtime_ns = *change.mtime_ns;
-  CFFS_TRY_VOID(rows_.write_or_restore(node, before));
-  return attributes_of(inode);
+  const Attributes changed = attributes_of(inode);
+  CFFS_TRY_VOID(rows_.change(node, std::move(inode)));
+  return changed;
 }
 
 void Engine::accessed(InodeId ino) {

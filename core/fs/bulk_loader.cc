@@ -88,7 +88,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
       CFFS_TRY_VOID(homes_.put_chunks(batch, inode, 0, file->content));
       inode.home = Home::inline_;
     }
-    if (row->entries.size() >= kNamesOfOneHash) return fail(ENOSPC, file->name);
+    if (!check_room(*row, file->name, &inode)) return fail(ENOSPC, file->name);
     row->insert(Entry{file->name, inode.ino, inode.mode & S_IFMT, inode});
     ++inserted;
   }

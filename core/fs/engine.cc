@@ -49,6 +49,8 @@ std::string kernel_boot_id() {
 // What is kept open by count shares the descriptors: objects to read, LevelDB's tables, objects that are not durable yet. The
 // fourth share is for all that is open for a moment.
 constexpr std::size_t kDescriptorShares = 4;
+// Composites that files without a name keep open share the fourth with them.
+constexpr std::size_t kNamelessShare = 2 * kDescriptorShares;
 constexpr std::size_t kMostTables = 1000;
 constexpr std::size_t kMostDirty = 4096;
 
@@ -159,12 +161,13 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       table_(std::move(prepared.table)),
       counter_(*table_),
       file_count_(*table_),
+      nameless_(options_.nameless_bytes, options_.descriptors / kNamelessShare),
       composites_(store, options_.open_objects / 2),
       blobs_(store, options_.open_objects / 2),
       removals_(*table_, blobs_, composites_),
       staged_(*table_, nodes_, *options_.clock),
       rows_(*table_, locks_, nodes_, staged_, removals_, *options_.name_hash),
-      homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_),
+      homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_),
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
@@ -223,7 +226,9 @@ Status Engine::close() {
 }
 
 Status Engine::leave_clean() {
-  Status result = commit();
+  // What files without a name still have goes now: nobody uses them any more.
+  Status result = removals_.load();
+  if (Status done = commit(); !done && result) result = std::move(done);
   if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_.close(); !done && result) result = std::move(done);
   if (!result) return result;

@@ -161,7 +161,11 @@ class Engine final : public FileSystem {
   // file is what it was.
   Status move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then)
       CFFS_REQUIRES(node.mutex, row_stripes);
-  Status write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
+  // False: there is no room for it in memory.
+  Result<bool> write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
+  // The whole content anew of what is no blob, in the table or, without a name, in memory or a blob.
+  Status put_small(Node& node, ContentChange& change, std::string content)
+      CFFS_REQUIRES(node.mutex, row_stripes);
   Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
                              const Caller& caller);
   // To be called again and again until the node, once locked, is open_to_change().
@@ -204,6 +208,7 @@ class Engine final : public FileSystem {
   InodeCounter counter_;
   FileCount file_count_;
   RowLocks locks_;
+  Nameless nameless_;  // before the nodes, which have shares of it
   NodeTable nodes_;
   CompositeStore composites_;
   BlobStore blobs_;

@@ -141,8 +141,8 @@ class FileSystem {
   // EINVAL (a length of 0).
   virtual Status allocate(InodeId ino, std::uint64_t offset, std::uint64_t length, AllocateMode mode,
                           bool keep_size, const Caller& caller) = 0;
-  // Copies at most `length` bytes between two files, or two places of one that do not overlap; returns how many, 0 at the
-  // end of the source. Not atomic.
+  // Copies at most `length` bytes between two files, or two places of one; returns how many, 0 at the end of the source. Not
+  // atomic. EINVAL: two places of one that overlap, as far as the source reaches.
   virtual Result<std::uint64_t> copy_range(InodeId from, std::uint64_t from_offset, InodeId to,
                                            std::uint64_t to_offset, std::uint64_t length,
                                            const Caller& caller) = 0;

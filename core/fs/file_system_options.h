@@ -22,8 +22,10 @@ struct FileSystemOptions {
   std::shared_ptr<const grouping::Policy> policy;  // null: directory
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
-  std::size_t write_buffer_bytes = 16u << 20;      // rows that LevelDB has in memory and its log; 64 KiB at least
-  std::uint64_t access_record_bytes = 0;           // ring of recorded accesses; 0: none
+  std::size_t write_buffer_bytes = 16u << 20;  // rows that LevelDB has in memory and its log; 64 KiB at least
+  std::uint64_t access_record_bytes = 0;       // ring of recorded accesses; 0: none
+  std::uint64_t nameless_bytes =
+      16u << 20;                    // content of small files without a name in memory; more is in the store
   std::size_t open_objects = 1024;  // descriptors kept open to read, at most a quarter of `descriptors`
   std::size_t descriptors = 0;      // that the store may use; 0: as many as the process may have open
   AccessTimes access_times = AccessTimes::never;  // what accessed() does
@@ -40,7 +42,7 @@ struct FileSystemOptions {
   // Who runs LevelDB's own work, one piece at a time, on a thread that makes no other calls, for tests that choose when; null: a
   // thread of the table's. Not of a read-only store.
   std::function<void(std::function<void()>)> run_later;
-  std::optional<NameHash> name_hash;  // none: the store's own; tests force collisions
+  std::optional<NameHash> name_hash;            // none: the store's own; tests force collisions
   std::function<void(const std::string&)> log;  // one line for the administrator; null: dropped
 };
 

@@ -163,7 +163,7 @@ Result<std::string> Homes::load_small(const Inode& inode) const {
 
 Result<std::string> Homes::load_small(const Node& node) const {
   CFFS_TRY_VOID(node.check_kept());
-  if (node.orphan_bytes) return *node.orphan_bytes;
+  if (node.orphan_bytes) return node.orphan_bytes->bytes;
   if (node.inode.home != Home::composite || !node.pinned) return load_small(node.inode);
   return read_member(*node.pinned, node.inode);
 }
@@ -181,22 +181,34 @@ Result<std::shared_ptr<Object>> Homes::object_of(const Node& node) const {
   return object_of(node.inode);
 }
 
-Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& accounts,
-                            std::string content) const {
-  Inode& inode = node.inode;
+bool Homes::hold(Node& node, std::string& content) {
   const std::uint64_t size = content.size();
-  if (node.unlinked) {
-    node.orphan_bytes = std::move(content);
-    node.orphan_lost = false;
-    node.pinned.reset();
-  } else {
-    CFFS_TRY_VOID(leave(batch, accounts, inode));
-    inode.home = Home::none;  // its chunks start from nothing
-    inode.extent = {};
-    CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
+  if (!node.orphan_bytes) {
+    HeldContent held;
+    if (!held.share.resize(nameless_.bytes, size)) return false;
+    node.orphan_bytes = std::move(held);
+  } else if (!node.orphan_bytes->share.resize(nameless_.bytes, size)) {
+    return false;
   }
-  inode.home = size > 0 ? Home::inline_ : Home::none;
-  inode.size = size;
+  node.orphan_bytes->bytes = std::move(content);
+  node.orphan_lost = false;
+  node.pinned.reset();
+  node.pinned_share.reset();
+  node.inode.home = size > 0 ? Home::inline_ : Home::none;
+  node.inode.extent = {};
+  node.inode.size = size;
+  return true;
+}
+
+Status Homes::replace_small(Node& node, Batch& batch, CompositeAccounts& accounts,
+                            const std::string& content) const {
+  Inode& inode = node.inode;
+  CFFS_TRY_VOID(leave(batch, accounts, inode));
+  inode.home = Home::none;  // its chunks start from nothing
+  inode.extent = {};
+  CFFS_TRY_VOID(put_chunks(batch, inode, 0, content));
+  inode.home = content.empty() ? Home::none : Home::inline_;
+  inode.size = content.size();
   return {};
 }
 

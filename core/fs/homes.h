@@ -16,8 +16,10 @@
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
 #include "core/fs/dirty_objects.h"
+#include "core/fs/nameless.h"
 #include "core/fs/node.h"
 #include "core/fs/removals.h"
+#include "core/fs/space_guard.h"
 #include "core/fs/store_format.h"
 
 namespace cffs {
@@ -29,13 +31,15 @@ Status cut_tail(Object& blob, std::uint64_t size);
 class Homes {
  public:
   Homes(const StoreFormat& format, Table& table, BlobStore& blobs, CompositeStore& composites,
-        DirtyObjects& dirty, Removals& removals)
+        DirtyObjects& dirty, Removals& removals, SpaceGuard& space, Nameless& nameless)
       : format_(format),
         table_(table),
         blobs_(blobs),
         composites_(composites),
         dirty_(dirty),
         removals_(removals),
+        space_(space),
+        nameless_(nameless),
         sums_(table) {}
 
   // Whether small files leave the table for composites; decided by the policy.
@@ -65,9 +69,15 @@ class Homes {
   // What the inode's data is in now is no longer its; an object waits for its removal from this batch on.
   Status leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const;
 
-  // The file's content anew, in the table; in memory where it has no name. What was there goes.
-  Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts, std::string content) const
-      CFFS_REQUIRES(node.mutex, row_stripes);
+  // What files without a name hold is counted here.
+  Nameless& nameless() { return nameless_; }
+  bool has_room_for(std::uint64_t bytes) { return space_.try_charge(bytes); }
+  // A file without a name holds this from now on. False: the budget has no room, nothing changed; it has to become a blob then.
+  bool hold(Node& node, std::string& content) CFFS_REQUIRES(node.mutex);
+
+  // The content of a file with a name anew, in the table. What was there goes.
+  Status replace_small(Node& node, Batch& batch, CompositeAccounts& accounts,
+                       const std::string& content) const CFFS_REQUIRES(node.mutex, row_stripes);
   // A move to a blob has two steps, and between them the caller may do more to the object. First a blob that holds
   // `content`. Nothing names it: until take_blob()'s batch is written, a crash
   // has recovery remove it, and a failure the caller, by drop_blob().
@@ -98,6 +108,8 @@ class Homes {
   CompositeStore& composites_;
   DirtyObjects& dirty_;
   Removals& removals_;
+  SpaceGuard& space_;
+  Nameless& nameless_;
   BlobSums sums_;
   std::atomic<bool> makes_composites_{true};
   std::atomic<std::uint64_t> durable_below_{0};

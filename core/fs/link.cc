@@ -4,6 +4,7 @@
 #include "core/fs/check_name.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
 
 namespace cffs {
 
@@ -18,11 +19,18 @@ Result<Attributes> Engine::make_unnamed(InodeId directory_ino, mode_t mode, cons
     const ReadLock guard(parent->entries);
     if (parent->unlinked) return fail(ENOENT);
   }
-  auto node = std::make_shared<Node>(inode, Key::null_name(inode.ino), parent, "", true);
+  const bool nameless_row = has_long_parts(inode);  // a list of its directory's
+  if (nameless_row) {
+    Batch batch;
+    CFFS_TRY_VOID(rows_.put_nameless(batch, inode.ino, inode));
+    CFFS_TRY_VOID(table_->write(batch));
+  }
+  auto node = std::make_shared<Node>(remembered(inode), Key::null_name(inode.ino), parent, "", true);
   node->unlinked = true;
   {
     const WriteLock guard(node->mutex);
     node->unnamed = true;
+    node->nameless_row = nameless_row;
   }
   (void)nodes_.acquire(inode.ino, [&] { return node; });
   return attributes_of(inode);
@@ -35,22 +43,23 @@ Status Engine::name_unnamed(Node& file, const NodePtr& parent, Key key, std::str
   CFFS_TRY(Row row, table_->get_row(key));
   if (row.find(name) != nullptr) return fail(EEXIST);
   const bool alone = row.entries.empty();
-  Inode inode = file.inode;
+  CFFS_TRY(Inode inode, rows_.whole(file));
   inode.nlink = 1;
   inode.ctime_ns = at;
   Batch batch;
   if (inode.home == Home::inline_ && file.orphan_bytes) {
     inode.home = Home::none;
-    CFFS_TRY_VOID(homes_.put_chunks(batch, inode, 0, *file.orphan_bytes));
+    CFFS_TRY_VOID(homes_.put_chunks(batch, inode, 0, file.orphan_bytes->bytes));
     inode.home = Home::inline_;
   }
   if (inode.home == Home::blob) batch.erase(PendingRemoval::of_blob(inode.ino).key());
+  if (file.nameless_row) batch.erase(PendingRemoval::of_nameless(inode.ino).key());
   CFFS_TRY_VOID(rows_.insert_entry(batch, key, std::move(row),
                                    Entry{std::string(name), inode.ino, inode.mode & S_IFMT, inode}));
   if (inode.home != Home::none) staged_.note(batch, *parent);
   CFFS_TRY_VOID(table_->write(batch));
   file_count_.added(1);
-  file.inode = std::move(inode);
+  file.inode = remembered(std::move(inode));
   file.row_key = key;
   file.row_alone = alone;
   file.row_stale = false;
@@ -58,8 +67,8 @@ Status Engine::name_unnamed(Node& file, const NodePtr& parent, Key key, std::str
   file.unnamed = false;
   file.parent = parent;
   file.name = name;
-  file.orphan_bytes.reset();
-  file.pinned.reset();
+  file.nameless_row = false;
+  file.let_go_of_content();
   return {};
 }
 
@@ -72,7 +81,7 @@ Status Engine::add_link(Node& file, Key old_key, const NodePtr& parent, Key key,
   const Key null_key = Key::null_name(file.ino);
   CFFS_TRY(Row row, table_->get_row(key));
   if (row.find(name) != nullptr) return fail(EEXIST);
-  Inode inode = file.inode;
+  CFFS_TRY(Inode inode, rows_.whole(file));
   inode.nlink += 1;
   inode.ctime_ns = at;
   Batch batch;
@@ -94,7 +103,7 @@ Status Engine::add_link(Node& file, Key old_key, const NodePtr& parent, Key key,
   CFFS_TRY_VOID(table_->write(batch));
   file.row_key = null_key;
   file.row_alone = true;
-  file.inode = std::move(inode);
+  file.inode = remembered(std::move(inode));
   file.row_stale = false;
   return {};
 }

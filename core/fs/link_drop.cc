@@ -6,6 +6,10 @@ Status LinkDrop::build(Batch& batch, CompositeAccounts& accounts, const Target& 
   const Inode& inode = target.inode;
   if (target.linked && inode.nlink > 1) {
     Inode left = inode;
+    if (target.node) {
+      target.node->mutex.assert_held();
+      CFFS_TRY(left, rows_.whole(*target.node));
+    }
     left.nlink -= 1;
     left.ctime_ns = now_ns;
     batch.put(Key::null_name(inode.ino), encode_single_row("", left));
@@ -13,27 +17,62 @@ Status LinkDrop::build(Batch& batch, CompositeAccounts& accounts, const Target& 
   }
   last_ = true;
   if (target.linked) batch.erase(Key::null_name(inode.ino));
-  if (target.node) CFFS_TRY_VOID(keep_for_users(inode));
+  if (target.node) return keep_for_users(batch, accounts, target);
   return homes_.leave(batch, accounts, inode);
 }
 
-// Bytes of the table are kept in memory, a composite by its handle; a blob keeps its name as long as it is in use. Data that is damaged must not keep the file from being
-// removed; a want of descriptors, which passes, does: the data would be gone for good.
-Status LinkDrop::keep_for_users(const Inode& inode) {
+// Bytes of the table are kept in memory, or where they are; a composite by its handle; a blob keeps its name as long as it is in
+// use. Data that is damaged must not keep the file from being removed; a want of descriptors, which passes, does: the data
+// would be gone for good.
+Status LinkDrop::keep_for_users(Batch& batch, CompositeAccounts& accounts, const Target& target) {
+  const Inode& inode = target.inode;
   Status kept;
-  if (inode.home == Home::inline_) {
-    auto bytes = homes_.load_small(inode);
-    if (bytes) orphan_bytes_ = std::move(*bytes);
-    if (!bytes) kept = fail(std::move(bytes).error());
-  } else if (inode.home == Home::composite) {
-    auto object = homes_.object_of(inode);
-    if (object) pinned_ = std::move(*object);
-    if (!object) kept = fail(std::move(object).error());
+  if (inode.home == Home::inline_) kept = keep_inline(inode);
+  if (inode.home == Home::composite) kept = keep_member(batch, inode);
+  if (!kept) {
+    const int reason = kept.error().errno_value;
+    if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) return kept;
+    lost_ = true;
   }
-  if (kept) return {};
-  const int reason = kept.error().errno_value;
-  if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) return kept;
-  lost_ = true;
+  nameless_row_ = in_chunks_ || inode.left_in_row;
+  if (nameless_row_) {
+    target.node->mutex.assert_held();
+    CFFS_TRY(Inode row, rows_.whole(*target.node));
+    row.home = in_chunks_ ? Home::inline_ : Home::none;
+    row.extent = {};
+    row.sealed = false;
+    std::string bytes;
+    encode_inode(bytes, row);
+    batch.put(PendingRemoval::of_nameless(inode.ino).key(), bytes);
+  }
+  const bool stays = in_chunks_ && inode.home == Home::inline_;
+  return stays ? Status() : homes_.leave(batch, accounts, inode);
+}
+
+Status LinkDrop::keep_inline(const Inode& inode) {
+  HeldContent held;
+  if (!held.share.resize(homes_.nameless().bytes, inode.size)) {
+    in_chunks_ = true;
+    return {};
+  }
+  CFFS_TRY(held.bytes, homes_.load_small(inode));
+  orphan_bytes_ = std::move(held);
+  return {};
+}
+
+// Handles are few, and each composite that is kept takes one: above their budget the content goes to the table, where there is
+// room for it.
+Status LinkDrop::keep_member(Batch& batch, const Inode& inode) {
+  CFFS_TRY(auto object, homes_.object_of(inode));
+  if (!pinned_share_.resize(homes_.nameless().composites, 1) && homes_.has_room_for(inode.size)) {
+    CFFS_TRY(const std::string content, homes_.load_small(inode));
+    Inode in_table = inode;
+    in_table.home = Home::none;
+    CFFS_TRY_VOID(homes_.put_chunks(batch, in_table, 0, content));
+    in_chunks_ = true;
+    return {};
+  }
+  pinned_ = std::move(object);
   return {};
 }
 
@@ -56,6 +95,12 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
   node.inode.sealed = false;  // its sums went with the row
   node.orphan_bytes = std::move(orphan_bytes_);
   node.pinned = std::move(pinned_);
+  node.pinned_share = std::move(pinned_share_);
+  node.nameless_row = nameless_row_;
+  if (in_chunks_) {
+    node.inode.home = Home::inline_;
+    node.inode.extent = {};
+  }
   node.orphan_lost = lost_;
 }
 

@@ -13,8 +13,8 @@ namespace cffs {
 
 class LinkDrop {
  public:
-  LinkDrop(const Homes& homes, Removals& removals, FileCount& count)
-      : homes_(homes), removals_(removals), count_(count) {}
+  LinkDrop(Homes& homes, const NodeRows& rows, Removals& removals, FileCount& count)
+      : homes_(homes), rows_(rows), removals_(removals), count_(count) {}
 
   // The target's stripes and node are locked. A file's rows and data go, or its link count falls. EMFILE, ENFILE, ENOMEM:
   // who uses the file would lose its data.
@@ -26,15 +26,22 @@ class LinkDrop {
   void finish(const Target& target, std::int64_t now_ns) CFFS_REQUIRES(row_stripes);
 
  private:
-  Status keep_for_users(const Inode& inode);
+  Status keep_for_users(Batch& batch, CompositeAccounts& accounts, const Target& target)
+      CFFS_REQUIRES(row_stripes);
+  Status keep_inline(const Inode& inode);
+  Status keep_member(Batch& batch, const Inode& inode);
 
-  const Homes& homes_;
+  Homes& homes_;
+  const NodeRows& rows_;
   Removals& removals_;
   FileCount& count_;
   bool last_ = false;
   // Whoever still has the file open keeps its data.
-  std::optional<std::string> orphan_bytes_;
+  std::optional<HeldContent> orphan_bytes_;
   std::shared_ptr<Object> pinned_;
+  Share pinned_share_;
+  bool in_chunks_ = false;     // it stays in the table, or has come there
+  bool nameless_row_ = false;  // with it, or with long attributes
   bool lost_ = false;
 };
 

@@ -165,9 +165,10 @@ void Engine::release_unlinked(Node& node) {
   const WriteLock guard(node.mutex);
   node.row_stale = false;
   if (node.inode.home == Home::blob) removals_.queue_blob(node.ino);
+  if (node.nameless_row) removals_.queue_nameless(node.ino);
+  node.nameless_row = false;
   node.inode.home = Home::none;
-  node.orphan_bytes.reset();
-  node.pinned.reset();
+  node.let_go_of_content();
 }
 
 }  // namespace cffs

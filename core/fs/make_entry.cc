@@ -3,6 +3,7 @@
 #include "core/fs/check_name.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/set_id.h"
 
 namespace cffs {
 
@@ -16,10 +17,18 @@ Status Engine::begin_inode(Inode& inode, const Node& parent, const Caller& calle
   const ReadLock guard(parent.mutex);
   if ((parent.inode.mode & S_ISGID) != 0) {
     inode.gid = parent.inode.gid;
-    if (inode.is_directory()) inode.mode |= S_ISGID;
+    if (inode.is_directory()) {
+      inode.mode |= S_ISGID;
+    } else if ((inode.mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP)) {
+      inode.mode = allowed_mode(inode.mode, inode.gid, caller);  // a member's to give away, as to chmod(2)
+    }
   }
   if (inode.is_symlink()) return {};
-  const std::string* inherited = find_xattr(parent.inode.xattrs, kDefaultAcl);
+  std::optional<Inode> whole;  // of a directory that has more than nodes remember
+  if (parent.inode.left_in_row) {
+    CFFS_TRY(whole, rows_.whole(parent));
+  }
+  const std::string* inherited = find_xattr(whole ? whole->xattrs : parent.inode.xattrs, kDefaultAcl);
   const auto acl = inherited != nullptr ? Acl::parse(*inherited) : Result<std::optional<Acl>>(std::nullopt);
   if (!acl || !*acl) {  // none, or nothing that could be applied
     inode.mode &= ~(caller.umask() & 0777);
@@ -116,7 +125,9 @@ Result<std::string> Engine::readlink(InodeId ino) {
   CFFS_TRY(const NodePtr link, rows_.node(ino));
   const ReadLock guard(link->mutex);
   if (!link->inode.is_symlink()) return fail(EINVAL);
-  return link->inode.target;
+  if (!link->inode.left_in_row) return link->inode.target;
+  CFFS_TRY(const Inode whole, rows_.whole(*link));
+  return whole.target;
 }
 
 }  // namespace cffs

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/mutex.h"
+#include "core/fs/nameless.h"
 #include "core/object/object_store.h"
 #include "core/table/inode.h"
 #include "core/table/key.h"
@@ -40,6 +41,14 @@ struct Node {
     return !inode.sealed && seals_broken == seals_broken_durably;
   }
 
+  // The content is elsewhere, or needed no more.
+  void let_go_of_content() CFFS_REQUIRES(mutex) {
+    orphan_bytes.reset();
+    orphan_lost = false;
+    pinned.reset();
+    pinned_share.reset();
+  }
+
   const InodeId ino;
   const mode_t
       type;  // S_IFMT bits: the one part of the mode that never changes, so readable without the lock
@@ -54,19 +63,22 @@ struct Node {
   mutable SharedMutex mutex;
   Key row_key CFFS_GUARDED_BY(mutex);  // where the inode is: its name row, or its null-name row
   std::shared_ptr<Node> parent
-      CFFS_GUARDED_BY(mutex);               // the directory last seen holding it; null for the root
-  std::string name CFFS_GUARDED_BY(mutex);  // in `parent`
-  Inode inode CFFS_GUARDED_BY(mutex);
+      CFFS_GUARDED_BY(mutex);                     // the directory last seen holding it; null for the root
+  std::string name CFFS_GUARDED_BY(mutex);        // in `parent`
+  Inode inode CFFS_GUARDED_BY(mutex);             // without its long parts (long_parts.h)
   bool row_stale CFFS_GUARDED_BY(mutex) = false;  // attributes changed since the row was written
   // No name and no row left; lives until the last reference goes. Of a directory it changes only while `entries` is held
   // exclusively too, so who holds those need not ask for the mutex.
   std::atomic<bool> unlinked{false};
   // Unlinked because it never had a name: link() may give it one.
   bool unnamed CFFS_GUARDED_BY(mutex) = false;
-  // The data of an unlinked file, where it is not an object.
-  std::optional<std::string> orphan_bytes CFFS_GUARDED_BY(mutex);
+  // The data of an unlinked file, where it is held in memory.
+  std::optional<HeldContent> orphan_bytes CFFS_GUARDED_BY(mutex);
+  // Unlinked, and the table has something of it: attributes, or its content (Kind::nameless).
+  bool nameless_row CFFS_GUARDED_BY(mutex) = false;
   bool orphan_lost CFFS_GUARDED_BY(mutex) = false;        // they could not be read when the name went
   std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked member's composite readable
+  Share pinned_share CFFS_GUARDED_BY(mutex);
   // DirtyObjects::epoch() in which the blob was last noted.
   std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};
   // How often a seal of the blob was broken, and how many of these are known durable: where they differ, nobody may write yet.

@@ -2,11 +2,33 @@
 
 #include "core/fs/limits.h"
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
+#include "core/table/pending_removal.h"
 
 namespace cffs {
+namespace {
+
+// Of the entry that carries the node's inode.
+std::string_view name_in_row(const Node& node) CFFS_REQUIRES_SHARED(node.mutex) {
+  return node.row_key == Key::null_name(node.ino) ? std::string_view() : std::string_view(node.name);
+}
+
+}  // namespace
 
 Error lost_row(InodeId ino) {
   return Error::corruption("inode " + std::to_string(ino.value) + " is not in the row where it was found");
+}
+
+Status check_room(const Row& row, std::string_view name, const Inode* inode) {
+  if (row.entries.empty()) return {};
+  std::size_t others = 0, bytes = inode != nullptr ? bytes_of(inode->xattrs) : 0;
+  for (const Entry& entry : row.entries) {
+    if (entry.name == name) continue;
+    ++others;
+    if (entry.inode) bytes += bytes_of(entry.inode->xattrs);
+  }
+  const bool fits = others < kNamesOfOneHash && (others == 0 || bytes <= kSharedRowXattrsMax);
+  return fits ? Status() : Status(fail(ENOSPC));
 }
 
 bool Target::same_place(const Target& other) const {
@@ -97,36 +119,83 @@ Status NodeRows::check_place(const Node& node, Key row_key, std::string_view nam
 
 NodePtr NodeRows::refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
                         std::string_view name) {
-  return nodes_.acquire(
-      inode.ino, [&] { return std::make_shared<Node>(inode, row_key, std::move(parent), name, row_alone); });
+  return nodes_.acquire(inode.ino, [&] {
+    return std::make_shared<Node>(remembered(inode), row_key, std::move(parent), name, row_alone);
+  });
 }
 
 Status NodeRows::put(Batch& batch, Node& node) {
   if (node.unlinked) return {};
-  const bool null_name = node.row_key == Key::null_name(node.ino);
-  const std::string_view name = null_name ? std::string_view() : std::string_view(node.name);
+  if (!node.inode.left_in_row) return put_whole(batch, node, node.inode);
+  CFFS_TRY(const Inode inode, whole(node));
+  return put_whole(batch, node, inode);
+}
+
+Status NodeRows::put_whole(Batch& batch, const Node& node, const Inode& whole) const {
+  const std::string_view name = name_in_row(node);
   if (node.row_alone) {
-    batch.put(node.row_key, encode_single_row(name, node.inode));
+    batch.put(node.row_key, encode_single_row(name, whole));
     return {};
   }
   CFFS_TRY(Row row, table_.get_row(node.row_key));
   Entry* entry = row.find(name);
   if (entry == nullptr) return fail(lost_row(node.ino));
-  entry->inode = node.inode;
+  const std::size_t had = entry->inode ? bytes_of(entry->inode->xattrs) : 0;
+  if (bytes_of(whole.xattrs) > had) CFFS_TRY_VOID(check_room(row, name, &whole));
+  entry->inode = whole;
   batch.put_row(node.row_key, row);
   return {};
 }
 
-Status NodeRows::write_or_restore(Node& node, const Inode& before) {
-  Batch batch;
-  Status done = put(batch, node);
-  if (done) done = table_.write(batch);
-  if (done) {
-    node.row_stale = false;
-  } else {
-    node.inode = before;
+// Rows have attributes and targets as they are, whatever else of a node its row is behind in: so the node's own lock is enough
+// to look.
+Result<Inode> NodeRows::whole(const Node& node) const {
+  Inode inode = node.inode;
+  if (!inode.left_in_row) return inode;
+  if (node.unlinked) {
+    CFFS_TRY(const auto kept, table_.get(PendingRemoval::of_nameless(node.ino).key()));
+    if (!kept) return fail(lost_row(node.ino));
+    CFFS_TRY(const Inode row, decode_inode(*kept));
+    take_long_parts(inode, row);
+    return inode;
   }
-  return done;
+  CFFS_TRY(const Row row, table_.get_row(node.row_key));
+  const Entry* const entry = row.find(name_in_row(node));
+  if (entry == nullptr || !entry->inode) return fail(lost_row(node.ino));
+  take_long_parts(inode, *entry->inode);
+  return inode;
+}
+
+Status NodeRows::change(Node& node, Inode whole) {
+  Batch batch;
+  const bool nameless = node.unlinked && has_long_parts(whole);
+  if (nameless) CFFS_TRY_VOID(put_nameless(batch, node.ino, whole));
+  if (!node.unlinked) CFFS_TRY_VOID(put_whole(batch, node, whole));
+  CFFS_TRY_VOID(table_.write(batch));
+  leave_long_parts(whole);
+  node.inode = std::move(whole);
+  node.nameless_row = node.nameless_row || nameless;
+  if (!node.unlinked) node.row_stale = false;
+  return {};
+}
+
+Status NodeRows::put_nameless(Batch& batch, InodeId ino, const Inode& whole) const {
+  const Key key = PendingRemoval::of_nameless(ino).key();
+  CFFS_TRY(const auto kept, table_.get(key));
+  Inode row = whole;
+  row.home = Home::none;
+  row.size = 0;
+  row.extent = {};
+  row.sealed = false;
+  if (kept) {  // its chunks, if any, are as many as they were
+    CFFS_TRY(const Inode before, decode_inode(*kept));
+    row.home = before.home;
+    row.size = before.size;
+  }
+  std::string bytes;
+  encode_inode(bytes, row);
+  batch.put(key, bytes);
+  return {};
 }
 
 void NodeRows::mark_stale(Node& node) {
@@ -163,7 +232,7 @@ void NodeRows::touch_directory(Node& directory, std::int64_t now_ns) {
 }
 
 Status NodeRows::insert_entry(Batch& batch, Key key, Row row, Entry entry) {
-  if (row.entries.size() >= kNamesOfOneHash) return fail(ENOSPC);
+  CFFS_TRY_VOID(check_room(row, entry.name, entry.inode ? &*entry.inode : nullptr));
   if (row.entries.size() == 1 && row.entries.front().inode) {
     if (const NodePtr neighbour = nodes_.find(row.entries.front().ino)) neighbour->row_alone = false;
   }

@@ -38,6 +38,9 @@ struct Target {
   void refresh();
 };
 
+// Whether the row may have this entry too, beside those that it has (limits.h). ENOSPC.
+Status check_room(const Row& row, std::string_view name, const Inode* inode);
+
 class NodeRows {
  public:
   NodeRows(Table& table, RowLocks& locks, NodeTable& nodes, StagedDirectories& staged, Removals& removals,
@@ -70,8 +73,13 @@ class NodeRows {
   // --- from nodes to rows ---
   // The node's row, as the node is; nothing where it has none. The row's stripe is held.
   Status put(Batch& batch, Node& node) CFFS_REQUIRES(node.mutex, row_stripes);
-  // Writes put()'s row by itself; the node is as `before` again where that fails.
-  Status write_or_restore(Node& node, const Inode& before) CFFS_REQUIRES(node.mutex, row_stripes);
+  // The node's inode with its long parts, which may take a look at its row.
+  Result<Inode> whole(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
+  // The node becomes this, and its row with it; where that fails it is as it was. Of a file without a name long parts go to the
+  // row of the nameless.
+  Status change(Node& node, Inode whole) CFFS_REQUIRES(node.mutex, row_stripes);
+  // Long parts of a file that has no name, from now on to be found by its number. The batch is its taking of the name.
+  Status put_nameless(Batch& batch, InodeId ino, const Inode& whole) const;
   // The row is behind; the next commit brings it up to date, forget() at the latest.
   void mark_stale(Node& node) CFFS_REQUIRES(node.mutex);
   std::vector<InodeId> take_stale();
@@ -81,7 +89,7 @@ class NodeRows {
   // An entry came or went.
   void touch_directory(Node& directory, std::int64_t now_ns) CFFS_EXCLUDES(directory.mutex);
   // Adds the entry to the row; nodes that shared the row with nobody until now learn that they do. Its stripe is held.
-  // ENOSPC where too many names have this hash.
+  // ENOSPC where too many names have this hash, or too long attributes.
   Status insert_entry(Batch& batch, Key key, Row row, Entry entry) CFFS_REQUIRES(row_stripes);
   // The file's data waits for consolidation: its directory is remembered, in memory and across a crash.
   void note_staged(Batch& batch, Node& node) CFFS_REQUIRES(node.mutex);
@@ -90,6 +98,9 @@ class NodeRows {
   Status write(Batch& batch, CompositeAccounts& accounts) CFFS_REQUIRES(row_stripes);
 
  private:
+  Status put_whole(Batch& batch, const Node& node, const Inode& whole) const CFFS_REQUIRES_SHARED(node.mutex)
+      CFFS_REQUIRES(row_stripes);
+
   Table& table_;
   RowLocks& locks_;
   NodeTable& nodes_;

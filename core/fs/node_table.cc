@@ -44,7 +44,8 @@ NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
     // Out of rank, but it cannot wait: nobody else has a pointer to the node, and none is given out without the shard.
     const Node& node = *it->second.node;
     const ReadLock node_guard(node.mutex);
-    if (node.row_stale || (node.unlinked && node.inode.home == Home::blob)) return Erased::unsettled;
+    if (node.row_stale) return Erased::unsettled;
+    if (node.unlinked && (node.inode.home == Home::blob || node.nameless_row)) return Erased::unsettled;
   }
   erased = std::move(it->second.node);
   shard.nodes.erase(it);

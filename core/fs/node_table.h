@@ -19,8 +19,8 @@ class NodeTable {
   // Takes references back. True where none is left: the caller then cleans up and calls erase_unreferenced().
   bool release(InodeId ino, std::uint64_t references);
   enum class Erased { yes, in_use, unsettled };
-  // Forgets the node, unless somebody uses it or it still has something to settle: a row that is behind, a blob without
-  // a name.
+  // Forgets the node, unless somebody uses it or it still has something to settle: a row that is behind, what is kept of a
+  // file without a name.
   Erased erase_unreferenced(InodeId ino);
   void clear();
 

@@ -28,7 +28,7 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
 
   CFFS_TRY_VOID(node.check_kept());
   if (node.orphan_bytes) {
-    std::memcpy(out.data(), node.orphan_bytes->data() + offset, out.size());
+    std::memcpy(out.data(), node.orphan_bytes->bytes.data() + offset, out.size());
     return out.size();
   }
   switch (node.inode.home) {

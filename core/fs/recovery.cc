@@ -98,7 +98,7 @@ Status Recovery::after_unclean_end() {
   Batch batch;
   for (const auto& [key, row] : found.shortened) batch.put_row(key, row);
   CFFS_TRY_VOID(table_.write(batch));
-  CFFS_TRY_VOID(drop_removals_of(found.wanted));
+  CFFS_TRY_VOID(drop_removals_of(found));
   CFFS_TRY_VOID(drop_sums_of_unsealed());
   CFFS_TRY_VOID(table_.sync());
   return clear_away(found.wanted);
@@ -107,6 +107,7 @@ Status Recovery::after_unclean_end() {
 Result<Recovery::Found> Recovery::compare_rows_with_objects() {
   Found found;
   Status problem;
+  CFFS_TRY(const std::set<InodeId> nameless, this->nameless());
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow&) {
     found.wanted.insert(CompositeStore::object_name(id));
@@ -115,6 +116,7 @@ Result<Recovery::Found> Recovery::compare_rows_with_objects() {
   visitor.entries = [&](Key key, Row& row) {
     bool differs = false;
     for (Entry& entry : row.entries) {
+      if (nameless.contains(entry.ino)) found.named.insert(entry.ino);
       if (problem) problem = compare_with_blob(entry, differs, found.wanted);
     }
     if (differs) found.shortened.emplace_back(key, std::move(row));
@@ -130,13 +132,28 @@ Result<Recovery::Found> Recovery::compare_rows_with_objects() {
   return found;
 }
 
+Result<std::set<InodeId>> Recovery::nameless() const {
+  std::set<InodeId> found;
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && !removal->is_object()) found.insert(InodeId{removal->number});
+    return true;
+  }));
+  return found;
+}
+
 // What a row names is not removed, whatever else the table says.
-Status Recovery::drop_removals_of(const std::set<std::string>& wanted) {
+Status Recovery::drop_removals_of(const Found& found) {
   Batch batch;
   CFFS_TRY_VOID(table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
-    if (removal && wanted.contains(object_name(*removal))) {
-      if (log_) log_(object_name(*removal) + " awaits its removal, and a row names it: it stays");
+    if (!removal) return true;
+    const bool is_object = removal->is_object();
+    const bool named = is_object ? found.wanted.contains(object_name(*removal))
+                                 : found.named.contains(InodeId{removal->number});
+    if (named) {
+      const std::string what = is_object ? object_name(*removal) : "inode " + std::to_string(removal->number);
+      if (log_) log_(what + " awaits its removal, and a row names it: it stays");
       batch.erase(key);
     }
     return true;

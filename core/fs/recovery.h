@@ -36,7 +36,8 @@ class Recovery {
 
  private:
   struct Found {
-    std::set<std::string> wanted;                // objects that rows name
+    std::set<std::string> wanted;  // objects that rows name
+    std::set<InodeId> named;       // files of which a row says that they have no name, although one has them
     std::vector<std::pair<Key, Row>> shortened;  // rows of files that have less than they say
   };
   Status after_unclean_end();
@@ -44,7 +45,8 @@ class Recovery {
   Status compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted);
   Status note_damage(const Entry& entry, const char* what) const;
   Status drop_sums_of_unsealed();
-  Status drop_removals_of(const std::set<std::string>& wanted);
+  Result<std::set<InodeId>> nameless() const;
+  Status drop_removals_of(const Found& found);
   Status clear_away(const std::set<std::string>& wanted);
   Status mark_open();
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
 
 namespace cffs {
 
@@ -17,9 +18,9 @@ std::optional<FileToMove> Rehousing::look(Key key, InodeId directory, const Entr
     if (live->unlinked) return {};
     file.inode = live->inode;
   } else if (entry.inode) {
-    file.inode = *entry.inode;
+    file.inode = remembered(*entry.inode);
   } else if (auto inode = rows_.linked_inode(entry.ino)) {
-    file.inode = std::move(*inode);
+    file.inode = remembered(std::move(*inode));
   } else {
     return {};
   }
@@ -51,6 +52,22 @@ Result<std::optional<FileToMove>> Rehousing::find(const EntryName& at, InodeId i
 }
 
 Result<bool> Rehousing::read(FileToMove& file) const {
+  CFFS_TRY(const bool readable, read_content(file));
+  return readable ? complete(file) : Result<bool>(false);
+}
+
+// A record of the file has all of its attributes.
+Result<bool> Rehousing::complete(FileToMove& file) const {
+  if (!file.inode.left_in_row) return true;
+  CFFS_TRY(const Row row, table_.get_row(file.row_key));
+  const bool null_name = file.row_key == Key::null_name(file.inode.ino);
+  const Entry* const entry = row.find(null_name ? std::string_view() : std::string_view(file.at.name));
+  if (entry == nullptr || !entry->inode || entry->ino != file.inode.ino) return false;
+  take_long_parts(file.inode, *entry->inode);
+  return true;
+}
+
+Result<bool> Rehousing::read_content(FileToMove& file) const {
   if (const NodePtr live = nodes_.find(file.inode.ino)) {
     const ReadLock guard(live->mutex);
     if (live->unlinked || live->inode.home != file.inode.home) return false;
@@ -86,7 +103,7 @@ Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, cons
                      entry->inode->home == Home::composite && entry->inode->extent.composite == id &&
                      entry->inode->extent.slot == record.slot;
   if (!is_it) return std::optional<FileToMove>();
-  return std::optional<FileToMove>(FileToMove{key, at, *entry->inode, {}, 0});
+  return std::optional<FileToMove>(FileToMove{key, at, remembered(*entry->inode), {}, 0});
 }
 
 // A record names the place where the file was when it was written; since then it may have been renamed (a moved_member row)
@@ -151,8 +168,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
       blobs_made_.push_back(inode.ino);
       CFFS_TRY_VOID(r_.homes_.take_blob(inode, batch_, accounts_, blob, true));
     }
-    entry->inode = inode;
-    changed_.emplace_back(live_[i], std::move(inode));
+    settle(i, *entry, std::move(inode));
     return {};
   }
 
@@ -162,8 +178,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     if (entry == nullptr) return {};
     Inode inode = current(i, *entry);
     inode.sealed = true;
-    entry->inode = inode;
-    changed_.emplace_back(live_[i], std::move(inode));
+    settle(i, *entry, std::move(inode));
     return {};
   }
 
@@ -208,6 +223,15 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     std::vector<NodePtr> nodes;
     for (const FileToMove& file : files) nodes.push_back(r.nodes_.find(file.inode.ino));
     return nodes;
+  }
+
+  // Row and node are to be this; `inode` is the node's, or the row's where there is no node.
+  void settle(std::size_t i, Entry& entry, Inode inode) {
+    Inode whole = inode;
+    take_long_parts(whole, *entry.inode);
+    entry.inode = std::move(whole);
+    leave_long_parts(inode);
+    changed_.emplace_back(live_[i], std::move(inode));
   }
 
   // The node knows more than its row, where there is one.

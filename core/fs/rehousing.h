@@ -27,8 +27,8 @@ namespace cffs {
 // A regular file as it was when looked at.
 struct FileToMove {
   Key row_key;
-  EntryName at;  // the row's own name where row_key is a name row
-  Inode inode;
+  EntryName at;                   // the row's own name where row_key is a name row
+  Inode inode;                    // its long parts once read
   std::string content;            // once read
   std::size_t extent_number = 0;  // which of the builder's extents holds the content now
 };
@@ -66,7 +66,7 @@ class Rehousing {
     std::optional<EntryName> at;
   };
   Referred referred(InodeId ino) const;
-  // Reads the content as it is now. False: the file is gone or has changed its home since.
+  // Reads the content, and long attributes, as they are now. False: the file is gone or has changed its home since.
   Result<bool> read(FileToMove& file) const;
   // Where the subfile of this record is now, if it still is in this composite.
   Result<std::optional<FileToMove>> member_of(const RecordMeta& record, CompositeId id) const;
@@ -95,6 +95,8 @@ class Rehousing {
 
  private:
   class Batchwise;
+  Result<bool> read_content(FileToMove& file) const;
+  Result<bool> complete(FileToMove& file) const;
   Result<std::optional<FileToMove>> member_at(const EntryName& at, const RecordMeta& record,
                                               CompositeId id) const;
 

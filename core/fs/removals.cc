@@ -2,9 +2,18 @@
 
 #include <utility>
 
+#include "core/fs/store_format.h"
+
 namespace cffs {
+namespace {
+
+// Removals that one batch speaks of: with all their chunks it stays small.
+constexpr std::size_t kErasedAtOnce = 256;
+
+}  // namespace
 
 std::string object_name(const PendingRemoval& removal) {
+  if (!removal.is_object()) return {};
   return removal.kind == PendingRemoval::Kind::blob
              ? BlobStore::object_name(InodeId{removal.number})
              : CompositeStore::object_name(CompositeId{removal.number});
@@ -44,6 +53,17 @@ std::optional<Error> Removals::problem() {
   return problem_;
 }
 
+// Its chunks with it, where it has any. One that cannot be decoded says nothing of chunks.
+Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
+  CFFS_TRY(const auto value, table_.get(removal.key()));
+  const auto row = value ? decode_inode(*value) : Result<Inode>(Inode());
+  if (!row || row->home != Home::inline_) return {};
+  for (std::uint64_t chunk = 0; chunk * kChunkBytes < row->size; ++chunk) {
+    batch.erase(Key::data(InodeId{removal.number}, chunk));
+  }
+  return {};
+}
+
 Status Removals::settle() {
   const MutexLock one_at_a_time(work_);
   std::set<PendingRemoval> now;
@@ -54,14 +74,24 @@ Status Removals::settle() {
   if (now.empty()) return {};
   CFFS_TRY_VOID(table_.sync());
   Batch batch;
+  std::size_t erased = 0;
   std::optional<Error> problem;
   for (auto it = now.begin(); it != now.end();) {
     const PendingRemoval removal = *it;
-    const Status removed = removal.kind == PendingRemoval::Kind::blob
-                               ? blobs_.remove(InodeId{removal.number})
-                               : composites_.remove(CompositeId{removal.number});
+    Status removed;
+    if (!removal.is_object()) {
+      removed = erase_nameless(batch, removal);
+    } else if (removal.kind == PendingRemoval::Kind::blob) {
+      removed = blobs_.remove(InodeId{removal.number});
+    } else {
+      removed = composites_.remove(CompositeId{removal.number});
+    }
     if (removed) {
       batch.erase(removal.key());
+      if (++erased % kErasedAtOnce == 0) {
+        CFFS_TRY_VOID(table_.write(batch));
+        batch = Batch();
+      }
       ++it;
     } else {
       if (!problem) problem = removed.error();

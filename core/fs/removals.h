@@ -16,7 +16,7 @@
 
 namespace cffs {
 
-// What is to be removed.
+// The object that is to be removed; none for what is in the table.
 std::string object_name(const PendingRemoval& removal);
 
 class Removals {
@@ -27,6 +27,8 @@ class Removals {
   // The batch with its pending_removal row has been written; the object goes with the next settle().
   void queue_blob(InodeId ino) { queue(PendingRemoval::of_blob(ino)); }
   void queue_composite(CompositeId id) { queue(PendingRemoval::of(id)); }
+  // Nobody uses the file any more of which a row of the nameless speaks.
+  void queue_nameless(InodeId ino) { queue(PendingRemoval::of_nameless(ino)); }
   // What an earlier user of the store left to be removed.
   Status load();
   // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again. Fails
@@ -40,6 +42,7 @@ class Removals {
   std::optional<Error> problem();
 
  private:
+  Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
 
   Table& table_;

@@ -10,6 +10,7 @@
 #include "core/fs/limits.h"
 #include "core/fs/link_drop.h"
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
 
 namespace cffs {
 namespace {
@@ -28,7 +29,7 @@ class RowSet {
   }
   Status insert(Key key, Entry entry) {
     CFFS_TRY(Row* const in, row(key));
-    if (in->entries.size() >= kNamesOfOneHash) return fail(ENOSPC);
+    CFFS_TRY_VOID(check_room(*in, entry.name, entry.inode ? &*entry.inode : nullptr));
     in->insert(std::move(entry));
     return {};
   }
@@ -37,8 +38,10 @@ class RowSet {
     CFFS_TRY(Row* const in, row(node.row_key));
     const bool null_name = node.row_key == Key::null_name(node.ino);
     Entry* const entry = in->find(null_name ? std::string_view() : std::string_view(node.name));
-    if (entry == nullptr) return fail(lost_row(node.ino));
-    entry->inode = node.inode;
+    if (entry == nullptr || !entry->inode) return fail(lost_row(node.ino));
+    Inode whole = node.inode;
+    take_long_parts(whole, *entry->inode);
+    entry->inode = std::move(whole);
     return {};
   }
   void write(Batch& batch) const {
@@ -237,7 +240,7 @@ class Engine::RenameOperation {
     if (to_.now) rows.know(to_.key, to_.now->row);
     Batch batch;
     CompositeAccounts accounts(*e_.table_);
-    LinkDrop drop(e_.homes_, e_.removals_, e_.file_count_);
+    LinkDrop drop(e_.homes_, e_.rows_, e_.removals_, e_.file_count_);
     CFFS_TRY_VOID(move_entries(batch, accounts, rows, drop));
     save_link_counts();
     Status done = count_links(rows);
@@ -292,7 +295,12 @@ class Engine::RenameOperation {
     inode.ctime_ns = at_;
     entry.name = there.name;
     if (side.now->linked) {
-      batch.put(Key::null_name(entry.ino), encode_single_row("", inode));
+      Inode whole = inode;
+      if (inode.left_in_row) {
+        CFFS_TRY(const Inode in_row, e_.rows_.linked_inode(entry.ino));
+        take_long_parts(whole, in_row);
+      }
+      batch.put(Key::null_name(entry.ino), encode_single_row("", whole));
       return entry;
     }
     if (inode.home == Home::composite) {
@@ -301,7 +309,10 @@ class Engine::RenameOperation {
       batch.put(Key::moved_member(inode.extent.composite, inode.extent.slot),
                 encode_moved_member({there.directory->ino, std::string(there.name)}));
     }
-    entry.inode = inode;
+    if (!entry.inode) return fail(lost_row(entry.ino));
+    Inode whole = inode;
+    take_long_parts(whole, *entry.inode);
+    entry.inode = std::move(whole);
     return entry;
   }
 
@@ -342,7 +353,7 @@ class Engine::RenameOperation {
     if (!moved.node) return;
     Node& node = *moved.node;
     node.mutex.assert_held();
-    node.inode = moved.inode;
+    node.inode = remembered(moved.inode);
     node.row_stale = false;
     node.parent = there.directory;
     node.name = there.name;

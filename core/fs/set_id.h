@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/fs/caller.h"
+#include "core/fs/long_parts.h"
 #include "core/table/inode.h"
 
 namespace cffs {
@@ -25,6 +26,9 @@ inline mode_t allowed_mode(mode_t wanted, gid_t group, const Caller& caller) {
   return may ? wanted : wanted & ~static_cast<mode_t>(S_ISGID);
 }
 
-inline void drop_capabilities(Inode& inode) { erase_xattr(inode.xattrs, "security.capability"); }
+inline void drop_capabilities(Inode& inode) {
+  erase_xattr(inode.xattrs, kCapability);
+  if (inode.left_in_row) inode.left_in_row->has_capability = false;
+}
 
 }  // namespace cffs

@@ -65,6 +65,15 @@ Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
   }
 }
 
+bool SpaceGuard::try_charge(std::uint64_t bytes) {
+  const auto cost = static_cast<std::int64_t>(bytes) + 512;
+  if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return true;
+  const MutexLock guard(mutex_);
+  if (budget_.load(std::memory_order_relaxed) > 0) return true;
+  const auto enough = has_room(cost);
+  return enough && *enough;
+}
+
 Result<SpaceInfo> SpaceGuard::space() {
   const MutexLock guard(mutex_);
   CFFS_TRY(SpaceInfo space, store_.space());

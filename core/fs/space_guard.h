@@ -31,6 +31,8 @@ class SpaceGuard {
   // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and up to half of
   // the reserve.
   Status charge_to_give_back(std::uint64_t bytes);
+  // The same without removing anything: with locks too.
+  bool try_charge(std::uint64_t bytes);
   // What others than us may use.
   Result<SpaceInfo> space();
   // Makes the reserve whole, where there is room. What fails is tried again the next time.

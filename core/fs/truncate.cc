@@ -84,7 +84,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
     CFFS_TRY(content, homes_.load_small(node));
   }
   content.resize(size);
-  return homes_.replace_small(node, change.batch, change.accounts, std::move(content));
+  return put_small(node, change, std::move(content));
 }
 
 }  // namespace cffs

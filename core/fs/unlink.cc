@@ -63,7 +63,7 @@ Status Engine::remove_locked(const NodePtr& parent, Key key, std::string_view na
   CompositeAccounts accounts(*table_);
   target.row.erase(name);
   batch.put_row(key, target.row);
-  LinkDrop drop(homes_, removals_, file_count_);
+  LinkDrop drop(homes_, rows_, removals_, file_count_);
   if (!target.inode.is_directory()) {
     CFFS_TRY_VOID(drop.build(batch, accounts, target, at));
     CFFS_TRY_VOID(rows_.write(batch, accounts));

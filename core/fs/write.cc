@@ -9,6 +9,7 @@
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
 #include "core/fs/set_id.h"
 #include "core/object/blocking_section.h"
 
@@ -89,10 +90,10 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     }
     node.inode.size = std::max(node.inode.size, end);
     const mode_t mode = node.inode.mode;
-    const std::size_t xattrs = node.inode.xattrs.size();
+    const bool capable = has_capability(node.inode);
     content_changed(node.inode, at, caller);
     // Rights that the change took away must not come back with a crash.
-    settle_now = settle_now || node.inode.mode != mode || node.inode.xattrs.size() != xattrs;
+    settle_now = settle_now || node.inode.mode != mode || capable;
     version = node.inode.version;
     rows_.mark_stale(node);
   }
@@ -144,16 +145,22 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
   if (node.inode.home == Home::blob) return Written::elsewhere;
   const std::uint64_t new_size = std::max(node.inode.size, offset + data.size());
   ContentChange change(*table_, node.inode);
-  Status built;
-  if (new_size > homes_.inline_limit()) {
-    built = move_to_blob(node, change, [&](Object& blob) { return blob.write_at(offset, data); });
-  } else {
-    built = node.unlinked ? write_orphan(node, offset, data) : build_small(node, change, offset, data);
+  const auto build = [&]() CFFS_REQUIRES(node.mutex, row_stripes) -> Status {
+    bool in_blob = new_size > homes_.inline_limit();
+    if (!in_blob && node.unlinked) {
+      CFFS_TRY(const bool held, write_orphan(node, offset, data));
+      in_blob = !held;
+    } else if (!in_blob) {
+      CFFS_TRY_VOID(build_small(node, change, offset, data));
+    }
+    if (in_blob) return move_to_blob(node, change, [&](Object& blob) { return blob.write_at(offset, data); });
     node.inode.home = Home::inline_;
     node.inode.size = new_size;
     node.inode.extent = {};
-  }
-  CFFS_TRY_VOID(finish_change(node, change, std::move(built), at, caller));
+    return {};
+  };
+  const Status built = build();
+  CFFS_TRY_VOID(finish_change(node, change, built, at, caller));
   return Written::done;
 }
 
@@ -164,14 +171,27 @@ Status Engine::move_to_blob(Node& node, ContentChange& change, const std::functi
   return homes_.take_blob(node.inode, change.batch, change.accounts, change.new_blob, !node.unlinked);
 }
 
-// A file without a name keeps its bytes in memory.
-Status Engine::write_orphan(Node& node, std::uint64_t offset, ConstBytes data) {
+// A file without a name keeps its bytes in memory, within what all of them may.
+Result<bool> Engine::write_orphan(Node& node, std::uint64_t offset, ConstBytes data) {
+  const std::uint64_t size = std::max<std::uint64_t>(node.inode.size, offset + data.size());
   if (!node.orphan_bytes) {
-    CFFS_TRY(node.orphan_bytes, homes_.load_small(node));
+    CFFS_TRY(std::string content, homes_.load_small(node));
+    content.resize(size);
+    if (!homes_.hold(node, content)) return false;
+  } else if (!node.orphan_bytes->share.resize(homes_.nameless().bytes, size)) {
+    return false;
   }
-  node.orphan_bytes->resize(std::max<std::uint64_t>(node.inode.size, offset + data.size()));
-  text(data).copy(node.orphan_bytes->data() + offset, data.size());
-  return {};
+  std::string& bytes = node.orphan_bytes->bytes;
+  bytes.resize(size);
+  text(data).copy(bytes.data() + offset, data.size());
+  return true;
+}
+
+Status Engine::put_small(Node& node, ContentChange& change, std::string content) {
+  if (!node.unlinked) return homes_.replace_small(node, change.batch, change.accounts, content);
+  if (homes_.hold(node, content)) return {};
+  CFFS_TRY(change.new_blob, homes_.make_blob(node.inode, content));
+  return homes_.take_blob(node.inode, change.batch, change.accounts, change.new_blob, false);
 }
 
 Status Engine::build_small(Node& node, ContentChange& change, std::uint64_t offset, ConstBytes data) {
@@ -208,9 +228,7 @@ Status Engine::write_change(Node& node, ContentChange& change, Status built) {
     return built;
   }
   if (change.new_blob && node.unlinked) {
-    node.orphan_bytes.reset();
-    node.orphan_lost = false;
-    node.pinned.reset();
+    node.let_go_of_content();
   }
   return {};
 }

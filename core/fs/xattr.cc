@@ -1,5 +1,6 @@
-// Extended attributes live in the inode's row. A name and a value may be as long as the kernel lets them; an inode may
-// carry more of them than on ext4, whose limit is one block.
+// Extended attributes live in the inode's row, and only short ones in its node too (long_parts.h). A name and a value may be as
+// long as the kernel lets them (ERANGE, E2BIG); in sum, where ext4 takes what fits beside the inode and into one block, Btrfs
+// 16 KiB each and XFS any number, a row takes 128 KiB. What is beyond is ENOSPC, as there.
 #include "core/fs/xattr.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include "core/fs/acl.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
+#include "core/fs/long_parts.h"
 
 namespace cffs {
 namespace {
@@ -63,6 +65,18 @@ Status put_acl(Inode& inode, std::string_view name, std::string_view value, cons
   return {};
 }
 
+Result<std::string> value_of(const Xattrs& xattrs, std::string_view name) {
+  const std::string* value = find_xattr(xattrs, name);
+  if (value == nullptr) return fail(ENODATA);
+  return *value;
+}
+
+std::vector<std::string> names_of(const Xattrs& xattrs) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : xattrs) names.push_back(name);
+  return names;
+}
+
 }  // namespace
 
 Status put_xattr(Inode& inode, std::string_view name, std::string_view value, const Caller& caller) {
@@ -87,17 +101,19 @@ Result<std::string> Engine::getxattr(InodeId ino, std::string_view name) {
   CFFS_TRY_VOID(check_namespace(name));
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   const ReadLock guard(found->mutex);
-  const std::string* value = find_xattr(found->inode.xattrs, name);
-  if (value == nullptr) return fail(ENODATA);
-  return *value;
+  // Asked before the first write of every open: answered without a look at the row.
+  if (name == kCapability && !has_capability(found->inode)) return fail(ENODATA);
+  if (!found->inode.left_in_row) return value_of(found->inode.xattrs, name);
+  CFFS_TRY(const Inode inode, rows_.whole(*found));
+  return value_of(inode.xattrs, name);
 }
 
 Result<std::vector<std::string>> Engine::listxattr(InodeId ino) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   const ReadLock guard(found->mutex);
-  std::vector<std::string> names;
-  for (const auto& [key, value] : found->inode.xattrs) names.push_back(key);
-  return names;
+  if (!found->inode.left_in_row) return names_of(found->inode.xattrs);
+  CFFS_TRY(const Inode inode, rows_.whole(*found));
+  return names_of(inode.xattrs);
 }
 
 Status Engine::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
@@ -106,16 +122,13 @@ Status Engine::setxattr(InodeId ino, std::string_view name, std::string_view val
   CFFS_TRY_VOID(space_.charge(value.size()));
   Node& node = *found;
   const NodeUpdate update(locks_, node);
-  const Inode before = node.inode;
-  const bool there = find_xattr(before.xattrs, name) != nullptr;
+  CFFS_TRY(Inode inode, rows_.whole(node));
+  const bool there = find_xattr(inode.xattrs, name) != nullptr;
   if (there && mode == XattrMode::create) return fail(EEXIST);
   if (!there && mode == XattrMode::replace) return fail(ENODATA);
-  if (Status put = put_xattr(node.inode, name, value, caller); !put) {
-    node.inode = before;
-    return put;
-  }
-  node.inode.ctime_ns = now();
-  return rows_.write_or_restore(node, before);
+  CFFS_TRY_VOID(put_xattr(inode, name, value, caller));
+  inode.ctime_ns = now();
+  return rows_.change(node, std::move(inode));
 }
 
 Status Engine::removexattr(InodeId ino, std::string_view name) {
@@ -123,14 +136,14 @@ Status Engine::removexattr(InodeId ino, std::string_view name) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
   const NodeUpdate update(locks_, node);
-  const Inode before = node.inode;
-  const auto at = position(node.inode.xattrs, name);
-  if (at == node.inode.xattrs.end() || at->first != name) {
+  CFFS_TRY(Inode inode, rows_.whole(node));
+  const auto at = position(inode.xattrs, name);
+  if (at == inode.xattrs.end() || at->first != name) {
     return is_acl(name) ? Status() : Status(fail(ENODATA));  // no list is as good as one that is gone
   }
-  node.inode.xattrs.erase(at);
-  node.inode.ctime_ns = now();
-  return rows_.write_or_restore(node, before);
+  inode.xattrs.erase(at);
+  inode.ctime_ns = now();
+  return rows_.change(node, std::move(inode));
 }
 
 }  // namespace cffs

@@ -34,6 +34,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   };
   progress("reading rows");
   CFFS_TRY_VOID(goes_on(collect()));
+  CFFS_TRY_VOID(goes_on(collect_nameless()));
   sort();
   check_inodes();
   if (!rows_missing_) {
@@ -249,6 +250,21 @@ void ConsistencyCheck::check_contents() {
   for (Findings& some : found) std::move(some.begin(), some.end(), std::back_inserter(found_));
 }
 
+// Files in use that have lost their name, or a killed daemon's, may have chunks until nobody uses them.
+Status ConsistencyCheck::collect_nameless() {
+  return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view value) {
+    const auto removal = decode_pending_removal(key);
+    if (!removal || removal->is_object()) return true;
+    const auto inode = decode_inode(value);
+    if (!inode) {
+      report("row " + key_text(key) + ": " + inode.error().message());
+    } else if (inode->home == Home::inline_) {
+      inline_.push_back({removal->number, inode->size});
+    }
+    return true;
+  });
+}
+
 // In a store that is not dense_inline a chunk that is missing reads as zeros, as a hole does: nothing tells the two apart.
 Status ConsistencyCheck::check_data_rows() {
   std::unordered_set<std::uint64_t> nobody;  // told already
@@ -284,7 +300,7 @@ Status ConsistencyCheck::check_other_rows() {
                           [&](Key key, std::string_view value) {
                             if (key.tag() == KeyTag::file_data) return true;
                             if (const auto removal = decode_pending_removal(key)) {
-                              pending_.insert(object_name(*removal));
+                              if (removal->is_object()) pending_.insert(object_name(*removal));
                             } else if (const Status known = check_row(key, value); !known) {
                               report("row " + key_text(key) + ": " + known.error().message());
                             }

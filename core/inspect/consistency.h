@@ -64,6 +64,7 @@ class ConsistencyCheck {
   void check_hard_links();
   void check_accounts();
   void check_contents();
+  Status collect_nameless();
   Status check_data_rows();
   Status check_other_rows();
   Status check_objects();

@@ -86,9 +86,9 @@ Status write_plan(const std::string& path, const grouping::Plan& plan) {
 Result<grouping::Plan> read_plan(const std::string& path) {
   CFFS_TRY(const Database db, Database::open(path, kKind));
   grouping::Plan plan;
-  Statement parameters(db.get(), "SELECT name, value FROM parameters");
+  Statement parameters(db, "SELECT name, value FROM parameters");
   while (parameters.next()) plan.parameters.emplace_back(parameters.text(0), parameters.text(1));
-  Statement files(db.get(), "SELECT id, path, bytes, accesses, sessions FROM files ORDER BY id");
+  Statement files(db, "SELECT id, path, bytes, accesses, sessions FROM files ORDER BY id");
   while (files.next()) {
     if (files.number(0) != plan.files.size()) {
       return fail(
@@ -96,13 +96,13 @@ Result<grouping::Plan> read_plan(const std::string& path) {
     }
     plan.files.push_back({files.text(1), files.number(2), files.number(3), files.number(4)});
   }
-  Statement groups(db.get(), "SELECT id, support, confidence, bytes FROM groups ORDER BY id");
+  Statement groups(db, "SELECT id, support, confidence, bytes FROM groups ORDER BY id");
   std::vector<std::uint64_t> ids;
   while (groups.next()) {
     ids.push_back(groups.number(0));
     plan.groups.push_back({{}, groups.number(1), 0, groups.real(2), groups.number(3)});
   }
-  Statement members(db.get(), "SELECT grp, file FROM members ORDER BY grp, position");
+  Statement members(db, "SELECT grp, file FROM members ORDER BY grp, position");
   std::size_t at = 0;
   while (members.next()) {
     while (at < ids.size() && ids[at] < members.number(0)) ++at;

@@ -114,7 +114,8 @@ Status Repair::look() {
   };
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
-    if (const auto removal = decode_pending_removal(key)) wanted_.insert(object_name(*removal));
+    const auto removal = decode_pending_removal(key);
+    if (removal && removal->is_object()) wanted_.insert(object_name(*removal));
     return true;
   });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,15 @@ struct Inode {
   bool sealed = false;          // home == blob: the table has checksums of all of it (core/fs/blob_sums.h)
   std::string target;           // symlinks
   Xattrs xattrs;
+
+  // Target and attributes are not here but in the row, which knows them; of them this is known (core/fs/long_parts.h). Such an
+  // inode cannot be encoded.
+  struct LeftInRow {
+    std::uint64_t target_bytes = 0;
+    std::uint64_t bytes = 0;  // of the target and all attributes
+    bool has_capability = false;
+  };
+  std::optional<LeftInRow> left_in_row;
 
   bool is_directory() const { return S_ISDIR(mode); }
   bool is_regular() const { return S_ISREG(mode); }

@@ -168,6 +168,7 @@ Result<Inode> decode_inode(std::string_view bytes) {
 }
 
 void encode_inode(std::string& out, const Inode& n) {
+  CFFS_INVARIANT(!n.left_in_row);
   ByteWriter w(out);
   w.varint(n.ino.value);
   w.varint(n.mode);

@@ -21,22 +21,25 @@ class DirectoryExport {
       : fs_(fs), destination_(std::move(destination)), root_(std::move(root)), beneath_(root_.get()) {}
 
   Status enter(const VisitedFile& file) {
-    const Status done = make(file);
-    if (!done) {
-      ++report.failed;
-      report.problems.push_back(done.error().message());
-      // A directory that cannot be made takes its children along: stop there.
-      if (S_ISDIR(file.attributes.mode)) return done;
-    }
-    return {};
+    const auto made = make(file);
+    if (made && *made == Made::file) ++report.files;
+    if (made && *made == Made::directory) ++report.directories;
+    if (made) return {};
+    report.fail(made.error().message());
+    // A directory that cannot be made takes its children along: stop there.
+    return S_ISDIR(file.attributes.mode) ? Status(fail(made.error())) : Status();
   }
 
   // Directories get their attributes when they are full.
-  Status leave(const VisitedFile& file) { return settle(file); }
+  Status leave(const VisitedFile& file) {
+    if (const Status done = settle(file); !done) report.fail(done.error().message());
+    return {};
+  }
 
   ExportReport report;
 
  private:
+  enum class Made { file, link, directory };
   std::string place(const VisitedFile& file) const {
     return file.path.empty() ? destination_ : destination_ + "/" + file.path;
   }
@@ -59,7 +62,6 @@ class DirectoryExport {
   }
 
   Status make_directory(const VisitedFile& file, const Spot& at) {
-    ++report.directories;
     if (file.path.empty() || ::mkdirat(at.folder, at.name.c_str(), 0700) == 0) return {};
     const int reason = errno;
     struct stat st;
@@ -103,15 +105,17 @@ class DirectoryExport {
     return {};
   }
 
-  Status make(const VisitedFile& file) {
+  Result<Made> make(const VisitedFile& file) {
     const Attributes& a = file.attributes;
     if (a.nlink > 1 && !S_ISDIR(a.mode)) {
       CFFS_TRY(const bool linked, make_link(file));
-      if (linked) return {};
+      if (linked) return Made::link;
     }
     CFFS_TRY(const Spot at, spot(file.path));
-    if (S_ISDIR(a.mode)) return make_directory(file, at);
-    ++report.files;
+    if (S_ISDIR(a.mode)) {
+      CFFS_TRY_VOID(make_directory(file, at));
+      return Made::directory;
+    }
     if (S_ISLNK(a.mode)) {
       CFFS_TRY(const std::string target, fs_.readlink(a.ino));
       if (::symlinkat(target.c_str(), at.folder, at.name.c_str()) != 0) return fail(errno, place(file));
@@ -120,7 +124,8 @@ class DirectoryExport {
     } else if (::mknodat(at.folder, at.name.c_str(), a.mode, a.rdev) != 0) {
       return fail(errno, place(file));
     }
-    return settle(file);
+    CFFS_TRY_VOID(settle(file));
+    return Made::file;
   }
 
   Status settle(const VisitedFile& file) {
@@ -148,8 +153,7 @@ class DirectoryExport {
     for (const std::string& name : names) {
       CFFS_TRY(const std::string value, fs_.getxattr(file.attributes.ino, name));
       if (::lsetxattr(by_folder.c_str(), name.c_str(), value.data(), value.size(), 0) != 0) {
-        ++report.failed;
-        report.problems.push_back(Error::os(errno, place(file) + ", attribute " + name).message());
+        report.fail(Error::os(errno, place(file) + ", attribute " + name).message());
       }
     }
     return {};

@@ -2,10 +2,13 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/xattr.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "core/object/file_descriptor.h"
 
@@ -109,96 +112,176 @@ Status copy_large(const std::string& path, const ImportTarget::WriteAt& write) {
   }
 }
 
+// Walks by descriptors, from one directory to the next, and without recursion: a tree may be deeper than a path is long.
 class Walk {
  public:
   explicit Walk(ImportTarget& target) : target_(target) {}
 
-  // Files first, then subdirectories: a directory's members lie together, next to those of its neighbours.
-  Status directory(const std::string& path, InodeId ino) {
-    struct Found {
-      std::string name;
-      std::uint64_t order;
-      struct stat st;
-    };
-    std::vector<Found> found;
-    {
-      const std::unique_ptr<DIR, int (*)(DIR*)> dir(::opendir(path.c_str()), ::closedir);
-      if (!dir) return fail(errno, path);
-      for (;;) {
-        errno = 0;
-        const dirent* entry = ::readdir(dir.get());
-        // What could be listed is taken, and what could not is told.
-        if (entry == nullptr && errno != 0) target_.failed(Error::os(errno, path).message());
-        if (entry == nullptr) break;
-        const std::string name = entry->d_name;
-        if (name == "." || name == "..") continue;
-        Found f{name, target_.name_hash()(name), {}};
-        if (::fstatat(::dirfd(dir.get()), entry->d_name, &f.st, AT_SYMLINK_NOFOLLOW) != 0) {
-          target_.failed(Error::os(errno, path + "/" + name).message());
-          continue;
-        }
-        found.push_back(std::move(f));
+  Status run(const std::string& source) {
+    path_ = source;
+    here_ = FileDescriptor(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat st;
+    if (!here_ || ::fstat(here_.get(), &st) != 0) return fail(errno, source);
+    Inode attributes = inode_of(st);
+    attributes.xattrs = xattrs_of_file(here_.get());
+    target_.directory_attributes(kRootInode, attributes);
+    enter(kRootInode, st);
+    while (!levels_.empty()) {
+      Level& level = levels_.back();
+      if (level.next < level.directories.size()) {
+        descend(level.ino, level.directories[level.next++]);
+      } else {
+        CFFS_TRY_VOID(ascend());
       }
-    }
-    // The order in which the store will list them.
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.order < b.order; });
-    for (const Found& f : found) {
-      if (!S_ISDIR(f.st.st_mode)) file(path + "/" + f.name, f.name, ino, f.st);
-    }
-    for (const Found& f : found) {
-      if (!S_ISDIR(f.st.st_mode)) continue;
-      const std::string below = path + "/" + f.name;
-      Inode attributes = inode_of(f.st);
-      attributes.xattrs = xattrs_of_path(below);
-      const auto made = target_.directory(ino, f.name, attributes);
-      if (!made) {
-        target_.failed(below + ": " + made.error().message());
-        continue;
-      }
-      if (const Status done = directory(below, *made); !done) target_.failed(done.error().message());
     }
     return {};
   }
 
  private:
-  void file(const std::string& path, const std::string& name, InodeId parent, const struct stat& st) {
+  using Identity = std::pair<dev_t, ino_t>;
+  struct Found {
+    std::string name;
+    std::uint64_t order;
+    struct stat st;
+  };
+  // A directory between the source and where the walk is.
+  struct Level {
+    InodeId ino;
+    Identity identity;
+    std::size_t path_bytes = 0;
+    std::vector<Found> directories;
+    std::size_t next = 0;
+  };
+
+  // Files first, then subdirectories: a directory's members lie together, next to those of its neighbours.
+  void enter(InodeId ino, const struct stat& st) {
+    levels_.push_back({ino, {st.st_dev, st.st_ino}, path_.size(), {}, 0});
+    above_.insert(levels_.back().identity);
+    std::vector<Found> found = list();
+    // The order in which the store will list them.
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.order < b.order; });
+    for (Found& f : found) {
+      if (S_ISDIR(f.st.st_mode)) {
+        levels_.back().directories.push_back(std::move(f));
+      } else {
+        file(f.name, ino, f.st);
+      }
+    }
+  }
+
+  std::vector<Found> list() {
+    std::vector<Found> found;
+    FileDescriptor again(::openat(here_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::unique_ptr<DIR, int (*)(DIR*)> dir(again ? ::fdopendir(again.get()) : nullptr, ::closedir);
+    if (!dir) {
+      target_.failed(Error::os(errno, path_).message());
+      return found;
+    }
+    (void)again.release();
+    for (;;) {
+      errno = 0;
+      const dirent* entry = ::readdir(dir.get());
+      // What could be listed is taken, and what could not is told.
+      if (entry == nullptr && errno != 0) target_.failed(Error::os(errno, path_).message());
+      if (entry == nullptr) return found;
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      Found f{name, target_.name_hash()(name), {}};
+      if (::fstatat(here_.get(), entry->d_name, &f.st, AT_SYMLINK_NOFOLLOW) != 0) {
+        target_.failed(Error::os(errno, path_ + "/" + name).message());
+        continue;
+      }
+      found.push_back(std::move(f));
+    }
+  }
+
+  void descend(InodeId parent, const Found& f) {
+    const std::size_t path_bytes = path_.size();
+    path_ += '/';
+    path_ += f.name;
+    struct stat st = f.st;
+    FileDescriptor below(
+        ::openat(here_.get(), f.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const int refused = !below || ::fstat(below.get(), &st) != 0 ? errno : 0;
+    if (refused == 0 && above_.contains({st.st_dev, st.st_ino})) {
+      target_.failed(path_ + " is a directory that it lies in itself; it was left out");
+      path_.resize(path_bytes);
+      return;
+    }
+    Inode attributes = inode_of(st);
+    if (below) attributes.xattrs = xattrs_of_file(below.get());
+    const auto made = target_.directory(parent, f.name, attributes);
+    if (!made) target_.failed(path_ + ": " + made.error().message());
+    if (made && refused != 0) target_.failed(Error::os(refused, path_).message());
+    if (made && refused == 0) {
+      here_ = std::move(below);
+      return enter(*made, st);
+    }
+    path_.resize(path_bytes);
+  }
+
+  // Up by "..", as long as that is where the walk came from.
+  Status ascend() {
+    above_.erase(levels_.back().identity);
+    levels_.pop_back();
+    if (levels_.empty()) return {};
+    FileDescriptor up(::openat(here_.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat st;
+    if (!up || ::fstat(up.get(), &st) != 0) return fail(errno, path_ + "/..");
+    if (Identity{st.st_dev, st.st_ino} != levels_.back().identity) {
+      return fail(Error::usage(path_ + " was moved while it was imported; what lies beside it is missing"));
+    }
+    here_ = std::move(up);
+    path_.resize(levels_.back().path_bytes);
+    return {};
+  }
+
+  void file(const std::string& name, InodeId parent, const struct stat& st) {
     Inode attributes = inode_of(st);
     if (st.st_nlink > 1) {
       const auto [it, first] = first_names_.try_emplace({st.st_dev, st.st_ino}, parent, name);
       if (!first) return target_.hard_link(parent, name, it->second.first, it->second.second);
     }
-    if (S_ISREG(st.st_mode)) {
-      if (attributes.size <= target_.small_limit()) {
-        target_.small_file(parent, name, attributes, [path](Inode& a) { return read_small(path, a); });
-      } else {
-        attributes.xattrs = xattrs_of_path(path);
-        target_.large_file(parent, name, attributes,
-                           [path](const ImportTarget::WriteAt& write) { return copy_large(path, write); });
-      }
-      return;
-    }
+    // What is too deep for a path is reached through its directory, which is open now and not later.
+    const bool now = path_.size() + 1 + name.size() >= PATH_MAX;
+    const std::string path = (now ? "/proc/self/fd/" + std::to_string(here_.get()) : path_) + "/" + name;
+    if (S_ISREG(st.st_mode)) return regular(path, name, parent, std::move(attributes), now);
     attributes.xattrs = xattrs_of_path(path);
     if (!S_ISLNK(st.st_mode)) return target_.special(parent, name, attributes);
     std::string link(4096, '\0');
     const ssize_t n = ::readlink(path.c_str(), link.data(), link.size());
-    if (n < 0) return target_.failed(Error::os(errno, path).message());
+    if (n < 0) return target_.failed(Error::os(errno, path_ + "/" + name).message());
     attributes.target.assign(link.data(), static_cast<std::size_t>(n));
     target_.symlink(parent, name, attributes);
   }
 
+  void regular(const std::string& path, const std::string& name, InodeId parent, Inode attributes, bool now) {
+    if (attributes.size > target_.small_limit()) {
+      attributes.xattrs = xattrs_of_path(path);
+      const auto copy = [path](const ImportTarget::WriteAt& write) { return copy_large(path, write); };
+      if (now) return target_.large_file_now(parent, path_ + "/" + name, name, attributes, copy);
+      return target_.large_file(parent, name, attributes, copy);
+    }
+    if (!now) {
+      return target_.small_file(parent, name, attributes, [path](Inode& a) { return read_small(path, a); });
+    }
+    auto content = read_small(path, attributes);
+    if (!content) return target_.failed(Error::os(content.error().errno_value, path_ + "/" + name).message());
+    auto shared = std::make_shared<std::string>(std::move(*content));
+    target_.small_file(parent, name, attributes,
+                       [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
+  }
+
   ImportTarget& target_;
-  std::map<std::pair<dev_t, ino_t>, std::pair<InodeId, std::string>> first_names_;
+  FileDescriptor here_;
+  std::string path_;  // for people, and as long as it is one for the kernel
+  std::vector<Level> levels_;
+  std::set<Identity> above_;
+  std::map<Identity, std::pair<InodeId, std::string>> first_names_;
 };
 
 }  // namespace
 
-Status import_directory(const std::string& source, ImportTarget& target) {
-  struct stat st;
-  if (::stat(source.c_str(), &st) != 0) return fail(errno, source);
-  Inode attributes = inode_of(st);
-  attributes.xattrs = xattrs_of_path(source);
-  target.directory_attributes(kRootInode, attributes);
-  return Walk(target).directory(source, kRootInode);
-}
+Status import_directory(const std::string& source, ImportTarget& target) { return Walk(target).run(source); }
 
 }  // namespace cffs

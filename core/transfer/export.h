@@ -7,9 +7,15 @@
 namespace cffs {
 
 struct ExportReport {
-  std::uint64_t files = 0, directories = 0, bytes = 0;
+  std::uint64_t files = 0, directories = 0, bytes = 0;  // that are there, whole
   std::uint64_t failed = 0;
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;  // the first of what failed, one sentence each
+
+  void fail(std::string problem) {
+    constexpr std::size_t kMostProblems = 20;
+    ++failed;
+    if (problems.size() < kMostProblems) problems.push_back(std::move(problem));
+  }
 };
 
 // `path` in the store ("" or "/" is the root); its content goes into `destination`, which is made if it is

@@ -69,18 +69,13 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     }
     CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
     if (mostly_hole) {
-      ++report.failed;
-      report.problems.push_back("'" + file.path +
-                                "' has more than 64 GiB of holes, which an archive would hold as zeros: "
-                                "it was left out; export to a directory keeps it");
+      report.fail("'" + file.path +
+                  "' has more than 64 GiB of holes, which an archive would hold as zeros: it was left out; "
+                  "export to a directory keeps it");
       return {};
     }
     bool has_data = S_ISREG(f.mode);
-    if (S_ISDIR(f.mode)) {
-      ++report.directories;
-    } else {
-      ++report.files;
-    }
+    std::uint64_t& counter = S_ISDIR(f.mode) ? report.directories : report.files;
     if (f.nlink > 1 && !S_ISDIR(f.mode)) {
       const auto [it, first] = first_names.try_emplace(f.ino, name);
       if (!first) {
@@ -94,8 +89,10 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     }
     if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
     if (archive_write_header(a.get(), e) < ARCHIVE_WARN) return problem();
-    if (!has_data) return {};
-    report.bytes += f.size;
+    if (!has_data) {
+      ++counter;
+      return {};
+    }
     std::uint64_t written = 0;
     const std::string zeros(64 * 1024, '\0');
     const auto fill = [&](std::uint64_t to) -> Status {
@@ -106,13 +103,22 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
       }
       return {};
     };
-    CFFS_TRY_VOID(visit_data(fs, f, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-      CFFS_TRY_VOID(fill(offset));
-      if (archive_write_data(a.get(), bytes.data(), bytes.size()) < 0) return problem();
+    Status written_out;  // what became of the archive; the file's own damage is its alone
+    const Status read = visit_data(fs, f, [&](std::uint64_t offset, std::string_view bytes) -> Status {
+      written_out = fill(offset);
+      if (written_out && archive_write_data(a.get(), bytes.data(), bytes.size()) < 0) written_out = problem();
       written += bytes.size();
+      return written_out;
+    });
+    if (written_out) written_out = fill(f.size);
+    if (!written_out) return written_out;
+    if (!read) {
+      report.fail("'" + file.path + "': " + read.error().message() + "; the archive has zeros in its place");
       return {};
-    }));
-    return fill(f.size);
+    }
+    ++counter;
+    report.bytes += f.size;
+    return {};
   };
   const Status done = visit_tree(fs, start, enter, [](const VisitedFile&) -> Status { return {}; });
   fs.forget(start.ino, 1);

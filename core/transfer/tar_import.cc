@@ -4,9 +4,9 @@
 #include <archive_entry.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
-#include <unordered_map>
 
 #include "core/fs/check_name.h"
 
@@ -38,6 +38,58 @@ Inode inode_of(archive_entry* entry) {
   return inode;
 }
 
+// An archive's bytes, decompressed, on their way to who reads members: counted while a header is read. libarchive takes at most a
+// MiB for a name or an attribute, but any number of them, and maps of holes of any length, which a few compressed bytes can
+// stand for.
+class ArchiveBytes {
+ public:
+  static constexpr std::uint64_t kHeaderMax = 4u << 20;  // of one member: bytes
+
+  ArchiveBytes() : archive_(archive_read_new(), archive_read_free) {
+    archive_read_support_filter_all(archive_.get());
+    archive_read_support_format_raw(archive_.get());
+    archive_read_support_format_empty(archive_.get());
+  }
+
+  bool open(const char* path) {
+    if (archive_read_open_filename(archive_.get(), path, kBlock) != ARCHIVE_OK) return false;
+    archive_entry* entry = nullptr;
+    const int state = archive_read_next_header(archive_.get(), &entry);
+    end_ = state == ARCHIVE_EOF;
+    return end_ || state >= ARCHIVE_WARN;
+  }
+  const char* problem() const { return archive_error_string(archive_.get()); }
+  void begin_header() { left_ = kHeaderMax; }
+  void end_header() { left_.reset(); }
+
+  // libarchive's callback.
+  static la_ssize_t read(archive* reader, void* self, const void** bytes) {
+    return static_cast<ArchiveBytes*>(self)->next(reader, bytes);
+  }
+
+ private:
+  static constexpr std::size_t kBlock = 256 * 1024;
+
+  la_ssize_t next(archive* reader, const void** bytes) {
+    *bytes = block_.data();
+    if (end_) return 0;
+    if (left_ && *left_ == 0) {
+      archive_set_error(reader, EFBIG, "a member's header is longer than 4 MiB; no tar(1) writes such a one");
+      return -1;
+    }
+    const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());
+    if (n < 0) archive_set_error(reader, archive_errno(archive_.get()), "%s", problem());
+    if (left_ && n > 0) *left_ -= std::min(*left_, static_cast<std::uint64_t>(n));
+    end_ = n <= 0;
+    return n < 0 ? -1 : n;
+  }
+
+  Archive archive_;
+  std::string block_ = std::string(kBlock, '\0');
+  std::optional<std::uint64_t> left_;  // of a header that is being read
+  bool end_ = false;
+};
+
 // Components of a member's path, "." and leading slashes dropped; false where it climbs out with "..".
 bool split(std::string_view path, std::vector<std::string>& parts) {
   for (std::size_t from = 0; from <= path.size();) {
@@ -53,9 +105,7 @@ bool split(std::string_view path, std::vector<std::string>& parts) {
 
 class TarReader {
  public:
-  TarReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {
-    directories_[""] = kRootInode;
-  }
+  TarReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
 
   Status member(archive_entry* entry) {
     const char* raw = archive_entry_pathname(entry);
@@ -165,12 +215,21 @@ class TarReader {
     return directory(parts, implied);
   }
 
-  Result<InodeId> directory(const std::vector<std::string>& parts, const Inode& attributes) {
+  static Error no_directory(const std::vector<std::string>& parts, const std::string& last) {
     std::string path;
+    for (const std::string& part : parts) {
+      path += part;
+      if (&part == &last) break;
+      path += '/';
+    }
+    return Error::usage("'" + path + "' is no directory");
+  }
+
+  Result<InodeId> directory(const std::vector<std::string>& parts, const Inode& attributes) {
+    // By parent and name: with paths, a deep one would take the square of its length.
     InodeId at = kRootInode;
     for (const std::string& part : parts) {
-      path += "/" + part;
-      const auto known = directories_.find(path);
+      const auto known = directories_.find({at, part});
       if (known != directories_.end()) {
         at = known->second;
         continue;
@@ -178,10 +237,10 @@ class TarReader {
       CFFS_TRY_VOID(check_new_name(part));
       const auto made = target_.directory(at, part, attributes);
       const bool taken = !made && (made.error().errno_value == EEXIST || made.error().errno_value == ENOTDIR);
-      if (taken) return fail(Error::usage("'" + path.substr(1) + "' is no directory"));
+      if (taken) return fail(no_directory(parts, part));
       if (!made) return fail(made.error());
+      directories_.emplace(std::pair(at, part), *made);
       at = *made;
-      directories_[path] = at;
     }
     return at;
   }
@@ -189,31 +248,39 @@ class TarReader {
   archive* archive_;
   Status archive_state_;  // what became of reading it
   ImportTarget& target_;
-  std::unordered_map<std::string, InodeId> directories_;
+  std::map<std::pair<InodeId, std::string>, InodeId> directories_;
   std::set<std::string> seen_;
 };
 
 }  // namespace
 
 Status import_tar(const std::string& source, ImportTarget& target) {
+  ArchiveBytes bytes;
   const Archive a(archive_read_new(), archive_read_free);
-  archive_read_support_filter_all(a.get());
   archive_read_support_format_tar(a.get());
   archive_read_support_format_gnutar(a.get());
   const char* path = source == "-" ? nullptr : source.c_str();
   const auto problem = [&] {
     const char* text = archive_error_string(a.get());
+    if (text == nullptr) text = bytes.problem();
     return fail(Error::usage((source == "-" ? "standard input" : source) + ": " +
                              (text != nullptr ? text : "not a tar archive")));
   };
-  if (archive_read_open_filename(a.get(), path, 256 * 1024) != ARCHIVE_OK) return problem();
+  if (!bytes.open(path)) return problem();
+  bytes.begin_header();
+  if (archive_read_open(a.get(), &bytes, nullptr, ArchiveBytes::read, nullptr) != ARCHIVE_OK)
+    return problem();
   TarReader reader(a.get(), target);
   for (;;) {
     archive_entry* entry = nullptr;
+    bytes.begin_header();
     const int state = archive_read_next_header(a.get(), &entry);
+    bytes.end_header();
     if (state == ARCHIVE_EOF) return {};
     if (state < ARCHIVE_WARN) return problem();
     CFFS_TRY_VOID(reader.member(entry));
+    // What of it nobody read, so that it does not count to the next one's header.
+    if (archive_read_data_skip(a.get()) < ARCHIVE_WARN) return problem();
   }
 }
 

@@ -24,6 +24,7 @@ void Sessions::add(const Access& access) {
     until_sweep_ = std::max<std::uint64_t>(kSweepEvery, open_.size());
   }
   --until_sweep_;
+  if (open_.size() >= options_.most_open && !open_.contains(access.stream)) finish();
   auto [it, fresh] = open_.try_emplace(access.stream);
   Open& open = it->second;
   if (!fresh && std::abs(access.time_ms - open.last_ms) > options_.gap_ms) {

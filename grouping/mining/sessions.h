@@ -24,7 +24,8 @@ struct Access {
 struct SessionOptions {
   std::int64_t gap_ms = 30 * 60 * 1000;
   std::size_t max_files = 400;
-  bool cut = false;  // a session of more files becomes several, instead of being set apart
+  std::size_t most_open = 1u << 20;  // streams at a time: one more ends the sessions of all
+  bool cut = false;                  // a session of more files becomes several, instead of being set apart
 };
 
 struct SessionCounts {

@@ -20,6 +20,9 @@ namespace cffs::replay {
 namespace {
 
 constexpr std::size_t kSamples = 5;
+constexpr std::size_t kLongestPath = 4096;  // PATH_MAX: what is longer leads to no file
+
+bool is_too_long(std::string_view path) { return path.size() > kLongestPath; }
 
 }  // namespace
 
@@ -61,7 +64,7 @@ bool AccessReader::web_line(std::string_view line, LogInput& input, const Visit&
   if (record->status != 0 && !got) {
     ++input.errors;
     if (!robots) return true;
-  } else if (record->method != "GET" || !got || path.empty()) {
+  } else if (record->method != "GET" || !got || path.empty() || is_too_long(path)) {
     ++input.others;
     return true;
   }
@@ -106,7 +109,7 @@ bool AccessReader::call_line(std::string_view line, bool strace, LogInput& input
     if (const auto it = descriptors_.find(descriptor); it != descriptors_.end()) absolute = it->second.first;
   }
   const auto path = absolute.empty() ? std::nullopt : below(absolute);
-  if (call->kind == FileCall::Kind::other || !path || path->empty()) {
+  if (call->kind == FileCall::Kind::other || !path || path->empty() || is_too_long(absolute)) {
     ++input.others;
     return true;
   }
@@ -187,7 +190,7 @@ Status AccessReader::read_trace_file(const std::string& path, const Visit& visit
       continue;
     }
     const auto inside = below("/" + trace.path(o.path));
-    if (!inside || inside->empty()) {
+    if (!inside || inside->empty() || is_too_long(*inside)) {
       ++input.others;
       continue;
     }
@@ -202,10 +205,18 @@ Status AccessReader::read_trace_file(const std::string& path, const Visit& visit
                         opens ? 0 : static_cast<std::uint64_t>(o.result)});
     if (input.accesses++ == 0) input.first_ms = access.time_ms;
     input.last_ms = std::max(input.last_ms, access.time_ms);
+    CFFS_TRY_VOID(check_files(path));
     visit(access);
   }
   inputs_.push_back(std::move(input));
   return {};
+}
+
+Status AccessReader::check_files(const std::string& log) const {
+  if (files_.size() <= options_.most_files) return {};
+  return fail(Error::usage(fmt::format(
+      "{}: more than {} different files; --below takes those of one directory, or give it less of the log",
+      log, options_.most_files)));
 }
 
 Status AccessReader::read(const std::string& path, const Visit& visit, const Progress& progress) {
@@ -246,6 +257,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
       case LogFormat::automatic:
         break;
     }
+    CFFS_TRY_VOID(check_files(path));
     if (good) continue;
     ++input.malformed;
     if (input.samples.size() < kSamples) {

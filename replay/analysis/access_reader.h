@@ -25,7 +25,9 @@ enum class StreamBy { client, user, process };
 struct AccessReaderOptions {
   LogFormat format = LogFormat::automatic;
   std::optional<StreamBy> stream;  // nullopt: client for web logs, process for traces
-  std::string below;   // of traces only files below this directory count; their paths are relative to it
+  std::string below;  // of traces only files below this directory count; their paths are relative to it
+  std::size_t most_files =
+      8u << 20;        // different paths that are told apart: what is known of them is in memory
   std::string prefix;  // put in front of every path: where the site lies in the store
 };
 
@@ -36,7 +38,8 @@ struct LogInput {
   std::uint64_t lines = 0, malformed = 0;
   std::uint64_t accesses = 0;
   std::uint64_t errors = 0;  // responses other than 200, 206, 304; failed calls are not logged apart
-  std::uint64_t others = 0;  // well-formed, but no access: other methods, calls, files outside `below`
+  std::uint64_t others =
+      0;  // well-formed, but no access: other methods, calls, files outside `below`, paths too long
   std::int64_t first_ms = 0, last_ms = 0;
   std::vector<std::string> samples;  // of malformed lines, with their numbers
 };
@@ -54,6 +57,7 @@ class AccessReader {
 
   explicit AccessReader(AccessReaderOptions options) : options_(std::move(options)) {}
 
+  // ENOSPC, as a sentence: more than most_files.
   Status read(const std::string& path, const Visit& visit, const Progress& progress = {});
   // Web logs may name both /a and /a/b: where a is a directory, its file is a/index.html. Files whose name is taken by
   // that are left with an empty path. Call after the last read().
@@ -65,6 +69,7 @@ class AccessReader {
   LogFormat format() const { return format_; }
 
  private:
+  Status check_files(const std::string& log) const;
   Status read_trace_file(const std::string& path, const Visit& visit);
   grouping::Item file(std::string path);
   bool web_line(std::string_view line, LogInput& input, const Visit& visit);

@@ -83,9 +83,20 @@ Status each_line(const std::string& path,
   }
 }
 
+// Who takes a whole file into memory takes what its compressed bytes can stand for, not what somebody made them stand for.
 Result<std::string> read_whole(const std::string& path) {
+  constexpr std::uint64_t kAnyway = 64u << 20;
+  constexpr std::uint64_t kMostPerByte = 200;  // traces become a tenth, rarely a fiftieth
   CFFS_TRY(LineReader reader, LineReader::open(path));
-  while (!reader.end_) CFFS_TRY_VOID(reader.fill());
+  while (!reader.end_) {
+    CFFS_TRY_VOID(reader.fill());
+    const auto compressed = static_cast<std::uint64_t>(archive_filter_bytes(reader.archive_.get(), -1));
+    if (reader.buffer_.size() > kAnyway + kMostPerByte * compressed) {
+      return fail(Error::usage(path + ": " + std::to_string(compressed) +
+                               " compressed bytes become more than " + std::to_string(kMostPerByte) +
+                               " times as many; decompress it first"));
+    }
+  }
   return std::move(reader.buffer_);
 }
 

@@ -263,7 +263,9 @@ Outcome ModelTree::apply(const Operation& o, const Trace& trace, std::uint64_t s
       if (nodes_[node].kind != 'l') return error(EINVAL);
       touch_node(node, Touch::How::shared);
       if (mode_ == Mode::infers && nodes_[node].initial && nodes_[node].target.empty()) {
-        nodes_[node].target = std::string(static_cast<std::size_t>(std::max<std::int64_t>(o.result, 1)), 'x');
+        constexpr std::int64_t kMostTarget = 4095;  // whatever the log says
+        nodes_[node].target =
+            std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(o.result, 1, kMostTarget)), 'x');
       }
       return {0, nodes_[node].target.size(), false, false};
     case Call::stat:

@@ -84,10 +84,10 @@ Result<std::vector<Run>> read_results(const std::string& path) {
   std::vector<Run> runs;
   std::map<std::uint64_t, std::size_t> by_id;
   std::map<std::uint64_t, std::map<std::string, std::string>> environments;
-  Statement facts(db.get(), "SELECT environment, name, value FROM facts");
+  Statement facts(db, "SELECT environment, name, value FROM facts");
   while (facts.next()) environments[facts.number(0)][facts.text(1)] = facts.text(2);
   Statement rows(
-      db.get(),
+      db,
       "SELECT id, unixepoch(started), benchmark, workload, phase, target, round, seconds, operations, "
       "environment FROM runs ORDER BY id");
   while (rows.next()) {
@@ -107,29 +107,29 @@ Result<std::vector<Run>> read_results(const std::string& path) {
     const auto it = by_id.find(s.number(0));
     return it == by_id.end() ? nullptr : &runs[it->second];
   };
-  Statement parameters(db.get(), "SELECT run, name, value FROM parameters");
+  Statement parameters(db, "SELECT run, name, value FROM parameters");
   while (parameters.next()) {
     if (Run* run = run_of(parameters)) run->parameters[parameters.text(1)] = parameters.text(2);
   }
-  Statement metrics(db.get(), "SELECT run, name, value FROM metrics");
+  Statement metrics(db, "SELECT run, name, value FROM metrics");
   while (metrics.next()) {
     if (Run* run = run_of(metrics)) run->metrics[metrics.text(1)] = metrics.real(2);
   }
-  Statement buckets(db.get(), "SELECT run, call, bucket, count FROM buckets");
+  Statement buckets(db, "SELECT run, call, bucket, count FROM buckets");
   while (buckets.next()) {
     Run* run = run_of(buckets);
     if (run == nullptr ||
         !run->latencies[buckets.text(1)].restore_bucket(buckets.number(2), buckets.number(3)))
       return fail(damaged(path).error());
   }
-  Statement latencies(db.get(), "SELECT run, call, sum_ns, min_ns, max_ns FROM latencies");
+  Statement latencies(db, "SELECT run, call, sum_ns, min_ns, max_ns FROM latencies");
   while (latencies.next()) {
     if (Run* run = run_of(latencies)) {
       run->latencies[latencies.text(1)].restore_extremes(latencies.number(2), latencies.number(3),
                                                          latencies.number(4));
     }
   }
-  Statement timeline(db.get(), "SELECT run, series, value FROM timeline ORDER BY run, series, slice");
+  Statement timeline(db, "SELECT run, series, value FROM timeline ORDER BY run, series, slice");
   while (timeline.next()) {
     if (Run* run = run_of(timeline)) run->timeline[timeline.text(1)].push_back(timeline.real(2));
   }

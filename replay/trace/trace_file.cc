@@ -57,6 +57,8 @@ bool stays_inside(const std::string& path) {
 
 bool is_of_process(Call call) { return call == Call::spawn || call == Call::reap; }
 
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // so that two of them can be added
+
 // What is wrong with an operation, for a person; empty: nothing.
 std::string flaw_of(const Operation& o, const Trace& trace) {
   const std::size_t paths = trace.paths().size();
@@ -76,11 +78,13 @@ std::string flaw_of(const Operation& o, const Trace& trace) {
                        o.call == Call::fetch || o.call == Call::readlink || o.call == Call::access;
   if (by_name && o.path == kNoPath) return "has no path";
   if (o.call == Call::close && o.handle == kNoHandle) return "has no handle";
+  if (o.offset > kMostBytes || o.length > kMostBytes || o.result > static_cast<std::int64_t>(kMostBytes))
+    return "has more bytes than a file can have";
   if (o.time_ns < 0) return "happened before the trace began";
   return {};
 }
 
-Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
+Status read_operations(const std::string& path, const Database& db, Trace& trace) {
   Statement statement(
       db,
       "SELECT time_ns, duration_ns, client, call, path, path2, handle, offset, length, result, flags, mode "
@@ -91,10 +95,15 @@ Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
   while (statement.next()) {
     ++line;
     Operation o;
-    const auto call = call_of(statement.text(3));
+    const std::string name = statement.text(3);
+    if (!statement.good()) break;
+    const auto call = call_of(name);
     if (!call) {
-      return damaged(path, "operation " + std::to_string(line) + " is '" + statement.text(3) +
-                               "', which this program does not know");
+      std::string what = "operation " + std::to_string(line);
+      what += " is '";
+      what += name;
+      what += "', which this program does not know";
+      return damaged(path, what);
     }
     o.time_ns = statement.signed_number(0);
     o.duration_ns = static_cast<std::uint32_t>(statement.number(1));
@@ -118,11 +127,11 @@ Status read_operations(const std::string& path, sqlite3* db, Trace& trace) {
     }
     trace.operations.push_back(o);
   }
-  if (!statement.good()) return damaged(path, sqlite3_errmsg(db));
+  if (!statement.good()) return damaged(path, db.what_is_wrong());
   return {};
 }
 
-Result<Trace> read_database(const std::string& path, sqlite3* db) {
+Result<Trace> read_database(const std::string& path, const Database& db) {
   Trace trace;
   Statement about(db, "SELECT name, value FROM about");
   while (about.next()) trace.about[about.text(0)] = about.text(1);
@@ -143,6 +152,9 @@ Result<Trace> read_database(const std::string& path, sqlite3* db) {
     if (initial.number(0) >= trace.paths().size() || (kind != "f" && kind != "d" && kind != "l")) {
       return fail(damaged(path, "its initial tree has an entry without a path or kind").error());
     }
+    if (initial.number(3) > kMostBytes) {
+      return fail(damaged(path, "its initial tree has more bytes than a file can have").error());
+    }
     if (!stays_inside(trace.path(static_cast<PathId>(initial.number(0))))) {
       return fail(damaged(path, "its initial tree has a path that leads out of it").error());
     }
@@ -151,7 +163,7 @@ Result<Trace> read_database(const std::string& path, sqlite3* db) {
                              initial.text(4)});
   }
   for (const Statement* s : {&about, &paths, &clients, &initial}) {
-    if (!s->good()) return fail(damaged(path, sqlite3_errmsg(db)).error());
+    if (!s->good()) return fail(damaged(path, db.what_is_wrong()).error());
   }
   std::sort(trace.initial.begin(), trace.initial.end(), [&](const InitialEntry& a, const InitialEntry& b) {
     return trace.path(a.path) < trace.path(b.path);
@@ -228,7 +240,7 @@ Result<Trace> read_trace(const std::string& path) {
     return fail(Error::usage("trace " + path + " is not a trace; " + kKind.cure));
   }
   CFFS_TRY(const Database db, Database::open_bytes(path, kKind, bytes));
-  return read_database(path, db.get());
+  return read_database(path, db);
 }
 
 }  // namespace cffs::replay

@@ -29,6 +29,7 @@ Status Session::open() {
   work_ = std::make_unique<SteppedWork>(delay_);
   FileSystemOptions options;
   options.background = false;
+  options.nameless_bytes = 5000;
   options.boot_id = "boot";
   options.clock = clock_;
   options.write_buffer_bytes = kWriteBuffer;

@@ -204,6 +204,7 @@ void busy(std::uint64_t seed, bool regrouping) {
     REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     FileSystemOptions options;
     options.commit_interval_ms = 5;
+    options.nameless_bytes = 5000;
     options.access_record_bytes = 1 << 20;
     options.access_times = AccessTimes::strict;
     auto fs = std::move(*FileSystem::open(store, options));

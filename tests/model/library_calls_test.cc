@@ -321,4 +321,53 @@ TEST_CASE("rights that a write took away do not come back when the daemon is kil
   REQUIRE(!(*opened)->getxattr(made.ino, "security.capability"));
 }
 
+TEST_CASE("a copy between overlapping places of one file is refused") {
+  Fixture f;
+  for (const std::size_t size : {std::size_t{50}, std::size_t{3000}, std::size_t{3'000'000}}) {
+    std::string wanted;
+    for (std::size_t i = 0; i < size; ++i) wanted += static_cast<char>(i * 7 % 251);
+    const InodeId ino = f.make("of " + std::to_string(size), wanted).ino;
+    const auto copy = [&](std::uint64_t from, std::uint64_t to, std::uint64_t n) {
+      const auto copied = f.fs->copy_range(ino, from, ino, to, n, kRoot);
+      return copied ? static_cast<std::int64_t>(*copied) : -copied.error().errno_value;
+    };
+    CHECK(copy(0, 10, 11) == -EINVAL);
+    CHECK(copy(10, 0, 11) == -EINVAL);
+    CHECK(copy(5, 5, 1) == -EINVAL);
+    CHECK(copy(0, size - 1, ~std::uint64_t{0}) == -EINVAL);
+    CHECK(copy(0, 2'000'000, 2'000'001) == (size < 2'000'001 ? static_cast<std::int64_t>(size) : -EINVAL));
+    AttributeChange change;
+    change.size = size;
+    REQUIRE(f.fs->setattr(ino, change, kRoot));
+    CHECK(copy(size, 0, 10) == 0);
+    CHECK((f.content(ino) == wanted));
+    CHECK(copy(0, 10, 10) == 10);
+    wanted.replace(10, 10, wanted.substr(0, 10));
+    CHECK((f.content(ino) == wanted));
+  }
+}
+
+TEST_CASE("set-group-ID of a new file is for members of its directory's group") {
+  Fixture f;
+  const InodeId directory = f.fs->mkdir(kRootInode, "d", 0777, Caller::privileged(0, 50))->ino;
+  AttributeChange change;
+  change.mode = 02777;
+  REQUIRE(f.fs->setattr(directory, change, kRoot));
+  const auto caller = [](gid_t member_of) {
+    return Caller::unprivileged(1000, 1000, [member_of](gid_t group) { return group == member_of; });
+  };
+  int n = 0;
+  const auto made = [&](mode_t mode, const Caller& by) {
+    const auto unnamed = f.fs->make_unnamed(directory, mode, by);
+    const auto named = f.fs->mknod(directory, std::to_string(++n), S_IFREG | mode, 0, by);
+    REQUIRE((unnamed && named && unnamed->mode == named->mode && unnamed->gid == 50));
+    return named->mode & 07777;
+  };
+  CHECK(made(02755, caller(50)) == 02755);
+  CHECK(made(02755, caller(51)) == 0755);
+  CHECK(made(02755, kRoot) == 02755);
+  CHECK(made(02744, caller(51)) == 02744);
+  CHECK(made(06711, Caller::unprivileged(1000, 1000)) == 04711);
+}
+
 }  // namespace cffs::test

@@ -25,6 +25,7 @@ FileSystemOptions quiet_options(const char* policy) {
   FileSystemOptions options;
   options.policy = grouping::make_policy(policy);
   options.background = false;
+  options.nameless_bytes = 5000;
   return options;
 }
 

@@ -145,7 +145,7 @@ class Sequence {
         if (below(3) == 0) {
           return both("removexattr " + p, [&](Surface& s) { return s.removexattr(p, name); });
         }
-        return both("setxattr " + p, [&](Surface& s) { return s.setxattr(p, name, value.substr(0, 100)); });
+        return both("setxattr " + p, [&](Surface& s) { return s.setxattr(p, name, value.substr(0, 1000)); });
       }
       case 17: {
         const std::uint64_t at = below(options_.largest_offset);

@@ -219,11 +219,13 @@ inline void use(ObjectStore& store) {
 
 enum Verdict { kFound = 0, kNothingFound = 1, kEscaped = 2 };
 
-inline int in_bounds(const std::function<int()>& work) {
+inline int in_bounds(const std::function<int()>& work, std::size_t most_bytes = std::size_t{4} << 30) {
   const pid_t child = ::fork();
   if (child == 0) {
-#ifndef __SANITIZE_ADDRESS__
-    const rlimit memory{std::size_t{4} << 30, std::size_t{4} << 30};
+#ifdef __SANITIZE_ADDRESS__
+    (void)most_bytes;
+#else
+    const rlimit memory{most_bytes, most_bytes};
     (void)::setrlimit(RLIMIT_AS, &memory);
 #endif
     const rlimit seconds{30, 30};

@@ -7,9 +7,11 @@
 #include <filesystem>
 
 #include "core/fs/file_system.h"
+#include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
 #include "core/object/file_descriptor.h"
 #include "core/object/posix_store.h"
+#include "core/reorganise/reorganiser.h"
 #include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -86,6 +88,32 @@ TEST_CASE("more large files than descriptors", "[descriptors]") {
   }
   for (int i = 0; i < kFiles; ++i) expect(*fs, files[static_cast<std::size_t>(i)], i);
   REQUIRE(fs->close());
+}
+
+TEST_CASE("members without a name keep few composites open", "[descriptors]") {
+  const TemporaryDirectory directory;
+  const auto medium = std::move(*PosixStore::open_directory(directory.path));
+  StoreFormat format;
+  format.composite_file_max = format.composite_max = 8192;
+  REQUIRE(FileSystem::format(*medium, repeatable(format), SystemClock()));
+  constexpr int kFiles = 300;  // two in a composite
+  std::vector<InodeId> files;
+  std::unique_ptr<FileSystem> fs;
+  {
+    const FewDescriptors few(128);
+    fs = std::move(*FileSystem::open(*medium, quiet()));
+    for (int i = 0; i < kFiles; ++i) files.push_back(make(*fs, i));
+    REQUIRE(Reorganiser(*fs).compact_now());
+    REQUIRE(medium->list("composites")->size() >= kFiles / 3);
+    for (int i = 0; i < kFiles; ++i) REQUIRE(fs->unlink(kRootInode, name(i)));
+    const InodeId other = make(*fs, kFiles);
+    REQUIRE(fs->sync());
+    expect(*fs, other, kFiles);
+    for (int i = 0; i < kFiles; ++i) expect(*fs, files[static_cast<std::size_t>(i)], i);
+    for (const InodeId ino : files) fs->forget(ino, 1);
+    REQUIRE(fs->sync());
+  }
+  for (const std::string& finding : find_inconsistencies(*fs).value()) FAIL(finding);
 }
 
 TEST_CASE("others take all descriptors, and the store goes on", "[descriptors]") {

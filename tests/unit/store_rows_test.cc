@@ -44,7 +44,11 @@ TEST_CASE("pending removals tell kinds apart, and leave what they do not know al
   REQUIRE(blob.key() == Key::tagged(KeyTag::pending_removal, 7, 2));
   REQUIRE(decode_pending_removal(composite.key()) == composite);
   REQUIRE(decode_pending_removal(blob.key()) == blob);
-  REQUIRE_FALSE(decode_pending_removal(Key::tagged(KeyTag::pending_removal, 7, 3)));
+  const auto nameless = PendingRemoval::of_nameless(InodeId{7});
+  REQUIRE(nameless.key() == Key::tagged(KeyTag::pending_removal, 7, 3));
+  REQUIRE(decode_pending_removal(nameless.key()) == nameless);
+  REQUIRE((blob.is_object() && composite.is_object() && !nameless.is_object()));
+  REQUIRE_FALSE(decode_pending_removal(Key::tagged(KeyTag::pending_removal, 7, 4)));
   REQUIRE_FALSE(decode_pending_removal(Key::tagged(KeyTag::staged_directory, 7, 1)));
 }
 

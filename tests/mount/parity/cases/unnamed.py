@@ -93,3 +93,13 @@ def unnamed(t):
     os.chmod('sg', 0o2777)
     d = os.open('sg', os.O_TMPFILE | os.O_RDWR, 0o666)
     t('setgid directory', lambda: (os.fstat(d).st_gid, oct(os.fstat(d).st_mode)))
+    for mode in (0o2750, 0o2640, 0o6755, 0o2010):
+        for groups in ([OTHER], []):
+            for how, flags in (('unnamed', os.O_TMPFILE | os.O_RDWR), ('named', os.O_CREAT | os.O_RDWR)):
+                place = 'sg' if how == 'unnamed' else f'sg/{mode:o}{len(groups)}'
+                t(
+                    f'{how} {mode:o} in a setgid directory by ' + ('a member' if groups else 'no member'),
+                    lambda: as_user(
+                        USER, lambda: oct(os.fstat(os.open(place, flags, mode)).st_mode), groups=groups
+                    ),
+                )

@@ -1,0 +1,254 @@
+// Import and export at their edges: what could not be exported is not counted, and trees and archives that somebody made to do
+// harm end with a sentence.
+#include <fcntl.h>
+#include <malloc.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "core/fs/file_system.h"
+#include "core/object/file_descriptor.h"
+#include "core/object/memory_store.h"
+#include "core/transfer/directory_import.h"
+#include "core/transfer/export.h"
+#include "core/transfer/import_target.h"
+#include "core/transfer/tar_import.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace cffs::test {
+namespace {
+
+struct Store {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+  Store() {
+    REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+    fs = std::move(*FileSystem::open(store, quiet()));
+  }
+  void file(const std::string& name, std::size_t bytes) {
+    const auto made = fs->mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot);
+    REQUIRE(fs->write(made->ino, 0, as_bytes(std::string(bytes, 'x')), kRoot));
+    fs->forget(made->ino, 1);
+  }
+  ImportReport import(const std::string& from, Status& done) {
+    ImportTarget target(*fs, 2, nullptr);
+    struct stat st;
+    REQUIRE(::stat(from.c_str(), &st) == 0);
+    done = S_ISDIR(st.st_mode) ? import_directory(from, target) : import_tar(from, target);
+    return target.finish().value();
+  }
+};
+
+// Names of one letter, each in the one before, with a file at the bottom.
+void make_deep(const std::string& top, int levels) {
+  FileDescriptor at(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < levels; ++i) {
+    REQUIRE(::mkdirat(at.get(), "d", 0755) == 0);
+    at = FileDescriptor(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(at);
+  }
+  const FileDescriptor file(::openat(at.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  REQUIRE(::write(file.get(), "deep", 4) == 4);
+}
+void remove_deep(const std::string& top) {
+  FileDescriptor at(::open(top.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (;;) {
+    FileDescriptor below(::openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!below) break;
+    at = std::move(below);
+  }
+  (void)::unlinkat(at.get(), "file", 0);
+  for (;;) {
+    FileDescriptor up(::openat(at.get(), "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (::unlinkat(up.get(), "d", AT_REMOVEDIR) != 0) return;
+    at = std::move(up);
+  }
+}
+
+int depth_of(FileSystem& fs) {
+  InodeId at = kRootInode;
+  for (int depth = 0;; ++depth) {
+    const auto below = fs.lookup(at, "d");
+    if (!below) {
+      const auto file = fs.lookup(at, "file");
+      REQUIRE(file);
+      CHECK(file->size == 4);
+      return depth;
+    }
+    at = below->ino;
+  }
+}
+
+std::string octal(std::uint64_t value, std::size_t digits) {
+  std::string text(digits, '0');
+  for (std::size_t i = digits; i-- > 0; value /= 8) text[i] = static_cast<char>('0' + value % 8);
+  return text;
+}
+
+// A header of a tar archive, ustar's.
+std::string header(const std::string& name, char type, std::uint64_t size) {
+  std::string block(512, '\0');
+  name.copy(block.data(), 100);
+  octal(0644, 7).copy(block.data() + 100, 7);
+  octal(0, 7).copy(block.data() + 108, 7);
+  octal(0, 7).copy(block.data() + 116, 7);
+  octal(size, 11).copy(block.data() + 124, 11);
+  octal(0, 11).copy(block.data() + 136, 11);
+  block.replace(148, 8, 8, ' ');
+  block[156] = type;
+  std::string("ustar\00000", 8).copy(block.data() + 257, 8);
+  unsigned sum = 0;
+  for (const char c : block) sum += static_cast<unsigned char>(c);
+  octal(sum, 6).copy(block.data() + 148, 6);
+  block[154] = '\0';
+  return block;
+}
+std::string padded(std::string bytes) {
+  bytes.resize((bytes.size() + 511) / 512 * 512);
+  return bytes;
+}
+std::string pax(const std::string& key, const std::string& value) {
+  std::size_t length = key.size() + value.size() + 3;
+  length += std::to_string(length + std::to_string(length).size()).size();
+  const std::string record = std::to_string(length) + " " + key + "=" + value + "\n";
+  return header("pax", 'x', record.size()) + padded(record);
+}
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::uint64_t held() {
+  const struct mallinfo2 now = ::mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+}  // namespace
+
+TEST_CASE("an export counts what is there, and says what is not", "[transfer]") {
+  Store store;
+  for (int i = 0; i < 30; ++i) store.file("f" + std::to_string(i), 100);
+  REQUIRE(store.fs->mkdir(kRootInode, "d", 0755, kRoot));
+  const TemporaryDirectory target;
+  SECTION("to a directory where some names are taken") {
+    for (int i = 0; i < 25; ++i) write_file(target.path + "/f" + std::to_string(i), "another's");
+    const auto report = export_directory(*store.fs, "", target.path);
+    REQUIRE(report);
+    CHECK(report->files == 5);
+    CHECK(report->bytes == 500);
+    CHECK(report->directories == 2);
+    CHECK(report->failed == 25);
+    CHECK(report->problems.size() == 20);
+  }
+  SECTION("of files that are damaged") {
+    store.file("large", 3'000'000);
+    const auto names = store.store.list("blobs");
+    REQUIRE(names->size() == 1);
+    REQUIRE((*store.store.open(names->front()))->truncate(1000));
+    for (const bool archive : {false, true}) {
+      const auto report = archive ? export_tar(*store.fs, "", target.path + "/a.tar")
+                                  : export_directory(*store.fs, "", target.path + "/out");
+      REQUIRE(report);
+      CHECK(report->files == 30);
+      CHECK(report->bytes == 3000);
+      CHECK(report->failed == 1);
+      CHECK(report->problems.size() == 1);
+    }
+    Store again;  // the archive is whole
+    Status done;
+    CHECK(again.import(target.path + "/a.tar", done).files == 31);
+    CHECK(done);
+  }
+}
+
+TEST_CASE("a directory of any depth is imported", "[transfer]") {
+  constexpr int kLevels = 5000;  // more than a path of the kernel's has
+  const TemporaryDirectory source;
+  make_deep(source.path, kLevels);
+  Store store;
+  Status done;
+  const ImportReport report = store.import(source.path, done);
+  remove_deep(source.path);
+  CHECK(done);
+  for (const std::string& problem : report.problems) CHECK(problem.substr(0, 200) == "");
+  CHECK(report.directories == kLevels);
+  CHECK(report.files == 1);
+  CHECK(depth_of(*store.fs) == kLevels);
+}
+
+TEST_CASE("an archive's deep path takes memory by its length", "[transfer]") {
+  constexpr int kLevels = 40'000;
+  const TemporaryDirectory directory;
+  std::string path;
+  for (int i = 0; i < kLevels; ++i) path += "d/";
+  write_file(directory.path + "/deep.tar",
+             pax("path", path + "file") + header("f", '0', 4) + padded("deep") + std::string(1024, '\0'));
+  Store store;
+  const std::uint64_t before = held();
+  Status done;
+  ImportReport report;
+  std::uint64_t most = 0;
+  {
+    ImportTarget target(*store.fs, 1, [&](const ImportReport&) { most = std::max(most, held()); });
+    done = import_tar(directory.path + "/deep.tar", target);
+    report = target.finish().value();
+  }
+  CHECK((done ? std::string() : done.error().message()) == "");
+  for (const std::string& problem : report.problems) CHECK(problem.substr(0, 200) == "");
+  INFO(most - before << " bytes");
+  CHECK(most - before < std::uint64_t{kLevels} * 4096);
+  CHECK(depth_of(*store.fs) == kLevels);
+}
+
+TEST_CASE("an archive whose header has no end is refused", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/bomb.tar";
+  std::ofstream out(path, std::ios::binary);
+  const auto put = [&](const std::string& bytes) { out << bytes; };
+  SECTION("a map of holes") {
+    constexpr std::uint64_t kEntries = 8'000'000;
+    std::string attributes;
+    for (const auto& [key, value] : {std::pair{"GNU.sparse.major", "1"},
+                                     {"GNU.sparse.minor", "0"},
+                                     {"GNU.sparse.name", "sparse"},
+                                     {"GNU.sparse.realsize", "100"}}) {
+      const std::string body = std::string(" ") + key + "=" + value + "\n";
+      std::size_t length = body.size() + 2;
+      attributes += std::to_string(length) + body;
+    }
+    put(header("pax", 'x', attributes.size()) + padded(attributes));
+    put(header("f", '0', 64 * kEntries));
+    put(std::to_string(kEntries) + "\n");
+    std::string lines;
+    for (int i = 0; i < 100'000; ++i) lines += "0\n0\n";
+    for (std::uint64_t done = 0; done < kEntries; done += 100'000) put(lines);
+  }
+  SECTION("headers of headers") {
+    const std::string one = pax("comment", std::string(900'000, 'x'));
+    for (int i = 0; i < 40; ++i) put(one);
+    put(header("f", '0', 0));
+  }
+  out.close();
+  REQUIRE(out);
+  Store store;
+  const std::uint64_t before = held();
+  Status done;
+  std::uint64_t after = 0;
+  {
+    ImportTarget target(*store.fs, 1, nullptr);
+    done = import_tar(path, target);
+    after = held();
+    REQUIRE(target.finish());
+  }
+  REQUIRE_FALSE(done);
+  INFO(done.error().message());
+  CHECK(done.error().message().find("header") != std::string::npos);
+  CHECK(after - before < (200u << 20));
+}
+
+}  // namespace cffs::test
