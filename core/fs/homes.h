@@ -29,13 +29,14 @@ Status cut_tail(Object& blob, std::uint64_t size);
 class Homes {
  public:
   Homes(const StoreFormat& format, Table& table, BlobStore& blobs, CompositeStore& composites,
-        DirtyObjects& dirty, Removals& removals)
+        DirtyObjects& dirty, Removals& removals, MomentHold& moments)
       : format_(format),
         table_(table),
         blobs_(blobs),
         composites_(composites),
         dirty_(dirty),
         removals_(removals),
+        moments_(moments),
         sums_(table) {}
 
   // Whether small files leave the table for composites; decided by the policy.
@@ -98,6 +99,7 @@ class Homes {
   CompositeStore& composites_;
   DirtyObjects& dirty_;
   Removals& removals_;
+  MomentHold& moments_;
   BlobSums sums_;
   std::atomic<bool> makes_composites_{true};
   std::atomic<std::uint64_t> durable_below_{0};

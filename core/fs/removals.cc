@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/fs/moment.h"
+
 namespace cffs {
 
 std::string object_name(const PendingRemoval& removal) {
@@ -44,6 +46,18 @@ std::optional<Error> Removals::problem() {
   return problem_;
 }
 
+Status Removals::remove(const PendingRemoval& removal) {
+  const bool blob = removal.kind == PendingRemoval::Kind::blob;
+  if (moments_.watched()) {
+    // By its name it must not be found any more, held or not.
+    if (blob) blobs_.drop(InodeId{removal.number});
+    if (!blob) composites_.drop(CompositeId{removal.number});
+    CFFS_TRY(const bool held, moments_.set_aside(removal));
+    if (held) return {};
+  }
+  return blob ? blobs_.remove(InodeId{removal.number}) : composites_.remove(CompositeId{removal.number});
+}
+
 Status Removals::settle() {
   const MutexLock one_at_a_time(work_);
   std::set<PendingRemoval> now;
@@ -57,9 +71,7 @@ Status Removals::settle() {
   std::optional<Error> problem;
   for (auto it = now.begin(); it != now.end();) {
     const PendingRemoval removal = *it;
-    const Status removed = removal.kind == PendingRemoval::Kind::blob
-                               ? blobs_.remove(InodeId{removal.number})
-                               : composites_.remove(CompositeId{removal.number});
+    const Status removed = remove(removal);
     if (removed) {
       batch.erase(removal.key());
       ++it;
