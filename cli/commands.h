@@ -24,6 +24,7 @@ void add_export(CLI::App& app, int& exit_code);
 void add_stat(CLI::App& app, int& exit_code);
 void add_fsck(CLI::App& app, int& exit_code);
 void add_scrub(CLI::App& app, int& exit_code);
+void add_backup(CLI::App& app, int& exit_code);
 void add_salvage(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
@@ -78,6 +79,12 @@ Result<std::unique_ptr<PosixStore>> open_objects(const StoreName& store, PosixSt
 Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy = {});
 // A virtual attribute of a mount's root (fusefs/operations.h); empty where there is none.
 std::string mount_attribute(const std::string& path, const char* name);
+// Of a read-only mount, which can be asked for nothing, its store; everything else as it is.
+std::string store_to_ask(const std::string& path);
+// Whether a store is mounted exactly there, and the caller may administer it.
+bool is_mount_root(const std::string& path);
+// A backup (core/backup) of the mounted store at this absolute path, by its daemon.
+Status back_up_mount(const std::string& mount, const std::string& place);
 // --policy, --plan, --site-root, --depth, --shared.
 void add_policy_flags(CLI::App& command, PolicyChoice& choice);
 // --plan-ahead.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "cli/commands.h"
@@ -80,6 +81,36 @@ bool is_archive(const std::string& name) {
   return name == "-";
 }
 
+// A store that is in use is exported as it was at one moment: from a copy of it (core/backup), which goes afterwards.
+class MomentCopy {
+ public:
+  // Beside what is written, where the room is; for standard output where temporary files are.
+  static Result<std::unique_ptr<MomentCopy>> of_mount(const std::string& mount,
+                                                      const std::string& destination) {
+    std::error_code problem;
+    std::filesystem::path beside = destination == "-" ? std::filesystem::temp_directory_path(problem)
+                                                      : std::filesystem::absolute(destination, problem);
+    if (problem) return fail(problem.value(), destination);
+    if (destination != "-") beside = (beside / "").lexically_normal().parent_path().parent_path();
+    std::string made = beside / ".cffs-export.XXXXXX";
+    if (::mkdtemp(made.data()) == nullptr) return fail(errno, made);
+    std::unique_ptr<MomentCopy> copy(new MomentCopy(made));
+    CFFS_TRY_VOID(back_up_mount(mount, copy->store()));
+    return copy;
+  }
+  ~MomentCopy() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  MomentCopy(const MomentCopy&) = delete;
+  MomentCopy& operator=(const MomentCopy&) = delete;
+  std::string store() const { return folder_ + "/store"; }
+
+ private:
+  explicit MomentCopy(std::string folder) : folder_(std::move(folder)) {}
+  const std::string folder_;
+};
+
 Result<int> run_export(const StoreName& from, const std::string& destination) {
   // STORE or STORE:PATH; a directory whose name holds a colon is taken as it is.
   StoreName store_name = from;
@@ -91,6 +122,12 @@ Result<int> run_export(const StoreName& from, const std::string& destination) {
       store_name.path = from.path.substr(0, colon);
       path = from.path.substr(colon + 1);
     }
+  }
+  store_name.path = store_to_ask(store_name.path);
+  std::unique_ptr<MomentCopy> copy;
+  if (is_mount_root(store_name.path)) {
+    CFFS_TRY(copy, MomentCopy::of_mount(store_name.path, destination));
+    store_name = {copy->store(), true};  // the daemon's, who may be another
   }
   CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
   CFFS_TRY(const ExportReport report, is_archive(destination)
@@ -108,7 +145,7 @@ class StoreWithPath : public CLI::Formatter {
   explicit StoreWithPath(const CLI::FormatterBase& like) { column_width(like.get_column_width()); }
   std::string make_option_name(const CLI::Option* option, bool positional) const override {
     const std::string name = CLI::Formatter::make_option_name(option, positional);
-    return positional && name == "STORE" ? "STORE[:PATH]" : name;
+    return positional && name == "STORE|MNT" ? "STORE|MNT[:PATH]" : name;
   }
 };
 
@@ -133,7 +170,10 @@ void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "Copy a store, or a directory in it, out again");
   auto from = std::make_shared<StoreName>();
   auto destination = std::make_shared<std::string>();
-  add_store_argument(*command, "STORE", *from, "Store that is not mounted, and a directory in it")
+  add_store_argument(
+      *command, "STORE|MNT", *from,
+      "Store, or where it is mounted, and a directory in it; a mounted one is exported as it is at one "
+      "moment, from a copy made beside DEST for as long")
       ->required();
   command->formatter(std::make_shared<StoreWithPath>(*app.get_formatter()));
   command

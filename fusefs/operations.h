@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 
+#include "core/backup/backup_job.h"
 #include "core/fs/file_system.h"
 #include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
@@ -26,6 +27,7 @@ struct MountContext {
   Reorganiser& reorganiser;
   RegroupJobs& regroup_jobs;
   ScrubJob& scrub_job;
+  BackupJob& backup_job;
   ObjectStore& store;
   std::function<void()> on_initialised;
   std::function<void(const std::string&)> log;
@@ -48,5 +50,7 @@ inline constexpr const char* kPolicyXattr = "user.cffs.policy";
 inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
 // Setting this one to a request (core/inspect/scrub_job.h) scrubs in the background; reading it tells how that goes.
 inline constexpr const char* kScrubXattr = "user.cffs.scrub";
+// The same for backups (core/backup/backup_job.h).
+inline constexpr const char* kBackupXattr = "user.cffs.backup";
 
 }  // namespace cffs

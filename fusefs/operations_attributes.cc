@@ -30,6 +30,7 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
   if (name == kRegroupXattr) return Result<std::string>(mount.regroup_jobs.status_json());
   if (name == kScrubXattr) return Result<std::string>(mount.scrub_job.status_json());
+  if (name == kBackupXattr) return Result<std::string>(mount.backup_job.status_json());
   return {};
 }
 
@@ -43,6 +44,10 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
   if (name == kScrubXattr) {
     announce_blocking();  // one that is stopped ends first
     return mount.scrub_job.request(value);
+  }
+  if (name == kBackupXattr) {
+    announce_blocking();
+    return mount.backup_job.request(value);
   }
   if (!regroup && name != kPolicyXattr) return {};
   announce_blocking();

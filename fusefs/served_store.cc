@@ -93,6 +93,7 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   store->regroup_jobs_ = std::make_unique<RegroupJobs>(*store->reorganiser_, regrouping);
   CFFS_TRY_VOID(store->regroup_jobs_->begin());
   store->scrub_job_ = std::make_unique<ScrubJob>(*store->fs_);
+  store->backup_job_ = std::make_unique<BackupJob>(*store->fs_);
   return store;
 }
 
@@ -118,6 +119,7 @@ Status ServedStore::group_by(const PolicyChoice& choice, const Log& log) {
 }
 
 Status ServedStore::close() {
+  backup_job_.reset();
   scrub_job_.reset();
   regroup_jobs_.reset();
   reorganiser_.reset();

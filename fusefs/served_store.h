@@ -1,11 +1,12 @@
 // The store that a mount serves, open: the engine, who moves data in the background, the jobs that regroup
-// and scrub it.
+// it, scrub it and back it up.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <string>
 
+#include "core/backup/backup_job.h"
 #include "core/inspect/scrub_job.h"
 #include "core/object/posix_store.h"
 #include "core/reorganise/regroup_jobs.h"
@@ -30,6 +31,7 @@ class ServedStore {
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
   ScrubJob& scrub_job() { return *scrub_job_; }
+  BackupJob& backup_job() { return *backup_job_; }
 
  private:
   ServedStore() = default;
@@ -41,6 +43,7 @@ class ServedStore {
   std::unique_ptr<Reorganiser> reorganiser_;
   std::unique_ptr<RegroupJobs> regroup_jobs_;
   std::unique_ptr<ScrubJob> scrub_job_;
+  std::unique_ptr<BackupJob> backup_job_;
 };
 
 }  // namespace cffs

@@ -108,6 +108,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
                        store.reorganiser(),
                        store.regroup_jobs(),
                        store.scrub_job(),
+                       store.backup_job(),
                        store.objects(),
                        on_initialised,
                        log,

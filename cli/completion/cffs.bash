@@ -3,7 +3,7 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub salvage compact dump trace replay bench compare --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub backup salvage compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in
@@ -16,6 +16,7 @@ _cffs() {
     regroup) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;
     stat) words="--json" ;;
     scrub) words="--rate= --anew --stop --status --json" ;;
+    backup) words="--rate= --stop --status --json" ;;
     dump) words="--inode= --composite= --hex" ;;
     trace)
       if [ "$COMP_CWORD" = 2 ]; then

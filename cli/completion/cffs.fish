@@ -1,5 +1,5 @@
 # fish completion for cffs
-set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub salvage compact dump trace replay bench compare
+set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub backup salvage compact dump trace replay bench compare
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
@@ -16,13 +16,14 @@ complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l blob-checksums -x -a "on off"
 complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a posix
-complete -c cffs -n "__fish_seen_subcommand_from scrub" -l anew -l stop -l status
-complete -c cffs -n "__fish_seen_subcommand_from scrub" -l rate -x
+complete -c cffs -n "__fish_seen_subcommand_from scrub" -l anew
+complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status
+complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l rate -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
-complete -c cffs -n "__fish_seen_subcommand_from stat scrub trace replay compare analyze evaluate regroup" -l json
+complete -c cffs -n "__fish_seen_subcommand_from stat scrub backup trace replay compare analyze evaluate regroup" -l json
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l record -r

@@ -24,6 +24,8 @@ class BlobStore {
   // Closes what is kept open and nobody uses; returns how many.
   std::size_t close_idle() { return open_.close_idle(); }
   Result<std::shared_ptr<Object>> open(InodeId ino) { return open_.open(object_name(ino)); }
+  // Forgets its handle; the object itself is not touched.
+  void drop(InodeId ino) { open_.drop(object_name(ino)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(InodeId ino) {
     const std::string name = object_name(ino);

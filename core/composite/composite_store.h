@@ -23,6 +23,8 @@ class CompositeStore {
   Result<std::shared_ptr<Object>> open(CompositeId id);
   // Closes what is kept open and nobody uses; returns how many.
   std::size_t close_idle() { return open_.close_idle(); }
+  // Forgets its handle; the object itself is not touched.
+  void drop(CompositeId id) { open_.drop(object_name(id)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
 

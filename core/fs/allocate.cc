@@ -3,6 +3,7 @@
 // Small files are dense: room for them is the table's, so reserving is checking that it is there, and a hole is zeros.
 // Where a range reaches beyond what stays in the table, the file becomes a blob and its object does the work.
 #include <algorithm>
+#include <optional>
 
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
@@ -37,15 +38,23 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
   announce_blocking();  // an object may take its time to find room
 
   const auto once = [&]() -> Status {
+    std::optional<MomentHold::Passage> passage;
     for (;;) {
       CFFS_TRY_VOID(break_seal(node));
-      const NodeUpdate update(locks_, node);
-      if (!node.open_to_change()) continue;
-      const std::uint64_t size = node.inode.size;
-      const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
-      ContentChange change(*table_, node.inode);
-      const Status built = build_allocate(node, change, offset, length, mode, new_size);
-      return finish_change(node, change, built, now(), caller);
+      if (passage) CFFS_TRY_VOID(keep_for_moment(node, *passage, offset, length));
+      {
+        const NodeUpdate update(locks_, node);
+        const bool may_change = !moments_.watched() || passage;
+        if (may_change && !node.open_to_change()) continue;
+        if (may_change) {
+          const std::uint64_t size = node.inode.size;
+          const std::uint64_t new_size = punches || keep_size ? size : std::max(size, offset + length);
+          ContentChange change(*table_, node.inode);
+          const Status built = build_allocate(node, change, offset, length, mode, new_size);
+          return finish_change(node, change, built, now(), caller);
+        }
+      }
+      passage.emplace(moments_);
     }
   };
   Status done = once();

@@ -45,12 +45,15 @@ Status Engine::commit() {
   }
   // A row that cannot be written keeps no other from it; the next commit tries again.
   Status result;
-  for (const InodeId ino : rows_.take_stale()) {
-    const NodePtr node = nodes_.find(ino);
-    if (!node) continue;
-    if (Status done = rows_.flush(*node); !done) {
-      rows_.still_stale(ino);
-      if (result) result = std::move(done);
+  {
+    const MutexLock no_moment_meanwhile(settling_);
+    for (const InodeId ino : rows_.take_stale()) {
+      const NodePtr node = nodes_.find(ino);
+      if (!node) continue;
+      if (Status done = rows_.flush(*node); !done) {
+        rows_.still_stale(ino);
+        if (result) result = std::move(done);
+      }
     }
   }
   for (const InodeId ino : leftovers) forget(ino, 0);

@@ -164,10 +164,11 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       nameless_(options_.nameless_bytes, options_.descriptors / kNamelessShare),
       composites_(store, options_.open_objects / 2),
       blobs_(store, options_.open_objects / 2),
-      removals_(*table_, blobs_, composites_),
+      moments_(store),
+      removals_(*table_, blobs_, composites_, moments_),
       staged_(*table_, nodes_, *options_.clock),
       rows_(*table_, locks_, nodes_, staged_, removals_, *options_.name_hash),
-      homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_),
+      homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_, moments_),
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
@@ -283,8 +284,9 @@ Result<SpaceInfo> Engine::statfs() { return space_.space(); }
 // What was removed gives its room back with the commit only: who is short of room does not wait for the next.
 bool Engine::make_room() {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
+  const bool held = moments_.give_up();            // nor for a backup to let go of it
   const bool removed = !removals_.empty() && commit().has_value();
-  return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed;
+  return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
 }
 
 }  // namespace cffs

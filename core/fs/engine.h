@@ -20,6 +20,7 @@
 #include "core/fs/file_system.h"
 #include "core/fs/handle_index.h"
 #include "core/fs/homes.h"
+#include "core/fs/moment.h"
 #include "core/fs/node_rows.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/space_guard.h"
@@ -109,6 +110,8 @@ class Engine final : public FileSystem {
   CompositeStore& composites() override { return composites_; }
   ObjectStore& objects() override { return store_; }
   const Clock& clock() const override { return *options_.clock; }
+  // moment.cc
+  Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper& keeper) override;
   void log(const std::string& line) const override;
 
  private:
@@ -120,6 +123,7 @@ class Engine final : public FileSystem {
     done,
     elsewhere,  // the file is, or has just become, of the other kind (blob, or small): nothing is written yet
     sealed,     // the blob's sums are still said to be true: nothing is written yet
+    watched,    // a moment is held, and what it needs must be kept first: nothing is written yet
   };
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
@@ -167,7 +171,10 @@ class Engine final : public FileSystem {
   Status put_small(Node& node, ContentChange& change, std::string content)
       CFFS_REQUIRES(node.mutex, row_stripes);
   Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
-                             const Caller& caller);
+                             const Caller& caller, bool passed);
+  // Within a passage: what a held moment needs of the blob's range is kept before it changes. Nothing where it is no blob.
+  Status keep_for_moment(Node& node, MomentHold::Passage& passage, std::uint64_t offset, std::uint64_t length)
+      CFFS_EXCLUDES(node.mutex);
   // To be called again and again until the node, once locked, is open_to_change().
   Status break_seal(Node& node) CFFS_EXCLUDES(node.mutex, row_stripes);
   Status truncate(Node& node, std::uint64_t size, const Caller& caller);
@@ -212,6 +219,7 @@ class Engine final : public FileSystem {
   NodeTable nodes_;
   CompositeStore composites_;
   BlobStore blobs_;
+  MomentHold moments_;
   Removals removals_;
   StagedDirectories staged_;
   NodeRows rows_;
@@ -219,6 +227,8 @@ class Engine final : public FileSystem {
   HandleIndex handles_;
   Rehousing rehousing_;
   BulkLoader loader_;
+  // Rank 2: held while rows are brought up to date, so that who holds a moment finds all that are behind.
+  Mutex settling_;
   Mutex topology_;  // one directory moves between directories at a time, as in the VFS
 
   Mutex leftovers_mutex_;  // leaf

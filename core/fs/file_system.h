@@ -37,7 +37,9 @@
 namespace cffs {
 
 class AccessRecord;
+class BlobKeeper;
 class CompositeStore;
+class Moment;
 class ObjectStore;
 class Rehousing;
 class StagedDirectories;
@@ -194,6 +196,9 @@ class FileSystem {
   virtual CompositeStore& composites() = 0;
   virtual ObjectStore& objects() = 0;
   virtual const Clock& clock() const = 0;
+  // The tree as it is at one moment between call and return, with all that was acknowledged before, held still until the result
+  // goes (core/fs/moment.h); the keeper must live as long. EBUSY: somebody holds another.
+  virtual Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper& keeper) = 0;
   // One line for the administrator.
   virtual void log(const std::string& line) const = 0;
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/fs/moment.h"
+
 namespace cffs {
 namespace {
 
@@ -218,6 +220,7 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   Batch intent;
   intent.put(PendingRemoval::of_blob(replaced.ino).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
+  moments_.made_anew(replaced.ino);
   auto blob = blobs_.create(replaced.ino);
   Status done = blob ? Status() : Status(fail(blob.error()));
   if (done && !content.empty()) done = (*blob)->write_at(0, as_bytes(content));

@@ -31,7 +31,7 @@ Status cut_tail(Object& blob, std::uint64_t size);
 class Homes {
  public:
   Homes(const StoreFormat& format, Table& table, BlobStore& blobs, CompositeStore& composites,
-        DirtyObjects& dirty, Removals& removals, SpaceGuard& space, Nameless& nameless)
+        DirtyObjects& dirty, Removals& removals, SpaceGuard& space, Nameless& nameless, MomentHold& moments)
       : format_(format),
         table_(table),
         blobs_(blobs),
@@ -40,6 +40,7 @@ class Homes {
         removals_(removals),
         space_(space),
         nameless_(nameless),
+        moments_(moments),
         sums_(table) {}
 
   // Whether small files leave the table for composites; decided by the policy.
@@ -110,6 +111,7 @@ class Homes {
   Removals& removals_;
   SpaceGuard& space_;
   Nameless& nameless_;
+  MomentHold& moments_;
   BlobSums sums_;
   std::atomic<bool> makes_composites_{true};
   std::atomic<std::uint64_t> durable_below_{0};

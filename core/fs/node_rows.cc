@@ -210,6 +210,11 @@ std::vector<InodeId> NodeRows::take_stale() {
   return std::exchange(stale_, {});
 }
 
+std::vector<InodeId> NodeRows::stale() {
+  const MutexLock guard(stale_mutex_);
+  return stale_;
+}
+
 void NodeRows::still_stale(InodeId ino) {
   const MutexLock guard(stale_mutex_);
   stale_.push_back(ino);

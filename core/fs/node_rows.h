@@ -83,6 +83,8 @@ class NodeRows {
   // The row is behind; the next commit brings it up to date, forget() at the latest.
   void mark_stale(Node& node) CFFS_REQUIRES(node.mutex);
   std::vector<InodeId> take_stale();
+  // Those that are behind, and perhaps some that no longer are; none that was taken.
+  std::vector<InodeId> stale();
   // Taken, but its row could not be written.
   void still_stale(InodeId ino);
   Status flush(Node& node) CFFS_EXCLUDES(node.mutex, row_stripes);

@@ -52,6 +52,18 @@ NodeTable::Erased NodeTable::erase_unreferenced(InodeId ino) {
   return Erased::yes;
 }
 
+void NodeTable::visit(const std::function<void(const Node&)>& visit) const {
+  for (const Shard& shard : shards_) {
+    std::vector<NodePtr> here;
+    {
+      const MutexLock guard(shard.mutex);
+      here.reserve(shard.nodes.size());
+      for (const auto& [ino, referred] : shard.nodes) here.push_back(referred.node);
+    }
+    for (const NodePtr& node : here) visit(*node);
+  }
+}
+
 void NodeTable::clear() {
   std::vector<NodePtr> all;
   for (Shard& shard : shards_) {

@@ -23,6 +23,9 @@ class NodeTable {
   // file without a name.
   Erased erase_unreferenced(InodeId ino);
   void clear();
+  // Every node that is there, one after the other; one that comes or goes meanwhile may be left out. Called without the shards'
+  // mutexes.
+  void visit(const std::function<void(const Node&)>& visit) const;
 
  private:
   struct Referred {

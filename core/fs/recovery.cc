@@ -2,6 +2,7 @@
 
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
+#include "core/fs/moment.h"
 #include "core/fs/removals.h"
 #include "core/table/system_rows.h"
 
@@ -97,11 +98,25 @@ Status Recovery::after_unclean_end() {
   CFFS_TRY(const Found found, compare_rows_with_objects());
   Batch batch;
   for (const auto& [key, row] : found.shortened) batch.put_row(key, row);
+  CFFS_TRY_VOID(count_end(batch));
   CFFS_TRY_VOID(table_.write(batch));
   CFFS_TRY_VOID(drop_removals_of(found));
   CFFS_TRY_VOID(drop_sums_of_unsealed());
   CFFS_TRY_VOID(table_.sync());
   return clear_away(found.wanted);
+}
+
+// Of a blob that was changed in place, the row may be behind from now on, and say the same as before of other bytes: whoever
+// compares rows of two moments, as a backup does, must know.
+Status Recovery::count_end(Batch& batch) const {
+  constexpr SystemField kField = SystemField::unclean_ends;
+  std::uint64_t ends = 0;
+  CFFS_TRY(const auto row, table_.get(system_key(kField)));
+  if (row) {
+    if (const auto before = decode_system_number(kField, *row)) ends = *before;
+  }
+  batch.put(system_key(kField), encode_system_number(ends + 1));
+  return {};
 }
 
 Result<Recovery::Found> Recovery::compare_rows_with_objects() {
@@ -178,7 +193,7 @@ Status Recovery::clear_away(const std::set<std::string>& wanted) {
 Result<std::vector<std::string>> Recovery::objects_beside(ObjectStore& store,
                                                           const std::set<std::string>& wanted) {
   std::vector<std::string> beside;
-  for (const char* folder : {"blobs", "composites"}) {
+  for (const char* folder : {"blobs", "composites", MomentHold::kFolder}) {
     CFFS_TRY(const auto names, store.list(folder));
     for (const std::string& name : names) {
       if (!wanted.contains(name)) beside.push_back(name);

@@ -41,6 +41,7 @@ class Recovery {
     std::vector<std::pair<Key, Row>> shortened;  // rows of files that have less than they say
   };
   Status after_unclean_end();
+  Status count_end(Batch& batch) const;
   Result<Found> compare_rows_with_objects();
   Status compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted);
   Status note_damage(const Entry& entry, const char* what) const;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/fs/moment.h"
 #include "core/fs/store_format.h"
 
 namespace cffs {
@@ -64,6 +65,18 @@ Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
   return {};
 }
 
+Status Removals::remove(const PendingRemoval& removal) {
+  const bool blob = removal.kind == PendingRemoval::Kind::blob;
+  if (moments_.watched()) {
+    // By its name it must not be found any more, held or not.
+    if (blob) blobs_.drop(InodeId{removal.number});
+    if (!blob) composites_.drop(CompositeId{removal.number});
+    CFFS_TRY(const bool held, moments_.set_aside(removal));
+    if (held) return {};
+  }
+  return blob ? blobs_.remove(InodeId{removal.number}) : composites_.remove(CompositeId{removal.number});
+}
+
 Status Removals::settle() {
   const MutexLock one_at_a_time(work_);
   std::set<PendingRemoval> now;
@@ -78,14 +91,7 @@ Status Removals::settle() {
   std::optional<Error> problem;
   for (auto it = now.begin(); it != now.end();) {
     const PendingRemoval removal = *it;
-    Status removed;
-    if (!removal.is_object()) {
-      removed = erase_nameless(batch, removal);
-    } else if (removal.kind == PendingRemoval::Kind::blob) {
-      removed = blobs_.remove(InodeId{removal.number});
-    } else {
-      removed = composites_.remove(CompositeId{removal.number});
-    }
+    const Status removed = removal.is_object() ? remove(removal) : erase_nameless(batch, removal);
     if (removed) {
       batch.erase(removal.key());
       if (++erased % kErasedAtOnce == 0) {

@@ -16,13 +16,15 @@
 
 namespace cffs {
 
+class MomentHold;
+
 // The object that is to be removed; none for what is in the table.
 std::string object_name(const PendingRemoval& removal);
 
 class Removals {
  public:
-  Removals(Table& table, BlobStore& blobs, CompositeStore& composites)
-      : table_(table), blobs_(blobs), composites_(composites) {}
+  Removals(Table& table, BlobStore& blobs, CompositeStore& composites, MomentHold& moments)
+      : table_(table), blobs_(blobs), composites_(composites), moments_(moments) {}
 
   // The batch with its pending_removal row has been written; the object goes with the next settle().
   void queue_blob(InodeId ino) { queue(PendingRemoval::of_blob(ino)); }
@@ -44,10 +46,13 @@ class Removals {
  private:
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
+  // Or moves it aside, where somebody holds a moment that needs it.
+  Status remove(const PendingRemoval& removal);
 
   Table& table_;
   BlobStore& blobs_;
   CompositeStore& composites_;
+  MomentHold& moments_;
   Mutex work_;   // one settle() at a time; before mutex_
   Mutex mutex_;  // leaf
   std::set<PendingRemoval> due_ CFFS_GUARDED_BY(mutex_);

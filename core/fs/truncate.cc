@@ -1,5 +1,6 @@
 // A file's size as it is told.
 #include <algorithm>
+#include <optional>
 
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
@@ -17,10 +18,17 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(make_room_to_grow(node, size));
+  std::optional<MomentHold::Passage> passage;
   for (;;) {
     CFFS_TRY_VOID(break_seal(node));
-    const NodeUpdate update(locks_, node);
-    if (node.open_to_change()) return truncate_locked(node, size, caller);
+    {
+      const NodeUpdate update(locks_, node);
+      const bool may_change = !moments_.watched() || passage;
+      if (may_change && !node.open_to_change()) continue;
+      if (may_change) return truncate_locked(node, size, caller);
+    }
+    passage.emplace(moments_);
+    CFFS_TRY_VOID(keep_for_moment(node, *passage, size, kFileMax - size));
   }
 }
 

@@ -5,6 +5,7 @@
 // write takes the file out of its composite, into the table or to a blob, and frees the extent. Rewriting a few KB costs what
 // staging costs anyway, and a torn in-place write could not be told from rot.
 #include <algorithm>
+#include <optional>
 
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
@@ -48,8 +49,14 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
 
 Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller) {
   const std::int64_t at = now();
+  std::optional<MomentHold::Passage> passage;
   for (;;) {
-    CFFS_TRY(Written written, write_blob(node, offset, data, at, caller));
+    CFFS_TRY(Written written, write_blob(node, offset, data, at, caller, passage.has_value()));
+    if (written == Written::watched) {
+      passage.emplace(moments_);
+      CFFS_TRY_VOID(keep_for_moment(node, *passage, offset, data.size()));
+      continue;
+    }
     if (written == Written::sealed) {
       CFFS_TRY_VOID(break_seal(node));
       continue;
@@ -62,13 +69,14 @@ Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, 
 }
 
 Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t at,
-                                           const Caller& caller) {
+                                           const Caller& caller, bool passed) {
   bool settle_now = false;
   Inode before;
   std::uint64_t version = 0;
   {
     const WriteLock guard(node.mutex);
     if (node.inode.home != Home::blob) return Written::elsewhere;
+    if (moments_.watched() && !passed) return Written::watched;
     if (!node.open_to_change()) return Written::sealed;
     CFFS_TRY(const auto object, homes_.object_of(node));
     if (offset > node.inode.size) CFFS_TRY_VOID(cut_tail(*object, node.inode.size));
@@ -106,6 +114,21 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     node.inode.version = version + 1;
   }
   return fail(std::move(settled).error());
+}
+
+// Bytes behind the file's end are nobody's: a truncation has kept what the moment had there.
+Status Engine::keep_for_moment(Node& node, MomentHold::Passage& passage, std::uint64_t offset,
+                               std::uint64_t length) {
+  std::shared_ptr<Object> object;
+  std::uint64_t size = 0;
+  {
+    const ReadLock guard(node.mutex);
+    if (node.inode.home != Home::blob) return {};
+    CFFS_TRY(object, homes_.object_of(node));
+    size = node.inode.size;
+  }
+  passage.keep(node.ino, object, size, offset, length);
+  return {};
 }
 
 // The row says durably that the sums are void before the first byte changes: what a crash tears after that is not taken for

@@ -61,6 +61,10 @@ class Object {
   virtual Result<std::uint64_t> next_data(std::uint64_t offset) const = 0;
   // The first byte at or after `offset` that is in a hole; the object's size if none is.
   virtual Result<std::uint64_t> next_hole(std::uint64_t offset) const = 0;
+  // All that `source` holds, shared with it until one of the two changes (FICLONE). False: the backend cannot, nothing is done.
+  virtual bool clone_from(const Object& /*source*/) { return false; }
+  // The object that this one shows unchanged, for clone_from().
+  virtual std::shared_ptr<const Object> unchanged() const { return nullptr; }
   // Bytes, size and name become durable.
   virtual Status sync() = 0;
   // A hint that [offset, offset+length) will be read soon; returns at once.

@@ -69,6 +69,10 @@ class OverlayObject final : public Object, public std::enable_shared_from_this<O
   Result<ObjectInfo> info() const override { return source()->info(); }
   Result<std::uint64_t> next_data(std::uint64_t offset) const override { return source()->next_data(offset); }
   Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return source()->next_hole(offset); }
+  std::shared_ptr<const Object> unchanged() const override {
+    const ReadLock guard(mutex_);
+    return own_ ? nullptr : below_;
+  }
   Status sync() override { return {}; }
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
     source()->prefetch(offset, length);

@@ -1,6 +1,8 @@
 #include "core/object/posix_object.h"
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -156,6 +158,12 @@ class PosixObject final : public Object {
 
   Result<std::uint64_t> next_data(std::uint64_t offset) const override { return seek(offset, SEEK_DATA); }
   Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return seek(offset, SEEK_HOLE); }
+
+  bool clone_from(const Object& source) override {
+    if (const auto below = source.unchanged()) return clone_from(*below);
+    const auto* other = dynamic_cast<const PosixObject*>(&source);
+    return other != nullptr && ::ioctl(fd_.get(), FICLONE, other->fd_.get()) == 0;
+  }
 
   Status sync() override {
     announce_blocking();

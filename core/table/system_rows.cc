@@ -22,6 +22,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::file_count:
     case SystemField::log_synced:
     case SystemField::scrub:
+    case SystemField::unclean_ends:
       return field;
   }
   return {};
@@ -39,6 +40,8 @@ const char* system_field_name(SystemField field) {
       return "how far the log is durable";
     case SystemField::scrub:
       return "how far the last scrub came";
+    case SystemField::unclean_ends:
+      return "how often nobody had closed the store";
   }
   return "an unknown field";
 }

@@ -18,6 +18,7 @@ enum class SystemField : std::uint64_t {
   log_synced =
       4,      // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)
   scrub = 5,  // ScrubProgress: how far the last scrub came (core/inspect/scrub.h)
+  unclean_ends = 6,  // u64: how often nobody had closed the store; absent: never
 };
 
 inline Key system_key(SystemField field) {

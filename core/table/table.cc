@@ -13,6 +13,7 @@
 #include "core/object/leveldb_env.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
+#include "core/table/table_reads.h"
 
 namespace cffs {
 namespace {
@@ -22,16 +23,6 @@ constexpr std::uint64_t kLastUpper = ~std::uint64_t{0};  // of a key
 constexpr std::size_t kLargestWriteBuffer = 1u << 30;    // LevelDB's own limit
 
 leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
-std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
-
-Error to_error(const leveldb::Status& status) {
-  if (status.IsCorruption()) return Error::corruption("table: " + status.ToString());
-  // LevelDB keeps the text of an error, not its number; the one that callers act on is recognised by it.
-  const std::string text = status.ToString();
-  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  const int errno_value = says("No space left") ? ENOSPC : says("Too many open files") ? EMFILE : EIO;
-  return Error::os(errno_value, "table: " + text);
-}
 
 // A write that needed another log and got no descriptor: LevelDB has written nothing, and the next one may have it.
 bool only_refused(const Error& error, const LevelDbEnv& env) {
@@ -66,12 +57,6 @@ leveldb::Options verified(leveldb::Env& env, const leveldb::FilterPolicy& filter
   options.block_size = 8u << 10;
   options.max_file_size = 4u << 20;
   options.paranoid_checks = true;
-  return options;
-}
-
-leveldb::ReadOptions checked_reads() {
-  leveldb::ReadOptions options;
-  options.verify_checksums = true;
   return options;
 }
 
@@ -162,15 +147,7 @@ Status Table::rebuild(ObjectStore& store) {
   return store.sync_names();
 }
 
-Result<std::optional<std::string>> Table::get(Key key) const {
-  std::string value;
-  const EncodedKey encoded(key);
-  const leveldb::Status status =
-      undisturbed([&] { return db_->Get(checked_reads(), slice(encoded.view()), &value); });
-  if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return fail(to_error(status));
-  return std::optional<std::string>(std::move(value));
-}
+Result<std::optional<std::string>> Table::get(Key key) const { return get_value(*db_, checked_reads(), key); }
 
 Result<Row> Table::get_row(Key key) const {
   CFFS_TRY(const auto value, get(key));
@@ -258,17 +235,12 @@ Status Table::sync() {
 }
 
 Status Table::scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const {
-  const std::unique_ptr<leveldb::Iterator> it(undisturbed([&] { return db_->NewIterator(checked_reads()); }));
-  const auto begin = [&] { it->Seek(slice(EncodedKey(first).view())); };
-  const auto next = [&] { it->Next(); };
-  // LevelDB goes on behind a block that it cannot read, and tells at the end: who had enough by then would never know.
-  for (undisturbed(begin); it->Valid() && it->status().ok(); undisturbed(next)) {
-    if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
-    const Key key = decode_key(view(it->key()));
-    if (key > last || !visit(key, view(it->value()))) break;
-  }
-  if (!it->status().ok()) return fail(to_error(it->status()));
-  return {};
+  return scan_rows(*db_, checked_reads(), first, last, false, visit);
+}
+
+std::unique_ptr<TableSnapshot> Table::snapshot() const {
+  const leveldb::Snapshot* taken = undisturbed([&] { return db_->GetSnapshot(); });
+  return std::unique_ptr<TableSnapshot>(new TableSnapshot(*db_, taken));
 }
 
 Status Table::scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const {

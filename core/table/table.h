@@ -23,6 +23,7 @@ class DB;
 class Cache;
 class FilterPolicy;
 class Iterator;
+class Snapshot;
 class WriteBatch;
 }  // namespace leveldb
 
@@ -88,6 +89,26 @@ struct NamespaceVisitor {
 // Of LevelDB, for reports: "1.23".
 std::string table_library_version();
 
+// All rows as they were at one moment; what is written afterwards does not show. Rows that were replaced since keep their room
+// while it lives. The table must outlive it. Thread safety: everything.
+class TableSnapshot {
+ public:
+  ~TableSnapshot();
+  TableSnapshot(const TableSnapshot&) = delete;
+  TableSnapshot& operator=(const TableSnapshot&) = delete;
+
+  // As Table::scan(), but goes on behind a block that cannot be read, and ends with its `corruption` then: rows are missing, or
+  // are as they were earlier.
+  Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
+  Result<std::optional<std::string>> get(Key key) const;
+
+ private:
+  friend class Table;
+  TableSnapshot(leveldb::DB& db, const leveldb::Snapshot* snapshot) : db_(db), snapshot_(snapshot) {}
+  leveldb::DB& db_;
+  const leveldb::Snapshot* const snapshot_;
+};
+
 class Table {
  public:
   // Damage in what had been durable: `corruption` (core/table/replay_check.h).
@@ -103,6 +124,7 @@ class Table {
   Status sync();
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
+  std::unique_ptr<TableSnapshot> snapshot() const;
   // The same for the rows of one tag.
   Status scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const;
   // The rows of a directory's entries, in order of the names' hashes from `first_hash` on, until `visit` returns false.

@@ -619,6 +619,111 @@ case_scrub() {
   check "umount" "$cffs" umount "$mnt"
 }
 
+# A number of a backup's report.
+reported() { python3 -c "import json,sys; print(json.load(open('$base/work/report'))['$1'])"; }
+backup() { "$cffs" backup --json "$mnt" "$@" >"$base/work/report"; }
+# Where the file system below can share blocks, a copy costs no room, and is apart all the same.
+backup_by_clones() {
+  which mkfs.btrfs >/dev/null || return 0
+  local disk=$base/disk out=$base/work/cloned before
+  mkdir -p "$disk" && truncate -s 600M "$base/work/disk.img" && mkfs.btrfs -q "$base/work/disk.img" && mount -o loop "$base/work/disk.img" "$disk" || return 1
+  "$cffs" format "$disk/store" && "$cffs" mount --quiet=0.2 "$disk/store" "$mnt" && head -c 60000000 /dev/urandom >"$mnt/large" || return 1
+  before=$(sha256sum <"$mnt/large")
+  backup "$disk/copy" && [ "$(reported objects_shared)" = 1 ] && [ "$(reported bytes)" -lt 1000000 ] || return 1
+  dd if=/dev/zero of="$mnt/large" bs=1M count=1 seek=5 conv=notrunc status=none
+  "$cffs" fsck "$disk/copy" && "$cffs" export "$disk/copy" "$out" && [ "$before" = "$(sha256sum <"$out/large")" ]
+}
+# Holds what writers left in a copy against what they wrote.
+one_moment() {  # store
+  rm -rf "$base/work/out"
+  "$cffs" fsck "$1" && "$cffs" export "$1" "$base/work/out" || return 1
+  local writer
+  for writer in 1 2 3; do "$history" check "$base/work/out/$writer" || return 1; done
+}
+
+case_backup() {
+  local history copy=$base/work/copy writer
+  history=$(realpath "$(dirname "$0")")/history.py
+  fresh -- --quiet=0.2 || return 1
+  check "files" cp -a "$source_tree/linux" "$mnt"
+  for writer in 1 2 3; do mkdir "$mnt/$writer"; done
+  for writer in 1 2 3; do "$history" write "$mnt/$writer" 12 >"$base/work/steps.$writer" & done
+  sleep 1
+  local round
+  for round in 1 2 3 4 5 6; do
+    check "backup $round beside writers" backup "$copy"
+    check "all that had been there" test "$(reported damaged)" = 0
+    check "is one moment of the store" one_moment "$copy"
+  done
+  check "an export of the mount is one, too" bash -c "'$cffs' export '$mnt' '$base/work/exported' && for w in 1 2 3; do '$history' check '$base/work/exported/'\$w || exit 1; done"
+  wait
+  for writer in 1 2 3; do check "writers went on" test "$(cat "$base/work/steps.$writer")" -gt 100; done
+  check "nothing is held any more" bash -c "! find '$store/held' -type f 2>/dev/null | grep ."
+
+  for _ in $(seq 100); do [ "$(stat_number "$mnt" staged_directories)" = 0 ] && break; sleep 0.1; done
+  check "a backup of what rests" backup "$copy"
+  check "another one" backup "$copy"
+  check "copies no object" test "$(reported objects_copied)" = 0
+  check "and little else" test "$(reported bytes)" -lt 5000000
+  check "changes of large files waited a moment" test "$(reported paused_us)" -lt 1000000
+  check "the copy is the tree" bash -c "rm -rf '$base/work/out' && '$cffs' export '$copy' '$base/work/out' && diff -r '$base/work/out' '$mnt'"
+  check "nothing lies beside it" test "$(ls -A "$base/work" | grep -c '^\.')" = 0
+
+  check "a place in the mount is refused" refused "is in the mount .* itself; name a place outside" "$cffs" backup "$mnt" "$mnt/1/copy"
+  check "one in the store" refused "is in the store .*; name a place outside" "$cffs" backup "$mnt" "$store/copy"
+  check "the store" refused "is the store itself" "$cffs" backup "$mnt" "$store"
+  check "another directory" refused "is there and is no backup: name a place that does not exist" "$cffs" backup "$mnt" "$base/work/out"
+  mkdir "$base/work/tiny" && mount -t tmpfs -o size=4m tmpfs "$base/work/tiny"
+  check "a place that is full is told" refused "No space left" "$cffs" backup "$mnt" "$base/work/tiny/copy"
+  check "and empty again" test "$(ls -A "$base/work/tiny" | wc -l)" = 0
+  umount "$base/work/tiny"
+
+  head -c 8000000 /dev/urandom >"$mnt/large"
+  check "a slow one" bash -c "timeout 1 '$cffs' backup --rate=1M '$mnt' '$copy'; test \$? = 124"
+  check "goes on without its command" bash -c "'$cffs' backup --status '$mnt' | grep -q ' running, '"
+  check "is refused a second time" refused "a backup of .* is under way" "$cffs" backup "$mnt" "$copy"
+  check "can be stopped" bash -c "'$cffs' backup --stop '$mnt'; test \$? = 8"
+  check "the one before is whole" "$cffs" fsck "$copy"
+  timeout 1 "$cffs" backup --rate=1M "$mnt" "$copy" >/dev/null
+  rm "$mnt/large"
+  kill_daemon
+  check "so it is after a kill" "$cffs" fsck "$copy"
+  check "and so is the store" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "which holds nothing" bash -c "! find '$store/held' -type f 2>/dev/null | grep ."
+  check "the next one clears away" backup "$copy"
+  check "what was left" test "$(ls -A "$base/work" | grep -c '^\.')" = 0
+  head -c 8000000 /dev/urandom >"$mnt/large"
+  timeout 1 "$cffs" backup --rate=1M "$mnt" "$copy" >/dev/null
+  check "does not keep a mount" timeout 20 "$cffs" umount "$mnt"
+  check "the one before is whole" "$cffs" fsck "$copy"
+  check "of a store that is not mounted" "$cffs" backup "$store" "$copy"
+  check "the copy is a store" "$cffs" mount "$copy" "$mnt"
+  check "that can be changed" bash -c "echo mine >'$mnt/1/small' && cmp '$mnt/large' '$mnt/large'"
+  check "and is not replaced while it is used" refused "in use by pid" "$cffs" backup "$store" "$copy"
+  check "umount" "$cffs" umount "$mnt"
+  check "nor afterwards" refused "was written to since it was made" "$cffs" backup "$store" "$copy"
+
+  local blob
+  blob=$(find "$store/blobs" -type f -size +7M)
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  touch "$mnt/now"
+  check "checksums" "$cffs" scrub --rate=0 "$mnt"
+  sleep 11
+  check "of quiet files" "$cffs" scrub --anew --rate=0 "$mnt"
+  printf '\377\376\375' | dd of="$blob" bs=1 seek=3000000 conv=notrunc status=none
+  check "rot is named, with status 4" bash -c "'$cffs' backup '$mnt' '$base/work/rotten' >'$base/work/said'; r=\$?; cat '$base/work/said'; test \$r = 4 && grep -q '^large (inode .* in bytes 2998272' '$base/work/said'"
+  check "and told by the copy, too" bash -c "'$cffs' fsck '$base/work/rotten' | grep -q 'bytes 2998272'"
+  check "umount" "$cffs" umount "$mnt"
+  check "a file system that shares blocks" backup_by_clones
+  if mountpoint -q "$base/disk"; then check "umount" "$cffs" umount "$mnt"; umount "$base/disk"; fi
+  check "mount for all" bash -c "'$cffs' mount -o allow_other '$store' '$mnt'"
+  check "nobody else may ask for one" bash -c "! setpriv --reuid=65534 --regid=65534 --clear-groups setfattr -n user.cffs.backup -v '{\"place\":\"$base/work/theirs\"}' '$mnt' && ! test -e '$base/work/theirs'"
+  check "mount read-only" bash -c "'$cffs' umount '$mnt' && '$cffs' mount -o ro '$store' '$mnt'"
+  check "a backup of that" bash -c "'$cffs' backup '$mnt' '$base/work/of-ro'; test \$? = 4"
+  check "an export of that" bash -c "'$cffs' export '$mnt:1' '$base/work/ro-out' && diff -r '$mnt/1' '$base/work/ro-out'"
+  check "umount" "$cffs" umount "$mnt"
+}
+
 case_damage() {
   local headers=$source_tree/linux
   fresh || return 1
@@ -1128,4 +1233,4 @@ case_features() {
   done
 }
 
-run_cases import transfer archives writers programs names files errors options threads full emptied damage scrub salvage repair looking features holders foreign successors -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full emptied damage scrub backup salvage repair looking features holders foreign successors -- "$@"

@@ -113,7 +113,8 @@ TEST_CASE("members without a name keep few composites open", "[descriptors]") {
     for (const InodeId ino : files) fs->forget(ino, 1);
     REQUIRE(fs->sync());
   }
-  for (const std::string& finding : find_inconsistencies(*fs).value()) FAIL(finding);
+  const std::vector<std::string> findings = find_inconsistencies(*fs).value();
+  for (const std::string& finding : findings) FAIL(finding);
 }
 
 TEST_CASE("others take all descriptors, and the store goes on", "[descriptors]") {

@@ -20,7 +20,8 @@ core/inspect     core/base core/object core/table core/blob core/composite core/
 core/repair      core/base core/object core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
-fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan | fuse
+core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
+fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan core/backup | fuse
 
 replay/logs      core/base grouping/reference | archive
 replay/results   core/base core/table core/database | sqlite3
@@ -38,10 +39,10 @@ bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
 tests            core/fs |
-tests/unit       * | leveldb sqlite3
 tests/fuzz       * |
-tests/model      core/object core/fs core/reorganise core/inspect tests |
-tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair tests tests/model |
+tests/model      core/object core/fs core/reorganise core/inspect core/backup tests |
+tests/unit       * | leveldb sqlite3
+tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
 tests/mount      tests tests/model |
 '
 

@@ -1,0 +1,219 @@
+#include "core/backup/directory_place.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <filesystem>
+
+#include "core/backup/former_backup.h"
+
+namespace cffs {
+namespace {
+
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+constexpr mode_t kOwnersAlone = 0700;  // until it has the mode of what it replaces
+
+tl::unexpected<Error> refused(const std::string& said) { return fail(Error::usage(said)); }
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// "pid N on HOST", as users of stores are named.
+std::string who() {
+  std::array<char, 256> host{};
+  (void)::gethostname(host.data(), host.size() - 1);
+  return "the backup of pid " + std::to_string(::getpid()) + " on " + host.data();
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryPlace>> DirectoryPlace::open(const std::string& path,
+                                                             const std::string& source) {
+  std::string wanted = path;
+  while (wanted.size() > 1 && wanted.ends_with('/')) wanted.pop_back();
+  if (!wanted.starts_with('/') || wanted == "/") return refused(path + " is no place for a backup");
+  struct stat st;
+  std::array<char, PATH_MAX> real{};
+  if (::lstat(wanted.c_str(), &st) == 0 && S_ISLNK(st.st_mode)) {
+    if (::realpath(wanted.c_str(), real.data()) == nullptr) {
+      return refused(wanted + " is a symbolic link that leads nowhere; name where the backup is to be");
+    }
+    wanted = real.data();
+  }
+  const std::string name = wanted.substr(wanted.rfind('/') + 1);
+  if (name.empty() || name == "." || name == "..") return refused(path + " is no place for a backup");
+  std::unique_ptr<DirectoryPlace> place(new DirectoryPlace(folder_of(wanted), name));
+  CFFS_TRY_VOID(place->open_folder(source));
+  CFFS_TRY_VOID(place->open_fresh());
+  CFFS_TRY_VOID(place->recover());
+  CFFS_TRY_VOID(place->open_former());
+  return place;
+}
+
+DirectoryPlace::DirectoryPlace(std::string folder, std::string name)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      path_(folder_ == "/" ? folder_ + name_ : folder_ + "/" + name_),
+      unfinished_("." + name_ + ".unfinished"),
+      aside_("." + name_ + ".former") {}
+
+DirectoryPlace::~DirectoryPlace() {
+  if (!fresh_lock_) return;
+  fresh_.reset();
+  std::error_code ignored;  // the next backup clears away what is left
+  std::filesystem::remove_all(unfinished(), ignored);
+}
+
+// The folder that the place is in, which must not lie in the store itself.
+Status DirectoryPlace::open_folder(const std::string& source) {
+  folder_fd_ = FileDescriptor(::open(folder_.c_str(), kDirectory));
+  if (!folder_fd_) return fail(errno, folder_ + ", where the backup is to be made");
+  struct stat store;
+  if (::stat(source.c_str(), &store) != 0) return fail(errno, source);
+  struct stat st;
+  FileDescriptor at(::openat(folder_fd_.get(), ".", kDirectory));
+  for (;;) {
+    if (::fstat(at.get(), &st) != 0) return fail(errno, folder_);
+    if (same_file(st, store))
+      return refused(path_ + " is in the store " + source + "; name a place outside of it");
+    FileDescriptor above(::openat(at.get(), "..", kDirectory));
+    struct stat higher;
+    if (!above || ::fstat(above.get(), &higher) != 0 || same_file(st, higher)) break;
+    at = std::move(above);
+  }
+  if (::fstatat(folder_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (same_file(st, store)) return refused(path_ + " is the store itself; name another place for its backup");
+  return {};
+}
+
+// An own lock, so of two backups the second one is told. What an earlier one left goes.
+Status DirectoryPlace::open_fresh() {
+  if (::mkdirat(folder_fd_.get(), unfinished_.c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
+    return fail(errno, unfinished());
+  }
+  CFFS_TRY(fresh_, PosixStore::open_directory(unfinished()));
+  CFFS_TRY(const auto stranger, stranger_in(*fresh_));
+  if (stranger)
+    return refused(unfinished() + " is needed for the backup, and holds " + *stranger +
+                   "; move that elsewhere");
+  auto lock = fresh_->lock(who());
+  if (!lock && lock.error().errno_value == EBUSY) {
+    return fail(
+        Error{ErrorKind::usage, EBUSY, path_ + " is in use by " + lock.error().context + "; wait for that"});
+  }
+  if (!lock) return fail(lock.error());
+  fresh_lock_ = std::move(*lock);
+  CFFS_TRY(const auto names, fresh_->list(""));
+  for (const std::string& name : names) {
+    if (name != "lock") CFFS_TRY_VOID(fresh_->remove(name));
+  }
+  fresh_fd_ = FileDescriptor(::openat(folder_fd_.get(), unfinished_.c_str(), kDirectory));
+  if (!fresh_fd_) return fail(errno, unfinished());
+  return {};
+}
+
+// Where names cannot be exchanged there are two steps (change_names), and a cut between them left the former one aside.
+Status DirectoryPlace::recover() {
+  struct stat st;
+  if (::fstatat(folder_fd_.get(), aside_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
+  if (::renameat2(folder_fd_.get(), aside_.c_str(), folder_fd_.get(), name_.c_str(), RENAME_NOREPLACE) == 0)
+    return {};
+  if (errno != EEXIST) return fail(errno, folder_ + "/" + aside_);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_ + "/" + aside_, ignored);
+  return {};
+}
+
+Status DirectoryPlace::open_former() {
+  struct stat st, folder;
+  if (::fstatat(folder_fd_.get(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    return errno == ENOENT ? Status() : Status(fail(errno, path_));
+  }
+  if (!S_ISDIR(st.st_mode)) return refused(path_ + " is no directory; name one, or a place where nothing is");
+  if (::fstat(folder_fd_.get(), &folder) != 0) return fail(errno, folder_);
+  if (folder.st_dev != st.st_dev) return refused(path_ + " is a mount point; name a directory in it");
+  there_ = st;
+  std::error_code problem;
+  const bool empty = std::filesystem::is_empty(path_, problem);
+  if (problem) return fail(problem.value(), path_);
+  if (empty) return {};
+  CFFS_TRY(former_, PosixStore::open_directory(path_));
+  const auto record = read_backup_record(*former_);
+  if (!record || !*record) return {};  // it is refused, and gets no lock before
+  former_fd_ = FileDescriptor(::openat(folder_fd_.get(), name_.c_str(), kDirectory));
+  if (!former_fd_) return fail(errno, path_);
+  auto lock = former_->lock(who());
+  if (!lock && lock.error().errno_value == EBUSY) {
+    return fail(
+        Error{ErrorKind::usage, EBUSY,
+              path_ + " is in use by " + lock.error().context + "; unmount it, or wait for that command"});
+  }
+  if (!lock) return fail(lock.error());
+  former_lock_ = std::move(*lock);
+  return {};
+}
+
+Status DirectoryPlace::keep(const std::string& name) {
+  constexpr const char* kLink = ".kept";
+  const std::string folder = name.substr(0, name.rfind('/'));
+  if (folders_made_.insert(folder).second) {
+    for (std::size_t slash = folder.find('/');; slash = folder.find('/', slash + 1)) {
+      if (::mkdirat(fresh_fd_.get(), folder.substr(0, slash).c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
+        return fail(errno, unfinished() + "/" + folder);
+      }
+      if (slash == std::string::npos) break;
+    }
+  }
+  // Under another name first: what was copied of it already is replaced, and never written to.
+  if (::linkat(former_fd_.get(), name.c_str(), fresh_fd_.get(), kLink, 0) != 0)
+    return fail(errno, path_ + "/" + name);
+  if (::renameat(fresh_fd_.get(), kLink, fresh_fd_.get(), name.c_str()) != 0) {
+    return fail(errno, unfinished() + "/" + name);
+  }
+  return {};
+}
+
+Status DirectoryPlace::switch_over() {
+  if (there_) {
+    if (::fchown(fresh_fd_.get(), there_->st_uid, there_->st_gid) != 0 && errno != EPERM)
+      return fail(errno, unfinished());
+    if (::fchmod(fresh_fd_.get(), there_->st_mode & 07777) != 0) return fail(errno, unfinished());
+  }
+  CFFS_TRY_VOID(change_names());
+  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
+  // The lock of what is removed now is held until it is gone, so nobody begins anything there.
+  std::error_code ignored;
+  std::filesystem::remove_all(unfinished(), ignored);
+  fresh_lock_.reset();
+  return {};
+}
+
+Status DirectoryPlace::change_names() {
+  const int at = folder_fd_.get();
+  const unsigned how = there_ ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+  if (::renameat2(at, unfinished_.c_str(), at, name_.c_str(), how) == 0) return {};
+  const bool cannot = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
+  if (!cannot) return fail(errno, path_);
+  if (there_ && ::renameat(at, name_.c_str(), at, aside_.c_str()) != 0) return fail(errno, path_);
+  if (::renameat(at, unfinished_.c_str(), at, name_.c_str()) != 0) {
+    const int reason = errno;
+    (void)::renameat(at, aside_.c_str(), at, name_.c_str());
+    return fail(reason, path_);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_ + "/" + aside_, ignored);
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,71 @@
+#include "core/table/table_reads.h"
+
+#include <leveldb/db.h>
+
+#include "core/base/undisturbed.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
+std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
+
+}  // namespace
+
+Error to_error(const leveldb::Status& status) {
+  if (status.IsCorruption()) return Error::corruption("table: " + status.ToString());
+  // LevelDB keeps the text of an error, not its number; the one that callers act on is recognised by it.
+  const std::string text = status.ToString();
+  const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
+  const int errno_value = says("No space left") ? ENOSPC : says("Too many open files") ? EMFILE : EIO;
+  return Error::os(errno_value, "table: " + text);
+}
+
+leveldb::ReadOptions checked_reads() {
+  leveldb::ReadOptions options;
+  options.verify_checksums = true;
+  return options;
+}
+
+Status scan_rows(leveldb::DB& db, const leveldb::ReadOptions& reads, Key first, Key last, bool past_damage,
+                 const std::function<bool(Key, std::string_view)>& visit) {
+  const std::unique_ptr<leveldb::Iterator> it(undisturbed([&] { return db.NewIterator(reads); }));
+  const auto begin = [&] { it->Seek(slice(EncodedKey(first).view())); };
+  const auto next = [&] { it->Next(); };
+  // LevelDB goes on behind a block that it cannot read, and tells at the end: who had enough by then would never know.
+  for (undisturbed(begin); it->Valid() && (past_damage || it->status().ok()); undisturbed(next)) {
+    if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
+    const Key key = decode_key(view(it->key()));
+    if (key > last || !visit(key, view(it->value()))) break;
+  }
+  if (!it->status().ok()) return fail(to_error(it->status()));
+  return {};
+}
+
+Result<std::optional<std::string>> get_value(leveldb::DB& db, const leveldb::ReadOptions& reads, Key key) {
+  std::string value;
+  const EncodedKey encoded(key);
+  const leveldb::Status status = undisturbed([&] { return db.Get(reads, slice(encoded.view()), &value); });
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return fail(to_error(status));
+  return std::optional<std::string>(std::move(value));
+}
+
+TableSnapshot::~TableSnapshot() { db_.ReleaseSnapshot(snapshot_); }
+
+Status TableSnapshot::scan(Key first, Key last,
+                           const std::function<bool(Key, std::string_view)>& visit) const {
+  leveldb::ReadOptions reads = checked_reads();
+  reads.snapshot = snapshot_;
+  reads.fill_cache = false;  // what its users need stays there
+  return scan_rows(db_, reads, first, last, true, visit);
+}
+
+Result<std::optional<std::string>> TableSnapshot::get(Key key) const {
+  leveldb::ReadOptions reads = checked_reads();
+  reads.snapshot = snapshot_;
+  return get_value(db_, reads, key);
+}
+
+}  // namespace cffs

@@ -1,0 +1,127 @@
+// What a backup says of damage, and what it refuses.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "core/composite/composite_store.h"
+#include "tests/model/memory_place.h"
+#include "tests/unit/backed_up_store.h"
+#include "tests/unit/rot.h"
+
+namespace cffs::test {
+
+TEST_CASE("damage is named, copied with the checksums that tell of it, and named again") {
+  MemoryStore store;
+  Used used(store);
+  const auto before = contents(*used.fs);
+  used.open();
+  const FileToMove member = **used.fs->rehousing().find({kRootInode, "member7"}, used.files["member7"]);
+  flip_bit(store, CompositeStore::object_name(member.inode.extent.composite),
+           member.inode.extent.offset + 10);
+  flip_bit(store, used.blob("sealed"), 200'000);
+  REQUIRE(store.remove(used.blob("open")));
+  used.open();
+  MemoryPlace place;
+  for (int round = 1; round <= 2; ++round) {
+    INFO("round " << round);
+    place.begin();
+    const auto done = used.back_up(place);
+    REQUIRE(done);
+    CHECK(done->damaged == 3);
+    const auto says = [&](const std::string& words) {
+      return std::any_of(used.said.begin(), used.said.end(),
+                         [&](const std::string& s) { return s.find(words) != std::string::npos; });
+    };
+    CHECK(says("member7"));
+    CHECK(says("differs from its checksum in bytes 196608"));
+    CHECK(says("open"));
+    auto copied = contents_of_copy(place.store());
+    CHECK(copied["member7"] == "EIO");
+    CHECK(copied["sealed"] == "EIO");
+    CHECK(copied["open"] == "EIO");
+    for (const char* lost : {"member7", "sealed", "again", "open"}) copied[lost] = before.at(lost);
+    CHECK(copied == before);
+  }
+}
+
+TEST_CASE("a backup is not replaced by one that lacks rows") {
+  MemoryStore store;
+  Used used(store);
+  for (int i = 0; i < 600; ++i) used.make("small" + std::to_string(i), 1);
+  MemoryPlace place;
+  place.begin();
+  REQUIRE(used.back_up(place));
+  const auto before = contents_of_copy(place.store());
+  used.fs->table().compact();
+  used.fs = nullptr;
+  flip_in_table(store, 0.5);
+  const auto opened = FileSystem::open(store, quiet());
+  REQUIRE(opened);
+  place.begin();
+  std::vector<std::string> said;
+  BackupOptions options;
+  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
+  const auto done = Backup(**opened, place, options).run();
+  REQUIRE_FALSE(done);
+  CHECK(done.error().message().find("stays as it was") != std::string::npos);
+  CHECK_FALSE(said.empty());
+  CHECK(contents_of_copy(place.store()) == before);
+  // Elsewhere what can be read is worth having.
+  MemoryPlace other;
+  other.begin();
+  const auto rest = Backup(**opened, other, options).run();
+  REQUIRE(rest);
+  CHECK(rest->damaged > 0);
+  CHECK(contents_of_copy(other.store()).size() < before.size() + 1);
+}
+
+TEST_CASE("what is no backup, or another store's, or was written to, is refused") {
+  MemoryStore store, second;
+  Used used(store), other(second);
+  MemoryPlace place;
+  place.begin();
+  REQUIRE(used.back_up(place));
+  const auto refusal = [&](Used& of) {
+    place.begin();
+    const auto done = of.back_up(place);
+    REQUIRE_FALSE(done);
+    CHECK(done.error().kind == ErrorKind::usage);
+    return done.error().message();
+  };
+  CHECK(refusal(other).find("is a backup of another store") != std::string::npos);
+  // Looking changes nothing.
+  FileSystemOptions looking = quiet();
+  looking.read_only = true;
+  REQUIRE(FileSystem::open(place.store(), looking));
+  place.begin();
+  REQUIRE(used.back_up(place));
+  replace(place.store(), "letter", "dear store");
+  CHECK(refusal(used).find("holds letter, which is no part of a store") != std::string::npos);
+  REQUIRE(place.store().remove("letter"));
+  REQUIRE(FileSystem::open(place.store(), quiet()));
+  CHECK(refusal(used).find("was written to since it was made") != std::string::npos);
+  flip_bit(place.store(), kBackupObject, 20);
+  CHECK(refusal(used).find("the record of this backup is damaged") != std::string::npos);
+  REQUIRE(place.store().remove(kBackupObject));
+  CHECK(refusal(used).find("is there and is no backup") != std::string::npos);
+}
+
+TEST_CASE("the record of a backup: what is read is what was written, and nothing else") {
+  const BackupRecord record{
+      "0123456789abcdef0123456789abcdef", 1'700'000'000'000'000'000, 3, 77, {"blobs/0/7"}};
+  const std::string bytes = encode_backup_record(record);
+  const auto again = decode_backup_record(bytes);
+  REQUIRE(again);
+  CHECK(again->store == record.store);
+  CHECK(again->at_ns == record.at_ns);
+  CHECK(again->unclean_ends == 3);
+  CHECK(again->table == 77);
+  CHECK(again->damaged == record.damaged);
+  for (std::size_t n = 0; n < bytes.size(); ++n) {
+    CHECK_FALSE(decode_backup_record(bytes.substr(0, n)));
+    std::string flipped = bytes;
+    flipped[n] = static_cast<char>(flipped[n] ^ 1);
+    CHECK_FALSE(decode_backup_record(flipped));
+  }
+}
+
+}  // namespace cffs::test
