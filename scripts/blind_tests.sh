@@ -58,7 +58,7 @@ recovery removes objects before its rows are durable
 
 recovery leaves a removal in place that a row contradicts
 @ core/fs/recovery.cc
--CFFS_TRY_VOID(drop_removals_of(found.wanted));
+-CFFS_TRY_VOID(drop_removals_of(found));
 +
 = no crash leaves both, damage in the log does
 

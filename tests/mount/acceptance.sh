@@ -878,7 +878,8 @@ PY
   check "all are removed" python3 "$base/work/files.py" 1 "$mnt"
   check "and all the room is" becomes 120
   check "umount" "$cffs" umount "$mnt"
-  check "next to nothing is left, beside the reserve" test "$(du -m -s --exclude=reserve "$store" | cut -f 1)" -lt 12
+  check "compact" "$cffs" compact "$store"
+  check "next to nothing is left, beside the reserve" test "$(du -m -s --exclude=reserve "$store" | cut -f 1)" -lt 4
   check "fsck" "$cffs" fsck "$store"
   umount "$base/disk"
   store=$base/store

@@ -9,7 +9,7 @@ bin=$(cd "$(dirname "$cffs")" && pwd)
 lines() { awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$repository/README.md"; }
 here_line() {  # a line of README as it is run here
   sed -E -e 's/[[:space:]]+#.*$//' \
-    -e "s#(^|[ =:])/(srv|mnt|tmp|opt)(/|[[:space:]]|\$)#\1$base/\2\3#g" \
+    -e ':again' -e "s#(^|[ =:])/(srv|mnt|tmp|opt)(/|[[:space:]]|\$)#\1@base@/\2\3#; t again" -e "s#@base@#$base#g" \
     -e "s#(^|[ ;&|])build/release/#\1$bin/#g" \
     -e "s#cmake --install build/mine#cmake --install $bin#; s#build/mine#$base/mine#g; s#(cmake --build [^ ]+) -j[0-9]*#\1 -j2 --target cffs_grouping#" \
     -e '/cffs bench /s#--rounds=[0-9]+#--rounds=1#; s#(cffs bench [a-z-]+)#\1 --tiny#' <<<"$1"

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/object/faulty_store.h"
+#include "core/table/pending_removal.h"
+#include "core/table/table.h"
 #include "tests/model/memory_place.h"
 #include "tests/unit/backed_up_store.h"
 
@@ -52,6 +54,28 @@ TEST_CASE("a second backup copies what changed, and nothing else") {
   CHECK(changed->kept == objects - 2);
   CHECK(contents_of_copy(place.store()) == contents(*used.fs));
   CHECK(fsck(place.store()) == kClean);
+}
+
+TEST_CASE("files without a name are not in a backup, wherever their content is") {
+  MemoryStore store;
+  Used used(store);
+  for (int i = 0; i < 20; ++i) {  // more than memory may hold
+    used.make("gone" + std::to_string(i), 2000);
+    REQUIRE(used.fs->unlink(kRootInode, "gone" + std::to_string(i)));
+  }
+  for (const char* name : {"inline", "open", "member3"}) REQUIRE(used.fs->unlink(kRootInode, name));
+  std::size_t in_table = 0;
+  REQUIRE(used.fs->table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    in_table += removal && !removal->is_object() ? 1 : 0;
+    return true;
+  }));
+  REQUIRE(in_table > 0);
+  MemoryPlace place;
+  place.begin();
+  REQUIRE(used.back_up(place));
+  CHECK(fsck(place.store()) == kClean);
+  CHECK(contents_of_copy(place.store()) == contents(*used.fs));
 }
 
 TEST_CASE("a blob that was overwritten before a kill is copied, although its row says nothing of it") {
