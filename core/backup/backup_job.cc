@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "core/backup/directory_place.h"
-#include "core/base/thread.h"
 
 namespace cffs {
 namespace {
@@ -34,44 +33,20 @@ Status BackupJob::request(const std::string& json) {
 }
 
 Status BackupJob::start(const std::string& place, std::uint64_t bytes_per_second) {
-  const MutexLock one_at_a_time(control_);
-  {
+  const auto begin = [&] {
     const MutexLock guard(mutex_);
-    if (state_ == "running") return fail(EBUSY, "a backup is under way");
-  }
-  if (thread_.joinable()) thread_.join();  // one that has ended
-  stopping_.store(false);
-  {
-    const MutexLock guard(mutex_);
-    state_ = "running";
-    error_.clear();
     place_ = place;
     began_ms_ = fs_.clock().steady_ms();
     progress_ = {};
     damages_.clear();
-  }
-  auto made = make_thread("the thread that makes the backup",
-                          [this, place, bytes_per_second] { run(place, bytes_per_second); });
-  if (made) {
-    thread_ = std::move(*made);
-    return {};
-  }
-  const MutexLock guard(mutex_);
-  state_ = "failed";
-  error_ = made.error().message();
-  return fail(made.error());
+  };
+  return thread_.start(begin, [this, place, bytes_per_second] { return run(place, bytes_per_second); });
 }
 
-void BackupJob::stop() {
-  const MutexLock one_at_a_time(control_);
-  stopping_.store(true);
-  if (thread_.joinable()) thread_.join();
-}
-
-void BackupJob::run(const std::string& place, std::uint64_t bytes_per_second) {
+JobThread::State BackupJob::run(const std::string& place, std::uint64_t bytes_per_second) {
   BackupOptions options;
   options.bytes_per_second = bytes_per_second;
-  options.go_on = [this] { return !stopping_.load(std::memory_order_relaxed); };
+  options.go_on = [this] { return thread_.go_on(); };
   options.on_damage = [this](const std::string& sentence) {
     fs_.log("backup: " + sentence);
     const MutexLock guard(mutex_);
@@ -83,18 +58,19 @@ void BackupJob::run(const std::string& place, std::uint64_t bytes_per_second) {
   };
   const auto done = back_up(fs_, place, std::move(options));
   const MutexLock guard(mutex_);
-  if (done) progress_ = *done;
   took_ms_ = fs_.clock().steady_ms() - began_ms_;
-  state_ = done ? "done" : done.error().errno_value == EINTR ? "stopped" : "failed";
-  if (!done) error_ = done.error().message();
+  if (!done) return {done.error().errno_value == EINTR ? "stopped" : "failed", done.error().message()};
+  progress_ = *done;
+  return {"done", ""};
 }
 
 std::string BackupJob::status_json() const {
+  const JobThread::State now = thread_.state();
   const MutexLock guard(mutex_);
-  const bool running = state_ == "running";
+  const bool running = now.state == "running";
   const std::int64_t ms = running ? fs_.clock().steady_ms() - began_ms_ : took_ms_;
-  nlohmann::ordered_json j{{"state", state_},
-                           {"error", error_},
+  nlohmann::ordered_json j{{"state", now.state},
+                           {"error", now.error},
                            {"place", place_},
                            {"moment_ns", progress_.at_ns},
                            {"paused_us", progress_.paused_us},

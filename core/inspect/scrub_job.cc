@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/base/thread.h"
-
 namespace cffs {
 namespace {
 
@@ -29,43 +27,19 @@ Status ScrubJob::request(const std::string& json) {
 }
 
 Status ScrubJob::start(std::uint64_t bytes_per_second, bool anew) {
-  const MutexLock one_at_a_time(control_);
-  {
+  const auto begin = [this] {
     const MutexLock guard(mutex_);
-    if (state_ == "running") return fail(EBUSY, "a scrub is under way");
-  }
-  if (thread_.joinable()) thread_.join();  // one that has ended
-  stopping_.store(false);
-  {
-    const MutexLock guard(mutex_);
-    state_ = "running";
-    error_.clear();
     progress_ = {};
     damages_.clear();
-  }
-  auto made =
-      make_thread("the thread that scrubs", [this, bytes_per_second, anew] { run(bytes_per_second, anew); });
-  if (made) {
-    thread_ = std::move(*made);
-    return {};
-  }
-  const MutexLock guard(mutex_);
-  state_ = "failed";
-  error_ = made.error().message();
-  return fail(made.error());
+  };
+  return thread_.start(begin, [this, bytes_per_second, anew] { return run(bytes_per_second, anew); });
 }
 
-void ScrubJob::stop() {
-  const MutexLock one_at_a_time(control_);
-  stopping_.store(true);
-  if (thread_.joinable()) thread_.join();
-}
-
-void ScrubJob::run(std::uint64_t bytes_per_second, bool anew) {
+JobThread::State ScrubJob::run(std::uint64_t bytes_per_second, bool anew) {
   ScrubOptions options;
   options.bytes_per_second = bytes_per_second;
   options.anew = anew;
-  options.go_on = [this] { return !stopping_.load(std::memory_order_relaxed); };
+  options.go_on = [this] { return thread_.go_on(); };
   options.on_damage = [this](const std::string& sentence) {
     fs_.log("scrub: " + sentence);
     const MutexLock guard(mutex_);
@@ -77,19 +51,17 @@ void ScrubJob::run(std::uint64_t bytes_per_second, bool anew) {
   };
   const auto done = Scrub(fs_, std::move(options)).run();
   const MutexLock guard(mutex_);
-  if (done) progress_ = *done;
-  state_ = !done ? "failed" : done->finished ? "done" : "stopped";
-  if (!done) error_ = done.error().message();
+  if (!done) return {"failed", done.error().message()};
+  progress_ = *done;
+  return {done->finished ? "done" : "stopped", ""};
 }
 
 std::string ScrubJob::status_json() const {
+  const JobThread::State now = thread_.state();
   const MutexLock guard(mutex_);
-  nlohmann::ordered_json j{{"state", state_},
-                           {"error", error_},
-                           {"files", progress_.files},
-                           {"bytes", progress_.bytes},
-                           {"sealed", progress_.sealed},
-                           {"damaged", progress_.damaged},
+  nlohmann::ordered_json j{{"state", now.state},         {"error", now.error},
+                           {"files", progress_.files},   {"bytes", progress_.bytes},
+                           {"sealed", progress_.sealed}, {"damaged", progress_.damaged},
                            {"damages", damages_}};
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -2,11 +2,10 @@
 // system closes.
 #pragma once
 
-#include <atomic>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "core/base/job_thread.h"
 #include "core/base/mutex.h"
 #include "core/inspect/scrub.h"
 
@@ -15,30 +14,23 @@ namespace cffs {
 class ScrubJob {
  public:
   explicit ScrubJob(FileSystem& fs) : fs_(fs) {}
-  ~ScrubJob() { stop(); }
-  ScrubJob(const ScrubJob&) = delete;
-  ScrubJob& operator=(const ScrubJob&) = delete;
 
   // What `cffs scrub` asks of a daemon: {"rate": bytes per second, "anew": bool}, or {"stop": true}. Returns at once. EBUSY: one is under way;
   // EAGAIN: no thread is to be had.
   Status request(const std::string& json);
-  void stop();
+  void stop() { thread_.stop(); }
   // {"state": "idle" | "running" | "done" | "stopped" | "failed", "error": ..., the counts, "damages": [the first hundred sentences]}
   std::string status_json() const;
 
  private:
   Status start(std::uint64_t bytes_per_second, bool anew);
-  void run(std::uint64_t bytes_per_second, bool anew);
+  JobThread::State run(std::uint64_t bytes_per_second, bool anew);
 
   FileSystem& fs_;
-  Mutex control_;  // one start or stop at a time; before mutex_
-  std::thread thread_ CFFS_GUARDED_BY(control_);
-  std::atomic<bool> stopping_{false};
   mutable Mutex mutex_;  // rank 6
-  std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
-  std::string error_ CFFS_GUARDED_BY(mutex_);
   ScrubProgress progress_ CFFS_GUARDED_BY(mutex_);
   std::vector<std::string> damages_ CFFS_GUARDED_BY(mutex_);
+  JobThread thread_{"a scrub"};  // destroyed first: it uses the others
 };
 
 }  // namespace cffs
