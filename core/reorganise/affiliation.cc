@@ -130,7 +130,7 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   const Inode& inode = found->inode;
   const bool small = inode.size > 0 && inode.size <= fs_.store_format().composite_file_max;
   const bool quiet = inode.home == Home::composite || inode.ctime_ns <= quiet_before_ns_;
-  if (!small || !quiet) return nullptr;
+  if (!small || !quiet || inode.holds_room()) return nullptr;
   it->second = std::move(*found);
   return &*it->second;
 }

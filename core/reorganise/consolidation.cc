@@ -16,7 +16,7 @@ bool Consolidation::should_move(const Inode& inode) const {
   const StoreFormat& format = fs_.store_format();
   const std::uint64_t most = composites ? format.composite_file_max : format.inline_max;
   const bool staged = inode.home == Home::blob || (composites && inode.home == Home::inline_);
-  return staged && inode.size <= most;
+  return staged && inode.size <= most && !inode.holds_room();
 }
 
 Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bool& waiting) const {

@@ -34,7 +34,7 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
     const auto add = [&](const std::string& name, const Inode& inode) {
       const bool small =
           inode.is_regular() && inode.size > 0 && inode.size <= fs.store_format().composite_file_max;
-      if (!small || inode.home == Home::none) return;
+      if (!small || inode.home == Home::none || inode.holds_room()) return;
       visit({here.ino, inode.ino, name, here.below(name), inode.size, inode.home, inode.extent.composite,
              inode.extent.group_offset});
     };

@@ -82,6 +82,9 @@ struct Inode {
   };
   std::optional<LeftInRow> left_in_row;
 
+  // A blob that holds room for more than it has, as fallocate asked: moved elsewhere it would lose that. Less than 64 KiB may be
+  // what the file system below holds by itself.
+  bool holds_room() const { return home == Home::blob && allocated >= size + (64u << 10); }
   bool is_directory() const { return S_ISDIR(mode); }
   bool is_regular() const { return S_ISREG(mode); }
   bool is_symlink() const { return S_ISLNK(mode); }

@@ -817,6 +817,11 @@ case_full() {
   check "removing works again" rm -r "$mnt/linux/usb"
   check "no room for a new file, and nothing worse" no_room "$mnt/new"
   rm "$base/disk/other" "$base/disk/another"
+  touch "$mnt/reserves"
+  check "a small file reserves room" fallocate -n -l 10M "$mnt/reserves"
+  "$cffs" compact "$mnt"
+  check "and keeps it when all is moved" test "$(stat --cached=never -c %b "$mnt/reserves")" -ge 20480
+  rm "$mnt/reserves"
   check "there is room again" bash -c "head -c 50M /dev/urandom >'$mnt/again' && rm '$mnt/again'"
   for _ in $(seq 50); do [ "$(held)" -gt 35 ] && break; sleep 0.1; done
   check "and a reserve again" test "$(held)" -gt 35
