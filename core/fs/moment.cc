@@ -1,6 +1,7 @@
 #include "core/fs/moment.h"
 
 #include "core/fs/engine.h"
+#include "core/fs/long_parts.h"
 #include "core/fs/removals.h"
 #include "core/object/blocking_section.h"
 
@@ -146,7 +147,9 @@ class HeldMoment final : public Moment {
     if (it == newer_.end()) return;
     const Inode& node = it->second;
     if (node.version > inode.version && node.home == inode.home) {
-      inode = node;
+      Inode whole = node;
+      take_long_parts(whole, inode);
+      inode = std::move(whole);
       return;
     }
     if (node.version < inode.version || node.ctime_ns < inode.ctime_ns) return;
