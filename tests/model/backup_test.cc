@@ -1,11 +1,12 @@
 // Backups of a store that is written to meanwhile: each is one state of the history, between its beginning and its end.
+#include "core/backup/backup.h"
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
 #include <mutex>
 #include <thread>
 
-#include "core/backup/backup.h"
 #include "core/inspect/consistency.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/model/library_surface.h"
@@ -176,8 +177,9 @@ std::unique_ptr<MemoryStore> copy_of(ObjectStore& store) {
   return copy;
 }
 
-// One writer at full speed; backups one after the other, each on top of the one before.
-void backups_beside_a_writer(const StoreFormat& format, SequenceOptions sequence, bool reorganised) {
+// One writer at full speed; backups one after the other, each on top of the one before. False: the writer had ended before two
+// were made, or none of them ran beside it.
+bool backups_beside_a_writer(const StoreFormat& format, SequenceOptions sequence, bool reorganised) {
   INFO("seed " << sequence.seed);
   MemoryStore store;
   FileSystemOptions options;
@@ -236,10 +238,17 @@ void backups_beside_a_writer(const StoreFormat& format, SequenceOptions sequence
     if (one.after > one.before) ++moving;
     INFO("calls " << one.before << " to " << one.after << " of " << calls.size());
     CHECK(found);
-    if (!found) return;
+    if (!found) return true;
   }
-  CHECK(taken.size() >= 2);
-  CHECK(moving >= 1);
+  return taken.size() >= 2 && moving >= 1;
+}
+
+// Which of the threads runs is the machine's to say: where they did not meet, the writer has more to do.
+void backups_that_meet_a_writer(const StoreFormat& format, SequenceOptions sequence, bool reorganised) {
+  for (int tries = 1; !backups_beside_a_writer(format, sequence, reorganised); ++tries) {
+    REQUIRE(tries < 6);
+    sequence.operations *= 2;
+  }
 }
 
 StoreFormat tiny() {
@@ -257,7 +266,7 @@ TEST_CASE("a backup beside a writer is one state of the history: small files") {
     SequenceOptions sequence;
     sequence.seed = seed;
     sequence.operations = 4000;
-    backups_beside_a_writer(tiny(), sequence, seed % 2 == 0);
+    backups_that_meet_a_writer(tiny(), sequence, seed % 2 == 0);
   }
 }
 
@@ -268,7 +277,7 @@ TEST_CASE("a backup beside a writer is one state of the history: large files") {
     sequence.operations = 2500;
     sequence.largest_write = 150'000;
     sequence.largest_offset = 400'000;
-    backups_beside_a_writer(tiny(), sequence, seed % 2 == 0);
+    backups_that_meet_a_writer(tiny(), sequence, seed % 2 == 0);
   }
 }
 
