@@ -8,7 +8,7 @@ namespace cffs {
 
 class BlobStore {
  public:
-  BlobStore(ObjectStore& store, std::size_t open_objects) : store_(store), open_(store, open_objects) {}
+  BlobStore(ObjectStore& store, std::size_t open_objects) : open_(store, open_objects) {}
 
   static std::string object_name(InodeId ino) {
     return "blobs/" + std::to_string(ino.value / 10000) + "/" + std::to_string(ino.value);
@@ -16,28 +16,17 @@ class BlobStore {
 
   // Empty, whatever was there.
   Result<std::shared_ptr<Object>> create(InodeId ino) {
-    const std::string name = object_name(ino);
-    CFFS_TRY(auto object, store_.create(name, ObjectStore::Create::truncate));
-    open_.insert(name, object);
-    return object;
+    return open_.create(object_name(ino), ObjectStore::Create::truncate);
   }
   // Closes what is kept open and nobody uses; returns how many.
   std::size_t close_idle() { return open_.close_idle(); }
   Result<std::shared_ptr<Object>> open(InodeId ino) { return open_.open(object_name(ino)); }
-  // Forgets its handle; the object itself is not touched.
+  // Forgets its handle: for who has just moved it to another name.
   void drop(InodeId ino) { open_.drop(object_name(ino)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
-  Status remove(InodeId ino) {
-    const std::string name = object_name(ino);
-    open_.drop(name);
-    if (const Status done = store_.remove(name); !done && done.error().errno_value != ENOENT) {
-      return fail(done.error());
-    }
-    return {};
-  }
+  Status remove(InodeId ino) { return open_.remove(object_name(ino)); }
 
  private:
-  ObjectStore& store_;
   ObjectCache open_;
 };
 

@@ -97,8 +97,7 @@ Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::s
   const std::string name = object_name(builder.id());
   std::shared_ptr<Object> object = std::move(into);
   if (builder.write_offset() == 0) {
-    CFFS_TRY(object, store_.create(name, ObjectStore::Create::truncate));
-    open_.insert(name, object);
+    CFFS_TRY(object, open_.create(name, ObjectStore::Create::truncate));
   } else if (!object) {
     CFFS_TRY(object, open_.open(name));
   }
@@ -111,14 +110,7 @@ Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::s
 
 Result<std::shared_ptr<Object>> CompositeStore::open(CompositeId id) { return open_.open(object_name(id)); }
 
-Status CompositeStore::remove(CompositeId id) {
-  const std::string name = object_name(id);
-  open_.drop(name);
-  if (const Status done = store_.remove(name); !done && done.error().errno_value != ENOENT) {
-    return fail(done.error());
-  }
-  return {};
-}
+Status CompositeStore::remove(CompositeId id) { return open_.remove(object_name(id)); }
 
 Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
                                          Bytes out, bool verify) {

@@ -11,7 +11,7 @@ namespace cffs {
 
 class CompositeStore {
  public:
-  CompositeStore(ObjectStore& store, std::size_t open_objects) : store_(store), open_(store, open_objects) {}
+  CompositeStore(ObjectStore& store, std::size_t open_objects) : open_(store, open_objects) {}
   // Called where a sync failed: asked again, the medium may say that all is well.
   void on_failed_sync(std::function<void()> call) { failed_sync_ = std::move(call); }
 
@@ -23,7 +23,7 @@ class CompositeStore {
   Result<std::shared_ptr<Object>> open(CompositeId id);
   // Closes what is kept open and nobody uses; returns how many.
   std::size_t close_idle() { return open_.close_idle(); }
-  // Forgets its handle; the object itself is not touched.
+  // Forgets its handle: for who has just moved it to another name.
   void drop(CompositeId id) { open_.drop(object_name(id)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
@@ -42,7 +42,6 @@ class CompositeStore {
                            const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
-  ObjectStore& store_;
   ObjectCache open_;
   std::function<void()> failed_sync_;  // set before others come
 };

@@ -36,6 +36,20 @@ Status Engine::sync() {
   return commit();
 }
 
+// A row that cannot be written keeps no other from it; the next commit tries again.
+Status Engine::settle_rows() {
+  Status result;
+  for (const InodeId ino : rows_.take_stale()) {
+    const NodePtr node = nodes_.find(ino);
+    if (!node) continue;
+    if (Status done = rows_.flush(*node); !done) {
+      rows_.still_stale(ino);
+      if (result) result = std::move(done);
+    }
+  }
+  return result;
+}
+
 Status Engine::commit() {
   if (options_.read_only) return {};
   std::vector<InodeId> leftovers;
@@ -43,18 +57,10 @@ Status Engine::commit() {
     const MutexLock guard(leftovers_mutex_);
     leftovers.swap(leftovers_);
   }
-  // A row that cannot be written keeps no other from it; the next commit tries again.
   Status result;
   {
     const MutexLock no_moment_meanwhile(settling_);
-    for (const InodeId ino : rows_.take_stale()) {
-      const NodePtr node = nodes_.find(ino);
-      if (!node) continue;
-      if (Status done = rows_.flush(*node); !done) {
-        rows_.still_stale(ino);
-        if (result) result = std::move(done);
-      }
-    }
+    result = settle_rows();
   }
   for (const InodeId ino : leftovers) forget(ino, 0);
   if (Status done = dirty_objects_->sync_all(); !done) {

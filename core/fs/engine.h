@@ -198,6 +198,10 @@ class Engine final : public FileSystem {
   void refuse_changes();
   Status leave_clean();
   Status commit();
+  // Writes the rows that are behind their nodes; the first failure of several.
+  Status settle_rows() CFFS_REQUIRES(settling_);
+  // The nodes whose rows still are.
+  std::unordered_map<InodeId, Inode> unsettled();
   void commit_in_background();
   Status sync_table();
 

@@ -141,7 +141,7 @@ class HeldMoment final : public Moment {
   ~HeldMoment() override { hold_.end(); }
 
   const TableSnapshot& rows() const override { return *rows_; }
-  // A row that was written after the node was looked at, and before the snapshot, is the newer one.
+  // Of one whose row could not be written. A row that was written after that, and before the snapshot, is the newer one.
   void complete(Inode& inode) const override {
     const auto it = newer_.find(inode.ino);
     if (it == newer_.end()) return;
@@ -174,26 +174,41 @@ class HeldMoment final : public Moment {
   const std::int64_t paused_us_;
 };
 
+std::unordered_map<InodeId, Inode> Engine::unsettled() {
+  std::unordered_map<InodeId, Inode> nodes;
+  for (const InodeId ino : rows_.stale()) {
+    const NodePtr node = nodes_.find(ino);
+    if (!node) continue;
+    const ReadLock guard(node->mutex);
+    if (node->row_stale) nodes.emplace(ino, node->inode);
+  }
+  return nodes;
+}
+
 // Once every node's lock was had, whoever changes a blob has seen that it must pass; a node that is made later is made by somebody
-// who has seen it. Then the gate is closed, for as long as it takes those who are inside to end, to look at the nodes that are
-// ahead of their rows, and to take the snapshot.
+// who has seen it. Then the gate is closed, for as long as it takes those who are inside to end, to write the rows that are
+// behind their nodes, few since they were written just before, and to take the snapshot. Who cannot have its row written, as after a
+// failed sync, is remembered.
 Result<std::unique_ptr<Moment>> Engine::hold_moment(BlobKeeper& keeper) {
   CFFS_TRY_VOID(moments_.begin());
   nodes_.visit([](const Node& node) {
     if (S_ISREG(node.type)) const ReadLock had(node.mutex);
   });
+  {
+    const MutexLock no_commit_meanwhile(settling_);
+    (void)settle_rows();
+  }
   using Steady = std::chrono::steady_clock;
   const auto began = Steady::now();
   moments_.close();
   std::unordered_map<InodeId, Inode> newer;
-  for (const InodeId ino : rows_.stale()) {
-    const NodePtr node = nodes_.find(ino);
-    if (!node) continue;
-    const ReadLock guard(node->mutex);
-    if (node->row_stale) newer.emplace(ino, node->inode);
-  }
   std::unique_ptr<TableSnapshot> rows;
-  moments_.take([&] { rows = table_->snapshot(); });
+  {
+    // A commit takes the list first, and writes the rows after that.
+    const MutexLock no_commit_meanwhile(settling_);
+    if (!settle_rows()) newer = unsettled();
+    moments_.take([&] { rows = table_->snapshot(); });
+  }
   const std::int64_t at_ns = now();
   moments_.open(&keeper, counter_.peek());
   const auto paused = std::chrono::duration_cast<std::chrono::microseconds>(Steady::now() - began);

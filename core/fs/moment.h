@@ -40,7 +40,7 @@ class Moment {
  public:
   virtual ~Moment() = default;
   virtual const TableSnapshot& rows() const = 0;
-  // What was known of the inode beyond its row, which may lag behind in times (docs/CONCURRENCY.md); `inode` is the row's.
+  // What was known of the inode beyond its row, where that could not be written; `inode` is the row's.
   virtual void complete(Inode& inode) const = 0;
   // The object as of the moment, wherever it is by now. ENOENT.
   virtual Result<std::shared_ptr<Object>> open(const PendingRemoval& object) = 0;

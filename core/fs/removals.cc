@@ -68,11 +68,12 @@ Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
 Status Removals::remove(const PendingRemoval& removal) {
   const bool blob = removal.kind == PendingRemoval::Kind::blob;
   if (moments_.watched()) {
-    // By its name it must not be found any more, held or not.
+    const auto held = moments_.set_aside(removal);
+    // By its name it must not be found any more.
     if (blob) blobs_.drop(InodeId{removal.number});
     if (!blob) composites_.drop(CompositeId{removal.number});
-    CFFS_TRY(const bool held, moments_.set_aside(removal));
-    if (held) return {};
+    if (!held) return fail(held.error());
+    if (*held) return {};
   }
   return blob ? blobs_.remove(InodeId{removal.number}) : composites_.remove(CompositeId{removal.number});
 }

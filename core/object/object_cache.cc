@@ -1,6 +1,7 @@
 #include "core/object/object_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cffs {
 
@@ -9,6 +10,7 @@ ObjectCache::ObjectCache(ObjectStore& store, std::size_t capacity)
 
 Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
   Shard& shard = shard_of(name);
+  std::uint64_t changes = 0;
   {
     const MutexLock guard(shard.mutex);
     const auto it = shard.by_name.find(name);
@@ -16,29 +18,46 @@ Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
       shard.recent.splice(shard.recent.begin(), shard.recent, it->second);
       return it->second->second;
     }
+    changes = shard.changes;
   }
-  // Opened outside the lock; two threads may both open, the second insert wins and both handles are good.
+  // Opened outside the lock; two threads may both open, the first one's is kept and both handles are good.
   CFFS_TRY(auto object, store_.open(name));
-  insert(name, object);
+  std::shared_ptr<Object> evicted;  // closed after the lock is released
+  const MutexLock guard(shard.mutex);
+  if (shard.changes == changes && !shard.by_name.contains(name)) insert(shard, name, object, evicted);
   return object;
 }
 
-void ObjectCache::insert(const std::string& name, std::shared_ptr<Object> object) {
-  std::shared_ptr<Object> evicted;  // closed after the lock is released
+Result<std::shared_ptr<Object>> ObjectCache::create(const std::string& name, ObjectStore::Create how) {
+  CFFS_TRY(auto object, store_.create(name, how));
   Shard& shard = shard_of(name);
+  std::shared_ptr<Object> replaced, evicted;
   const MutexLock guard(shard.mutex);
+  ++shard.changes;
   if (const auto it = shard.by_name.find(name); it != shard.by_name.end()) {
-    it->second->second.swap(object);
-    evicted = std::move(object);
-    return;
+    replaced = std::exchange(it->second->second, object);
+  } else {
+    insert(shard, name, object, evicted);
   }
+  return object;
+}
+
+// In this order: who opens it in between finds nothing, or is told apart by the change.
+Status ObjectCache::remove(const std::string& name) {
+  const Status done = store_.remove(name);
+  drop(name);
+  if (!done && done.error().errno_value != ENOENT) return done;
+  return {};
+}
+
+void ObjectCache::insert(Shard& shard, const std::string& name, std::shared_ptr<Object> object,
+                         std::shared_ptr<Object>& evicted) {
   shard.recent.emplace_front(name, std::move(object));
   shard.by_name[name] = shard.recent.begin();
-  if (shard.recent.size() > capacity_per_shard_) {
-    evicted = std::move(shard.recent.back().second);
-    shard.by_name.erase(shard.recent.back().first);
-    shard.recent.pop_back();
-  }
+  if (shard.recent.size() <= capacity_per_shard_) return;
+  evicted = std::move(shard.recent.back().second);
+  shard.by_name.erase(shard.recent.back().first);
+  shard.recent.pop_back();
 }
 
 std::size_t ObjectCache::close_idle() {
@@ -63,6 +82,7 @@ void ObjectCache::drop(const std::string& name) {
   std::shared_ptr<Object> dropped;
   Shard& shard = shard_of(name);
   const MutexLock guard(shard.mutex);
+  ++shard.changes;
   const auto it = shard.by_name.find(name);
   if (it == shard.by_name.end()) return;
   dropped = std::move(it->second->second);

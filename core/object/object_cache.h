@@ -1,6 +1,10 @@
 // Keeps the most recently used objects of one store open, so that reading a subfile costs no open().
 //
 // Bounded by count: descriptors are scarce. A handle handed out stays valid after it left the cache.
+//
+// Names come back: a file's blob may go and another one take its number. Who opened the old one meanwhile may have it, but the cache
+// must not, or what is written for the new one ends in an object without a name. So names go and come through here, and a handle
+// is kept only where nothing of its shard went or came while it was opened.
 #pragma once
 
 #include <array>
@@ -18,8 +22,10 @@ class ObjectCache {
   ObjectCache(ObjectStore& store, std::size_t capacity);
 
   Result<std::shared_ptr<Object>> open(const std::string& name);
-  void insert(const std::string& name, std::shared_ptr<Object> object);
-  // Forgets the handle; the object itself is not touched.
+  Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
+  // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
+  Status remove(const std::string& name);
+  // Forgets the handle, and what is being opened right now: for who has just moved the object to another name.
   void drop(const std::string& name);
   // Forgets the handles that nobody else has; returns how many.
   std::size_t close_idle();
@@ -28,10 +34,13 @@ class ObjectCache {
   struct Shard {
     using Recent = std::list<std::pair<std::string, std::shared_ptr<Object>>>;
     Mutex mutex;
-    Recent recent CFFS_GUARDED_BY(mutex);  // front: used last
+    std::uint64_t changes CFFS_GUARDED_BY(mutex) = 0;  // names that came or went
+    Recent recent CFFS_GUARDED_BY(mutex);              // front: used last
     std::unordered_map<std::string, Recent::iterator> by_name CFFS_GUARDED_BY(mutex);
   };
   static constexpr std::size_t kShards = 16;
+  void insert(Shard& shard, const std::string& name, std::shared_ptr<Object> object,
+              std::shared_ptr<Object>& evicted) CFFS_REQUIRES(shard.mutex);
   Shard& shard_of(const std::string& name) { return shards_[std::hash<std::string>{}(name) % kShards]; }
 
   ObjectStore& store_;

@@ -648,12 +648,12 @@ case_backup() {
   check "files" cp -a "$source_tree/linux" "$mnt"
   for writer in 1 2 3; do mkdir "$mnt/$writer"; done
   for writer in 1 2 3; do "$history" write "$mnt/$writer" 12 >"$base/work/steps.$writer" & done
-  sleep 1
+  for _ in $(seq 300); do [ "$(ls -d "$mnt"/[123]/mark.* 2>/dev/null | wc -l)" = 3 ] && break; sleep 0.1; done  # their files are there
   local round
   for round in 1 2 3 4 5 6; do
     check "backup $round beside writers" backup "$copy"
-    check "all that had been there" test "$(reported damaged)" = 0
-    check "is one moment of the store" one_moment "$copy"
+    check "all that had been there ($round)" test "$(reported damaged)" = 0
+    check "is one moment of the store ($round)" one_moment "$copy"
   done
   check "an export of the mount is one, too" bash -c "'$cffs' export '$mnt' '$base/work/exported' && for w in 1 2 3; do '$history' check '$base/work/exported/'\$w || exit 1; done"
   wait
