@@ -222,7 +222,7 @@ enum Verdict { kFound = 0, kNothingFound = 1, kEscaped = 2 };
 inline int in_bounds(const std::function<int()>& work, std::size_t most_bytes = std::size_t{4} << 30) {
   const pid_t child = ::fork();
   if (child == 0) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // they reserve more than any bound
     (void)most_bytes;
 #else
     const rlimit memory{most_bytes, most_bytes};
