@@ -6,6 +6,7 @@
 
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
+#include "core/object/table_file_check.h"
 
 namespace cffs {
 namespace {
@@ -64,7 +65,8 @@ class Shown final : public leveldb::SequentialFile {
 
 class RandomAccess final : public leveldb::RandomAccessFile {
  public:
-  explicit RandomAccess(std::shared_ptr<Object> object) : object_(std::move(object)) {}
+  RandomAccess(std::string name, std::shared_ptr<Object> object, std::uint64_t bytes)
+      : name_(std::move(name)), object_(std::move(object)), check_(bytes) {}
   leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
                        char* scratch) const override {
     const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
@@ -77,12 +79,18 @@ class RandomAccess final : public leveldb::RandomAccessFile {
       if (!read) return to_leveldb(read.error());
       got = *read;
     }
+    // What is short LevelDB tells.
+    if (got == n && !check_.passes(offset, {scratch, n})) {
+      return leveldb::Status::Corruption(name_, "the block at " + std::to_string(offset) + " is malformed");
+    }
     *result = leveldb::Slice(scratch, got);
     return leveldb::Status::OK();
   }
 
  private:
+  const std::string name_;
   std::shared_ptr<Object> object_;
+  mutable TableFileCheck check_;
 };
 
 class SilentLogger final : public leveldb::Logger {
@@ -288,7 +296,9 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
 leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) {
   auto object = open(name);
   if (!object) return to_leveldb(object.error());
-  *result = new RandomAccess(std::move(*object));
+  const auto info = (*object)->info();
+  if (!info) return to_leveldb(info.error());
+  *result = new RandomAccess(name, std::move(*object), info->size);
   return leveldb::Status::OK();
 }
 

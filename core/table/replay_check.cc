@@ -24,6 +24,9 @@ struct Manifest {
   std::uint64_t first_log = 0;  // earlier ones are in tables
 };
 
+// Behind each key: sequence and type. LevelDB takes them off without looking whether they are there.
+constexpr std::size_t kKeyTail = 8;
+
 // False: malformed.
 bool apply_edit(std::string_view record, Manifest& manifest) {
   enum Tag : std::uint64_t {
@@ -52,7 +55,7 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
         break;
       case compact_pointer:
         (void)r.varint();
-        (void)r.string();
+        if (r.string().size() < kKeyTail) return false;
         break;
       case deleted_file:
         (void)r.varint();
@@ -60,8 +63,9 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
         break;
       case new_file:
         for (int i = 0; i < 3; ++i) (void)r.varint();  // level, number, size
-        (void)r.string();
-        (void)r.string();
+        for (int i = 0; i < 2; ++i) {                  // the smallest key, the largest
+          if (r.string().size() < kKeyTail) return false;
+        }
         break;
       default:
         return false;

@@ -1,10 +1,10 @@
 #include "core/table/table_log.h"
 
 #include <algorithm>
-#include <boost/crc.hpp>
 #include <optional>
 
 #include "core/base/bytes.h"
+#include "core/base/crc32c.h"
 
 namespace cffs {
 namespace {
@@ -13,14 +13,6 @@ constexpr std::size_t kBlock = 32768;
 constexpr std::size_t kHeader = 7;  // checksum, length, type
 
 enum class Piece : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
-
-// CRC-32C of type and data, changed so that a checksum stored as data is not taken for one (leveldb/util/crc32c.h).
-std::uint32_t masked_checksum(std::string_view bytes) {
-  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
-  crc.process_bytes(bytes.data(), bytes.size());
-  const std::uint32_t plain = crc.checksum();
-  return ((plain >> 15) | (plain << 17)) + 0xa282ead8u;
-}
 
 std::size_t room_in_block(std::size_t at) { return kBlock - at % kBlock; }
 // What is left of a block that has no room for a header is nobody's.
@@ -49,7 +41,7 @@ std::optional<PhysicalRecord> physical_at(std::string_view log, std::size_t at, 
   const std::size_t end = at + kHeader + length;
   if (kHeader + length > room_in_block(at) || end > log.size()) return {};
   work.left -= std::min(work.left, std::uint64_t{length});
-  if (masked_checksum(log.substr(at + kHeader - 1, length + 1)) != expected) return {};
+  if (masked_crc32c(log.substr(at + kHeader - 1, length + 1)) != expected) return {};
   return PhysicalRecord{static_cast<Piece>(type), log.substr(at + kHeader, length), end};
 }
 
@@ -108,7 +100,7 @@ std::string write_log(const std::vector<const LogRecord*>& records) {
       std::string body(1, static_cast<char>(piece));
       body += data;
       ByteWriter header(log);
-      header.u32(masked_checksum(body));
+      header.u32(masked_crc32c(body));
       header.u8(static_cast<std::uint8_t>(data.size()));
       header.u8(static_cast<std::uint8_t>(data.size() >> 8));
       log += body;

@@ -109,6 +109,8 @@ def directories(t):
     for at, name in marks:
         libc.seekdir(dir, at)
         found = entry(dir)
+        while found is not None and found.startswith(b'z'):  # made since, it may come or not (POSIX, readdir)
+            found = entry(dir)
         good += found == name or (name in gone and found is not None)
     t('telldir stays good', lambda: (good, len(marks)))
     make('big/late')
