@@ -83,28 +83,28 @@ struct CraftedTable {
   }
 };
 
-std::unique_ptr<MemoryStore> with_table_files() {
+// Closed twice: what the first one left in the log is a file of the table then, beside the empty store's.
+std::unique_ptr<MemoryStore> with_a_table_file() {
   auto store = std::make_unique<MemoryStore>();
-  StoreFormat format;
-  REQUIRE(FileSystem::format(*store, repeatable(format), SystemClock()));
-  FileSystemOptions options = quiet();
-  options.write_buffer_bytes = 64u << 10;
-  const auto fs = FileSystem::open(*store, options);
-  REQUIRE(fs);
-  for (int i = 0; i < 300; ++i) {
-    const auto made = (*fs)->mknod(kRootInode, "file." + std::to_string(i), S_IFREG | 0600, 0, kRoot);
-    REQUIRE(made);
-    REQUIRE((*fs)->write(made->ino, 0, as_bytes(std::string(700, 'x')), kRoot));
+  REQUIRE(FileSystem::format(*store, repeatable(StoreFormat()), SystemClock()));
+  for (int round = 0; round < 2; ++round) {
+    const auto fs = FileSystem::open(*store, quiet());
+    REQUIRE(fs);
+    for (int i = 0; i < 300 && round == 0; ++i) {
+      const auto made = (*fs)->mknod(kRootInode, "file." + std::to_string(i), S_IFREG | 0600, 0, kRoot);
+      REQUIRE(made);
+      REQUIRE((*fs)->write(made->ino, 0, as_bytes(std::string(700, 'x')), kRoot));
+    }
+    REQUIRE((*fs)->close());
   }
-  REQUIRE((*fs)->close());
   return store;
 }
 
-// One of the store's table files is this one. (Debian's LevelDB has its assertions: what two files say of the same key ends it.)
+// The store's table file is this one.
 int met_with(const CraftedTable& crafted) {
-  const auto store = with_table_files();
-  std::string largest, before;
+  const auto store = with_a_table_file();
   const auto names = *store->list("table");
+  std::string largest, before;
   for (const std::string& name : names) {
     if (!name.ends_with(".ldb") || bytes_of(*store, name).size() <= before.size()) continue;
     largest = name;
@@ -112,14 +112,12 @@ int met_with(const CraftedTable& crafted) {
   }
   REQUIRE(!largest.empty());
   replace(*store, largest, crafted.file(before.size()));
-  return in_bounds(
-      [&] {
-        const TemporaryDirectory outside;
-        const bool found = look(*store, outside.path);
-        use(*store);
-        return found ? kFound : kNothingFound;
-      },
-      std::size_t{1} << 30);
+  return in_bounds([&] {
+    const TemporaryDirectory outside;
+    const bool found = look(*store, outside.path);
+    use(*store);
+    return found ? kFound : kNothingFound;
+  });
 }
 
 }  // namespace
@@ -209,7 +207,7 @@ TEST_CASE("a block that is compressed too well is refused") {
 
 TEST_CASE("a manifest whose keys are too short is refused") {
   for (const std::size_t bytes : {0u, 1u, 7u}) {
-    const auto store = with_table_files();
+    const auto store = with_a_table_file();
     std::string name;
     const auto names = *store->list("table");
     for (const std::string& n : names) {
