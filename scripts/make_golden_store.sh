@@ -44,7 +44,11 @@ put("papers/empty", b"")
 put("papers/umlauts-\u00e4\u00f6\u00fc \u65e5\u672c", "Gr\u00fc\u00dfe\n".encode())
 put("papers/old", b"before 1970", mtime=-1_000_000_001)
 put("large", b"a line of a large file\n" * 60_000)
+put("quiet", b"a line of a file that stays as it is\n" * 60_000)
 put("n" * 255, b"the longest name")
+os.mkdir("heap")
+for i in range(60):
+    put(f"heap/{i}", bytes([i]) * 6000)
 os.symlink("papers/one.txt", "symlink")
 os.link("papers/two.txt", "papers/hard")
 os.mkfifo("fifo", 0o620)
@@ -80,6 +84,18 @@ ln "$mnt/inline" "$mnt/papers/inline-again"
 truncate -s 3M "$mnt/sparse" && printf 'tail' >>"$mnt/sparse"
 printf 'XYZ' | dd of="$mnt/large" bs=1 seek=100000 conv=notrunc status=none
 for i in $(seq 40); do printf '%s' "$i" >"$mnt/site/$i"; done
+rm "$mnt"/heap/[1-4]*  # a composite that is mostly given up
+# A file without a name, with more attributes than a node keeps, for as long as the daemon lives.
+python3 - "$mnt" <<'PYTHON' &
+import os, sys, time
+path = os.path.join(sys.argv[1], "nameless")
+fd = os.open(path, os.O_RDWR | os.O_CREAT)
+os.write(fd, b"nobody's")
+os.setxattr(path, "user.long", b"a" * 3000)
+os.unlink(path)
+time.sleep(60)
+PYTHON
+holder=$!
 sleep 3
 
 python3 - "$mnt" >"$destination/$name.tree" <<'PYTHON'
@@ -110,6 +126,7 @@ pid=$(sed -n 's/^pid \([0-9]*\) on .*/\1/p' "$store/lock")
 kill -9 "$pid"
 while [ -e "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.1; done
 umount -l "$mnt"
+kill $holder
 pack "$name-killed"
 mount_store --quiet=3600
 unmount_store
