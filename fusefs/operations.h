@@ -17,6 +17,7 @@
 #include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/regroup_jobs.h"
+#include "fusefs/attribute_receipts.h"
 #include "fusefs/request_observer.h"
 
 namespace cffs {
@@ -34,6 +35,8 @@ struct MountContext {
   RequestObserver* observer = nullptr;
   bool acl = true;         // POSIX ACLs are enforced
   bool below_top = false;  // the store's root is a child of the kernel's (hidden_top.h)
+  fuse_session* session = nullptr;
+  fuse::AttributeReceipts receipts = {};
 };
 
 // The table to give to fuse_session_new.

@@ -82,6 +82,7 @@ void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
 void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
   guarded(req, "getattr", [&] {
     Watch watch(req, Watch::What::getattr, inode_of(node));
+    context(req).receipts.told(inode_of(node), fuse_req_ctx(req)->pid);
     reply_attributes(req, watch.outcome(fs(req).getattr(inode_of(node))));
   });
 }

@@ -14,6 +14,7 @@ void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   guarded(req, "lookup", [&] {
     Watch watch(req, Watch::What::lookup, {});
     auto found = fs(req).lookup(inode_of(parent), name);
+    if (found) *found = told(req, *found);
     (void)watch.named(inode_of(parent), name).outcome(found);
     if (!found && found.error().errno_value == ENOENT) {
       fuse_entry_param negative{};
@@ -23,6 +24,17 @@ void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
     }
     reply_entry(req, found);
   });
+}
+
+// A new name's inode, or why there is none.
+void reply_made(fuse_req_t req, fuse_ino_t parent, const Result<Attributes>& made) {
+  if (made) names_changed(req, inode_of(parent));
+  reply_entry(req, made);
+}
+
+void reply_removed(fuse_req_t req, fuse_ino_t parent, const Status& removed) {
+  if (removed) names_changed(req, inode_of(parent));
+  reply_status(req, removed);
 }
 
 void forget(fuse_req_t req, fuse_ino_t node, std::uint64_t n) {
@@ -39,7 +51,7 @@ void mknod(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode, dev
   guarded(req, "mknod", [&] {
     Watch watch(req, Watch::What::mknod, {});
     watch.named(inode_of(parent), name);
-    reply_entry(req, watch.outcome(fs(req).mknod(inode_of(parent), name, mode, rdev, caller(req))));
+    reply_made(req, parent, watch.outcome(fs(req).mknod(inode_of(parent), name, mode, rdev, caller(req))));
   });
 }
 
@@ -47,7 +59,7 @@ void mkdir(fuse_req_t req, fuse_ino_t parent, const char* name, mode_t mode) {
   guarded(req, "mkdir", [&] {
     Watch watch(req, Watch::What::mkdir, {});
     watch.named(inode_of(parent), name);
-    reply_entry(req, watch.outcome(fs(req).mkdir(inode_of(parent), name, mode, caller(req))));
+    reply_made(req, parent, watch.outcome(fs(req).mkdir(inode_of(parent), name, mode, caller(req))));
   });
 }
 
@@ -55,7 +67,7 @@ void symlink(fuse_req_t req, const char* target, fuse_ino_t parent, const char* 
   guarded(req, "symlink", [&] {
     Watch watch(req, Watch::What::symlink, {});
     watch.named(inode_of(parent), name).seen().second_name = target;
-    reply_entry(req, watch.outcome(fs(req).symlink(inode_of(parent), name, target, caller(req))));
+    reply_made(req, parent, watch.outcome(fs(req).symlink(inode_of(parent), name, target, caller(req))));
   });
 }
 
@@ -73,7 +85,7 @@ void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) 
       filled->end_ns = filled->start_ns;
       filled->length = made->size;
     }
-    reply_entry(req, watch.outcome(made));
+    reply_made(req, parent, watch.outcome(made));
     if (filled) watch.tell_after(*filled);
   });
 }
@@ -82,7 +94,7 @@ void unlink(fuse_req_t req, fuse_ino_t parent, const char* name) {
   guarded(req, "unlink", [&] {
     Watch watch(req, Watch::What::unlink, {});
     watch.named(inode_of(parent), name);
-    reply_status(req, watch.outcome(fs(req).unlink(inode_of(parent), name)));
+    reply_removed(req, parent, watch.outcome(fs(req).unlink(inode_of(parent), name)));
   });
 }
 
@@ -90,7 +102,7 @@ void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
   guarded(req, "rmdir", [&] {
     Watch watch(req, Watch::What::rmdir, {});
     watch.named(inode_of(parent), name);
-    reply_status(req, watch.outcome(fs(req).rmdir(inode_of(parent), name)));
+    reply_removed(req, parent, watch.outcome(fs(req).rmdir(inode_of(parent), name)));
   });
 }
 
@@ -116,8 +128,10 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
       fuse_reply_err(req, EINVAL);
       return;
     }
-    reply_status(req, watch.outcome(fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name,
-                                                   mode, caller(req))));
+    const Status renamed = watch.outcome(
+        fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode, caller(req)));
+    if (renamed && parent != new_parent) names_changed(req, inode_of(new_parent));
+    reply_removed(req, parent, renamed);
   });
 }
 
@@ -146,8 +160,9 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
         const auto cookie = static_cast<off_t>(e.cookie);
         std::size_t needed = 0;
         if (plus) {
-          fuse_entry_param entry = entry_of(context(req), e.attributes);
-          if (name == "." || name == "..") entry.ino = 0;  // counts no reference
+          const bool dots = name == "." || name == "..";
+          fuse_entry_param entry = entry_of(context(req), dots ? e.attributes : told(req, e.attributes));
+          if (dots) entry.ino = 0;  // counts no reference
           needed =
               fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
         } else {

@@ -87,6 +87,22 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
   if (fuse_reply_entry(req, &entry) == -ENOENT) engine.forget(made->ino, 1);
 }
 
+// Attributes that are about to be answered, where they are a directory's: known as told, and then read again.
+inline Attributes told(fuse_req_t req, const Attributes& read) {
+  if (!S_ISDIR(read.mode)) return read;
+  context(req).receipts.told(read.ino, fuse_req_ctx(req)->pid);
+  const auto now = fs(req).getattr(read.ino);
+  return now ? *now : read;
+}
+
+// A name in the directory came or went, and that is about to be answered.
+inline void names_changed(fuse_req_t req, InodeId directory) {
+  const MountContext& mount = context(req);
+  if (!mount.receipts.may_be_late(directory, fuse_req_ctx(req)->pid)) return;
+  constexpr off_t kNoData = -1;
+  (void)fuse_lowlevel_notify_inval_inode(mount.session, node_of(mount, directory), kNoData, 0);
+}
+
 // What an observer is told about the request at hand, at the end of its life. Costs a comparison where nobody observes.
 class Watch {
  public:

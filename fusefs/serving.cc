@@ -119,6 +119,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   fuse_session* session =
       new_session(fuse_arguments(options, store_path, store.objects().is_private()), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
+  context.session = session;
   Status result =
       mount_and_serve({session, context, mount_point, options.threads}, options, readiness, leaving);
   fuse_session_destroy(session);
