@@ -8,6 +8,7 @@
 
 #include "cli/commands.h"
 #include "core/inspect/scrub.h"
+#include "core/reorganise/cataloguing.h"
 #include "fusefs/mount_options.h"
 #include "fusefs/operations.h"
 
@@ -111,6 +112,10 @@ Result<int> on_store(const ScrubFlags& o) {
   options.on_progress = [&](const ScrubProgress& p) { line.show(counts(p.files, p.bytes, p.damaged)); };
   CFFS_TRY(const ScrubProgress done, Scrub(*store.fs, options).run());
   line.clear();
+  // A mount's daemon does so by itself. One that cannot be had is no damage.
+  const auto catalogue =
+      done.finished ? write_catalogue(*store.fs, [] { return true; }) : Result<std::uint64_t>(0);
+  if (!catalogue) say("the catalogue stays as it was: " + catalogue.error().message());
   CFFS_TRY_VOID(store.fs->close());
   return finish(o, report_of(done));
 }

@@ -34,7 +34,7 @@ build=$(realpath "$build")
 mkdir -p "$build/findings"
 
 # Formats with checksums or long samples get room for them.
-longest() { case $1 in plan_file | trace_file) echo 16384 ;; replay_check) echo 8192 ;; *) echo 4096 ;; esac; }
+longest() { case $1 in catalogue | plan_file | trace_file) echo 16384 ;; replay_check) echo 8192 ;; *) echo 4096 ;; esac; }
 
 run() {
   local name=$1 log=$build/findings/$1.log code=0

@@ -130,5 +130,6 @@ kill $holder
 pack "$name-killed"
 mount_store --quiet=3600
 unmount_store
+"$program" scrub "$store" >/dev/null 2>&1 || true  # which writes a catalogue, where the program knows of one
 pack "$name"
 ls -l "$destination/$name"*

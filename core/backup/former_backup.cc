@@ -6,13 +6,15 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/store_format.h"
+#include "core/table/catalogue.h"
 
 namespace cffs {
 namespace {
 
-constexpr const char* kParts[] = {"superblock", "superblock.copy", "lock", "table",
-                                  "composites", "blobs",           "plan", "accesses",
-                                  "reserve",    kBackupObject,     "held", "lost+found"};
+constexpr const char* kParts[] = {
+    "superblock",     "superblock.copy",   "lock",    "table",       "composites", "blobs",
+    "plan",           "accesses",          "reserve", kBackupObject, "held",       "lost+found",
+    kCatalogueObject, kUnfinishedCatalogue};
 
 tl::unexpected<Error> refused(const std::string& where, const std::string& what) {
   std::string said = where;

@@ -12,6 +12,7 @@
 #include "core/fs/removals.h"
 #include "core/inspect/row_names.h"
 #include "core/reorganise/plan_object.h"
+#include "core/table/catalogue.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -48,7 +49,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   CFFS_TRY_VOID(check_objects());
-  check_plan();
+  check_hints();
   return sentences();
 }
 
@@ -325,9 +326,13 @@ Status ConsistencyCheck::check_objects() {
   return {};
 }
 
-void ConsistencyCheck::check_plan() {
+void ConsistencyCheck::check_hints() {
   if (const Status copy = check_format_copy(fs_.objects()); !copy) report(copy.error().message());
   if (const auto plan = read_plan_object(fs_.objects()); !plan) report(plan.error().message());
+  const auto catalogue = read_catalogue(fs_.objects(), {});
+  if (!catalogue) return report(catalogue.error().message());
+  if (!*catalogue) return;
+  for (const std::string& sentence : (*catalogue)->damage) report(sentence);
 }
 
 // Names are looked up now that it is known whose are needed. No name where rows cannot be read any more.

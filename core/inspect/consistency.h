@@ -68,7 +68,7 @@ class ConsistencyCheck {
   Status check_data_rows();
   Status check_other_rows();
   Status check_objects();
-  void check_plan();
+  void check_hints();
   std::vector<std::string> sentences();
   void progress(const std::string& text) const {
     if (options_.on_progress) options_.on_progress(text);

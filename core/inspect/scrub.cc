@@ -6,6 +6,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/inspect/row_names.h"
+#include "core/table/catalogue.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -45,6 +46,7 @@ Status Scrub::begin() {
   progress_ = {};
   progress_.began_ns = fs_.clock().now_ns();
   check_table();
+  check_catalogue();
   return remember();
 }
 
@@ -73,6 +75,13 @@ void Scrub::check_table() {
   const auto found = fs_.table().find_damaged_files();
   if (!found) return damaged(found.error().message());
   for (const std::string& sentence : *found) damaged(sentence);
+}
+
+void Scrub::check_catalogue() {
+  const auto catalogue = read_catalogue(fs_.objects(), {});
+  if (!catalogue) return damaged(catalogue.error().message());
+  if (!*catalogue) return;
+  for (const std::string& sentence : (*catalogue)->damage) damaged(sentence);
 }
 
 // A scan goes on behind a block that cannot be read, which check_table() has named.

@@ -48,6 +48,7 @@ class Scrub {
 
   Status begin();
   void check_table();
+  void check_catalogue();
   Result<Rows> next_rows();
   Status check_row(Key key, const std::string& value);
   Status check_composite(CompositeId id, const CompositeRow& row);

@@ -40,6 +40,7 @@ void Reorganiser::run() {
     }
     if (stopping_) break;
     guard.unlock();
+    cataloguing_.run([this] { return !stopping(); });
     if (fs_.staged_directories().empty()) {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
     }

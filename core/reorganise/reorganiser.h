@@ -1,5 +1,5 @@
-// The background work of a file system in use: consolidation of what became quiet, compaction of what became wasteful, and the
-// checksums of large files.
+// The background work of a file system in use: consolidation of what became quiet, compaction of what became wasteful, the
+// checksums of large files, and the catalogue.
 //
 // One pass at a time, in a thread of its own (start()) or in the caller's; whoever else moves files takes its turn
 // (exclusively()). It must be gone before the file system is closed.
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/mutex.h"
+#include "core/reorganise/cataloguing.h"
 #include "core/reorganise/composite_filler.h"
 #include "core/reorganise/sealing.h"
 
@@ -17,7 +18,7 @@ class Reorganiser {
  public:
   // A directory that nobody has written to for `quiet_ms` may be consolidated.
   explicit Reorganiser(FileSystem& fs, std::int64_t quiet_ms = kQuietMs)
-      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), sealing_(fs) {}
+      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), sealing_(fs), cataloguing_(fs, quiet_ms) {}
   ~Reorganiser() { stop(); }
   Reorganiser(const Reorganiser&) = delete;
   Reorganiser& operator=(const Reorganiser&) = delete;
@@ -65,6 +66,7 @@ class Reorganiser {
   Mutex work_mutex_;  // rank 0: outermost of all locks
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
   Sealing sealing_;
+  Cataloguing cataloguing_;  // the thread's
 
   Mutex mutex_;  // rank 6
   CondVar wake_;

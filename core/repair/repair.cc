@@ -9,6 +9,7 @@
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
+#include "core/table/catalogue.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
 
@@ -83,6 +84,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(fs_.sync());
   CFFS_TRY_VOID(look());  // what was made in between has names and objects, too
   CFFS_TRY_VOID(mend_link_counts());
+  CFFS_TRY_VOID(drop_damaged_catalogue());
   CFFS_TRY_VOID(keep_lost_objects());
   CFFS_TRY_VOID(fs_.table().sync());
   return std::move(mended_);
@@ -372,6 +374,15 @@ Status Repair::mend_seals() {
     CFFS_TRY_VOID(fs_.table().write(batch));
     mended("inode " + number(ino.value) + " '" + sealed.name + "' had lost checksums: it has none any more");
   }
+  return {};
+}
+
+// The table is there: the next one is made from it.
+Status Repair::drop_damaged_catalogue() {
+  const auto catalogue = read_catalogue(fs_.objects(), {});
+  if (catalogue && (!*catalogue || (*catalogue)->whole)) return {};
+  CFFS_TRY_VOID(fs_.objects().remove(kCatalogueObject));
+  mended("object catalogue was damaged: removed, a mount or a scrub makes the next");
   return {};
 }
 

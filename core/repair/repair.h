@@ -62,6 +62,7 @@ class Repair {
   Status find_place_for(InodeId ino);
   Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
   Status mend_seals();
+  Status drop_damaged_catalogue();
   Status keep_lost_objects();
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
@@ -73,7 +74,7 @@ class Repair {
   std::map<std::uint64_t, Directory> directories_;
   std::map<std::uint64_t, Linked> linked_;
   std::vector<std::tuple<Key, InodeId, std::string>> miscounted_;  // files of one name that count others
-  std::unordered_map<std::uint64_t, std::uint64_t> inline_;  // size of each inline file
+  std::unordered_map<std::uint64_t, std::uint64_t> inline_;        // size of each inline file
   std::map<CompositeId, CompositeRow> composites_;
   std::map<CompositeId, Account> accounts_;
   struct Sealed {

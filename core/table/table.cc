@@ -70,10 +70,12 @@ Batch& Batch::operator=(Batch&&) noexcept = default;
 void Batch::put(Key key, std::string_view value) {
   batch_->Put(slice(EncodedKey(key).view()), slice(value));
   ++changes_;
+  changes_namespace_ = changes_namespace_ || key.tag() == KeyTag::namespace_;
 }
 void Batch::erase(Key key, std::uint64_t bytes) {
   batch_->Delete(slice(EncodedKey(key).view()));
   ++changes_;
+  changes_namespace_ = changes_namespace_ || key.tag() == KeyTag::namespace_;
   erased_bytes_ += bytes;
 }
 void Batch::put_row(Key key, const Row& row) {
@@ -168,6 +170,7 @@ Status Table::write(Batch& batch) {
       undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
   if (status.ok()) {
     writes_.fetch_add(1);  // only now: who counts it before may not have it
+    if (batch.changes_namespace_) namespace_changes_.fetch_add(1, std::memory_order_relaxed);
     if (batch.erased_bytes_ > 0) garbage_.fetch_add(batch.erased_bytes_, std::memory_order_relaxed);
     return {};
   }

@@ -69,6 +69,7 @@ class Batch {
   std::unique_ptr<leveldb::WriteBatch> batch_;
   std::size_t changes_ = 0;
   std::uint64_t erased_bytes_ = 0;
+  bool changes_namespace_ = false;
 };
 
 // What a scan of rows does about one that is malformed: it is told of the row and says whether to go on. Without anybody
@@ -138,6 +139,8 @@ class Table {
   Status scan_entries(const std::function<bool(Key, const Row&)>& visit) const {
     return scan_namespace({visit, nullptr, nullptr, pass_over});
   }
+  // Grows with every batch that has changed rows of the namespace, since the table was opened.
+  std::uint64_t namespace_changes() const { return namespace_changes_.load(std::memory_order_relaxed); }
   // What was left out when the table was opened: rows may be missing, and what no row names may have had one.
   const std::vector<LogDamage>& dropped() const { return dropped_; }
   // Reads every block of every file of the table; a sentence for each file that is damaged.
@@ -175,7 +178,8 @@ class Table {
   std::atomic<bool> read_only_{false};
   Mutex sync_mutex_;
   CondVar sync_done_;
-  std::atomic<std::uint64_t> writes_{0};   // completed
+  std::atomic<std::uint64_t> writes_{0};  // completed
+  std::atomic<std::uint64_t> namespace_changes_{0};
   std::atomic<std::uint64_t> garbage_{0};  // bytes
   std::uint64_t synced_writes_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_started_ CFFS_GUARDED_BY(sync_mutex_) = 0;

@@ -13,6 +13,7 @@
 #include "core/inspect/consistency.h"
 #include "core/object/posix_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "core/table/catalogue.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/temporary_directory.h"
@@ -157,18 +158,35 @@ void check_used(FileSystem& fs) {
   REQUIRE(fs.lookup(at(fs, "", "site").ino, "17").error().errno_value == ENOENT);
 }
 
+// Of a store that has one: all names and nothing else, where it was closed.
+void check_catalogue(ObjectStore& store, const Lines& expected, bool killed) {
+  std::size_t names = 0;
+  CatalogueVisitor visitor;
+  visitor.row = [&](InodeId, const Row& row) {
+    names += static_cast<std::size_t>(std::count_if(row.entries.begin(), row.entries.end(),
+                                                    [](const Entry& entry) { return !entry.name.empty(); }));
+  };
+  const auto reading = read_catalogue(store, visitor);
+  REQUIRE(reading);
+  if (!*reading) return;
+  REQUIRE((*reading)->whole);
+  REQUIRE((killed || names + 1 == expected.size()));  // and the root
+}
+
 void check_golden_store(const stdfs::path& archive) {
   const TemporaryDirectory place;
   const std::string unpack = "tar -xJf '" + archive.string() + "' -C '" + place.path + "' --no-same-owner";
   REQUIRE(std::system(unpack.c_str()) == 0);
   std::string name = archive.filename().string();
   name.resize(name.size() - std::string_view(".tar.xz").size());
-  if (name.ends_with("-killed")) name.resize(name.size() - std::string_view("-killed").size());
+  const bool killed = name.ends_with("-killed");
+  if (killed) name.resize(name.size() - std::string_view("-killed").size());
   const Lines expected = expected_tree(archive.parent_path() / (name + ".tree"));
   REQUIRE(expected.size() > 50);
 
   const auto store =
       std::move(*PosixStore::open_directory(place.path + "/store", PosixStore::Access::read_write));
+  check_catalogue(*store, expected, killed);
   for (const bool read_only : {true, false}) {
     const auto fs = open(*store, read_only);
     REQUIRE(tree_of(*fs) == expected);

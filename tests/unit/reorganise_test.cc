@@ -16,6 +16,7 @@
 #include "grouping/frequency_policy.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/manual_clock.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
@@ -55,21 +56,6 @@ struct Store {
   MemoryStore objects;
   std::unique_ptr<FileSystem> fs;
 };
-
-// Time passes when it is told to.
-class ManualClock final : public Clock {
- public:
-  std::int64_t now_ns() const override { return ms_.load() * 1'000'000; }
-  std::int64_t steady_ms() const override { return ms_.load(); }
-  void pass_ms(std::int64_t ms) { ms_.fetch_add(ms); }
-
- private:
-  std::atomic<std::int64_t> ms_{1};
-};
-
-}  // namespace
-
-namespace {
 
 // Twenty members in one composite, fifteen of which go.
 std::vector<std::string> half_free(Store& s) {
