@@ -1,19 +1,48 @@
 // salvage: a new store from the objects of one whose table is gone.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "core/base/clock.h"
+#include "core/inspect/row_names.h"
 #include "core/repair/salvage.h"
 
 namespace cffs::cli {
 namespace {
 
+void tell(const SalvageReport& report, const std::string& from, const std::string& to) {
+  // Names are whatever somebody called a file.
+  for (const std::string& sentence : report.lost) fmt::print("{}\n", printable(sentence));
+  for (const std::string& sentence : report.uncertain) fmt::print("{}\n", printable(sentence));
+  fmt::print("{}: {} files, {}, are back in {}\n", from, report.files, human_bytes(report.bytes), to);
+  if (report.older > 0) fmt::print("of {} of them only an earlier content was whole\n", report.older);
+  if (report.removed > 0) fmt::print("{} files that had been removed are in /#removed\n", report.removed);
+  if (report.names_ns) {
+    const std::time_t at = to_timespec(*report.names_ns).tv_sec;
+    fmt::print(
+        "Names of {} directories and of all files are those of the catalogue, made {:%Y-%m-%d %H:%M:%S} UTC; "
+        "what is newer may be without.\n",
+        report.directories, fmt::gmtime(at));
+    return;
+  }
+  fmt::print(
+      "There is no catalogue that could be read: directories are called #NUMBER, large files #blobs/NUMBER, "
+      "since their names "
+      "were in the table, and so was the data of files that were in no composite yet. Files that had been "
+      "removed may be "
+      "back too.\n");
+}
+
 Result<int> run_salvage(const StoreName& from, const std::string& to) {
   CFFS_TRY(const auto objects, open_objects(from, PosixStore::Access::read_only));
   CFFS_TRY(const auto composites, objects->list("composites"));
   CFFS_TRY(const auto blobs, objects->list("blobs"));
-  if (composites.empty() && blobs.empty()) {
+  CFFS_TRY(const bool catalogue, objects->exists(kCatalogueObject));
+  if (composites.empty() && blobs.empty() && !catalogue) {
     return fail(
-        Error::usage(from.path + " has neither composites nor blobs: there is nothing that could come back"));
+        Error::usage(from.path +
+                     " has neither composites nor blobs, and no catalogue: there is nothing that could "
+                     "come back"));
   }
   CFFS_TRY(const auto lock, objects->lock_for_reading());
   CFFS_TRY_VOID(make_store({to, false}, StoreFormat()));
@@ -23,22 +52,16 @@ Result<int> run_salvage(const StoreName& from, const std::string& to) {
            Salvage(*objects, *store.fs, [&](const std::string& text) { progress.show(text); }).run());
   progress.clear();
   CFFS_TRY_VOID(store.fs->close());
-  for (const std::string& sentence : report.lost) fmt::print("{}\n", sentence);
-  fmt::print("{}: {} files, {}, are back in {}\n", from.path, report.files, human_bytes(report.bytes), to);
-  if (report.older > 0) fmt::print("of {} of them only an earlier content was whole\n", report.older);
-  fmt::print(
-      "Directories are called #NUMBER, large files #blobs/NUMBER: their names were in the table, and so was "
-      "the data of files "
-      "that were in no composite yet. Files that had been removed may be back too.\n");
+  tell(report, from.path, to);
   return report.lost.empty() ? 0 : 4;
 }
 
 }  // namespace
 
 void add_salvage(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand(
-      "salvage",
-      "Make a new store of what the composites and blobs of one tell whose table or superblock is gone");
+  auto* command = app.add_subcommand("salvage",
+                                     "Make a new store of what the catalogue, composites and blobs of one "
+                                     "tell whose table or superblock is gone");
   auto from = std::make_shared<StoreName>();
   auto to = std::make_shared<std::string>();
   add_store_argument(*command, "STORE", *from, "The lost store; it is only read")->required();

@@ -19,9 +19,51 @@ std::uint64_t number_in(const std::string& object) {
   return number;
 }
 
+std::string last_part(const std::string& object) { return object.substr(object.rfind('/') + 1); }
+
+std::string text(std::uint64_t n) { return std::to_string(n); }
+
+// Of one file, or of the new store as a whole?
+bool concerns_all(const Error& error) {
+  const int reason = error.errno_value;
+  return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO || reason == EMFILE ||
+         reason == ENFILE || reason == ENOMEM;
+}
+
 }  // namespace
 
+Salvage::Salvage(ObjectStore& from, FileSystem& to, Progress progress)
+    : from_(from), to_(to), progress_(std::move(progress)), names_(from), tree_(to, names_, report_.lost) {}
+
 Result<SalvageReport> Salvage::run() {
+  look_at_names();
+  CFFS_TRY_VOID(look_at_records());
+  CFFS_TRY_VOID(look_at_blobs());
+  CFFS_TRY_VOID(tree_.make_directories());
+  CFFS_TRY_VOID(names_.visit([this](const std::optional<EntryName>& at, const Inode& inode) {
+    return bring_back_known(at, inode);
+  }));
+  CFFS_TRY_VOID(bring_back_records());
+  for (const auto& [ino, object] : blobs_) CFFS_TRY_VOID(bring_back_nameless_blob(object));
+  for (const std::string& object : kept_blobs_) CFFS_TRY_VOID(bring_back_nameless_blob(object));
+  if (names_.present()) {
+    for (const InodeId ino : tree_.nameless()) {
+      report_.uncertain.push_back("directory " + text(ino.value) + " has no name in the catalogue: /#" +
+                                  text(ino.value));
+    }
+  }
+  CFFS_TRY_VOID(tree_.finish_directories());
+  CFFS_TRY_VOID(to_.sync());
+  return std::move(report_);
+}
+
+void Salvage::look_at_names() {
+  report_.lost = names_.damage();
+  report_.directories = names_.directories().size();
+  if (names_.present()) report_.names_ns = names_.moment().at_ns;
+}
+
+Status Salvage::look_at_records() {
   for (const char* folder : {"composites", "lost+found/composites"}) {
     CFFS_TRY(const auto objects, from_.list(folder));
     for (const std::string& object : objects) {
@@ -31,18 +73,19 @@ Result<SalvageReport> Salvage::run() {
   }
   for (auto& [ino, found] : records_) {
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.age > b.age; });
-    CFFS_TRY_VOID(bring_back(ino, found));
-    if (report_.files % 1000 == 0) progress_(std::to_string(report_.files) + " files are back");
   }
-  for (const char* folder : {"blobs", "lost+found/blobs"}) {
-    CFFS_TRY(const auto objects, from_.list(folder));
-    for (const std::string& object : objects) {
-      progress_("reading " + object);
-      CFFS_TRY_VOID(bring_back_blob(object));
-    }
+  return {};
+}
+
+Status Salvage::look_at_blobs() {
+  CFFS_TRY(const auto objects, from_.list("blobs"));
+  for (const std::string& object : objects) {
+    const bool own = blobs_.try_emplace(InodeId{number_in(object)}, object).second;
+    if (!own) kept_blobs_.push_back(object);  // nobody knows who named it
   }
-  CFFS_TRY_VOID(to_.sync());
-  return std::move(report_);
+  CFFS_TRY(const auto kept, from_.list("lost+found/blobs"));
+  kept_blobs_.insert(kept_blobs_.end(), kept.begin(), kept.end());
+  return {};
 }
 
 // Behind damage the next record that its own checksum proves is looked for, byte group by byte group.
@@ -59,8 +102,7 @@ Status Salvage::look_into(const std::string& object) {
   bool lost = false;
   const auto tell = [&](std::uint64_t until) {
     if (lost)
-      report_.lost.push_back(object + ": no records in bytes " + std::to_string(lost_from) + " to " +
-                             std::to_string(until - 1));
+      report_.lost.push_back(object + ": no records in bytes " + text(lost_from) + " to " + text(until - 1));
     lost = false;
   };
   for (std::uint64_t at = kCompositeHeaderBytes; at < all.size();) {
@@ -81,76 +123,166 @@ Status Salvage::look_into(const std::string& object) {
   return {};
 }
 
-Status Salvage::bring_back(InodeId ino, const std::vector<Found>& newest_first) {
-  for (const Found& found : newest_first) {
-    CFFS_TRY(const bool done, bring_back(found));
-    if (!done) continue;
-    if (&found != &newest_first.front()) ++report_.older;
+// nullopt: its data is not what its checksum says.
+std::optional<Salvage::Whole> Salvage::read_record(const Found& found) const {
+  const auto object = from_.open(found.object);
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+  if (!info) return {};
+  std::string bytes(std::min(found.bytes, info->size - std::min(found.at, info->size)), '\0');
+  const auto n = (*object)->read_at(found.at, as_writable_bytes(bytes));
+  if (!n) return {};
+  bytes.resize(*n);
+  auto record = parse_record(bytes);
+  if (!record || !*record) return {};
+  RecordMeta& meta = **record;
+  if (meta.meta_bytes > bytes.size() || meta.data_length > bytes.size() - meta.meta_bytes) return {};
+  auto inode = record_inode(bytes);
+  if (!inode) return {};
+  Whole whole{{meta.parent, std::move(meta.name)}, std::move(*inode), {}, false};
+  whole.data = bytes.substr(meta.meta_bytes, meta.data_length);
+  if (checksum(whole.data) != meta.data_checksum) return {};
+  return whole;
+}
+
+std::optional<Salvage::Whole> Salvage::newest_record(InodeId ino) {
+  const auto found = records_.find(ino);
+  if (found == records_.end()) return {};
+  for (const Found& each : found->second) {
+    auto whole = read_record(each);
+    if (!whole) continue;
+    whole->newest = each.version() == found->second.front().version();
+    return whole;
+  }
+  return {};
+}
+
+std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, InodeId ino) const {
+  return at ? std::vector{*at} : names_.names(ino);
+}
+
+// The newer word counts: the catalogue's, or that of the newest record whose data is whole.
+Status Salvage::bring_back_known(const std::optional<EntryName>& at, const Inode& inode) {
+  std::vector<EntryName> places = places_of(at, inode.ino);
+  auto record = newest_record(inode.ino);
+  const bool newer = record && std::pair(record->inode.ctime_ns, record->inode.version) >
+                                   std::pair(inode.ctime_ns, inode.version);
+  if (newer && places.size() <= 1) places = {record->at};
+  if (places.empty()) {  // they are lost
+    const bool comes_back = records_.contains(inode.ino) || blobs_.contains(inode.ino);
+    if (!comes_back) lost(inode.ino, {}, "its names are in what is damaged of the catalogue");
     return {};
   }
-  report_.lost.push_back("inode " + std::to_string(ino.value) + ": no record of it has its data");
+  Status done = inode.is_regular() ? bring_back_content(places, inode, newer ? record->inode : inode, record)
+                                   : make(places, inode, [](InodeId) { return Status(); });
+  records_.erase(inode.ino);
+  blobs_.erase(inode.ino);
+  return done;
+}
+
+Status Salvage::bring_back_content(const std::vector<EntryName>& places, const Inode& known,
+                                   const Inode& inode, std::optional<Whole> record) {
+  const auto blob = blobs_.find(known.ino);
+  if (blob != blobs_.end()) {
+    const std::string object = blob->second;
+    compare_size(known, object);
+    CFFS_TRY_VOID(make(places, inode, [&](InodeId file) { return fill_from_blob(file, object); }));
+    if (!record || known.home == Home::blob) return {};
+    // Which of the two is older nobody knows.
+    report_.uncertain.push_back(object + ": of this file there is also what a composite has; both are back");
+    return make({record->at}, record->inode, [&](InodeId file) { return fill(file, record->data); });
+  }
+  const bool empty = known.size == 0 && !(record && record->inode.version > known.version);
+  auto kept = empty ? std::string() : names_.inline_data(known.ino, known.size);
+  const bool current = record && record->inode.version >= known.version;
+  if (!current && kept) return make(places, inode, [&](InodeId file) { return fill(file, *kept); });
+  if (!record) {
+    const char* what = known.home == Home::inline_ ? "its data was in the table"
+                       : known.home == Home::blob  ? "its blob is missing"
+                                                   : "no record of it has its data";
+    lost(known.ino, places.front(), what);
+    return {};
+  }
+  if (!current || !record->newest) ++report_.older;
+  return make(places, inode, [&](InodeId file) { return fill(file, record->data); });
+}
+
+// A blob that has grown or shrunk since is no surprise, but nothing else would tell of one that was cut.
+void Salvage::compare_size(const Inode& known, const std::string& object) {
+  const auto opened = from_.open(object);
+  const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
+  if (!info || info->size == known.size) return;
+  report_.uncertain.push_back(object + " has " + text(info->size) + " bytes; the catalogue said " +
+                              text(known.size));
+}
+
+// With a whole catalogue, what has a number from before and is not in it had no name any more. One that was made without a name and got
+// one later was changed later.
+bool Salvage::was_removed(const Inode& inode) const {
+  const CatalogueMoment& moment = names_.moment();
+  return names_.whole() && inode.ino.value < moment.next_inode && inode.ctime_ns < moment.at_ns;
+}
+
+Status Salvage::bring_back_records() {
+  for (const auto& [ino, found] : records_) {
+    const auto record = newest_record(ino);
+    if (!record) {
+      lost(ino, {}, "no record of it has its data");
+      continue;
+    }
+    if (!record->newest) ++report_.older;
+    CFFS_TRY_VOID(bring_back_unknown(ino, *record));
+  }
   return {};
 }
 
-// False: its data is not what its checksum says.
-Result<bool> Salvage::bring_back(const Found& found) {
-  const auto object = from_.open(found.object);
-  if (!object) return false;
-  CFFS_TRY(const ObjectInfo info, (*object)->info());
-  std::string bytes(std::min(found.bytes, info.size - std::min(found.at, info.size)), '\0');
-  const auto n = (*object)->read_at(found.at, as_writable_bytes(bytes));
-  if (!n) return false;
-  bytes.resize(*n);
-  const auto record = parse_record(bytes);
-  if (!record || !*record) return false;
-  const RecordMeta& meta = **record;
-  if (meta.meta_bytes > bytes.size() || meta.data_length > bytes.size() - meta.meta_bytes) return false;
-  const std::string_view data = std::string_view(bytes).substr(meta.meta_bytes, meta.data_length);
-  if (checksum(data) != meta.data_checksum) return false;
-  CFFS_TRY(const Inode inode, record_inode(bytes));
-  InodeId parent = kRootInode;
-  if (meta.parent != kRootInode) {
-    CFFS_TRY(parent, directory("#" + std::to_string(meta.parent.value)));
+Status Salvage::bring_back_unknown(InodeId ino, const Whole& record) {
+  const auto with_data = [&](InodeId file) { return fill(file, record.data); };
+  const bool known = !names_.names(ino).empty();  // its attributes were in what is damaged
+  if (known || !was_removed(record.inode)) {
+    return make(known ? names_.names(ino) : std::vector{record.at}, record.inode, with_data);
   }
-  const Caller root = Caller::privileged(0, 0);
-  auto file = to_.mknod(parent, meta.name, S_IFREG | 0600, 0, root);
-  if (!file && file.error().errno_value == EEXIST) {  // another file had the name before, or after
-    file = to_.mknod(parent, meta.name + "#" + std::to_string(inode.ino.value), S_IFREG | 0600, 0, root);
+  ++report_.removed;
+  CFFS_TRY(const InodeId removed, tree_.directory("#removed"));
+  return made(tree_.make_in(removed, record.at.name, record.inode, with_data), ino);
+}
+
+Status Salvage::bring_back_nameless_blob(const std::string& object) {
+  const auto content = [&](InodeId file) { return fill_from_blob(file, object); };
+  CFFS_TRY(const InodeId parent, tree_.directory("#blobs"));
+  std::string name = last_part(object);
+  if (!object.starts_with("blobs/")) name += " of lost+found";
+  Inode inode;
+  inode.ino = InodeId{number_in(object)};
+  inode.mode = S_IFREG | 0600;
+  inode.atime_ns = inode.mtime_ns = to_.clock().now_ns();
+  if (names_.present())
+    report_.uncertain.push_back(object + " has no name in the catalogue: /#blobs/" + name);
+  return made(tree_.make_in(parent, name, inode, content), inode.ino);
+}
+
+Status Salvage::make(const std::vector<EntryName>& places, const Inode& inode,
+                     const std::function<Status(InodeId)>& fill) {
+  return made(tree_.make(places, inode, fill), inode.ino);
+}
+
+Status Salvage::made(const Status& made, InodeId ino) {
+  if (!made && concerns_all(made.error())) return made;
+  if (!made) {
+    lost(ino, {}, made.error().message());
+  } else if (++report_.files % 1000 == 0) {
+    progress_(text(report_.files) + " files are back");
   }
-  if (!file) {
-    report_.lost.push_back("inode " + std::to_string(inode.ino.value) + ": " + file.error().message());
-    return true;
-  }
-  CFFS_TRY_VOID(to_.write(file->ino, 0, as_bytes(data), root));
-  CFFS_TRY_VOID(set_attributes(file->ino, inode));
-  to_.forget(file->ino, 1);
-  ++report_.files;
+  return {};
+}
+
+Status Salvage::fill(InodeId file, std::string_view data) {
+  if (data.empty()) return {};
   report_.bytes += data.size();
-  return true;
-}
-
-Status Salvage::set_attributes(InodeId file, const Inode& inode) {
-  const Caller root = Caller::privileged(0, 0);
-  for (const auto& [name, value] : inode.xattrs) {
-    if (const Status set = to_.setxattr(file, name, value, XattrMode::any, root); !set)
-      report_.lost.push_back("inode " + std::to_string(inode.ino.value) + ": attribute " + name + ": " +
-                             set.error().message());
-  }
-  AttributeChange change;
-  change.uid = inode.uid;
-  change.gid = inode.gid;
-  CFFS_TRY_VOID(to_.setattr(file, change, root));
-  AttributeChange last;  // after the owner, which takes set-id bits away
-  last.mode = inode.mode & 07777;
-  last.atime_ns = inode.atime_ns;
-  last.mtime_ns = inode.mtime_ns;
-  CFFS_TRY_VOID(to_.setattr(file, last, root));
-  return {};
+  return to_.write(file, 0, as_bytes(data), Caller::privileged(0, 0));
 }
 
 // A blob that cannot be read to its end comes back as far as it can.
-Status Salvage::bring_back_blob(const std::string& object) {
-  CFFS_TRY(const InodeId parent, directory("#blobs"));
+Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
   const Caller root = Caller::privileged(0, 0);
   const auto opened = from_.open(object);
   const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
@@ -158,12 +290,10 @@ Status Salvage::bring_back_blob(const std::string& object) {
     report_.lost.push_back(info.error().message());
     return {};
   }
-  std::string name = object.substr(object.rfind('/') + 1);
-  if (!object.starts_with("blobs/")) name += " of lost+found";
-  CFFS_TRY(const Attributes file, to_.mknod(parent, name, S_IFREG | 0600, 0, root));
+  progress_("reading " + object);
   AttributeChange change;
   change.size = info->size;
-  CFFS_TRY_VOID(to_.setattr(file.ino, change, root));
+  CFFS_TRY_VOID(to_.setattr(file, change, root));
   std::string piece(kPieceBytes, '\0');
   for (std::uint64_t at = 0; at < info->size;) {
     const auto data = (*opened)->next_data(at);
@@ -171,25 +301,21 @@ Status Salvage::bring_back_blob(const std::string& object) {
     at = data ? *data : at;
     const auto n = (*opened)->read_at(at, as_writable_bytes(piece));
     if (!n || *n == 0) {
-      report_.lost.push_back(object + ": what is at byte " + std::to_string(at) + " cannot be read");
+      report_.lost.push_back(object + ": what is at byte " + text(at) + " cannot be read");
       at += kPieceBytes;
       continue;
     }
-    CFFS_TRY_VOID(to_.write(file.ino, at, as_bytes(piece).first(*n), root));
+    CFFS_TRY_VOID(to_.write(file, at, as_bytes(piece).first(*n), root));
     at += *n;
     report_.bytes += *n;
   }
-  to_.forget(file.ino, 1);
-  ++report_.files;
   return {};
 }
 
-// Referred to as long as the new store is open.
-Result<InodeId> Salvage::directory(const std::string& name) {
-  if (const auto known = directories_.find(name); known != directories_.end()) return known->second;
-  CFFS_TRY(const Attributes made, to_.mkdir(kRootInode, name, 0700, Caller::privileged(0, 0)));
-  directories_[name] = made.ino;
-  return made.ino;
+void Salvage::lost(InodeId ino, const std::optional<EntryName>& at, const std::string& what) {
+  std::string sentence = "inode " + text(ino.value);
+  if (at) sentence += " '" + at->name + "' of directory " + text(at->parent.value);
+  report_.lost.push_back(sentence + ": " + what);
 }
 
 }  // namespace cffs

@@ -1,61 +1,97 @@
-// What composites and blobs tell by themselves, where the table is gone: a new store is filled from the objects of a lost one.
+// What the catalogue, composites and blobs tell by themselves, where the table is gone: a new store is filled from the objects of a lost one.
 //
-// A composite's records carry name, attributes and data of each member, but of its directory the number alone: files come back as
-// /#DIRECTORY/NAME, those of the root under their own names. A blob carries nothing but its number: /#blobs/NUMBER. Records outlive the files that they
-// were written for, until a compaction: what had been removed or replaced may come back too; of several records of one file the newest whole one
-// counts. Inline data was in the table, and is gone. The lost store is only read.
+// Three know something. The catalogue (core/table/catalogue.h) has names and attributes of everything, as of its moment. A composite's records
+// carry name, attributes and data of each member, but of its directory the number alone, and outlive the files that they were written for, until
+// a compaction: of several records of one file the newest whole one counts. A blob carries nothing but its number.
+//
+// Of a file that the catalogue knows, the newer word counts, by the time of the inode's last change: the catalogue's, or a record's. Its
+// data is its blob's where there is one, else a record's, or what the catalogue has of it. What came after the catalogue goes where the
+// catalogue says that its directory is, else to /#DIRECTORY/NAME and /#blobs/NUMBER, which is where everything goes without a catalogue. Records of files
+// that had been removed before the catalogue was made go to /#removed. The lost store is only read.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "core/composite/record.h"
-#include "core/fs/file_system.h"
+#include "core/repair/lost_names.h"
+#include "core/repair/new_tree.h"
 
 namespace cffs {
 
 struct SalvageReport {
-  std::uint64_t files = 0, bytes = 0;
-  std::uint64_t older = 0;        // of which only an earlier content is whole
+  std::uint64_t files = 0, bytes = 0;    // with data or without; without directories
+  std::uint64_t directories = 0;         // that have their names
+  std::uint64_t older = 0;               // files of which only an earlier content is whole
+  std::uint64_t removed = 0;             // that had been removed before the catalogue was made
+  std::optional<std::int64_t> names_ns;  // when the catalogue was made; none: there is none
   std::vector<std::string> lost;  // a sentence for each file, or part of an object, that cannot come back
+  std::vector<std::string>
+      uncertain;  // the same for what is back without its name, or is not what the catalogue says
 };
 
 class Salvage {
  public:
   using Progress = std::function<void(const std::string&)>;
   // `to` is open to be written, new, and nobody else's.
-  Salvage(ObjectStore& from, FileSystem& to, Progress progress)
-      : from_(from), to_(to), progress_(std::move(progress)) {}
+  Salvage(ObjectStore& from, FileSystem& to, Progress progress);
 
   // An error: the new store cannot be written, or the objects of the old one cannot be listed.
   Result<SalvageReport> run();
 
  private:
-  struct Found {  // a record
+  // How new it is: the clock may be a coarse one, and a moved record has the version of what it was moved from.
+  using Age =
+      std::tuple<std::int64_t, std::uint64_t, std::uint64_t, std::uint64_t>;  // ctime, version, composite, at
+  struct Found {                                                              // a record
     std::string object;
     std::uint64_t at = 0, bytes = 0;  // of the record
-    // How new it is: the clock may be a coarse one, and a moved record has the version of what it was moved from.
-    std::tuple<std::int64_t, std::uint64_t, std::uint64_t, std::uint64_t>
-        age;  // ctime, version, composite, at
+    Age age;
+    std::uint64_t version() const { return std::get<1>(age); }
+  };
+  struct Whole {  // a record that is whole
+    EntryName at;
+    Inode inode;
+    std::string data;
+    bool newest = false;  // no other record of the file has a later content
   };
 
+  void look_at_names();
+  Status look_at_records();
+  Status look_at_blobs();
   Status look_into(const std::string& object);
-  Status bring_back(InodeId ino, const std::vector<Found>& newest_first);
-  Result<bool> bring_back(const Found& found);
-  Status bring_back_blob(const std::string& object);
-  Result<InodeId> directory(const std::string& name);
-  Status set_attributes(InodeId file, const Inode& inode);
+  Status bring_back_known(const std::optional<EntryName>& at, const Inode& inode);
+  Status bring_back_content(const std::vector<EntryName>& places, const Inode& known, const Inode& inode,
+                            std::optional<Whole> record);
+  Status bring_back_unknown(InodeId ino, const Whole& record);
+  Status bring_back_records();
+  Status bring_back_nameless_blob(const std::string& object);
+  std::vector<EntryName> places_of(const std::optional<EntryName>& at, InodeId ino) const;
+  std::optional<Whole> newest_record(InodeId ino);
+  std::optional<Whole> read_record(const Found& found) const;
+  bool was_removed(const Inode& inode) const;
+  // Makes it, and counts it; what only this file cannot have is told.
+  Status make(const std::vector<EntryName>& places, const Inode& inode,
+              const std::function<Status(InodeId)>& fill);
+  Status made(const Status& made, InodeId lost);
+  Status fill(InodeId file, std::string_view data);
+  Status fill_from_blob(InodeId file, const std::string& object);
+  void compare_size(const Inode& known, const std::string& object);
+  void lost(InodeId ino, const std::optional<EntryName>& at, const std::string& what);
 
   ObjectStore& from_;
   FileSystem& to_;
   const Progress progress_;
   SalvageReport report_;
-  std::map<InodeId, std::vector<Found>> records_;
-  std::map<std::string, InodeId> directories_;
+  const LostNames names_;
+  NewTree tree_;
+  std::map<InodeId, std::vector<Found>> records_;  // newest first; without those that are back
+  std::map<InodeId, std::string> blobs_;           // objects, the same
+  std::vector<std::string> kept_blobs_;            // of lost+found
 };
 
 }  // namespace cffs

@@ -395,23 +395,49 @@ case_errors() {
 # The table is gone: names and data come back from composites, of large files the data.
 case_salvage() {
   fresh || return 1
+  local before copy=$base/work/copy changed
   check "import" "$cffs" import "$source_tree/linux" "$store"
   check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
   check "a large file" bash -c "head -c 5000000 /dev/urandom >'$base/work/large' && cp '$base/work/large' '$mnt/large'"
+  # All that a tree can have.
+  mkdir -p "$mnt/sub dir/deep/er"
+  printf one >"$mnt/a"; ln "$mnt/a" "$mnt/sub dir/hard link"; ln -s ../a "$mnt/sub dir/soft"; ln -s /nowhere "$mnt/dangling"
+  : >"$mnt/empty"; mkfifo "$mnt/sub dir/fifo"; mknod "$mnt/null" c 1 3; chmod 4755 "$mnt/a"; chmod 1777 "$mnt/sub dir"
+  setfattr -n user.colour -v blue "$mnt/a"; setfattr -n user.dir -v x "$mnt/sub dir"; setfattr -n user.large -v y "$mnt/large"
+  truncate -s 20M "$mnt/sub dir/sparse"; printf end | dd of="$mnt/sub dir/sparse" bs=1 seek=15000000 conv=notrunc status=none
+  chown 1234:4321 "$mnt/large"; touch -d '2001-02-03 04:05:06.789' "$mnt/large"
+  sync; sleep 1
+  mv "$mnt/kernel.h" "$mnt/sub dir/deep/renamed.h"; chmod 600 "$mnt/fs.h"; rm "$mnt/stat.h"
+  touch -d '1999-01-01' "$mnt/sub dir" "$mnt"
+  cp -a "$mnt" "$copy"
+  changed=$base/work/changed
+  touch "$changed"
+  check "a catalogue is written when the store is quiet" timeout 30 bash -c "until [ '$store/catalogue' -nt '$changed' ]; do sleep 0.2; done"
   check "umount" "$cffs" umount "$mnt"
+  check "fsck knows it" "$cffs" fsck "$store"
   rm -r "$store/table"
   check "no table" refused "has no table.*cffs salvage" "$cffs" mount "$store" "$mnt"
   rm "$store/superblock" "$store/superblock.copy"
-  local before
   before=$(cd "$store" && find . -type f -exec sha256sum {} + | sort)
   check "salvage" bash -c "'$cffs' salvage '$store' '$base/work/new' | tee /dev/stderr | grep -q 'files, .* are back in'"
   check "the lost store is only read" test "$before" = "$(cd "$store" && find . -type f -exec sha256sum {} + | sort)"
   check "a second time" refused "is a cffs store already" "$cffs" salvage "$store" "$base/work/new"
   check "the new one is whole" "$cffs" fsck "$base/work/new"
   check "mount" "$cffs" mount "$base/work/new" "$mnt"
-  contents() { find "$1" -type f -size +0 ! -path '*/#blobs/*' -exec sha256sum {} + | sed 's| .*/| |' | sort; }
-  check "every file and name" diff <(contents "$source_tree/linux") <(contents "$mnt")
-  check "the large one" bash -c "cmp '$base/work/large' '$mnt'/#blobs/*"
+  same_all() { local out; out=$(rsync -aHAX --checksum --dry-run --itemize-changes --delete --omit-dir-times --exclude='/#removed' "$1/" "$2/"); echo "$out"; test -z "$out"; }
+  check "the whole tree" same_all "$copy" "$mnt"
+  check "times of directories" test "$(stat -c %Y "$mnt/sub dir")" = "$(date -d 1999-01-01 +%s)"
+  check "what was removed is apart" test -s "$mnt/#removed/stat.h"
+  check "umount" "$cffs" umount "$mnt"
+
+  printf xxxx | dd of="$store/catalogue" bs=1 seek=1000 conv=notrunc status=none
+  check "damage of the catalogue is told" bash -c "'$cffs' salvage '$store' '$base/work/some' | tee /dev/stderr | grep -q '^object catalogue: bytes 0 to .* are damaged'; test \${PIPESTATUS[0]} = 4"
+  rm "$store/catalogue"
+  check "without a catalogue" bash -c "'$cffs' salvage '$store' '$base/work/old' | tee /dev/stderr | grep -q 'There is no catalogue'"
+  check "mount" "$cffs" mount "$base/work/old" "$mnt"
+  contents() { find "$1" -type f -size +0 ! -path '*/#blobs/*' ! -name large ! -name a ! -name 'hard link' ! -name sparse ! -name stat.h ! -name renamed.h ! -name kernel.h -exec sha256sum {} + | sed 's| .*/| |' | sort -u; }
+  check "every member and its name" diff <(contents "$copy") <(contents "$mnt")
+  check "the large one" bash -c "for f in '$mnt'/#blobs/*; do cmp -s '$base/work/large' \$f && exit 0; done; exit 1"
   check "umount" "$cffs" umount "$mnt"
   rm -rf "$store/blobs" "$store/composites"
   check "nothing to salvage" refused "neither composites nor blobs" "$cffs" salvage "$store" "$base/work/other"
