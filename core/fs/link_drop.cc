@@ -34,19 +34,30 @@ Status LinkDrop::keep_for_users(Batch& batch, CompositeAccounts& accounts, const
     if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) return kept;
     lost_ = true;
   }
-  nameless_row_ = in_chunks_ || inode.left_in_row;
-  if (nameless_row_) {
-    target.node->mutex.assert_held();
-    CFFS_TRY(Inode row, rows_.whole(*target.node));
-    row.home = in_chunks_ ? Home::inline_ : Home::none;
-    row.extent = {};
-    row.sealed = false;
-    std::string bytes;
-    encode_inode(bytes, row);
-    batch.put(PendingRemoval::of_nameless(inode.ino).key(), bytes);
-  }
+  if (in_chunks_ || inode.left_in_row) CFFS_TRY_VOID(keep_row(batch, target));
   const bool stays = in_chunks_ && inode.home == Home::inline_;
   return stays ? Status() : homes_.leave(batch, accounts, inode);
+}
+
+// Who has it open, or stands in it, may ask for all that it had: the kernel does by itself, for its ACL.
+Status LinkDrop::build_directory(Batch& batch, const Target& target) {
+  last_ = true;
+  const bool keeps = target.node && target.inode.left_in_row;
+  return keeps ? keep_row(batch, target) : Status();
+}
+
+// The row goes: what the node leaves there, and where its chunks are, is in one without a name from now on.
+Status LinkDrop::keep_row(Batch& batch, const Target& target) {
+  nameless_row_ = true;
+  target.node->mutex.assert_held();
+  CFFS_TRY(Inode row, rows_.whole(*target.node));
+  row.home = in_chunks_ ? Home::inline_ : Home::none;
+  row.extent = {};
+  row.sealed = false;
+  std::string bytes;
+  encode_inode(bytes, row);
+  batch.put(PendingRemoval::of_nameless(target.inode.ino).key(), bytes);
+  return {};
 }
 
 Status LinkDrop::keep_inline(const Inode& inode) {

@@ -20,14 +20,15 @@ class LinkDrop {
   // who uses the file would lose its data.
   Status build(Batch& batch, CompositeAccounts& accounts, const Target& target, std::int64_t now_ns)
       CFFS_REQUIRES(row_stripes);
-  // A directory, found empty, has nothing but its entry.
-  void build_directory() { last_ = true; }
+  // A directory, found empty, has nothing but its entry, and what its node leaves there.
+  Status build_directory(Batch& batch, const Target& target);
   // The batch is written; the locks are still held.
   void finish(const Target& target, std::int64_t now_ns) CFFS_REQUIRES(row_stripes);
 
  private:
   Status keep_for_users(Batch& batch, CompositeAccounts& accounts, const Target& target)
       CFFS_REQUIRES(row_stripes);
+  Status keep_row(Batch& batch, const Target& target);
   Status keep_inline(const Inode& inode);
   Status keep_member(Batch& batch, const Inode& inode);
 

@@ -274,7 +274,7 @@ class Engine::RenameOperation {
       CFFS_TRY(Row* const row, rows.row(to_.key));
       row->erase(to_.name);
       if (target_is_directory_) {
-        drop.build_directory();
+        CFFS_TRY_VOID(drop.build_directory(batch, *to_.now));
       } else {
         CFFS_TRY_VOID(drop.build(batch, accounts, *to_.now, at_));
       }

@@ -70,7 +70,7 @@ Status Engine::remove_locked(const NodePtr& parent, Key key, std::string_view na
   } else {
     parent->mutex.assert_held();
     const Inode before = parent->inode;
-    drop.build_directory();
+    CFFS_TRY_VOID(drop.build_directory(batch, target));
     parent->inode.nlink -= 1;
     parent->inode.mtime_ns = parent->inode.ctime_ns = at;
     Status done = rows_.put(batch, *parent);

@@ -236,6 +236,30 @@ TEST_CASE("long attributes go with the file, whatever is done to it", "[memory]"
   store.expect_sound();
 }
 
+TEST_CASE("a directory that was removed keeps long attributes for who still has it", "[memory]") {
+  Store store;
+  for (const bool renamed_over : {false, true}) {
+    const auto made = store.fs->mkdir(kRootInode, "directory", 0755, kRoot);
+    REQUIRE(made);
+    store.set(made->ino, "user.long", long_text(1, 60 * kKiB));
+    if (renamed_over) {
+      REQUIRE(store.fs->mkdir(kRootInode, "another", 0755, kRoot));
+      REQUIRE(store.fs->rename(kRootInode, "another", kRootInode, "directory", RenameMode::replace, kRoot));
+    } else {
+      REQUIRE(store.fs->rmdir(kRootInode, "directory"));
+    }
+    CHECK(store.get(made->ino, "user.long") == long_text(1, 60 * kKiB));
+    CHECK(store.fs->getxattr(made->ino, "user.other").error().errno_value == ENODATA);
+    CHECK(store.fs->listxattr(made->ino)->size() == 1);
+    CHECK(store.nameless_rows() == 1);
+    store.expect_sound();
+    store.fs->forget(made->ino, 1);
+    REQUIRE(store.fs->sync());
+    CHECK(store.nameless_rows() == 0);
+    store.expect_sound();
+  }
+}
+
 TEST_CASE("a file without a name keeps long attributes from its birth to its name", "[memory]") {
   Store store;
   const auto made = store.fs->make_unnamed(kRootInode, 0644, kRoot);
