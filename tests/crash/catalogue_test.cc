@@ -22,6 +22,13 @@ void make(FileSystem& fs, const std::string& prefix) {
 }
 
 // How many names it has; it must be whole.
+std::unique_ptr<FileSystem> fresh_in(ObjectStore& store) {
+  FileSystemOptions options = quiet();
+  options.clock = std::make_shared<TickingClock>();
+  REQUIRE(FileSystem::format(store, repeatable(), *options.clock));
+  return std::move(*FileSystem::open(store, options));
+}
+
 std::size_t names_in(ObjectStore& store) {
   std::size_t names = 0;
   CatalogueVisitor visitor;
@@ -38,10 +45,7 @@ std::size_t names_in(ObjectStore& store) {
 
 TEST_CASE("a catalogue half written is never taken for a whole one") {
   CrashStore store;
-  FileSystemOptions options = quiet();
-  options.clock = std::make_shared<TickingClock>();
-  REQUIRE(FileSystem::format(store, repeatable(), *options.clock));
-  auto fs = std::move(*FileSystem::open(store, options));
+  const auto fs = fresh_in(store);
   make(*fs, "early");
   const auto always = [] { return true; };
   REQUIRE(write_catalogue(*fs, always));
@@ -71,10 +75,7 @@ TEST_CASE("a catalogue half written is never taken for a whole one") {
 
 TEST_CASE("a sync of the catalogue that fails leaves the one before, and the store as it is") {
   CrashStore store;
-  FileSystemOptions options = quiet();
-  options.clock = std::make_shared<TickingClock>();
-  REQUIRE(FileSystem::format(store, repeatable(), *options.clock));
-  auto fs = std::move(*FileSystem::open(store, options));
+  const auto fs = fresh_in(store);
   make(*fs, "early");
   const auto always = [] { return true; };
   REQUIRE(write_catalogue(*fs, always));

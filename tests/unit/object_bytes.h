@@ -28,4 +28,12 @@ inline std::unique_ptr<MemoryStore> copy_of(ObjectStore& store) {
   return copy;
 }
 
+// What a salvage finds: all but the table and the superblock.
+inline void lose_the_table(ObjectStore& store) {
+  const auto names = store.list("");
+  for (const std::string& name : *names) {
+    if (name.starts_with("table/") || name == "superblock") REQUIRE(store.remove(name));
+  }
+}
+
 }  // namespace cffs::test

@@ -123,10 +123,7 @@ struct Lost {
   SalvageReport salvage() {
     REQUIRE(fs->close());
     fs.reset();
-    const auto names = store.list("");
-    for (const std::string& name : *names) {
-      if (name.starts_with("table/") || name == "superblock") REQUIRE(store.remove(name));
-    }
+    lose_the_table(store);
     back = open(fresh);
     auto report = Salvage(store, *back, [](const std::string&) {}).run();
     REQUIRE(report);

@@ -9,6 +9,7 @@
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
@@ -46,10 +47,7 @@ struct Lost {
   SalvageReport salvage() {
     REQUIRE(fs->close());
     fs.reset();
-    const auto names = store.list("");
-    for (const std::string& name : *names) {
-      if (name.starts_with("table/") || name == "superblock") REQUIRE(store.remove(name));
-    }
+    lose_the_table(store);
     back = std::move(*FileSystem::open(fresh, quiet()));
     auto report = Salvage(store, *back, [](const std::string&) {}).run();
     REQUIRE(report);
