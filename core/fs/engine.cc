@@ -134,7 +134,10 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   table_options.write_buffer_bytes = options.write_buffer_bytes;
   table_options.run_later = options.run_later;
   prepared.space = std::make_unique<SpaceGuard>(store);
-  if (!options.read_only) table_options.when_full = [space = prepared.space.get()] { return space->give(); };
+  if (!options.read_only) {
+    table_options.when_full = [space = prepared.space.get()] { return space->give(); };
+    table_options.when_file_removed = [space = prepared.space.get()] { space->take_back(); };
+  }
   table_options.in_memory = options.read_only;
   table_options.open_tables = std::min(kMostTables, share);
   table_options.keep_what_is_whole = options.keep_what_is_whole;
@@ -174,6 +177,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return make_room(); });
+  space_.on_need([this] { return table_->room_needed(); });
   composites_.on_failed_sync([this] { table_->poison(); });
   homes_.use_composites(options_.policy->makes_composites());
   if (options_.access_record_bytes > 0) {

@@ -9,19 +9,30 @@ constexpr std::int64_t kTrancheBytes = 16 << 20;
 constexpr std::uint64_t kLeast = 1u << 20;  // for the rows that say what gives room back
 constexpr std::uint64_t kPieceBytes = 4u
                                       << 20;  // given back at a time: others take what LevelDB does not need
+constexpr std::uint64_t kStep = 1u << 20;     // the reserve grows and shrinks by no less
 
-// Small stores: the reserve is at most an eighth of the medium.
-std::uint64_t wanted(const SpaceInfo& space) {
+// Whatever the table needs: at most an eighth of a small medium.
+std::uint64_t least(const SpaceInfo& space) {
   return std::min(SpaceGuard::kReserveBytes, space.total_bytes / 8);
 }
 // Free beside the reserve, so that it is not touched day by day.
-std::uint64_t slack(const SpaceInfo& space) { return wanted(space) / 12; }
+std::uint64_t slack(const SpaceInfo& space) { return least(space) / 12; }
 
 }  // namespace
 
+void SpaceGuard::ask_need() {
+  if (needed_) need_.store(needed_(), std::memory_order_relaxed);
+}
+
+// Beside what the table needs, something for the compaction of composites.
+std::uint64_t SpaceGuard::whole(const SpaceInfo& space) const {
+  const std::uint64_t for_table = need_.load(std::memory_order_relaxed) + least(space) / 4;
+  return std::clamp(for_table, least(space), std::max(least(space), space.total_bytes / 2));
+}
+
 std::uint64_t SpaceGuard::margin(const SpaceInfo& space) const {
-  const std::uint64_t whole = wanted(space);
-  return whole - std::min(whole, held_) + (held_ > 0 ? slack(space) : 0);
+  const std::uint64_t wanted = whole(space);
+  return wanted - std::min(wanted, held_) + (held_ > 0 ? slack(space) : 0);
 }
 
 Result<bool> SpaceGuard::has_room(std::int64_t cost) {
@@ -40,6 +51,7 @@ Status SpaceGuard::charge(std::uint64_t bytes) {
   const auto cost = static_cast<std::int64_t>(bytes) + 512;  // a row's share
   if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return {};
   for (bool collected = false;; collected = true) {
+    ask_need();
     {
       const MutexLock guard(mutex_);
       if (budget_.load(std::memory_order_relaxed) > 0) return {};
@@ -54,12 +66,14 @@ Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
   const Status as_others = charge(bytes);
   if (as_others || as_others.error().errno_value != ENOSPC) return as_others;
   for (;;) {
+    ask_need();
     {
       const MutexLock guard(mutex_);
       CFFS_TRY(const SpaceInfo now, store_.space());
       if (now.available_bytes >= bytes + kLeast) return {};
       CFFS_TRY_VOID(find_object());
-      if (held_ <= wanted(now) / 2) return as_others;
+      const std::uint64_t need = std::max(need_.load(std::memory_order_relaxed), least(now) / 2);
+      if (held_ < need + kPieceBytes) return as_others;
     }
     if (!give()) return as_others;
   }
@@ -90,17 +104,30 @@ Status SpaceGuard::find_object() {
 }
 
 void SpaceGuard::hold() {
+  ask_need();
+  grow();
+}
+
+void SpaceGuard::take_back() {
+  if (has_given_.load(std::memory_order_relaxed)) grow();
+}
+
+void SpaceGuard::grow() {
   const MutexLock guard(mutex_);
   if (cannot_hold_) return;
   const auto space = store_.space();
   if (!space || !find_object()) return;
-  const std::uint64_t whole = wanted(*space);
-  if (held_ >= whole || space->available_bytes < whole - held_ + slack(*space)) return;
-  const Status allocated = object_->allocate(0, whole);
+  const std::uint64_t room = space->available_bytes - std::min(space->available_bytes, slack(*space));
+  const std::uint64_t wanted = whole(*space);
+  const std::uint64_t can = std::min(wanted, held_ + room);
+  if (held_ >= wanted + kPieceBytes && object_->truncate(wanted)) held_ = wanted;
+  if (held_ >= can || (can < wanted && can - held_ < kStep)) return;
+  const Status allocated = object_->allocate(0, can);
   const auto info = object_->info();
   if (!info) return;
-  if (allocated && info->allocated >= whole && object_->truncate(whole)) {
-    held_ = whole;
+  if (allocated && info->allocated >= can && object_->truncate(can)) {
+    held_ = can;
+    has_given_.store(held_ < wanted, std::memory_order_relaxed);
     return;
   }
   if (!allocated && allocated.error().errno_value == ENOSPC) {
@@ -120,6 +147,7 @@ bool SpaceGuard::give() {
   const std::uint64_t left = held_ > kPieceBytes ? held_ - kPieceBytes : 0;
   if (!object_->truncate(left)) return false;
   held_ = left;
+  has_given_.store(true, std::memory_order_relaxed);
   budget_.store(0, std::memory_order_relaxed);  // what was granted is not there any more
   return true;
 }

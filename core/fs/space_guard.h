@@ -3,7 +3,8 @@
 //
 // LevelDB that meets ENOSPC stops for good. So an object of the store holds room: others who write to the same medium cannot
 // take it. Where LevelDB meets ENOSPC, the object gives some of it back, and LevelDB tries again; a commit that finds room
-// makes it whole. Where the backend cannot hold room, or the object is not whole, as much is kept free as statfs tells.
+// makes it whole. How much that is depends on what LevelDB may have to write anew, and that on how much the table has. Where the
+// backend cannot hold room, or the object is not whole, as much is kept free as statfs tells.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,7 @@ namespace cffs {
 
 class SpaceGuard {
  public:
-  static constexpr std::uint64_t kReserveBytes = 48u << 20;  // memtable, log and one table of LevelDB
+  static constexpr std::uint64_t kReserveBytes = 48u << 20;  // at least, or an eighth of the medium
   static constexpr const char* kObjectName = "reserve";
 
   explicit SpaceGuard(ObjectStore& store) : store_(store) {}
@@ -25,28 +26,40 @@ class SpaceGuard {
   // Whom to ask where room runs out: removes what may go, false where there is nothing. Called without locks.
   void on_shortage(std::function<bool()> collect) { collect_ = std::move(collect); }
 
+  // Who says how many bytes the table may have to write before it gives any back. Called without locks.
+  void on_need(std::function<std::uint64_t()> needed) { needed_ = std::move(needed); }
+
   // ENOSPC where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
   // without locks: what waits for its removal is removed where that helps.
   Status charge(std::uint64_t bytes);
-  // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and up to half of
-  // the reserve.
+  // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and of the reserve
+  // what the table does not need.
   Status charge_to_give_back(std::uint64_t bytes);
   // The same without removing anything: with locks too.
   bool try_charge(std::uint64_t bytes);
   // What others than us may use.
   Result<SpaceInfo> space();
-  // Makes the reserve whole, where there is room. What fails is tried again the next time.
+  // Makes the reserve whole, as far as there is room. What fails is tried again the next time.
   void hold();
   // For who must not fail: gives a piece of the reserve back to the medium. False: there is none left.
   bool give();
+  // Where something has gone since: what was given comes back before others take the room.
+  void take_back();
 
  private:
   Status find_object() CFFS_REQUIRES(mutex_);
   Result<bool> has_room(std::int64_t cost) CFFS_REQUIRES(mutex_);
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
+  std::uint64_t whole(const SpaceInfo& space) const;
+  void grow() CFFS_EXCLUDES(mutex_);
+  // LevelDB calls give() and take_back() with locks of its own: they come before mutex_, so it is asked ahead.
+  void ask_need() CFFS_EXCLUDES(mutex_);
 
   ObjectStore& store_;
   std::function<bool()> collect_;  // set before others come
+  std::function<std::uint64_t()> needed_;
+  std::atomic<std::uint64_t> need_{0};
+  std::atomic<bool> has_given_{false};
   std::atomic<std::int64_t> budget_{0};
   Mutex mutex_;  // before the store's; one asks it at a time
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);

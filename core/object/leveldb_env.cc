@@ -347,6 +347,7 @@ leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
     logs_.erase(name);
   }
   if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());
+  if (removed_) removed_();
   return leveldb::Status::OK();
 }
 

@@ -56,6 +56,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
 
   // Called where a write meets ENOSPC: true where it has made room, and the write is tried again.
   void set_when_full(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
+  // Called where a file has gone, perhaps with LevelDB's own locks.
+  void set_when_removed(std::function<void()> removed) { removed_ = std::move(removed); }
 
   leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override;
   leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override;
@@ -95,6 +97,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::function<Status()> before_table_sync_;
   std::function<bool()> make_room_;
+  std::function<void()> removed_;
   std::atomic<bool> write_failed_{false};
   Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;

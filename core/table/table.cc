@@ -19,8 +19,11 @@ namespace cffs {
 namespace {
 
 constexpr const char* kFolder = "table";
-constexpr std::uint64_t kLastUpper = ~std::uint64_t{0};  // of a key
-constexpr std::size_t kLargestWriteBuffer = 1u << 30;    // LevelDB's own limit
+constexpr std::uint64_t kLastUpper = ~std::uint64_t{0};                // of a key
+constexpr std::size_t kLargestWriteBuffer = 1u << 30;                  // LevelDB's own limit
+constexpr std::size_t kLeastWriteBuffer = 64u << 10;                   // the same
+constexpr std::size_t kLargestFile = 4u << 20, kLeastFile = 1u << 20;  // the latter is LevelDB's own limit
+constexpr std::uint64_t kBufferShare = 128, kFileShare = 256;          // of the medium, at most
 
 leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 
@@ -55,9 +58,20 @@ leveldb::Options verified(leveldb::Env& env, const leveldb::FilterPolicy& filter
   options.env = &env;
   options.filter_policy = &filter;
   options.block_size = 8u << 10;
-  options.max_file_size = 4u << 20;
+  options.max_file_size = kLargestFile;
   options.paranoid_checks = true;
   return options;
+}
+
+// What LevelDB writes anew in one go must find room on a medium that is full.
+void fit_to_medium(leveldb::Options& options, ObjectStore& store) {
+  const auto space = store.space();
+  if (!space || space->total_bytes == 0) return;
+  options.write_buffer_size =
+      std::min<std::uint64_t>(options.write_buffer_size,
+                              std::max<std::uint64_t>(kLeastWriteBuffer, space->total_bytes / kBufferShare));
+  options.max_file_size =
+      std::clamp<std::uint64_t>(space->total_bytes / kFileShare, kLeastFile, kLargestFile);
 }
 
 }  // namespace
@@ -102,6 +116,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   std::unique_ptr<Table> table(new Table);
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
+  table->env_->set_when_removed(options.when_file_removed);
   CFFS_TRY_VOID(table->env_->begin(options.in_memory ? nullptr : options.run_later));
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
@@ -123,7 +138,11 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   if (options.in_memory) {
     table->env_->hold_background_work();
     o.write_buffer_size = kLargestWriteBuffer;  // a full one waits for the work that is held
+  } else {
+    fit_to_medium(o, store);
   }
+  table->write_buffer_bytes_ = o.write_buffer_size;
+  table->file_bytes_ = o.max_file_size;
   for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
   table->dropped_ = std::move(plan.dropped);
   if (plan.rebuild) {
@@ -337,6 +356,23 @@ std::uint64_t Table::approximate_bytes(std::uint64_t first_upper, std::uint64_t 
   std::uint64_t bytes = 0;
   undisturbed([&] { db_->GetApproximateSizes(&range, 1, &bytes); });
   return bytes;
+}
+
+std::uint64_t Table::files_at_level(int level) const {
+  std::string text;
+  undisturbed([&] { db_->GetProperty("leveldb.num-files-at-level" + std::to_string(level), &text); });
+  std::uint64_t files = 0;
+  (void)std::from_chars(text.data(), text.data() + text.size(), files);
+  return files;
+}
+
+std::uint64_t Table::room_needed() const {
+  constexpr std::uint64_t kUsualFiles = 6;  // at level 0: a compaction begins at 4, while others come
+  constexpr std::uint64_t kExpanded = 25;   // files of other levels that one compaction may take in
+  const std::uint64_t level0 = std::max(files_at_level(0), kUsualFiles) * write_buffer_bytes_;
+  const std::uint64_t compaction =
+      std::max(level0 + files_at_level(1) * file_bytes_, kExpanded * file_bytes_);
+  return 2 * write_buffer_bytes_ + std::min(approximate_bytes(0, kLastUpper), compaction);
 }
 
 // The largest part that is compacted in one go ends here.

@@ -34,13 +34,15 @@ class LevelDbEnv;
 struct TableOptions {
   bool create = false;  // fails where a table is already there
   std::size_t block_cache_bytes = 32u << 20;
-  std::size_t write_buffer_bytes = 16u << 20;
-  std::size_t open_tables = 1000;  // descriptors; LevelDB takes 74 at least
+  std::size_t write_buffer_bytes = 16u << 20;  // at most; less on a small medium, see room_needed()
+  std::size_t open_tables = 1000;              // descriptors; LevelDB takes 74 at least
   // Makes data that rows may name durable; called before LevelDB makes such rows durable by itself. Where it fails, the table
   // refuses writes and syncs from then on.
   std::function<Status()> before_rows_become_durable;
   // Called where the medium is full: true where it has made room, and what needs it is tried again.
   std::function<bool()> when_full;
+  // Called where a file of the table has gone, perhaps with the table's locks.
+  std::function<void()> when_file_removed;
   // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
   bool in_memory = false;
   // Who runs LevelDB's own work, one piece at a time, on a thread that makes no other calls; null: a thread of the table's.
@@ -150,6 +152,9 @@ class Table {
   // rewrites it, a part at a time, as long as `go_on` says so; false: there was nothing to do. LevelDB by itself gives their
   // room back when others are written near them.
   bool compact_garbage(std::uint64_t least, const std::function<bool()>& go_on);
+  // Bytes that LevelDB may have to write before it gives any back: its log and the rows in memory a second time, and the files
+  // that a compaction reads. It is compared with the room there is where that runs short.
+  std::uint64_t room_needed() const;
   // Refuses writes from now on, because nobody may make any.
   void make_read_only() { read_only_.store(true, std::memory_order_release); }
   // Refuses writes from now on: what the medium holds is no longer known.
@@ -165,10 +170,13 @@ class Table {
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
   std::unique_ptr<leveldb::DB> db_;
 
+  std::uint64_t write_buffer_bytes_ = 0, file_bytes_ = 0;  // the most that LevelDB has of each
+
   Status writable() const;
   // Bytes on the medium, as far as LevelDB can tell.
   std::uint64_t approximate_bytes(std::uint64_t first_upper, std::uint64_t end_upper) const;
   std::uint64_t end_of_part(std::uint64_t first_upper) const;
+  std::uint64_t files_at_level(int level) const;
   Status sync_logs(bool& ended);
   void note_what_is_durable();
 

@@ -6,11 +6,6 @@
 #include "tests/crash/ticking_clock.h"
 
 namespace cffs::test {
-namespace {
-
-constexpr std::size_t kWriteBuffer = 64 * 1024;  // LevelDB's least
-
-}  // namespace
 
 Session::Session(CrashMedium medium, std::uint64_t delay)
     : store_(std::move(medium)), delay_(delay), clock_(std::make_shared<TickingClock>()) {
@@ -32,7 +27,7 @@ Status Session::open() {
   options.nameless_bytes = 5000;
   options.boot_id = "boot";
   options.clock = clock_;
-  options.write_buffer_bytes = kWriteBuffer;
+  if (write_buffer_ > 0) options.write_buffer_bytes = write_buffer_;
   options.run_later = [work = work_.get()](std::function<void()> piece) { work->add(std::move(piece)); };
   try {
     surface_ = std::make_unique<LibrarySurface>(store_, options, nullptr);

@@ -37,6 +37,8 @@ class Session {
   void cut_now(const std::string& before);
   void completed(std::size_t calls) { calls_ = calls; }
 
+  // What LevelDB collects before it writes a file, from the next open() on; as users have it where nothing is said: 0.
+  void write_buffer(std::size_t bytes) { write_buffer_ = bytes; }
   // All of the table is written anew; LevelDB's work comes as it comes from then on.
   void compact_table();
 
@@ -49,7 +51,10 @@ class Session {
   void end();
 
   CrashStore store_;
+  static constexpr std::size_t kLeastWriteBuffer = 64 * 1024;  // LevelDB's own bound
+
   const std::uint64_t delay_;
+  std::size_t write_buffer_ = kLeastWriteBuffer;
   std::shared_ptr<const Clock> clock_;
   std::unique_ptr<SteppedWork> work_;
   std::unique_ptr<LibrarySurface> surface_;

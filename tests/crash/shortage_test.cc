@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <functional>
+#include <random>
 #include <set>
 
 #include "core/inspect/consistency.h"
@@ -146,6 +147,46 @@ TEST_CASE("another takes all room at any moment, for a while, and the store goes
     session.store().set_capacity(kMedium);
     workload.goes_on();
   });
+}
+
+// What waits for consolidation is in the table: LevelDB has most of the medium in hand when the room ends.
+TEST_CASE("a medium full of small files, the last of it taken by another, gives back what is removed",
+          "[shortage]") {
+  const CrashMedium medium = empty_store();
+  struct Disk {
+    std::uint64_t megabytes, delay;
+  };
+  for (const auto& [megabytes, delay] : {Disk{32, 0}, Disk{32, 100}, Disk{128, 1}}) {
+    INFO(megabytes << " MiB, LevelDB's work " << delay << " appends late");
+    Session session(medium, delay);
+    session.write_buffer(0);
+    session.store().set_capacity(megabytes << 20);
+    REQUIRE(session.open());
+    REQUIRE(session.fs().sync());
+    LibrarySurface& s = session.surface();
+    int files = 0;
+    for (int made = 0; made == 0; ++files) {
+      const std::string name = "file" + std::to_string(files);
+      made = s.create(name, 0600);
+      if (made == 0)
+        made = s.write(name, 0, pattern(500 + static_cast<std::size_t>(files) * 37 % 3'500, files));
+      if (files % 1000 == 999) REQUIRE(session.fs().sync());
+      if (made != 0) REQUIRE(made == ENOSPC);
+    }
+    session.store().set_capacity(session.store().used());
+    std::mt19937 random(static_cast<std::uint32_t>(delay));
+    for (int i = 0; i < files - 1; ++i) {
+      if (random() % 3 == 0) continue;
+      INFO("file " << i << " of " << files);
+      REQUIRE(s.unlink("file" + std::to_string(i)) == 0);
+      if (i % 1000 == 999) REQUIRE(session.fs().sync());
+    }
+    REQUIRE(session.fs().sync());
+    session.compact_table();
+    REQUIRE(session.fs().sync());
+    REQUIRE(s.create("after", 0600) == 0);
+    REQUIRE(s.write("after", 0, pattern(3'000'000, 1)) == 0);
+  }
 }
 
 }  // namespace cffs::test
