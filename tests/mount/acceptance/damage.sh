@@ -1,0 +1,180 @@
+# Rot, and what is left of a store: found, named, mended, salvaged. Sourced by acceptance.sh.
+
+case_damage() {
+  local headers=$source_tree/linux
+  fresh || return 1
+  check "import" "$cffs" import "$headers" "$store"
+  local composite
+  composite=$(find "$store/composites" -type f | sort | head -n 1)
+  printf '\377\376\375' | dd of="$composite" bs=1 seek=300000 conv=notrunc status=none
+  check "fsck names the damaged member" bash -c "'$cffs' fsck '$store' | grep -q 'differs from its checksum'"
+  check "and exits with 4" bash -c "'$cffs' fsck '$store' >/dev/null; test \$? = 4"
+  check "mount of a store with rot" "$cffs" mount "$store" "$mnt"
+  check "rot costs one file, with EIO" bash -c "test \$(diff -r '$headers' '$mnt' 2>&1 | tee /dev/stderr | grep -c 'Input/output error') = 1"
+  check "umount" "$cffs" umount "$mnt"
+  rm "$composite"
+  check "mount without one composite" "$cffs" mount "$store" "$mnt"
+  check "a lost member is EIO" bash -c "find '$mnt' -type f -exec cat {} + 2>&1 >/dev/null | grep -q 'Input/output error'"
+  check "lost files can be removed" bash -c "rm -r '$mnt'/* && test -z \"\$(ls '$mnt')\" && echo new >'$mnt/new'"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck is clean again" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  kill -TERM "$(daemon_pid)"
+  for _ in $(seq 50); do mountpoint -q "$mnt" || break; sleep 0.1; done
+  check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
+  check "fsck after SIGTERM" "$cffs" fsck "$store"
+  # Its log goes to a table file when the store is opened.
+  check "mount" bash -c "'$cffs' mount '$store' '$mnt' && mkdir '$mnt/many' && (cd '$mnt/many' && seq -f name%g 3000 | xargs touch) &&
+    '$cffs' umount '$mnt' && '$cffs' mount '$store' '$mnt' && '$cffs' umount '$mnt'"
+  check "a rotten block of the table" python3 - "$store/table" <<'PY'
+import os, sys
+path = max((os.path.join(sys.argv[1], n) for n in os.listdir(sys.argv[1]) if n.endswith('.ldb')), key=os.path.getsize)
+at = os.path.getsize(path) // 2
+with open(path, 'r+b') as f:
+    f.seek(at); byte = f.read(1)[0]
+    f.seek(at); f.write(bytes([byte ^ 1]))
+PY
+  for how in "" "-o ro"; do
+    check "mount $how" "$cffs" mount $how "$store" "$mnt"
+    check "ls fails $how" bash -c "! ls '$mnt/many' >'$base/work/listed' 2>'$base/work/err' && grep -q 'Input/output error' '$base/work/err'"
+    check "and shows some $how" bash -c "lines=\$(wc -l <'$base/work/listed') && test \$lines -gt 0 && test \$lines -lt 3000"
+    check "so does a second look $how" bash -c "! ls -lU '$mnt/many' >/dev/null 2>&1 && ! find '$mnt/many' >/dev/null 2>&1"
+    check "and a copy $how" bash -c "'$cffs' format '$base/work/copy' && ! '$cffs' import '$mnt/many' '$base/work/copy' 2>'$base/work/err' && grep -q 'many: Input/output error' '$base/work/err'; r=\$?; rm -rf '$base/work/copy'; exit \$r"
+    check "umount $how" "$cffs" umount "$mnt"
+  done
+  check "export fails too" bash -c "! '$cffs' export '$store' '$base/work/exported' 2>'$base/work/err'"
+  echo garbage >"$store/table/CURRENT"
+  check "a damaged table is refused in one sentence" refused "table/CURRENT names no manifest.*fsck --repair" "$cffs" mount "$store" "$mnt"
+
+  rm -rf "$store"
+  truncate -s 200M "$base/work/image"
+  mkfs.ext4 -q -F "$base/work/image"
+  mkdir -p "$base/disk"
+  mount -o loop "$base/work/image" "$base/disk" 2>/dev/null || { echo "  no loop devices: a full disk was not tried"; return 0; }
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"
+  cp -r "$headers" "$mnt/"
+  check "a full disk is ENOSPC" bash -c "! dd if=/dev/zero of='$mnt/big' bs=1M 2>'$base/work/dd.out' && grep -q 'No space left' '$base/work/dd.out'"
+  check "what was there is there" same "$headers" "$mnt/linux"
+  check "removing works on a full disk" rm "$mnt/big"
+  sleep 2
+  check "and gives the space back" bash -c "head -c 50M /dev/zero >'$mnt/again' && rm '$mnt/again'"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}
+
+case_scrub() {
+  fresh || return 1
+  check "import" "$cffs" import "$source_tree/linux" "$store"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "a large file" bash -c "head -c 5000000 /dev/urandom >'$base/work/large' && cp '$base/work/large' '$mnt/large'"
+  for _ in $(seq 100); do [ "$(stat_number "$mnt" sealed_blobs)" = 1 ] && break; sleep 0.1; done
+  check "it gets checksums" test "$(stat_number "$mnt" sealed_blobs)" = 1
+  check "a scrub of a mount finds nothing" bash -c "'$cffs' scrub --rate=0 '$mnt' | tee /dev/stderr | grep -q ', 0 damaged'"
+  check "its status is kept" bash -c "'$cffs' scrub --status '$mnt' | grep -q '^done'"
+  check "a slow one" bash -c "timeout 2 '$cffs' scrub --rate=10K '$mnt'; test \$? = 124"
+  check "goes on without its command" bash -c "'$cffs' scrub --status '$mnt' | grep -q '^running'"
+  check "is refused a second time" refused "a scrub of .* is under way" "$cffs" scrub "$mnt"
+  check "does not keep a mount" "$cffs" umount "$mnt"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  local blob composite
+  blob=$(find "$store/blobs" -type f -size +4M) composite=$(find "$store/composites" -type f | sort | head -n 1)
+  cat "$mnt/large" >/dev/null
+  printf '\377\376\375' | dd of="$blob" bs=1 seek=3000000 conv=notrunc status=none
+  printf '\377\376\375' | dd of="$composite" bs=1 seek=300000 conv=notrunc status=none
+  sync "$blob" "$composite"
+  check "rot is named, with status 4" bash -c "'$cffs' scrub --anew --rate=0 '$mnt' >'$base/work/said'; r=\$?; cat '$base/work/said'; test \$r = 4"
+  check "both files" bash -c "grep -q '^large (inode .* in bytes 2998272 to 3002367' '$base/work/said' && test \$(grep -c '(inode ' '$base/work/said') = 2"
+  check "readers get EIO there" bash -c "echo 3 >/proc/sys/vm/drop_caches; ! cat '$mnt/large' >/dev/null && dd if='$mnt/large' bs=1M count=2 status=none | cmp -n 2097152 - '$base/work/large'"
+  check "umount" "$cffs" umount "$mnt"
+  check "of a store too" bash -c "'$cffs' scrub --anew '$store' >'$base/work/said2'; test \$? = 4 && test \$(grep -c '(inode ' '$base/work/said2') = 2"
+  check "what fsck says" bash -c "'$cffs' fsck '$store' >'$base/work/said3'; test \$? = 4 && test \$(wc -l <'$base/work/said3') = 3"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "a new content is good" bash -c "cp '$base/work/large' '$mnt/large' && cmp '$base/work/large' '$mnt/large'"
+  check "mount read-only" bash -c "'$cffs' umount '$mnt' && '$cffs' mount -o ro '$store' '$mnt'"
+  check "which is told what to do" refused "is mounted read-only; cffs fsck of its store" "$cffs" scrub "$mnt"
+  check "and can do it" bash -c "'$cffs' fsck '$store' >/dev/null; test \$? = 4"
+  check "umount" "$cffs" umount "$mnt"
+}
+
+# The table is gone: names and data come back from composites, of large files the data.
+case_salvage() {
+  fresh || return 1
+  local before copy=$base/work/copy changed
+  check "import" "$cffs" import "$source_tree/linux" "$store"
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "a large file" bash -c "head -c 5000000 /dev/urandom >'$base/work/large' && cp '$base/work/large' '$mnt/large'"
+  # All that a tree can have.
+  mkdir -p "$mnt/sub dir/deep/er"
+  printf one >"$mnt/a"; ln "$mnt/a" "$mnt/sub dir/hard link"; ln -s ../a "$mnt/sub dir/soft"; ln -s /nowhere "$mnt/dangling"
+  : >"$mnt/empty"; mkfifo "$mnt/sub dir/fifo"; mknod "$mnt/null" c 1 3; chmod 4755 "$mnt/a"; chmod 1777 "$mnt/sub dir"
+  setfattr -n user.colour -v blue "$mnt/a"; setfattr -n user.dir -v x "$mnt/sub dir"; setfattr -n user.large -v y "$mnt/large"
+  truncate -s 20M "$mnt/sub dir/sparse"; printf end | dd of="$mnt/sub dir/sparse" bs=1 seek=15000000 conv=notrunc status=none
+  chown 1234:4321 "$mnt/large"; touch -d '2001-02-03 04:05:06.789' "$mnt/large"
+  sync; sleep 1
+  mv "$mnt/kernel.h" "$mnt/sub dir/deep/renamed.h"; chmod 600 "$mnt/fs.h"; rm "$mnt/stat.h"
+  touch -d '1999-01-01' "$mnt/sub dir" "$mnt"
+  cp -a "$mnt" "$copy"
+  changed=$base/work/changed
+  touch "$changed"
+  check "a catalogue is written when the store is quiet" timeout 30 bash -c "until [ '$store/catalogue' -nt '$changed' ]; do sleep 0.2; done"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck knows it" "$cffs" fsck "$store"
+  rm -r "$store/table"
+  check "no table" refused "has no table.*cffs salvage" "$cffs" mount "$store" "$mnt"
+  rm "$store/superblock" "$store/superblock.copy"
+  before=$(cd "$store" && find . -type f -exec sha256sum {} + | sort)
+  check "salvage" bash -c "'$cffs' salvage '$store' '$base/work/new' | tee /dev/stderr | grep -q 'files, .* are back in'"
+  check "the lost store is only read" test "$before" = "$(cd "$store" && find . -type f -exec sha256sum {} + | sort)"
+  check "a second time" refused "is a cffs store already" "$cffs" salvage "$store" "$base/work/new"
+  check "the new one is whole" "$cffs" fsck "$base/work/new"
+  check "mount" "$cffs" mount "$base/work/new" "$mnt"
+  same_all() { local out; out=$(rsync -aHAX --checksum --dry-run --itemize-changes --delete --omit-dir-times --exclude='/#removed' "$1/" "$2/"); echo "$out"; test -z "$out"; }
+  check "the whole tree" same_all "$copy" "$mnt"
+  check "times of directories" test "$(stat -c %Y "$mnt/sub dir")" = "$(date -d 1999-01-01 +%s)"
+  check "what was removed is apart" test -s "$mnt/#removed/stat.h"
+  check "umount" "$cffs" umount "$mnt"
+
+  printf xxxx | dd of="$store/catalogue" bs=1 seek=1000 conv=notrunc status=none
+  check "damage of the catalogue is told" bash -c "'$cffs' salvage '$store' '$base/work/some' | tee /dev/stderr | grep -q '^object catalogue: bytes 0 to .* are damaged'; test \${PIPESTATUS[0]} = 4"
+  rm "$store/catalogue"
+  check "without a catalogue" bash -c "'$cffs' salvage '$store' '$base/work/old' | tee /dev/stderr | grep -q 'There is no catalogue'"
+  check "mount" "$cffs" mount "$base/work/old" "$mnt"
+  contents() { find "$1" -type f -size +0 ! -path '*/#blobs/*' ! -name large ! -name a ! -name 'hard link' ! -name sparse ! -name stat.h ! -name renamed.h ! -name kernel.h -exec sha256sum {} + | sed 's| .*/| |' | sort -u; }
+  check "every member and its name" diff <(contents "$copy") <(contents "$mnt")
+  check "the large one" bash -c "for f in '$mnt'/#blobs/*; do cmp -s '$base/work/large' \$f && exit 0; done; exit 1"
+  check "umount" "$cffs" umount "$mnt"
+  rm -rf "$store/blobs" "$store/composites"
+  check "nothing to salvage" refused "neither composites nor blobs" "$cffs" salvage "$store" "$base/work/other"
+}
+
+# Rot in the log of a store whose daemon was killed: refused by all who would write or rely on it, mended by a repair.
+case_repair() {
+  fresh -- || return 1
+  local i log size
+  mkdir "$mnt/d"
+  for i in $(seq 300); do echo "content of $i" >"$mnt/f$i"; sync "$mnt/f$i"; done
+  head -c 300000 /dev/urandom >"$mnt/d/large"
+  sync "$mnt/d/large"
+  cp -r "$mnt" "$base/work/before"
+  kill_daemon
+  log=$(find "$store/table" -name '*.log' | sort | tail -n 1)
+  size=$(stat -c %s "$log")
+  dd if=/dev/zero of="$log" bs=1 seek=$((size / 2)) count=64 conv=notrunc status=none
+  cp -a "$store" "$base/work/store"
+  check "a mount is refused" refused "table/[0-9]*.log is damaged at byte [0-9]* of .*fsck --repair" "$cffs" mount "$store" "$mnt"
+  check "an export is refused" refused "is damaged at byte" "$cffs" export "$store" "$base/work/out"
+  check "fsck names the log" bash -c "'$cffs' fsck '$store' 2>/dev/null | grep -q '^table/.*log is damaged at byte'"
+  check "and exits with 4" bash -c "'$cffs' fsck '$store' >/dev/null 2>&1; test \$? = 4"
+  check "none of them changed anything" diff -r "$store/table" "$base/work/store/table"
+  check "a repair mends it" bash -c "'$cffs' fsck --repair '$store' 2>/dev/null | tee /dev/stderr | grep -q '^mended: '; test \${PIPESTATUS[0]} = 1"
+  check "clean then" "$cffs" fsck "$store"
+  check "nothing is left to mend" bash -c "'$cffs' fsck --repair '$store' | grep -q ': clean$'"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "few files are missing, and none is different" bash -c "
+    diff -r '$base/work/before' '$mnt' >'$base/work/differences'; ! grep -qv '^Only in $base/work/before' '$base/work/differences' &&
+    test \$(wc -l <'$base/work/differences') -le 3"
+  check "umount" "$cffs" umount "$mnt"
+}

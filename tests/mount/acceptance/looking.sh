@@ -1,0 +1,96 @@
+# Who only looks changes nothing, and who does not know a store leaves it alone. Sourced by acceptance.sh.
+
+# Every byte, name and time of a store; access times too, as its owner looks without touching them.
+bytes_of() { (cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum); }
+times_of() { (cd "$1" && find . -printf '%p %y %s %T@ %C@ %A@\n' | sort); }
+unchanged() {  # command...: succeeds, and leaves the store as it was
+  times_of "$store" >/dev/null  # where times are relative, this look is the last to set them
+  times_of "$store" >"$base/work/times" && bytes_of "$store" >"$base/work/bytes" && times_of "$store" >"$base/work/times"
+  "$@" >"$base/work/look.out" 2>&1 || { cat "$base/work/look.out"; return 1; }
+  times_of "$store" | diff "$base/work/times" - && bytes_of "$store" | diff "$base/work/bytes" -
+}
+
+export_is() { rm -rf "$2" && "$cffs" export "$store" "$2" && same "$1" "$2"; }
+mount_shows() { "$cffs" mount -o ro "$store" "$mnt" && same "$1" "$mnt" && "$cffs" umount "$mnt"; }
+look() {  # what, tree
+  check "$1: stat" unchanged "$cffs" stat --json "$store"
+  check "$1: dump" unchanged "$cffs" dump --hex "$store"
+  check "$1: fsck" unchanged "$cffs" fsck "$store"
+  check "$1: export to a directory" unchanged export_is "$2" "$base/work/out"
+  check "$1: export to a tar" unchanged "$cffs" export "$store" "$base/work/out.tar"
+  check "$1: regroup --dry-run" unchanged "$cffs" regroup --policy=reference --dry-run "$store"
+  check "$1: mount -o ro" unchanged mount_shows "$2"
+}
+
+case_looking() {
+  local headers=$source_tree/linux
+  fresh --inline-max=512 || return 1
+  check "import" "$cffs" import "$headers" "$store"
+  look "closed" "$headers"
+
+  "$cffs" mount "$store" "$mnt"
+  cp -r "$headers/can" "$mnt/copy" && head -c 300000 /dev/urandom >"$mnt/blob" && cp "$mnt/blob" "$mnt/removed" && sync -f "$mnt"
+  rm -r "$mnt/usb" "$mnt/removed" && mv "$mnt/can" "$mnt/moved" && echo late >"$mnt/late"
+  cp -r "$mnt" "$base/work/tree"
+  check "a look at a mounted store is refused" refused "is in use by pid [0-9]+ on" "$cffs" fsck "$store"
+  kill_daemon
+  check "there is a log to be replayed" bash -c "test \$(cat '$store'/table/*.log | wc -c) -gt 1000"
+  look "killed" "$base/work/tree"
+
+  "$cffs" mount -o ro "$store" "$mnt"
+  check "a look beside a read-only mount" "$cffs" fsck "$store"
+  check "no mount for writing beside it" refused "is in use by a read-only mount, or a command that looks" \
+    "$cffs" mount "$store" "$base/work"
+  check "it cannot be made writable" refused "unmount it and mount it again" "$cffs" mount -o remount,rw "$store" "$mnt"
+  mount -i -o remount,rw "$mnt" 2>/dev/null
+  check "nor behind its back" bash -c "! touch '$mnt/new' 2>'$base/work/err' && grep -q 'Read-only' '$base/work/err'"
+  check "umount" "$cffs" umount "$mnt"
+  check "the store is free at once" "$cffs" mount "$store" "$mnt"
+  check "and is as it was left" same "$base/work/tree" "$mnt"
+  kill_daemon
+
+  truncate -s 200M "$base/work/image" && mkfs.ext4 -q -F "$base/work/image" && mkdir -p "$base/disk"
+  mount -o loop "$base/work/image" "$base/disk" 2>/dev/null || { echo "  no loop devices: a read-only medium was not tried"; return 0; }
+  cp -a "$store" "$base/disk/store" && umount "$base/disk" && mount -o loop,ro "$base/work/image" "$base/disk"
+  local here=$store
+  store=$base/disk/store
+  look "read-only medium" "$base/work/tree"
+  check "a mount for writing is refused there" refused "Read-only file system" "$cffs" mount "$store" "$mnt"
+  store=$here
+  umount "$base/disk"
+}
+
+# Stores with features of the future: tests/golden has a superblock with one of each class.
+case_features() {
+  local golden=$(dirname "$0")/../golden before
+  fresh
+  cp "$golden/compatible.superblock" "$store/superblock"
+  check "an unknown compatible feature is no matter" "$cffs" mount "$store" "$mnt"
+  check "the store can be changed" touch "$mnt/file"
+  "$cffs" umount "$mnt"
+  check "the feature stays" cmp "$golden/compatible.superblock" "$store/superblock"
+
+  fresh
+  cp "$golden/read-only-compatible.superblock" "$store/superblock"
+  before=$(cd "$store" && sha256sum superblock table/*)
+  local only='has "journals" \(read-only compatible feature 2\), which cffs .* does not know: .*made by cffs 9.8.7'
+  check "no mount for writing" refused "$only" "$cffs" mount "$store" "$mnt"
+  check "no repair" refused "$only" "$cffs" fsck --repair "$store"
+  check "no import" refused "$only" "$cffs" import "$base/work" "$store"
+  check "a mount to look" "$cffs" mount -o ro "$store" "$mnt"
+  check "it can be listed" ls -l "$mnt"
+  check "and not changed" refused "Read-only file system" touch "$mnt/file"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  check "dump" "$cffs" dump "$store"
+  check "export" "$cffs" export "$store" "$base/work/out"
+  check "nothing was changed" [ "$before" = "$(cd "$store" && sha256sum superblock table/*)" ]
+
+  fresh
+  cp "$golden/incompatible.superblock" "$store/superblock"
+  local word
+  for word in mount stat dump fsck; do
+    check "$word is refused" refused "needs incompatible feature 1048576, which cffs .* does not know; it was made by cffs 9.8.7" \
+      "$cffs" $word "$store" $([ $word != mount ] || echo "-o ro $mnt")
+  done
+}

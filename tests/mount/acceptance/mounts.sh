@@ -1,0 +1,308 @@
+# Who may mount a store, how, and who holds it. Sourced by acceptance.sh.
+
+# Every option of mount(8), of ext4, and of mount.fuse: it works, or is ignored with a word.
+case_options() {
+  fresh || return 1
+  local silent ignored option
+  silent="defaults rw ro suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime strictatime
+    nostrictatime nolazytime silent loud nomand noiversion symfollow nosymfollow auto noauto nofail _netdev user nouser users owner group
+    comment=words x-systemd.automount x-gvfs-hide acl noacl user_xattr nogrpid sysvgroups nodiscard noquota commit=7 commit=0
+    allow_other allow_root default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
+  ignored="lazytime mand iversion X-mount.mkdir X-mount.subdir=d loop offset=0 sizelimit=0 private shared slave
+    journal_checksum journal_async_commit journal_dev=8 journal_path=/dev/x journal_ioprio=3 noload norecovery data=journal data=ordered
+    data=writeback data_err=abort barrier barrier=0 nobarrier max_batch_time=1 min_batch_time=1 auto_da_alloc noauto_da_alloc delalloc
+    nodelalloc inode_readahead_blks=8 stripe=4 init_itable=10 noinit_itable discard block_validity noblock_validity dioread_lock
+    dioread_nolock max_dir_size_kb=9 i_version quota usrquota grpquota prjquota jqfmt=vfsv1 usrjquota=a grpjquota=a nouser_xattr bsddf minixdf
+    check=none nocheck debug errors=remount-ro errors=continue errors=panic grpid bsdgroups resuid=1 resgid=1 sb=1 nouid32 oldalloc orlov bh nobh
+    dax inlinecrypt prefetch_block_bitmaps"
+  [ -e /sys/fs/selinux/enforce ] || ignored="$ignored context=system_u:object_r:tmp_t:s0 rootcontext=\"a:b:c:s0:c1,c2\""
+  works() {  # option, what stderr must say
+    timeout 30 "$cffs" mount -o "$1" "$store" "$mnt" 2>"$base/work/said" || { cat "$base/work/said"; return 1; }
+    local outcome=0
+    [ "$(cat "$base/work/said")" = "$2" ] || { echo "it said: $(cat "$base/work/said")"; outcome=1; }
+    ls "$mnt" >/dev/null || outcome=1
+    timeout 30 "$cffs" umount "$mnt" && flock --wait 30 "$store/lock" true && return $outcome  # fsname= hides whose mount it was
+  }
+  for option in $silent; do check "-o $option" works "$option" ""; done
+  for option in $ignored; do
+    check "-o $option is ignored with a word" works "$option" "cffs: mount option '$option' has no effect on a cffs mount and is ignored"
+  done
+  check "silent keeps the word back" works silent,lazytime ""
+  check "one that nobody knows is refused" refused "unknown mount option 'lazytimes'" "$cffs" mount -o rw,lazytimes "$store" "$mnt"
+
+  # What they do.
+  shows() { grep -Eq " $mnt ([^ ]*,)?$1(,| )" /proc/self/mountinfo || { grep "$mnt" /proc/self/mountinfo; return 1; }; }
+  "$cffs" mount -o noexec,nosymfollow,nosuid,nodev,strictatime,nodiratime,lazytime "$store" "$mnt" 2>/dev/null || return 1
+  for option in noexec nosymfollow nosuid nodev nodiratime; do check "the kernel knows $option" shows $option; done
+  check "and of no relatime" bash -c "! grep ' $mnt ' /proc/self/mountinfo | grep -q relatime"
+  printf '#!/bin/sh\n' >"$mnt/program" && chmod +x "$mnt/program" && ln -s program "$mnt/link"
+  check "noexec" bash -c "! '$mnt/program' 2>/dev/null"
+  check "nosymfollow" bash -c "! cat '$mnt/link' 2>'$base/work/err' && grep -q 'Too many levels' '$base/work/err' && test \$(readlink '$mnt/link') = program"
+  check "strictatime" bash -c "touch -d 2030-01-01 '$mnt/program' && sleep 0.02 && dd if='$mnt/program' iflag=direct status=none >/dev/null && test \$(stat -c %X '$mnt/program') -lt \$(date -d 2029-01-01 +%s)"
+  check "nodiratime" bash -c "mkdir '$mnt/dir' && touch -d 2001-01-01 '$mnt/dir' && ls '$mnt/dir' && test \$(stat -c %x '$mnt/dir' | cut -d- -f1) = 2001"
+  check "remount takes the same words" "$cffs" mount -o remount,relatime,diratime,symfollow "$store" "$mnt"
+  check "the kernel knows" shows relatime
+  check "links are followed" cat "$mnt/link"
+  check "umount" "$cffs" umount "$mnt"
+  ln -s "$(realpath "$cffs")" "$base/work/mount.cffs"
+  check "as mount(8) calls its helper" "$base/work/mount.cffs" "$store" "$mnt" -o rw,noatime,nodiratime,lazytime,errors=remount-ro
+  check "noatime" shows noatime
+  check "umount" "$cffs" umount "$mnt"
+}
+
+# Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
+case_holders() {
+  local holder outcome
+  unmounted() { ! mountpoint -q "$mnt"; }
+  said() { grep -Eq "$1" "$base/work/said" || { echo "not said: $1"; cat "$base/work/said"; return 1; }; }
+  # Interrupted as by Ctrl-C after some seconds; a shell that ignores SIGINT must not count.
+  interrupted() { timeout 60 env --default-signal=INT timeout --preserve-status -s INT 5 "$cffs" umount "$1" 2>"$base/work/said"; }
+  end_of() { kill "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
+  in_own_namespace() { unshare -m --propagation private sleep 120 & holder=$!; until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done; }
+
+  fresh -- --commit-interval=60 || return 1
+  unshare -m true 2>/dev/null || { echo "  no mount namespaces here: not tried"; return 0; }
+  echo acknowledged >"$mnt/file"
+  in_own_namespace
+  interrupted "$mnt"; outcome=$?
+  check "Ctrl-C ends the waiting with 130" test $outcome = 130
+  check "it said who holds the mount" said "mounted on $mnt in the mount namespace of pid $holder \\(sleep 120\\)"
+  check "and what is left" said "the mount is gone here; store $store is still in use by pid [0-9]+ on"
+  check "the mount is gone here" unmounted
+  check "the store is still in use" refused "is in use by pid" "$cffs" fsck "$store"
+  check "without --force a store is no mount" refused "with --force the store" "$cffs" umount "$store"
+  check "--force of the store" timeout 60 "$cffs" umount --force "$store"
+  check "the store is free" "$cffs" fsck "$store"
+  end_of $holder
+
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  check "what was acknowledged is there" grep -qx acknowledged "$mnt/file"
+  in_own_namespace
+  ( sleep 4; kill $holder ) &
+  check "umount returns when the holder ends" timeout 60 "$cffs" umount "$mnt"
+  wait
+  check "fsck" "$cffs" fsck "$store"
+
+  mkdir "$base/work/second"
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" && mount --bind "$mnt" "$base/work/second" || return 1
+  interrupted "$mnt"; outcome=$?
+  check "Ctrl-C beside a bind mount" test $outcome = 130
+  check "the bind mount is named" said "mounted here too, on $base/work/second"
+  echo 'written through the other' >"$base/work/second/more"
+  umount "$base/work/second"
+  check "then the daemon ends" timeout 30 flock --exclusive "$store/lock" true
+
+  # In use here: who is named; --force detaches, and maps and files of others are made durable first.
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  check "and has it all" grep -qx 'written through the other' "$mnt/more"
+  truncate -s 4096 "$mnt/mapped"
+  map_it() {
+    rm -f "$base/work/ready"
+    python3 - "$mnt/mapped" "$base/work/ready" <<'PY' &
+import mmap, sys, time
+f = open(sys.argv[1], 'r+b')
+m = mmap.mmap(f.fileno(), 4096)
+m[0:6] = b'mapped'
+open(sys.argv[2], 'w').close()
+time.sleep(120)
+PY
+    holder=$!
+    until [ -e "$base/work/ready" ]; do sleep 0.05; done
+  }
+  map_it
+  check "a busy mount names who" refused "$mnt is in use by pid $holder \\([^;]*python3 [^;]*; (mapped )?file $mnt/mapped\\)" "$cffs" umount "$mnt"
+  check "it is still mounted" mountpoint -q "$mnt"
+  end_of $holder
+  # A user that nobody can name: a descriptor on its way between two processes. It is waited for, but not for long.
+  in_flight() {  # seconds: holds one for so long
+    python3 - "$mnt/mapped" "$base/work/flying" "$1" <<'PY' &
+import os, socket, sys, time
+a, b = socket.socketpair()
+f = os.open(sys.argv[1], os.O_RDONLY)
+socket.send_fds(a, [b'x'], [f])
+os.close(f)
+open(sys.argv[2], 'w').close()
+time.sleep(float(sys.argv[3]))
+PY
+    holder=$!
+    until [ -e "$base/work/flying" ]; do sleep 0.05; done
+    rm "$base/work/flying"
+  }
+  in_flight 120
+  check "who can't be seen" refused "is in use, by nobody that can be seen from here" "$cffs" umount "$mnt"
+  end_of $holder
+  in_flight 0.7
+  check "who can't be seen and is soon gone" "$cffs" umount "$mnt"
+  end_of $holder
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  map_it
+  check "--force although it is in use" timeout 60 "$cffs" umount --force "$mnt"
+  check "the mount is gone" unmounted
+  end_of $holder
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "what was changed through the map is there" bash -c "head -c 6 '$mnt/mapped' | grep -qx mapped"
+
+  # Another mount took the place: the daemon of the first must leave it alone when it is ended.
+  in_own_namespace
+  interrupted "$mnt"
+  mkdir "$base/work/other" && "$cffs" format "$base/work/other" && "$cffs" mount "$base/work/other" "$mnt" || return 1
+  check "--force of the first store" timeout 60 "$cffs" umount --force "$store"
+  check "the second mount stays" mountpoint -q "$mnt"
+  check "umount of it" timeout 60 "$cffs" umount "$mnt"
+  end_of $holder
+  check "fsck of both" bash -c "'$cffs' fsck '$store' && '$cffs' fsck '$base/work/other'"
+
+  # Several read-only mounts: each has a daemon; the store's --force ends them all.
+  mkdir -p "$base/work/second" && "$cffs" mount -o ro "$store" "$mnt" && "$cffs" mount -o ro "$store" "$base/work/second" || return 1
+  check "--force of a store with two read-only mounts" timeout 60 "$cffs" umount --force "$store"
+  check "the first is gone" unmounted
+  check "the second is gone" bash -c "! mountpoint -q '$base/work/second'"
+
+  "$cffs" mount -o fsname=alias "$store" "$mnt" || return 1
+  check "--force of a mount with another name asks for the store" refused "not the store's path" "$cffs" umount --force "$mnt"
+  check "--force of the store unmounts" timeout 60 "$cffs" umount --force "$store"
+  check "so that it is free" "$cffs" fsck "$store"
+  check "and the mount gone" unmounted
+}
+
+# A store that another user owns and has prepared: root neither reads nor changes its own files through it.
+case_foreign() {
+  local secret=$base/secret user=nobody command options
+  command -v setpriv >/dev/null || { echo "  no setpriv here: not tried"; return 0; }
+  as_user() { setpriv --reuid="$user" --regid=nogroup --clear-groups "$@"; }
+  fresh || return 1
+  rm -rf "$store"; chmod 755 "$base"; mkdir "$store"; chown "$user" "$store"
+  check "the user makes a store" as_user "$cffs" format --inline-max=512 "$store"
+  mkdir "$base/work/src"; head -c 2000000 /dev/zero >"$base/work/src/victim"; head -c 2000000 /dev/zero >"$base/work/src/pipe"; chmod 755 "$base/work"
+  cp /bin/true "$base/work/src/setuid"; chmod 6755 "$base/work/src/setuid"; mknod "$base/work/src/null" c 1 3
+  "$cffs" import --foreign-owner "$base/work/src" "$store" >/dev/null && chown -R "$user" "$store"
+  check "the user reads its own" as_user "$cffs" stat "$store"
+  echo "root's own" >"$secret"; chmod 600 "$secret"
+  number_of() { "$cffs" dump --foreign-owner "$store" | sed -n "/^  '$1'/{n;s/ *inode \([0-9]*\) .*/\1/p}"; }
+  local inode; inode=$(number_of victim)
+  local pipe; pipe=$(number_of pipe)
+  check "the victim is a blob" test -f "$store/blobs/0/$inode"
+  rm "$store/blobs/0/$inode" "$store/blobs/0/$pipe"
+  as_user ln -s "$secret" "$store/blobs/0/$inode"; as_user mkfifo "$store/blobs/0/$pipe"
+  untouched() { [ "$(cat "$secret")" = "root's own" ]; }
+
+  check "mount refuses it" refused "store $store is not yours: $store belongs to user [0-9]+, .*--foreign-owner" "$cffs" mount "$store" "$mnt"
+  for command in stat fsck "fsck --repair" dump compact "regroup --policy=none"; do
+    # shellcheck disable=SC2086  # words
+    check "$command refuses it" refused "is not yours.*--foreign-owner" "$cffs" $command "$store"
+  done
+  check "export refuses it" refused "is not yours" "$cffs" export "$store" "$base/work/out"
+  check "import refuses it" refused "is not yours" "$cffs" import "$base/work/src" "$store"
+  mkdir "$base/work/theirs"; chown "$user" "$base/work/theirs"
+  check "format refuses another's directory" refused "is not yours" "$cffs" format "$base/work/theirs"
+
+  for options in "--foreign-owner" "-o foreign_owner"; do
+    # shellcheck disable=SC2086
+    check "mount $options" "$cffs" mount $options "$store" "$mnt"
+    check "nosuid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+    check "a link is not read" bash -c "! timeout 10 cat '$mnt/victim'"
+    check "a link is not written to" bash -c "! timeout 10 dd if=/dev/zero of='$mnt/victim' bs=4k count=1 conv=notrunc status=none"
+    (echo x >>"$mnt/victim") 2>/dev/null
+    check "a FIFO makes nobody wait" bash -c "! timeout 10 cat '$mnt/pipe'; test \$? = 0"
+    check "root's file is as it was" untouched
+    check "the set-user-ID program runs as nobody else" bash -c "'$mnt/setuid'"
+    check "a device is none" bash -c "! head -c1 '$mnt/null'"
+    check "umount" timeout 60 "$cffs" umount "$mnt"
+  done
+  check "mount with suid, asked for" "$cffs" mount --foreign-owner -o suid "$store" "$mnt"
+  check "suid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -v nosuid | grep -q nodev"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  check "mount" "$cffs" mount --foreign-owner "$store" "$mnt"
+  check "remount" "$cffs" mount -o remount,noatime "$store" "$mnt"
+  check "a remount keeps nosuid, nodev" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+  (echo x >"$mnt/victim") 2>/dev/null
+  check "removing the link" rm -f "$mnt/victim"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  check "root's file is as it was" untouched
+  check "fsck ends" bash -c "timeout 60 '$cffs' fsck --foreign-owner '$store'; test \$? -lt 8"
+
+  fresh -- || return 1
+  check "root's own store: suid, dev" bash -c "! findmnt -no OPTIONS '$mnt' | grep -q 'nosuid\|nodev'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  chmod 777 "$store"
+  check "mount of one that all can write to" "$cffs" mount "$store" "$mnt"
+  check "nosuid, nodev there" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+}
+
+# A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
+case_successors() {
+  local round way holder
+  fresh || return 1
+  dirty() { head -c 3000000 /dev/urandom >"$mnt/blob.$1" && echo "$1" >"$mnt/small.$1"; }
+  for way in cffs umount fusermount3 signal; do
+    for round in $(seq 20); do
+      "$cffs" mount --commit-interval=60 "$store" "$mnt" 2>"$base/work/err" || { cat "$base/work/err"; echo "  FAILED: mount after $way, round $round"; failures=$((failures + 1)); break; }
+      dirty "$way.$round"
+      case $way in
+        cffs) timeout 60 "$cffs" umount "$mnt" ;;
+        umount) umount -i "$mnt" ;;
+        fusermount3) fusermount3 -u "$mnt" ;;
+        signal) kill -TERM "$(daemon_pid)" && while mountpoint -q "$mnt"; do sleep 0.001; done ;;
+      esac
+    done
+    mountpoint -q "$mnt" && timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "after one with another name" "$cffs" mount -o fsname=alias "$store" "$mnt"
+    dirty "alias.$round"
+    check "its umount" timeout 60 "$cffs" umount "$mnt"
+  done
+  for round in $(seq 5); do
+    check "read-only, at once" "$cffs" mount -o ro "$store" "$mnt"
+    umount -i "$mnt"
+    check "for writing, after one that was read-only" "$cffs" mount "$store" "$mnt"
+    umount -i "$mnt"
+  done
+  check "all is there" bash -c "'$cffs' mount '$store' '$mnt' && test \$(ls '$mnt' | wc -l) = 170 && '$cffs' umount '$mnt'"
+
+  # umount(8) looks at the mount first, which waits for the daemon.
+  detach() { python3 -c 'import ctypes, os, sys; sys.exit(ctypes.CDLL(None).umount2(os.fsencode(sys.argv[1]), 0) != 0)' "$mnt"; }
+  # Its daemon takes its time: who mounts says for whom he waits.
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  dirty slow
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  ( sleep 5; kill -CONT "$holder" ) &
+  check "mount behind a slow daemon" timeout 60 "$cffs" mount "$store" "$mnt"
+  check "what it had is there" test -s "$mnt/blob.slow"
+  wait
+  check "umount" "$cffs" umount "$mnt"
+  "$cffs" mount "$store" "$mnt" || return 1
+  holder=$(daemon_pid)
+  kill -STOP "$holder"
+  detach || { kill -KILL "$holder"; return 1; }
+  timeout --preserve-status -s INT 4 env --default-signal=INT "$cffs" mount "$store" "$mnt" 2>"$base/work/said"
+  check "it says for whom it waits" grep -Eq "in use by pid $holder on .*, whose mount is gone; waiting until it has closed the store" "$base/work/said"
+  kill -CONT "$holder"
+  check "the store becomes free" timeout 30 flock "$store/lock" true
+  sleep 0.5
+  check "who gave up waiting has not mounted" bash -c "! mountpoint -q '$mnt'"
+  check "and the store is free" "$cffs" fsck "$store"
+
+  # In use is in use: no waiting, the present message. A bound is far above the time that a refusal takes.
+  mkdir -p "$base/work/second"
+  "$cffs" mount "$store" "$mnt" || return 1
+  check "a store in use" refused "is in use by pid [0-9]+ on .*; unmount it, or wait for that command" timeout 10 "$cffs" mount "$store" "$base/work/second"
+  if unshare -m true 2>/dev/null; then
+    unshare -m --propagation private sleep 120 & holder=$!
+    until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done
+    umount -i "$mnt"
+    check "a store in use in another namespace" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$base/work/second"
+    kill $holder
+    wait $holder 2>/dev/null
+    check "and when that ends" "$cffs" mount "$store" "$mnt"
+  fi
+  exec 9<"$mnt/small.slow"
+  umount -l -i "$mnt"
+  check "a store with a file in use" refused "is in use by pid [0-9]+ on" timeout 10 "$cffs" mount "$store" "$mnt"
+  exec 9<&-
+  check "and when that is closed" "$cffs" mount "$store" "$mnt"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}

@@ -1,0 +1,176 @@
+# What a machine runs out of, and what a user gets wrong: one sentence, and nothing is lost. Sourced by acceptance.sh.
+
+case_errors() {
+  fresh || return 1
+  mkdir -p "$base/work/other"
+  : >"$base/work/file"
+  check "unknown command" refused 'cffs: .*see cffs --help' "$cffs" frobnicate
+  check "unknown option" refused 'cffs: .*--frob.*' "$cffs" mount --frob "$store" "$mnt"
+  check "unknown -o word" refused "unknown mount option 'frob'" "$cffs" mount -o frob "$store" "$mnt"
+  check "unknown policy" refused "unknown policy 'magic'" "$cffs" mount --policy=magic "$store" "$mnt"
+  check "bad size" refused "wants a size" "$cffs" format --inline-max=lots "$base/work/new"
+  check "limits that contradict" refused "composite-file-max must be" "$cffs" format --inline-max=64K --composite-file-max=4K "$base/work/new2"
+  check "missing store" refused "store /nonexistent/store: No such file" "$cffs" mount /nonexistent/store "$mnt"
+  check "a store that is a file" refused "Not a directory" "$cffs" mount "$base/work/file" "$mnt"
+  check "a directory that is no store" refused "is not a cffs store" "$cffs" mount "$base/work/other" "$mnt"
+  check "format of a store" refused "is a cffs store already" "$cffs" format "$store"
+  check "format of a full directory" refused "is not empty" "$cffs" format "$base/work"
+  check "missing mount point" refused "/nonexistent/mnt: No such file" "$cffs" mount "$store" /nonexistent/mnt
+  check "mount point that is a file" refused "Not a directory" "$cffs" mount "$store" "$base/work/file"
+  check "umount of what is not mounted" refused "is not a cffs mount" "$cffs" umount "$mnt"
+  check "import of a missing source" refused "source /nonexistent: No such file" "$cffs" import /nonexistent "$store"
+  head -c 5000 /dev/urandom >"$base/work/junk"
+  check "import of what is no tar" refused "$base/work/junk: " "$cffs" import "$base/work/junk" "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "busy mount point" refused "mount point .* is busy" "$cffs" mount "$store" "$mnt"
+  check "a store in use" refused "is in use by pid [0-9]+ on" "$cffs" mount "$store" "$base/work/other"
+  check "import into a mounted store" refused "is in use by pid [0-9]+ on" "$cffs" import "$source_tree/linux" "$store"
+  ( failures=0; cd "$mnt" && check "umount while in use" refused "is in use" "$cffs" umount "$mnt"; exit $failures ) || failures=$((failures + 1))
+  check "umount" "$cffs" umount "$mnt"
+  check "the store is free at once" "$cffs" fsck "$store"
+  for command in "stat $store" "fsck $store" "regroup --policy=none --dry-run $store"; do
+    check "$command into a full device" refused "standard output: No space left" bash -c "'$cffs' $command >/dev/full"
+  done
+  check "a plan that is a directory" refused "plan $base/work: Is a directory" "$cffs" regroup --policy=frequency --plan="$base/work" "$store"
+  check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
+  printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
+  check "a damaged superblock" refused "superblock is missing or damaged, and its copy is whole.*fsck --repair" "$cffs" mount "$store" "$mnt"
+  printf 'x' | dd of="$store/superblock.copy" bs=1 seek=20 conv=notrunc status=none
+  check "both damaged" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
+}
+
+# The system gives the daemon no thread any more: everything is served, by those that there are.
+case_threads() {
+  fresh || return 1
+  local group=/sys/fs/cgroup/pids round before watchdog
+  [ -e $group/cgroup.procs ] || group=/sys/fs/cgroup
+  group=$group/cffs-test.$$
+  mkdir $group 2>/dev/null && [ -e $group/pids.max ] || { rmdir $group 2>/dev/null; echo "  no control group for processes: not tried"; return 0; }
+  mkdir -p "$base/work/plain"
+  before=$failures
+  for round in 1 2 3; do
+    "$cffs" mount "$store" "$mnt" || break
+    echo "$(daemon_pid)" >$group/cgroup.procs
+    cat $group/pids.current >$group/pids.max
+    # Who waits for a daemon that hangs cannot be killed; the daemon can.
+    ( sleep 90 & trap "kill $!" TERM; wait $! && kill -9 "$(daemon_pid)" ) >/dev/null 2>&1 &
+    watchdog=$!
+    check "writes that wait for the device, several at a time" timeout 40 bash -c "
+      for w in 1 2 3 4; do ( for i in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom >'$base/work/plain/'\$w.\$i && dd if='$base/work/plain/'\$w.\$i of='$mnt/'\$w.\$i bs=64K conv=fsync status=none || exit 1; done ) & pids=\"\$pids \$!\"; done
+      for p in \$pids; do wait \$p || exit 1; done"
+    check "what was written can be read" timeout 40 diff -r "$base/work/plain" "$mnt"
+    check "data moves" timeout 40 "$cffs" compact "$mnt"
+    check "umount" timeout 40 "$cffs" umount "$mnt"
+    kill $watchdog 2>/dev/null
+    [ $failures = "$before" ] || { kill_daemon; break; }
+  done
+  check "fsck" "$cffs" fsck "$store"
+  for round in 1 2 3 4; do  # threads there are: its own, and a few
+    echo $round >$group/pids.max
+    check "with $round threads a mount is refused in one sentence" refused "thread.*Resource temporarily unavailable" \
+      timeout 40 bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" mount -f "$3" "$4"' _ $group "$cffs" "$store" "$mnt"
+    check "nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+  done
+  check "the store is as it was" "$cffs" fsck "$store"
+  rmdir $group
+}
+
+# Somebody else takes all the room there is, to the last byte: what is there can be read and removed, the store can be mounted,
+# and all goes on when there is room again. Then: the room that df shows is there for writing, that of a removed file at once.
+case_full() {
+  local headers=$source_tree/linux room
+  fill() { dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null; dd if=/dev/zero of="$base/disk/another" bs=1 count=8192 2>/dev/null; true; }
+  held() { du -m "$store/reserve" 2>/dev/null | cut -f 1 | grep . || echo 0; }
+  no_room() { ! { head -c 1M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  mount -t tmpfs -o size=300m tmpfs "$base/disk" || return 1
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt" || return 1
+  cp -r "$headers" "$mnt/" && cp -r "$headers" "$mnt/copy"
+  sleep 1.5
+  check "a reserve" test "$(held)" -gt 35
+  fill
+  check "what was there is there" same "$headers" "$mnt/linux"
+  check "no room for a new file" no_room "$mnt/new"
+  check "removing works" rm -r "$mnt/copy"
+  fill
+  check "umount" "$cffs" umount "$mnt"
+  fill
+  check "a full store can be mounted" "$cffs" mount --commit-interval=0.5 "$store" "$mnt"
+  fill
+  check "what was there is there still" same "$headers" "$mnt/linux"
+  check "removing works again" rm -r "$mnt/linux/usb"
+  check "no room for a new file, and nothing worse" no_room "$mnt/new"
+  rm "$base/disk/other" "$base/disk/another"
+  touch "$mnt/reserves"
+  check "a small file reserves room" fallocate -n -l 10M "$mnt/reserves"
+  "$cffs" compact "$mnt"
+  check "and keeps it when all is moved" test "$(stat --cached=never -c %b "$mnt/reserves")" -ge 20480
+  rm "$mnt/reserves"
+  check "there is room again" bash -c "head -c 50M /dev/urandom >'$mnt/again' && rm '$mnt/again'"
+  for _ in $(seq 50); do [ "$(held)" -gt 35 ] && break; sleep 0.1; done
+  check "and a reserve again" test "$(held)" -gt 35
+  check "umount again" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+
+  "$cffs" mount --commit-interval=300 "$store" "$mnt"
+  room=$(($(stat -f -c '%a * %S' "$mnt") - (1 << 20)))
+  check "the room that df shows can be had" fallocate -l $room "$mnt/large"
+  rm "$mnt/large"
+  check "and had again at once" dd if=/dev/zero of="$mnt/large" bs=1M count=$(((room >> 20) - 4))
+  rm "$mnt/large"
+  check "by small files too" bash -c "for i in \$(seq 300); do head -c 10000 /dev/zero >'$mnt/small'\$i || exit 1; done"
+  check "last umount" "$cffs" umount "$mnt"
+  umount "$base/disk"
+  store=$base/store
+}
+
+# A disk full of small files, and others who took the last of it: what is removed comes back, at once or by compaction.
+case_emptied() {
+  local deleted
+  room() { echo $(($(stat -f -c '%a * %S' "$mnt") >> 20)); }
+  becomes() {  # MB: so much room, within half a minute
+    for _ in $(seq 150); do [ "$(room)" -lt "$1" ] || return 0; sync; sleep 0.2; done
+    echo "$(room) MB, not $1"; "$cffs" stat "$mnt"; ls -l "$store/table"
+    return 1
+  }
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  mount -t tmpfs -o size=200m tmpfs "$base/disk" || return 1
+  store=$base/disk/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt" || return 1
+  cat >"$base/work/files.py" <<'PY'
+import os, random, sys
+what, root = sys.argv[1:]
+r = random.Random(3)
+if what == 'fill':
+    data = r.randbytes(1 << 16)
+    try:
+        for n in range(1000000):
+            if n % 100 == 0: os.mkdir(f'{root}/{n // 100}')
+            with open(f'{root}/{n // 100}/{n}', 'wb') as f: f.write(data[:r.randrange(500, 12000)])
+    except OSError as e:
+        sys.exit(0 if e.errno == 28 else str(e))
+gone = 0
+for path, _, names in os.walk(root):
+    for name in sorted(names):
+        if r.random() < float(what):
+            gone += os.stat(f'{path}/{name}').st_size
+            os.unlink(f'{path}/{name}')
+print(gone >> 20)
+PY
+  check "files until the disk is full" python3 "$base/work/files.py" fill "$mnt"
+  dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null
+  deleted=$(python3 "$base/work/files.py" 0.65 "$mnt")
+  check "two thirds of them are removed" test "${deleted:-0}" -gt 40
+  check "most of their room is there again" becomes $((deleted / 2))
+  check "all are removed" python3 "$base/work/files.py" 1 "$mnt"
+  check "and all the room is" becomes 120
+  check "umount" "$cffs" umount "$mnt"
+  check "compact" "$cffs" compact "$store"
+  check "next to nothing is left, beside the reserve" test "$(du -m -s --exclude=reserve "$store" | cut -f 1)" -lt 4
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}

@@ -1,0 +1,227 @@
+# What comes in and goes out: trees, archives, copies of a store in use. Sourced by acceptance.sh.
+
+case_import() {
+  fresh || return 1
+  check "import" "$cffs" import "$source_tree" "$store"
+  check "fsck after import" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "stat of a mount" "$cffs" stat "$mnt"
+  local files objects
+  files=$(stat_number "$mnt" files); objects=$(stat_number "$mnt" objects)
+  check "at least 50 files an object ($files files, $objects objects)" test "$files" -ge $((50 * objects))
+  check "diff -r through the mount" same "$source_tree" "$mnt"
+  check "umount" "$cffs" umount "$mnt"
+  check "mount again" "$cffs" mount "$store" "$mnt"
+  check "diff -r after remount" same "$source_tree" "$mnt"
+  check "rsync sees no difference" bash -c "out=\$(rsync -aHAX --checksum --dry-run --itemize-changes '$source_tree/' '$mnt/'); echo \"\$out\"; test -z \"\$out\""
+  kill_daemon
+  check "mount after kill -9" "$cffs" mount "$store" "$mnt"
+  check "diff -r after kill -9" same "$source_tree" "$mnt"
+}
+
+case_transfer() {
+  take_down
+  mkdir -p "$mnt"
+  mkdir -p "$base/work/src/sub dir/deep"
+  local src=$base/work/src
+  cp -a "$source_tree/linux" "$src/linux" 2>/dev/null
+  printf 'one' >"$src/a"; ln "$src/a" "$src/sub dir/hard link"; ln -s ../a "$src/sub dir/soft"; ln -s /nowhere "$src/dangling"
+  : >"$src/empty"; mkfifo "$src/fifo"; mknod "$src/null" c 1 3; chmod 4755 "$src/a"; chmod 1777 "$src/sub dir"
+  setfattr -n user.colour -v blue "$src/a"; setfattr -n user.dir -v x "$src/sub dir"
+  truncate -s 20M "$src/sparse"; printf 'end' | dd of="$src/sparse" bs=1 seek=15000000 conv=notrunc status=none
+  head -c 3000000 /dev/urandom >"$src/large"; chown 1234:4321 "$src/large"; touch -d '2001-02-03 04:05:06.789' "$src/large"
+  touch -d '1999-01-01' "$src/sub dir" "$src"
+  same_all() { local out; out=$(rsync -aHAX --checksum --dry-run --itemize-changes --delete "$1/" "$2/"); echo "$out"; test -z "$out"; }
+  for kind in directory tar tar.gz tar.zst; do
+    rm -rf "$store"; "$cffs" format "$store" || return 1
+    local from=$src
+    if [ $kind != directory ]; then
+      from=$base/work/src.$kind
+      tar --xattrs --format=pax -S -C "$src" -caf "$from" .
+    fi
+    check "import of a $kind" "$cffs" import "$from" "$store"
+    check "fsck" "$cffs" fsck "$store"
+    check "mount" "$cffs" mount "$store" "$mnt"
+    check "same after import of a $kind" same_all "$src" "$mnt"
+    check "sparse stays sparse ($kind)" test "$(du -k "$mnt/sparse" | cut -f1)" -lt 1000
+    if [ $kind = tar ]; then check "tar --compare" tar -C "$mnt" --compare -f "$from"; fi
+    check "umount" "$cffs" umount "$mnt"
+    rm -rf "$base/work/out"
+    check "export" "$cffs" export "$store" "$base/work/out"
+    check "same after export" same_all "$src" "$base/work/out"
+    check "exported sparse stays sparse" test "$(du -k "$base/work/out/sparse" | cut -f1)" -lt 1000
+  done
+  check "export of a subdirectory" "$cffs" export "$store:linux" "$base/work/linux"
+  check "same subdirectory" same "$src/linux" "$base/work/linux"
+  check "export to a tar" "$cffs" export "$store" "$base/work/out.tar.xz"
+  rm -rf "$base/work/untarred"; mkdir "$base/work/untarred"
+  check "untar" tar --xattrs -C "$base/work/untarred" -xpf "$base/work/out.tar.xz"
+  check "same after tar" same_all "$src" "$base/work/untarred"
+  check "a second import is refused, file by file" bash -c "! '$cffs' import '$src' '$store' 2>/dev/null"
+  check "fsck after the refused import" "$cffs" fsck "$store"
+  mkdir "$base/work/twice" && echo first >"$base/work/twice/x" && tar -C "$base/work/twice" -cf "$base/work/twice.tar" .
+  cp -r "$src/linux" "$base/work/twice/" && tar -C "$base/work/twice" -rf "$base/work/twice.tar" linux
+  echo second >"$base/work/twice/x" && tar -C "$base/work/twice" -rf "$base/work/twice.tar" x
+  check "a path twice in a tar: the later counts" bash -c "rm -rf '$store' '$base/work/out2'; '$cffs' format '$store' && '$cffs' import '$base/work/twice.tar' '$store' && '$cffs' export '$store' '$base/work/out2' && diff -r '$base/work/twice' '$base/work/out2'"
+  check "tar from a pipe" bash -c "rm -rf '$store'; '$cffs' format '$store' && tar -C '$src/linux' -cf - . | '$cffs' import - '$store'"
+}
+
+# Archives that nobody would make by chance: a member that cannot be kept is named, the others are.
+case_archives() {
+  fresh || return 1
+  check "the archives" python3 - "$base/work" <<'PY'
+import io, sys, tarfile
+work = sys.argv[1]
+def add(tar, name, data=b'text', **attributes):
+    info = tarfile.TarInfo(name)
+    info.size = len(data)
+    for key, value in attributes.items(): setattr(info, key, value)
+    tar.addfile(info, io.BytesIO(data))
+def sparse(tar, name, size, offset, data=b'late'):
+    add(tar, name, (b'1\n%d\n%d\n' % (offset, len(data))).ljust(512, b'\0') + data,
+        pax_headers={'GNU.sparse.major': '1', 'GNU.sparse.minor': '0', 'GNU.sparse.name': name, 'GNU.sparse.realsize': str(size)})
+with tarfile.open(work + '/odd.tar', 'w', format=tarfile.PAX_FORMAT) as tar:
+    add(tar, 'first')
+    add(tar, 'n' * 256)
+    add(tar, 'n' * 255)
+    add(tar, 'd/' + 'l' * 300, b'x' * 300000)
+    add(tar, 'e' * 256, b'', type=tarfile.DIRTYPE)
+    add(tar, 's' * 256, b'', type=tarfile.SYMTYPE, linkname='first')
+    add(tar, 'g' * 256 + '/child')
+    add(tar, 'link', b'', type=tarfile.SYMTYPE, linkname='/tmp')
+    add(tar, 'link/child')
+    add(tar, 'link/sub/child')
+    add(tar, 'link/below', b'', type=tarfile.DIRTYPE)
+    add(tar, 'other', b'', type=tarfile.LNKTYPE, linkname='link/child')
+    sparse(tar, 'small-sparse', 10, 1 << 62)
+    sparse(tar, 'large-sparse', 300000, 1 << 62)
+    sparse(tar, 'past-its-end', 300000, 299999)
+    sparse(tar, 'good-sparse', 300000, 299000)
+    add(tar, 'last')
+PY
+  "$cffs" import "$base/work/odd.tar" "$store" >"$base/work/said" 2>&1
+  check "the import ends with 1" test $? = 1
+  named() { grep -Eq "$1" "$base/work/said" || { cut -c1-200 "$base/work/said"; return 1; }; }
+  check "names that are too long" named "^cffs: .*'n{256}'.*File name too long"
+  check "of large files" named "l{300}.*File name too long"
+  check "of directories" named "e{256}.*File name too long"
+  check "of links" named "s{256}.*File name too long"
+  check "on the way" named "'g{256}/child'.*File name too long"
+  check "a child of a link" named "^cffs: 'link/child': .*'link' is no directory"
+  check "a small sparse file" named "^cffs: 'small-sparse': .*behind its end"
+  check "a large one" named "^cffs: 'large-sparse': .*behind its end"
+  check "one that goes too far" named "^cffs: 'past-its-end': .*behind its end"
+  check "fsck" "$cffs" fsck "$store"
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "the others are there, and nothing else" test "$(ls "$mnt" | cut -c1-20 | xargs)" = "d first good-sparse last link nnnnnnnnnnnnnnnnnnnn"
+  check "each can be had" bash -c "cat '$mnt'/first '$mnt'/last '$mnt'/n* | grep -qx texttexttext && test \$(stat -c %s '$mnt/good-sparse') = 300000 && test \$(tail -c +299001 '$mnt/good-sparse' | head -c 4) = late"
+  check "and removed" bash -c "rm -r '$mnt'/* && test -z \"\$(ls -A '$mnt')\" && test \$('$cffs' stat --json '$mnt' | grep -c '\"files\": 0') = 1"
+  check "umount" "$cffs" umount "$mnt"
+}
+
+# A number of a backup's report.
+reported() { python3 -c "import json,sys; print(json.load(open('$base/work/report'))['$1'])"; }
+backup() { "$cffs" backup --json "$mnt" "$@" >"$base/work/report"; }
+
+# Where the file system below can share blocks, a copy costs no room, and is apart all the same.
+backup_by_clones() {
+  which mkfs.btrfs >/dev/null || return 0
+  local disk=$base/disk out=$base/work/cloned before
+  mkdir -p "$disk" && truncate -s 600M "$base/work/disk.img" && mkfs.btrfs -q "$base/work/disk.img" && mount -o loop "$base/work/disk.img" "$disk" || return 1
+  "$cffs" format "$disk/store" && "$cffs" mount --quiet=0.2 "$disk/store" "$mnt" && head -c 60000000 /dev/urandom >"$mnt/large" || return 1
+  before=$(sha256sum <"$mnt/large")
+  backup "$disk/copy" && [ "$(reported objects_shared)" = 1 ] && [ "$(reported bytes)" -lt 1000000 ] || return 1
+  dd if=/dev/zero of="$mnt/large" bs=1M count=1 seek=5 conv=notrunc status=none
+  "$cffs" fsck "$disk/copy" && "$cffs" export "$disk/copy" "$out" && [ "$before" = "$(sha256sum <"$out/large")" ]
+}
+
+# Holds what writers left in a copy against what they wrote.
+one_moment() {  # store
+  rm -rf "$base/work/out"
+  "$cffs" fsck "$1" && "$cffs" export "$1" "$base/work/out" || return 1
+  local writer
+  for writer in 1 2 3; do "$history" check "$base/work/out/$writer" || return 1; done
+}
+
+case_backup() {
+  local history copy=$base/work/copy writer
+  history=$(realpath "$(dirname "$0")")/history.py
+  fresh -- --quiet=0.2 || return 1
+  check "files" cp -a "$source_tree/linux" "$mnt"
+  for writer in 1 2 3; do mkdir "$mnt/$writer"; done
+  for writer in 1 2 3; do "$history" write "$mnt/$writer" 12 >"$base/work/steps.$writer" & done
+  for _ in $(seq 300); do [ "$(ls -d "$mnt"/[123]/mark.* 2>/dev/null | wc -l)" = 3 ] && break; sleep 0.1; done  # their files are there
+  local round
+  for round in 1 2 3 4 5 6; do
+    check "backup $round beside writers" backup "$copy"
+    check "all that had been there ($round)" test "$(reported damaged)" = 0
+    check "is one moment of the store ($round)" one_moment "$copy"
+  done
+  check "an export of the mount is one, too" bash -c "'$cffs' export '$mnt' '$base/work/exported' && for w in 1 2 3; do '$history' check '$base/work/exported/'\$w || exit 1; done"
+  wait
+  for writer in 1 2 3; do check "writers went on" test "$(cat "$base/work/steps.$writer")" -gt 100; done
+  check "nothing is held any more" bash -c "! find '$store/held' -type f 2>/dev/null | grep ."
+
+  for _ in $(seq 100); do [ "$(stat_number "$mnt" staged_directories)" = 0 ] && break; sleep 0.1; done
+  check "a backup of what rests" backup "$copy"
+  check "another one" backup "$copy"
+  check "copies no object" test "$(reported objects_copied)" = 0
+  check "and little else" test "$(reported bytes)" -lt 5000000
+  check "changes of large files waited a moment" test "$(reported paused_us)" -lt 1000000
+  check "the copy is the tree" bash -c "rm -rf '$base/work/out' && '$cffs' export '$copy' '$base/work/out' && diff -r '$base/work/out' '$mnt'"
+  check "nothing lies beside it" test "$(ls -A "$base/work" | grep -c '^\.')" = 0
+
+  check "a place in the mount is refused" refused "is in the mount .* itself; name a place outside" "$cffs" backup "$mnt" "$mnt/1/copy"
+  check "one in the store" refused "is in the store .*; name a place outside" "$cffs" backup "$mnt" "$store/copy"
+  check "the store" refused "is the store itself" "$cffs" backup "$mnt" "$store"
+  check "another directory" refused "is there and is no backup: name a place that does not exist" "$cffs" backup "$mnt" "$base/work/out"
+  mkdir "$base/work/tiny" && mount -t tmpfs -o size=4m tmpfs "$base/work/tiny"
+  check "a place that is full is told" refused "No space left" "$cffs" backup "$mnt" "$base/work/tiny/copy"
+  check "and empty again" test "$(ls -A "$base/work/tiny" | wc -l)" = 0
+  umount "$base/work/tiny"
+
+  head -c 8000000 /dev/urandom >"$mnt/large"
+  check "a slow one" bash -c "timeout 1 '$cffs' backup --rate=1M '$mnt' '$copy'; test \$? = 124"
+  check "goes on without its command" bash -c "'$cffs' backup --status '$mnt' | grep -q ' running, '"
+  check "is refused a second time" refused "a backup of .* is under way" "$cffs" backup "$mnt" "$copy"
+  check "can be stopped" bash -c "'$cffs' backup --stop '$mnt'; test \$? = 8"
+  check "the one before is whole" "$cffs" fsck "$copy"
+  timeout 1 "$cffs" backup --rate=1M "$mnt" "$copy" >/dev/null
+  rm "$mnt/large"
+  kill_daemon
+  check "so it is after a kill" "$cffs" fsck "$copy"
+  check "and so is the store" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "which holds nothing" bash -c "! find '$store/held' -type f 2>/dev/null | grep ."
+  check "the next one clears away" backup "$copy"
+  check "what was left" test "$(ls -A "$base/work" | grep -c '^\.')" = 0
+  head -c 8000000 /dev/urandom >"$mnt/large"
+  timeout 1 "$cffs" backup --rate=1M "$mnt" "$copy" >/dev/null
+  check "does not keep a mount" timeout 20 "$cffs" umount "$mnt"
+  check "the one before is whole" "$cffs" fsck "$copy"
+  check "of a store that is not mounted" "$cffs" backup "$store" "$copy"
+  check "the copy is a store" "$cffs" mount "$copy" "$mnt"
+  check "that can be changed" bash -c "echo mine >'$mnt/1/small' && cmp '$mnt/large' '$mnt/large'"
+  check "and is not replaced while it is used" refused "in use by pid" "$cffs" backup "$store" "$copy"
+  check "umount" "$cffs" umount "$mnt"
+  check "nor afterwards" refused "was written to since it was made" "$cffs" backup "$store" "$copy"
+
+  local blob
+  blob=$(find "$store/blobs" -type f -size +7M)
+  check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  touch "$mnt/now"
+  check "checksums" "$cffs" scrub --rate=0 "$mnt"
+  sleep 11
+  check "of quiet files" "$cffs" scrub --anew --rate=0 "$mnt"
+  printf '\377\376\375' | dd of="$blob" bs=1 seek=3000000 conv=notrunc status=none
+  check "rot is named, with status 4" bash -c "'$cffs' backup '$mnt' '$base/work/rotten' >'$base/work/said'; r=\$?; cat '$base/work/said'; test \$r = 4 && grep -q '^large (inode .* in bytes 2998272' '$base/work/said'"
+  check "and told by the copy, too" bash -c "'$cffs' fsck '$base/work/rotten' | grep -q 'bytes 2998272'"
+  check "umount" "$cffs" umount "$mnt"
+  check "a file system that shares blocks" backup_by_clones
+  if mountpoint -q "$base/disk"; then check "umount" "$cffs" umount "$mnt"; umount "$base/disk"; fi
+  check "mount for all" bash -c "'$cffs' mount -o allow_other '$store' '$mnt'"
+  check "nobody else may ask for one" bash -c "! setpriv --reuid=65534 --regid=65534 --clear-groups setfattr -n user.cffs.backup -v '{\"place\":\"$base/work/theirs\"}' '$mnt' && ! test -e '$base/work/theirs'"
+  check "mount read-only" bash -c "'$cffs' umount '$mnt' && '$cffs' mount -o ro '$store' '$mnt'"
+  check "a backup of that" bash -c "'$cffs' backup '$mnt' '$base/work/of-ro'; test \$? = 4"
+  check "an export of that" bash -c "'$cffs' export '$mnt:1' '$base/work/ro-out' && diff -r '$mnt/1' '$base/work/ro-out'"
+  check "umount" "$cffs" umount "$mnt"
+}
