@@ -338,6 +338,11 @@ the names that a backup has exchanged are not durable
 -if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
 +
 = the crash tests have their own places; and where the exchange is lost, the backup before is there, whole
+
+members are punched before their removal is durable
+@ core/reorganise/punching.cc
+-CFFS_TRY_VOID(fs_.sync());
++
 TABLE
 }
 

@@ -112,6 +112,7 @@ class Engine final : public FileSystem {
   const Clock& clock() const override { return *options_.clock; }
   // moment.cc
   Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper& keeper) override;
+  bool holds_moment() const override { return moments_.watched(); }
   void log(const std::string& line) const override;
 
  private:

@@ -199,6 +199,7 @@ class FileSystem {
   // The tree as it is at one moment between call and return, with all that was acknowledged before, held still until the result
   // goes (core/fs/moment.h); the keeper must live as long. EBUSY: somebody holds another.
   virtual Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper& keeper) = 0;
+  virtual bool holds_moment() const = 0;
   // One line for the administrator.
   virtual void log(const std::string& line) const = 0;
 

@@ -1,6 +1,7 @@
 // A moment of a store in use, held still for who copies it, while its users go on.
 //
-// Rows: a snapshot of the table. Composites: never changed below the size that their row has. Blobs are changed in place, so who is
+// Rows: a snapshot of the table. Composites: never changed below the size that their row has, where a row
+// names their data (core/reorganise/punching.h waits for the moment's end). Blobs are changed in place, so who is
 // about to change one tells a BlobKeeper first, which puts the old bytes where it wants them. Objects that go are moved below
 // `held/` until they are let go; a store that nobody closed removes what is there when it is opened (core/fs/recovery.h).
 //

@@ -95,9 +95,11 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
 }
 
 Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const RecordMeta& record,
-                                                       CompositeId id) const {
+                                                       CompositeId id, const TableSnapshot* rows) const {
   const Key key = at.name.empty() ? Key::null_name(record.ino) : entry_key(at);
-  CFFS_TRY(const Row row, table_.get_row(key));
+  CFFS_TRY(const auto value, rows != nullptr ? rows->get(key) : table_.get(key));
+  if (!value) return std::optional<FileToMove>();
+  CFFS_TRY(const Row row, decode_row(*value));
   const Entry* entry = row.find(at.name);
   const bool is_it = entry != nullptr && entry->inode && entry->ino == record.ino &&
                      entry->inode->home == Home::composite && entry->inode->extent.composite == id &&
@@ -108,18 +110,28 @@ Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, cons
 
 // A record names the place where the file was when it was written; since then it may have been renamed (a moved_member row)
 // or hard-linked (a null-name row).
-Result<std::optional<FileToMove>> Rehousing::member_of(const RecordMeta& record, CompositeId id) const {
-  CFFS_TRY(auto there, member_at({record.parent, record.name}, record, id));
+Result<std::optional<FileToMove>> Rehousing::member_of(const RecordMeta& record, CompositeId id,
+                                                       const TableSnapshot* rows) const {
+  CFFS_TRY(auto there, member_at({record.parent, record.name}, record, id, rows));
   if (there) return there;
-  CFFS_TRY(const auto moved, table_.get(Key::moved_member(id, record.slot)));
+  const Key moved_to = Key::moved_member(id, record.slot);
+  CFFS_TRY(const auto moved, rows != nullptr ? rows->get(moved_to) : table_.get(moved_to));
   if (moved) {
     CFFS_TRY(const MovedMember now, decode_moved_member(*moved));
-    CFFS_TRY(there, member_at({now.parent, now.name}, record, id));
+    CFFS_TRY(there, member_at({now.parent, now.name}, record, id, rows));
     if (there) return there;
   }
-  CFFS_TRY(there, member_at({record.parent, ""}, record, id));
+  CFFS_TRY(there, member_at({record.parent, ""}, record, id, rows));
   if (there) there->at.name = record.name;
   return there;
+}
+
+bool Rehousing::is_in_use(const RecordMeta& record, CompositeId id) const {
+  const NodePtr node = nodes_.find(record.ino);
+  if (!node) return false;
+  const ReadLock guard(node->mutex);
+  return node->inode.home == Home::composite && node->inode.extent.composite == id &&
+         node->inode.extent.slot == record.slot;
 }
 
 Result<CompositeId> Rehousing::begin_composite() {

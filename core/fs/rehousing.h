@@ -68,8 +68,12 @@ class Rehousing {
   Referred referred(InodeId ino) const;
   // Reads the content, and long attributes, as they are now. False: the file is gone or has changed its home since.
   Result<bool> read(FileToMove& file) const;
-  // Where the subfile of this record is now, if it still is in this composite.
-  Result<std::optional<FileToMove>> member_of(const RecordMeta& record, CompositeId id) const;
+  // Where the subfile of this record is now, if it still is in this composite; or was in `rows`. Without these, one that is renamed
+  // meanwhile may be missed.
+  Result<std::optional<FileToMove>> member_of(const RecordMeta& record, CompositeId id,
+                                              const TableSnapshot* rows = nullptr) const;
+  // Whether a node reads this record, whatever the rows say: of a file without a name, too.
+  bool is_in_use(const RecordMeta& record, CompositeId id) const;
 
   // --- moving ---
   // ENOSPC where so many more bytes might not fit.
@@ -97,8 +101,8 @@ class Rehousing {
   class Batchwise;
   Result<bool> read_content(FileToMove& file) const;
   Result<bool> complete(FileToMove& file) const;
-  Result<std::optional<FileToMove>> member_at(const EntryName& at, const RecordMeta& record,
-                                              CompositeId id) const;
+  Result<std::optional<FileToMove>> member_at(const EntryName& at, const RecordMeta& record, CompositeId id,
+                                              const TableSnapshot* rows) const;
 
   const StoreFormat& format_;
   Table& table_;

@@ -1,6 +1,7 @@
 #include "core/reorganise/reorganiser.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <set>
@@ -44,6 +45,7 @@ void Reorganiser::run() {
     if (fs_.staged_directories().empty()) {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
     }
+    punch_where_full();
     if (fs_.staged_directories().empty() && sealing_.empty()) {
       guard.lock();
       continue;
@@ -94,6 +96,7 @@ std::uint64_t Reorganiser::compact(CompositeId id) {
     fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
   } else {  // no room, no descriptor: that passes
     fs_.staged_directories().put_back_wasteful(id, kRetryMs);
+    if (bytes.error().errno_value == ENOSPC) (void)punching_.run(std::array{id});
     fs_.log("composite " + std::to_string(id.value) + " waits for compaction: " + bytes.error().message());
   }
   return 0;
@@ -107,6 +110,22 @@ void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second) {
     if (!go_on()) return;  // the next user of the store finds the others in its table
     pace.spent(compact(id), go_on);
   }
+}
+
+void Reorganiser::punch_where_full() {
+  constexpr std::uint64_t kShare = 50;  // of the medium: what is left where it is nearly full
+  constexpr std::int64_t kPauses = 19;  // times as long as it took
+  const auto space = fs_.statfs();
+  if (!space || space->available_bytes >= space->total_bytes / kShare) return;
+  const MutexLock one_at_a_time(work_mutex_);
+  const std::uint64_t changes = fs_.table().namespace_changes();
+  const std::int64_t began = fs_.clock().steady_ms();
+  if (changes == punched_changes_ || began < punch_not_before_ms_) return;
+  punched_changes_ = changes;
+  const auto freed = punching_.find();
+  if (freed) (void)punching_.run(*freed);
+  const std::int64_t ended = fs_.clock().steady_ms();
+  punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began));
 }
 
 void Reorganiser::compact_noted() { compact_noted_at(0); }

@@ -10,6 +10,7 @@
 #include "core/base/mutex.h"
 #include "core/reorganise/cataloguing.h"
 #include "core/reorganise/composite_filler.h"
+#include "core/reorganise/punching.h"
 #include "core/reorganise/sealing.h"
 
 namespace cffs {
@@ -18,7 +19,7 @@ class Reorganiser {
  public:
   // A directory that nobody has written to for `quiet_ms` may be consolidated.
   explicit Reorganiser(FileSystem& fs, std::int64_t quiet_ms = kQuietMs)
-      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), sealing_(fs), cataloguing_(fs, quiet_ms) {}
+      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), punching_(fs), sealing_(fs), cataloguing_(fs, quiet_ms) {}
   ~Reorganiser() { stop(); }
   Reorganiser(const Reorganiser&) = delete;
   Reorganiser& operator=(const Reorganiser&) = delete;
@@ -42,6 +43,9 @@ class Reorganiser {
   Status compact_now();
   // Compacts what has become wasteful since the last pass.
   void compact_noted();
+  // Where the medium is nearly full: punches what is freed in all composites. Not without changes since the last time, and at most
+  // for a twentieth of the time.
+  void punch_where_full();
   // Runs `work` while no pass is under way.
   template <typename Work>
   auto exclusively(Work work) {
@@ -65,6 +69,10 @@ class Reorganiser {
   const std::int64_t quiet_ms_;
   Mutex work_mutex_;  // rank 0: outermost of all locks
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
+  Punching punching_ CFFS_GUARDED_BY(work_mutex_);
+  std::uint64_t punched_changes_ CFFS_GUARDED_BY(work_mutex_) =
+      0;  // the table's, when punching was last done
+  std::int64_t punch_not_before_ms_ CFFS_GUARDED_BY(work_mutex_) = 0;
   Sealing sealing_;
   Cataloguing cataloguing_;  // the thread's
 

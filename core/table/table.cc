@@ -215,9 +215,12 @@ void Table::note_what_is_durable() {
 Status Table::sync_logs(bool& ended) {
   try {
     return env_->sync_logs();
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) {  // there is none for a sentence either
     ended = false;
-    return fail(EIO, std::string("table: the sync was broken off: ") + error.what());
+    return fail(ENOMEM);
+  } catch (const std::exception&) {
+    ended = false;
+    return fail(EIO);
   }
 }
 

@@ -72,6 +72,7 @@ std::vector<Call> make_calls() {
       {"sync", Kind::sync, nullptr, ""},
       {"consolidate", Kind::consolidate, nullptr, ""},
       {"compact", Kind::compact, nullptr, ""},
+      {"punch", Kind::punch, nullptr, ""},
       {"regroup by none", Kind::regroup_none, nullptr, ""},
       {"regroup by directory", Kind::regroup_directory, nullptr, ""},
       {"import", Kind::import, nullptr, ""},

@@ -19,6 +19,7 @@ struct Call {
     sync,
     consolidate,
     compact,
+    punch,
     regroup_none,
     regroup_directory,
     import,

@@ -4,7 +4,9 @@
 #include <stdexcept>
 
 #include "core/inspect/consistency.h"
+#include "core/reorganise/punching.h"
 #include "core/reorganise/regrouping.h"
+#include "core/reorganise/reorganiser.h"
 
 namespace cffs::test {
 namespace {
@@ -28,6 +30,14 @@ int regroup_by(FileSystem& fs, const char* policy) {
   Reorganiser reorganiser(fs);
   const auto done = regroup(reorganiser, *fs.policy(), {});
   return done ? 0 : done.error().errno_value;
+}
+
+// Whatever the medium has left, to the byte.
+Status punch(FileSystem& fs) {
+  Punching punching(fs, 1);
+  CFFS_TRY(const auto freed, punching.find());
+  const auto bytes = punching.run(freed);
+  return bytes ? Status() : fail(bytes.error());
 }
 
 int fsync_path(FileSystem& fs, const std::string& path) {
@@ -247,6 +257,8 @@ class Explorer::Recorder {
         return {result(Reorganiser(fs).consolidate_now())};
       case Call::Kind::compact:
         return {result(Reorganiser(fs).compact_now())};
+      case Call::Kind::punch:
+        return {result(punch(fs))};
       case Call::Kind::regroup_none:
         return {regroup_by(fs, "none")};
       case Call::Kind::regroup_directory:
