@@ -150,18 +150,21 @@ Status Backup::copy_composite(Work& work, CompositeId id, std::uint64_t size) {
   if (shared) ++progress_.shared;
   // What was written is what is judged.
   CFFS_TRY(const std::string content, read_whole(*to));
-  CFFS_TRY(const bool whole, is_whole(id, content));
+  CFFS_TRY(const bool whole, is_whole(work, id, content));
   if (!whole || content.size() < size) CFFS_TRY_VOID(name_damaged_members(work, id, content));
   return spent(bytes) ? Status() : was_stopped();
 }
 
-Result<bool> Backup::is_whole(CompositeId id, std::string_view bytes) {
+// What no row of the moment names may be holes.
+Result<bool> Backup::is_whole(Work& work, CompositeId id, std::string_view bytes) {
   bool whole = true;
   const Status scanned =
       CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
         const std::string_view data =
             bytes.substr(std::min<std::uint64_t>(data_at, bytes.size()), meta.data_length);
-        whole = whole && checksum(data) == meta.data_checksum;
+        if (!whole || checksum(data) == meta.data_checksum) return;
+        const auto member = fs_.rehousing().member_of(meta, id, &work.moment.rows());
+        whole = member && !*member;
       });
   if (!scanned) damaged(scanned.error().message(), CompositeStore::object_name(id));
   return whole && scanned.has_value();

@@ -59,7 +59,7 @@ class Backup {
   Status keep_blobs(Work& work);
   Status copy_composites(Work& work);
   Status copy_composite(Work& work, CompositeId id, std::uint64_t size);
-  Result<bool> is_whole(CompositeId id, std::string_view bytes);
+  Result<bool> is_whole(Work& work, CompositeId id, std::string_view bytes);
   Status name_damaged_members(Work& work, CompositeId id, std::string_view bytes);
   Status copy_blobs(Work& work);
   Status copy_blob(Work& work, const RowCopy::Blob& blob);

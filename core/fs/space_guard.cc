@@ -7,13 +7,15 @@ namespace {
 
 constexpr std::int64_t kTrancheBytes = 16 << 20;
 constexpr std::uint64_t kLeast = 1u << 20;  // for the rows that say what gives room back
-constexpr std::uint64_t kPieceBytes = 4u
-                                      << 20;  // given back at a time: others take what LevelDB does not need
-constexpr std::uint64_t kStep = 1u << 20;     // the reserve grows and shrinks by no less
+constexpr std::uint64_t kStep = 1u << 20;   // the reserve grows by no less, unless it is whole then
 
 // Whatever the table needs: at most an eighth of a small medium.
 std::uint64_t least(const SpaceInfo& space) {
   return std::min(SpaceGuard::kReserveBytes, space.total_bytes / 8);
+}
+// Given back at a time: others take what LevelDB does not need. It shrinks by no less.
+std::uint64_t piece(const SpaceInfo& space) {
+  return std::clamp<std::uint64_t>(least(space) / 8, 256u << 10, 4u << 20);
 }
 // Free beside the reserve, so that it is not touched day by day.
 std::uint64_t slack(const SpaceInfo& space) { return least(space) / 12; }
@@ -73,7 +75,7 @@ Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
       if (now.available_bytes >= bytes + kLeast) return {};
       CFFS_TRY_VOID(find_object());
       const std::uint64_t need = std::max(need_.load(std::memory_order_relaxed), least(now) / 2);
-      if (held_ < need + kPieceBytes) return as_others;
+      if (held_ < need + piece(now)) return as_others;
     }
     if (!give()) return as_others;
   }
@@ -120,17 +122,20 @@ void SpaceGuard::grow() {
   const std::uint64_t room = space->available_bytes - std::min(space->available_bytes, slack(*space));
   const std::uint64_t wanted = whole(*space);
   const std::uint64_t can = std::min(wanted, held_ + room);
-  if (held_ >= wanted + kPieceBytes && object_->truncate(wanted)) held_ = wanted;
+  if (held_ >= wanted + piece(*space) && object_->truncate(wanted)) held_ = wanted;
   if (held_ >= can || (can < wanted && can - held_ < kStep)) return;
   const Status allocated = object_->allocate(0, can);
   const auto info = object_->info();
   if (!info) return;
   if (allocated && info->allocated >= can && object_->truncate(can)) {
     held_ = can;
+    budget_.store(0, std::memory_order_relaxed);  // what was granted may not be there any more
     has_given_.store(held_ < wanted, std::memory_order_relaxed);
     return;
   }
-  if (!allocated && allocated.error().errno_value == ENOSPC) {
+  // A quota, a limit, a shortage: what there is stays.
+  const int reason = allocated ? EOPNOTSUPP : allocated.error().errno_value;
+  if (held_ > 0 || (reason != EOPNOTSUPP && reason != ENOSYS)) {
     (void)object_->truncate(held_);
     return;
   }
@@ -144,7 +149,9 @@ void SpaceGuard::grow() {
 bool SpaceGuard::give() {
   const MutexLock guard(mutex_);
   if (!find_object() || held_ == 0) return false;
-  const std::uint64_t left = held_ > kPieceBytes ? held_ - kPieceBytes : 0;
+  const auto space = store_.space();
+  const std::uint64_t bytes = space ? piece(*space) : held_;
+  const std::uint64_t left = held_ > bytes ? held_ - bytes : 0;
   if (!object_->truncate(left)) return false;
   held_ = left;
   has_given_.store(true, std::memory_order_relaxed);

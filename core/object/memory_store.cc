@@ -16,7 +16,6 @@ class MemoryObject final : public Object {
   }
   Status write_at(std::uint64_t offset, ConstBytes data) override {
     const WriteLock guard(mutex_);
-    if (offset < bytes_.size()) holes_ = 0;
     if (bytes_.size() < offset + data.size()) bytes_.resize(offset + data.size());
     std::copy(data.begin(), data.end(),
               as_writable_bytes(bytes_).begin() + static_cast<std::ptrdiff_t>(offset));
@@ -30,7 +29,6 @@ class MemoryObject final : public Object {
   }
   Status truncate(std::uint64_t size) override {
     const WriteLock guard(mutex_);
-    if (size < bytes_.size()) holes_ = 0;
     bytes_.resize(size);
     return {};
   }
@@ -38,13 +36,12 @@ class MemoryObject final : public Object {
     const WriteLock guard(mutex_);
     const std::uint64_t end = std::min<std::uint64_t>(bytes_.size(), offset + length);
     if (offset < end) std::fill_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), end - offset, '\0');
-    holes_ = std::min<std::uint64_t>(bytes_.size(), holes_ + end - std::min(offset, end));
     return {};
   }
   Status allocate(std::uint64_t, std::uint64_t) override { return {}; }
   Result<ObjectInfo> info() const override {
     const ReadLock guard(mutex_);
-    return ObjectInfo{bytes_.size(), bytes_.size() - holes_};
+    return ObjectInfo{bytes_.size(), bytes_.size()};
   }
   Result<std::uint64_t> next_data(std::uint64_t offset) const override {
     const ReadLock guard(mutex_);
@@ -60,8 +57,6 @@ class MemoryObject final : public Object {
  private:
   mutable SharedMutex mutex_;
   std::string bytes_ CFFS_GUARDED_BY(mutex_);
-  std::uint64_t holes_ CFFS_GUARDED_BY(mutex_) =
-      0;  // bytes punched; a change before the end counts as filling them
 };
 
 }  // namespace

@@ -42,7 +42,9 @@ class Object {
     return std::optional<std::size_t>(n);
   }
   // The same, but what the medium has, whatever memory has: for who looks for rot. Backends that cannot tell read as always.
-  virtual Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const { return read_at(offset, out); }
+  virtual Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const {
+    return read_at(offset, out);
+  }
   // Whether the range is in memory, without asking the device for it; true where that cannot be told. try_read_at() of
   // a range that is not makes the kernel fetch just that range, which then is a request of its own beside the group's.
   virtual bool in_memory(std::uint64_t /*offset*/, std::uint64_t /*length*/) const { return true; }
@@ -53,6 +55,11 @@ class Object {
   virtual Status truncate(std::uint64_t size) = 0;
   // Turns the range into a hole inside the object, where the backend can; zeros are written where it cannot.
   virtual Status punch_hole(std::uint64_t offset, std::uint64_t length) = 0;
+  // The range, inside the object, becomes a hole whose room is the medium's again. False: the backend cannot, nothing is done.
+  virtual Result<bool> give_back(std::uint64_t offset, std::uint64_t length) {
+    CFFS_TRY_VOID(punch_hole(offset, length));
+    return true;
+  }
   // Reserves room for the range, so that writing there cannot fail for want of space; what was not written reads as
   // zeros. Never changes the size: the range may lie beyond the end. EOPNOTSUPP where the backend cannot promise it.
   virtual Status allocate(std::uint64_t offset, std::uint64_t length) = 0;

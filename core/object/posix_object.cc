@@ -126,12 +126,18 @@ class PosixObject final : public Object {
     return {};
   }
 
-  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
-    if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                    static_cast<off_t>(length)) == 0) {
-      return {};
+  Result<bool> give_back(std::uint64_t offset, std::uint64_t length) override {
+    while (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(length)) != 0) {
+      if (errno == EOPNOTSUPP) return false;
+      if (errno != EINTR) return error();
     }
-    if (errno != EOPNOTSUPP) return error();
+    return true;
+  }
+
+  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
+    CFFS_TRY(const bool is_hole, give_back(offset, length));
+    if (is_hole) return {};
     CFFS_TRY(const ObjectInfo now, info());
     const std::string zeros(64 * 1024, '\0');
     const std::uint64_t end = std::min(now.size, offset + length);

@@ -1,61 +1,70 @@
 #include "core/reorganise/punching.h"
 
-#include <algorithm>
-
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
 #include "core/table/table.h"
 
 namespace cffs {
-namespace {
 
-constexpr std::size_t kAtOnce = 256;  // composites between two syncs: each keeps a handle open meanwhile
+std::uint64_t Punching::seen(CompositeId id) const {
+  const auto it = seen_.find(id);
+  return it == seen_.end() ? 0 : it->second;
+}
 
-}  // namespace
-
-Result<std::vector<CompositeId>> Punching::find() const {
+Result<std::vector<CompositeId>> Punching::find(const std::function<bool()>& go_on) const {
   std::vector<CompositeId> found;
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {
-    if (row.freed_bytes >= block_bytes_) found.push_back(id);
-    return true;
+    if (row.freed_bytes >= seen(id) + block_bytes_) found.push_back(id);
+    return go_on();
   };
+  visitor.entries = [&](Key, const Row&) { return go_on(); };
   visitor.damaged = pass_over;
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
   return found;
 }
 
-Result<std::uint64_t> Punching::run(std::span<const CompositeId> ids) {
-  std::uint64_t bytes = 0;
-  for (std::size_t first = 0; first < ids.size() && !useless_; first += kAtOnce) {
-    std::vector<Holes> all;
-    {
-      const auto rows = fs_.table().snapshot();
-      for (const CompositeId id : ids.subspan(first, std::min(kAtOnce, ids.size() - first))) {
-        auto holes = look(id, *rows);
-        if (holes && holes->bytes > 0) all.push_back(std::move(*holes));
-      }
-    }
-    if (all.empty()) continue;
-    CFFS_TRY_VOID(fs_.sync());
-    // A moment that is held only now is of after the snapshot, and does not know what is punched.
-    if (fs_.holds_moment()) break;
-    for (const Holes& holes : all) {
-      CFFS_TRY(const std::uint64_t punched, punch(holes));
-      bytes += punched;
+Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
+  Done done;
+  std::vector<Holes> looked;
+  {
+    const auto rows = fs_.table().snapshot();
+    for (const CompositeId id : ids) {
+      if (useless_) return done;
+      auto holes = look(id, *rows);
+      if (holes) looked.push_back(std::move(*holes));
+      done.all = done.all && holes.has_value();
     }
   }
-  return bytes;
+  CFFS_TRY_VOID(fs_.sync());
+  // A moment that is held only from now on is of after the snapshot, and does not know what is punched.
+  if (fs_.holds_moment()) {
+    done.all = false;
+    return done;
+  }
+  for (const Holes& holes : looked) {
+    done.read += holes.read;
+    const auto punched = punch(holes);
+    done.punched += punched.value_or(0);
+    const bool through = punched && holes.all;
+    done.all = done.all && through;
+    if (through) seen_[holes.id] = holes.freed;
+  }
+  return done;
 }
 
 Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows) const {
   Holes holes;
+  holes.id = id;
   CFFS_TRY(const auto value, rows.get(Key::null_name(id)));
   if (!value) return holes;
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
-  if (row.freed_bytes < block_bytes_) return holes;
+  if (row.freed_bytes < seen(id) + block_bytes_) return holes;
+  holes.read = row.size;
+  holes.freed = row.freed_bytes;
   std::uint64_t members = 0, live_bytes = 0;
   Status problem;
+  std::vector<Range> dead;
   CFFS_TRY_VOID(fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t data_at) {
     const auto member = fs_.rehousing().member_of(record, id, &rows);
     if (!member) {
@@ -63,21 +72,20 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
     } else if (*member) {
       ++members;
       live_bytes += (*member)->inode.extent.length;
-    } else if (const Range range = blocks_of(data_at, record.data_length);
-               range.length > 0 && !fs_.rehousing().is_in_use(record, id)) {
-      holes.ranges.push_back(range);
-      holes.bytes += range.length;
+    } else if (fs_.rehousing().is_in_use(record, id)) {
+      holes.all = false;
+    } else if (const Range range = blocks_of(data_at, record.data_length); range.length > 0) {
+      dead.push_back(range);
     }
   }));
   CFFS_TRY_VOID(problem);
-  if (holes.ranges.empty()) return holes;
-  if (members != row.members || live_bytes != row.live_bytes) return Holes{};  // somebody was not found
+  if (members != row.members || live_bytes != row.live_bytes) return holes;  // somebody was not found
   CFFS_TRY(holes.object, fs_.composites().open(id));
-  CFFS_TRY(const ObjectInfo info, holes.object->info());
-  // Its extents take room as well, so a little of what was punched may not show.
-  const std::uint64_t punched = info.size - std::min(info.size, info.allocated);
-  const bool was = punched > 0 && punched + holes.bytes / 16 + block_bytes_ >= holes.bytes;
-  return was ? Holes{} : holes;
+  for (const Range& range : dead) {
+    CFFS_TRY(const std::uint64_t data, holes.object->next_data(range.offset));
+    if (data < range.offset + range.length) holes.ranges.push_back(range);
+  }
+  return holes;
 }
 
 // What the range has of whole blocks.
@@ -88,13 +96,14 @@ Punching::Range Punching::blocks_of(std::uint64_t offset, std::uint64_t length) 
 }
 
 Result<std::uint64_t> Punching::punch(const Holes& holes) {
-  CFFS_TRY(const ObjectInfo before, holes.object->info());
+  std::uint64_t bytes = 0;
   for (const Range& range : holes.ranges) {
-    CFFS_TRY_VOID(holes.object->punch_hole(range.offset, range.length));
+    if (useless_) break;
+    CFFS_TRY(const bool given, holes.object->give_back(range.offset, range.length));
+    useless_ = !given;
+    bytes += given ? range.length : 0;
   }
-  CFFS_TRY(const ObjectInfo after, holes.object->info());
-  useless_ = after.allocated >= before.allocated;
-  return holes.bytes;
+  return bytes;
 }
 
 }  // namespace cffs

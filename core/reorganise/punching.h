@@ -9,6 +9,8 @@
 // Headers and meta of records stay, so that composites can be followed from record to record.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -22,32 +24,45 @@ class Punching {
  public:
   // Holes begin and end at multiples of this. Bytes.
   static constexpr std::uint64_t kBlockBytes = 4096;
+  // So many composites are a turn: each is open until the table is synced.
+  static constexpr std::size_t kAtOnce = 16;
 
   explicit Punching(FileSystem& fs, std::uint64_t block_bytes = kBlockBytes)
       : fs_(fs), block_bytes_(block_bytes) {}
 
-  // Composites of which a block or more is freed, by one scan of the namespace.
-  Result<std::vector<CompositeId>> find() const;
-  // Returns the bytes that were punched. 0: there was nothing, or it may be wanted again; also where the backend turned out to keep
-  // the room of a hole. One composite that cannot be followed keeps no other from it.
-  Result<std::uint64_t> run(std::span<const CompositeId> ids);
+  // Composites of which a block or more is freed that was not when run() last was through with them, by one scan of the namespace,
+  // as long as `go_on` says so.
+  Result<std::vector<CompositeId>> find(const std::function<bool()>& go_on) const;
+  struct Done {
+    std::uint64_t read = 0, punched = 0;  // bytes
+    bool all = true;                      // false: of some, something may be punched later
+  };
+  // A turn. One composite that cannot be followed or punched keeps no other from it.
+  Result<Done> run(std::span<const CompositeId> ids);
+  // Where the backend knows no holes, nothing is done any more.
+  bool useless() const { return useless_; }
 
  private:
   struct Range {
     std::uint64_t offset = 0, length = 0;  // bytes
   };
   struct Holes {
+    CompositeId id;
+    std::uint64_t read = 0, freed = 0;  // bytes; the composite's, and of it what its row counts as freed
     std::shared_ptr<Object> object;
     std::vector<Range> ranges;
-    std::uint64_t bytes = 0;
+    bool all = true;  // nobody uses what no row names
   };
   Result<Holes> look(CompositeId id, const TableSnapshot& rows) const;
+  std::uint64_t seen(CompositeId id) const;
   Range blocks_of(std::uint64_t offset, std::uint64_t length) const;
   Result<std::uint64_t> punch(const Holes& holes);
 
   FileSystem& fs_;
   const std::uint64_t block_bytes_;
-  bool useless_ = false;  // the backend gives nothing back for a hole
+  bool useless_ = false;
+  std::map<CompositeId, std::uint64_t>
+      seen_;  // how much was freed of those that run() was through with, bytes
 };
 
 }  // namespace cffs

@@ -112,18 +112,45 @@ void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second) {
   }
 }
 
-void Reorganiser::punch_where_full() {
-  constexpr std::uint64_t kShare = 50;  // of the medium: what is left where it is nearly full
-  constexpr std::int64_t kPauses = 19;  // times as long as it took
+bool Reorganiser::is_nearly_full() const {
+  constexpr std::uint64_t kShare = 50, kMost = 1u << 30;  // of the medium; bytes
   const auto space = fs_.statfs();
-  if (!space || space->available_bytes >= space->total_bytes / kShare) return;
+  return space && space->available_bytes < std::min(space->total_bytes / kShare, kMost);
+}
+
+// None where it is not time, or nothing has changed.
+Result<std::vector<CompositeId>> Reorganiser::find_freed() {
   const MutexLock one_at_a_time(work_mutex_);
   const std::uint64_t changes = fs_.table().namespace_changes();
-  const std::int64_t began = fs_.clock().steady_ms();
-  if (changes == punched_changes_ || began < punch_not_before_ms_) return;
+  const bool due = changes != punched_changes_ && fs_.clock().steady_ms() >= punch_not_before_ms_;
+  if (punching_.useless() || !due) return std::vector<CompositeId>{};
   punched_changes_ = changes;
-  const auto freed = punching_.find();
-  if (freed) (void)punching_.run(*freed);
+  return punching_.find([this] { return !stopping(); });
+}
+
+Result<Punching::Done> Reorganiser::punch(std::span<const CompositeId> ids) {
+  const MutexLock one_at_a_time(work_mutex_);
+  return punching_.run(ids);
+}
+
+void Reorganiser::punch_where_full() {
+  constexpr std::int64_t kPauses = 19;  // times as long as it took
+  if (!is_nearly_full()) return;
+  const std::int64_t began = fs_.clock().steady_ms();
+  const auto freed = find_freed();
+  if (!freed || freed->empty()) return;
+  const auto go_on = [this] { return !stopping(); };
+  Pace pace(kCompactionRate);
+  bool all = true;
+  for (std::span<const CompositeId> left = *freed; !left.empty() && go_on();) {
+    const auto turn = left.first(std::min(Punching::kAtOnce, left.size()));
+    left = left.subspan(turn.size());
+    const auto done = punch(turn);
+    all = all && done && done->all;
+    pace.spent(done ? done->read : 0, go_on);
+  }
+  const MutexLock one_at_a_time(work_mutex_);
+  if (!all) punched_changes_.reset();
   const std::int64_t ended = fs_.clock().steady_ms();
   punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began));
 }

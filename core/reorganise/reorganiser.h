@@ -5,6 +5,8 @@
 // (exclusively()). It must be gone before the file system is closed.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <thread>
 
 #include "core/base/mutex.h"
@@ -43,8 +45,8 @@ class Reorganiser {
   Status compact_now();
   // Compacts what has become wasteful since the last pass.
   void compact_noted();
-  // Where the medium is nearly full: punches what is freed in all composites. Not without changes since the last time, and at most
-  // for a twentieth of the time.
+  // Where the medium is nearly full: punches what is freed in all composites, some at a time. Not without changes since it was
+  // through with them, and at most for a twentieth of the time.
   void punch_where_full();
   // Runs `work` while no pass is under way.
   template <typename Work>
@@ -57,6 +59,9 @@ class Reorganiser {
   void run();
   Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
+  bool is_nearly_full() const;
+  Result<std::vector<CompositeId>> find_freed() CFFS_EXCLUDES(work_mutex_);
+  Result<Punching::Done> punch(std::span<const CompositeId> ids) CFFS_EXCLUDES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
   // 0: as fast as it goes. Others that move files take their turns between two composites.
@@ -70,8 +75,7 @@ class Reorganiser {
   Mutex work_mutex_;  // rank 0: outermost of all locks
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
   Punching punching_ CFFS_GUARDED_BY(work_mutex_);
-  std::uint64_t punched_changes_ CFFS_GUARDED_BY(work_mutex_) =
-      0;  // the table's, when punching was last done
+  std::optional<std::uint64_t> punched_changes_ CFFS_GUARDED_BY(work_mutex_);  // the table's, the last time
   std::int64_t punch_not_before_ms_ CFFS_GUARDED_BY(work_mutex_) = 0;
   Sealing sealing_;
   Cataloguing cataloguing_;  // the thread's

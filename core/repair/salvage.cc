@@ -217,15 +217,17 @@ void Salvage::compare_size(const Inode& known, const std::string& object) {
 
 // With a whole catalogue, what has a number from before and is not in it had no name any more. One that was made without a name and got
 // one later was changed later.
-bool Salvage::was_removed(const Inode& inode) const {
+bool Salvage::was_removed(InodeId ino, std::int64_t ctime_ns) const {
   const CatalogueMoment& moment = names_.moment();
-  return names_.whole() && inode.ino.value < moment.next_inode && inode.ctime_ns < moment.at_ns;
+  return names_.whole() && ino.value < moment.next_inode && ctime_ns < moment.at_ns;
 }
 
 Status Salvage::bring_back_records() {
   for (const auto& [ino, found] : records_) {
     const auto record = newest_record(ino);
     if (!record) {
+      if (was_removed(ino, found.front().ctime_ns()))
+        continue;  // its data was punched, or its rot is nobody's loss
       lost(ino, {}, "no record of it has its data");
       continue;
     }
@@ -238,7 +240,7 @@ Status Salvage::bring_back_records() {
 Status Salvage::bring_back_unknown(InodeId ino, const Whole& record) {
   const auto with_data = [&](InodeId file) { return fill(file, record.data); };
   const bool known = !names_.names(ino).empty();  // its attributes were in what is damaged
-  if (known || !was_removed(record.inode)) {
+  if (known || !was_removed(ino, record.inode.ctime_ns)) {
     return make(known ? names_.names(ino) : std::vector{record.at}, record.inode, with_data);
   }
   ++report_.removed;

@@ -51,6 +51,7 @@ class Salvage {
     std::string object;
     std::uint64_t at = 0, bytes = 0;  // of the record
     Age age;
+    std::int64_t ctime_ns() const { return std::get<0>(age); }
     std::uint64_t version() const { return std::get<1>(age); }
   };
   struct Whole {  // a record that is whole
@@ -73,7 +74,7 @@ class Salvage {
   std::vector<EntryName> places_of(const std::optional<EntryName>& at, InodeId ino) const;
   std::optional<Whole> newest_record(InodeId ino);
   std::optional<Whole> read_record(const Found& found) const;
-  bool was_removed(const Inode& inode) const;
+  bool was_removed(InodeId ino, std::int64_t ctime_ns) const;
   // Makes it, and counts it; what only this file cannot have is told.
   Status make(const std::vector<EntryName>& places, const Inode& inode,
               const std::function<Status(InodeId)>& fill);

@@ -35,7 +35,7 @@ int regroup_by(FileSystem& fs, const char* policy) {
 // Whatever the medium has left, to the byte.
 Status punch(FileSystem& fs) {
   Punching punching(fs, 1);
-  CFFS_TRY(const auto freed, punching.find());
+  CFFS_TRY(const auto freed, punching.find([] { return true; }));
   const auto bytes = punching.run(freed);
   return bytes ? Status() : fail(bytes.error());
 }

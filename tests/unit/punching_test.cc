@@ -4,15 +4,20 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "core/backup/backup.h"
 #include "core/fs/moment.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
 #include "core/object/posix_store.h"
+#include "core/reorganise/cataloguing.h"
 #include "core/reorganise/reorganiser.h"
+#include "core/repair/salvage.h"
 #include "core/table/table.h"
+#include "tests/model/memory_place.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/manual_clock.h"
+#include "tests/unit/object_bytes.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
@@ -22,6 +27,8 @@ constexpr std::size_t kLength = 10'000;  // holds a whole block, wherever it beg
 constexpr int kFiles = 10;
 
 char letter(int i) { return static_cast<char>(200 + i); }  // in no name
+
+const auto always = [] { return true; };
 
 struct Store {
   Store() {
@@ -48,11 +55,11 @@ struct Store {
   void unlink(int i) { REQUIRE(fs->unlink(kRootInode, name(i))); }
   std::uint64_t punch() {
     Punching punching(*fs);
-    const auto freed = punching.find();
+    const auto freed = punching.find(always);
     REQUIRE(freed);
-    const auto bytes = punching.run(*freed);
-    REQUIRE(bytes);
-    return *bytes;
+    const auto done = punching.run(*freed);
+    REQUIRE(done);
+    return done->punched;
   }
   // How many bytes of this file are still in the composite.
   std::size_t left_of(int i) {
@@ -177,7 +184,7 @@ TEST_CASE("where compaction has no room, and where the medium is nearly full, wh
   }
 }
 
-TEST_CASE("a directory's composites give back what is punched, once") {
+TEST_CASE("a directory's composites give back what is punched, each block once") {
   TemporaryDirectory directory;
   const auto medium = std::move(*PosixStore::open_directory(directory.path));
   REQUIRE(FileSystem::format(*medium, repeatable(), SystemClock()));
@@ -190,16 +197,59 @@ TEST_CASE("a directory's composites give back what is punched, once") {
   }
   REQUIRE(Reorganiser(*fs).consolidate_now());
   const auto names = medium->list("composites");
-  std::uint64_t before = 0, after = 0;
-  for (const std::string& name : *names) before += (*medium->open(name))->info()->allocated;
-  for (int i = 0; i < 20; ++i) REQUIRE(fs->unlink(kRootInode, Store::name(i)));
+  const auto allocated = [&] {
+    std::uint64_t bytes = 0;
+    for (const std::string& name : *names) bytes += (*medium->open(name))->info()->allocated;
+    return bytes;
+  };
+  const std::uint64_t before = allocated();
   Punching punching(*fs);
-  const auto bytes = punching.run(*punching.find());
-  REQUIRE(bytes);
-  for (const std::string& name : *names) after += (*medium->open(name))->info()->allocated;
-  REQUIRE(*bytes >= 20 * Punching::kBlockBytes);
-  REQUIRE(after + *bytes <= before + 16 * Punching::kBlockBytes);  // extents take room, too
-  REQUIRE(*punching.run(*punching.find()) == 0);
+  std::uint64_t punched = 0;
+  for (int turn = 0; turn < 2; ++turn) {  // no two that lie side by side
+    for (int i = turn * 2; i < 24; i += 4) REQUIRE(fs->unlink(kRootInode, Store::name(i)));
+    const auto done = punching.run(*punching.find(always));
+    REQUIRE(done);
+    REQUIRE(done->all);
+    REQUIRE(done->punched >= 6 * Punching::kBlockBytes);
+    punched += done->punched;
+    REQUIRE(punching.find(always)->empty());
+  }
+  REQUIRE(allocated() <= before - punched + 4 * Punching::kBlockBytes);  // extents take room, too
+  REQUIRE(!punching.useless());
+  REQUIRE(Punching(*fs).run(*Punching(*fs).find(always))->punched ==
+          0);  // whoever has not seen it finds holes
+}
+
+TEST_CASE("a backup and a salvage of a store with holes name no damage") {
+  Store s;
+  s.unlink(2);
+  s.unlink(5);
+  REQUIRE(s.punch() > 0);
+  SECTION("backup") {
+    MemoryPlace place;
+    place.begin();
+    const auto done = Backup(*s.fs, place, {}).run();
+    REQUIRE(done);
+    REQUIRE(done->damaged == 0);
+    const auto copy = FileSystem::open(place.store(), quiet());
+    REQUIRE(copy);
+    REQUIRE(*find_inconsistencies(**copy) == std::vector<std::string>{});
+  }
+  SECTION("salvage") {
+    s.clock->pass_ms(1000);
+    REQUIRE(write_catalogue(*s.fs, always));
+    REQUIRE(s.fs->close());
+    s.fs.reset();
+    lose_the_table(s.objects);
+    MemoryStore fresh;
+    REQUIRE(FileSystem::format(fresh, repeatable(), SystemClock()));
+    const auto to = std::move(*FileSystem::open(fresh, quiet()));
+    const auto report = Salvage(s.objects, *to, [](const std::string&) {}).run();
+    REQUIRE(report);
+    REQUIRE(report->lost == std::vector<std::string>{});
+    for (int i = 0; i < kFiles; ++i)
+      REQUIRE(to->lookup(kRootInode, s.name(i)).has_value() == (i != 2 && i != 5));
+  }
 }
 
 }  // namespace cffs::test
