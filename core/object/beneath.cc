@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <string_view>
 
