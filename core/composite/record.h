@@ -8,8 +8,8 @@
 //            meta:     parent varint, name string, inode (as in rows)
 //            data, then zeros up to a multiple of 8
 //
-// A record is never rewritten, but its data may become holes when no row names it. With the table lost, names, attributes and data can be read back from records
-// alone (as OBFS rebuilds its tables from onodes); where two records name one inode, the one with the later
+// A record is never rewritten, but its data may become holes when no row names it. With the table lost, names, attributes and
+// data can be read back from records alone (as OBFS rebuilds its tables from onodes); where two records name one inode, the one with the later
 // ctime is current.
 #pragma once
 

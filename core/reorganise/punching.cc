@@ -1,5 +1,7 @@
 #include "core/reorganise/punching.h"
 
+#include <algorithm>
+
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
 #include "core/table/table.h"
@@ -36,7 +38,10 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
       done.all = done.all && holes.has_value();
     }
   }
-  CFFS_TRY_VOID(fs_.sync());
+  const auto has_ranges = [](const Holes& holes) { return !holes.ranges.empty(); };
+  if (std::any_of(looked.begin(), looked.end(), has_ranges)) {
+    CFFS_TRY_VOID(fs_.sync());
+  }
   // A moment that is held only from now on is of after the snapshot, and does not know what is punched.
   if (fs_.holds_moment()) {
     done.all = false;

@@ -122,10 +122,19 @@ bool Reorganiser::is_nearly_full() const {
 Result<std::vector<CompositeId>> Reorganiser::find_freed() {
   const MutexLock one_at_a_time(work_mutex_);
   const std::uint64_t changes = fs_.table().namespace_changes();
-  const bool due = changes != punched_changes_ && fs_.clock().steady_ms() >= punch_not_before_ms_;
+  const std::int64_t began = fs_.clock().steady_ms();
+  const bool due = changes != punched_changes_ && began >= punch_not_before_ms_;
   if (punching_.useless() || !due) return std::vector<CompositeId>{};
   punched_changes_ = changes;
-  return punching_.find([this] { return !stopping(); });
+  auto found = punching_.find([this] { return !stopping(); });
+  rest_from_punching(began);  // a scan that finds nothing is work, too
+  return found;
+}
+
+void Reorganiser::rest_from_punching(std::int64_t began_ms) {
+  constexpr std::int64_t kPauses = 19;  // times as long as it took
+  const std::int64_t ended = fs_.clock().steady_ms();
+  punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began_ms));
 }
 
 Result<Punching::Done> Reorganiser::punch(std::span<const CompositeId> ids) {
@@ -134,7 +143,6 @@ Result<Punching::Done> Reorganiser::punch(std::span<const CompositeId> ids) {
 }
 
 void Reorganiser::punch_where_full() {
-  constexpr std::int64_t kPauses = 19;  // times as long as it took
   if (!is_nearly_full()) return;
   const std::int64_t began = fs_.clock().steady_ms();
   const auto freed = find_freed();
@@ -151,8 +159,7 @@ void Reorganiser::punch_where_full() {
   }
   const MutexLock one_at_a_time(work_mutex_);
   if (!all) punched_changes_.reset();
-  const std::int64_t ended = fs_.clock().steady_ms();
-  punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began));
+  rest_from_punching(began);
 }
 
 void Reorganiser::compact_noted() { compact_noted_at(0); }

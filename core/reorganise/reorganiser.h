@@ -61,6 +61,8 @@ class Reorganiser {
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
   bool is_nearly_full() const;
   Result<std::vector<CompositeId>> find_freed() CFFS_EXCLUDES(work_mutex_);
+  // No punching for a while after work that began then.
+  void rest_from_punching(std::int64_t began_ms) CFFS_REQUIRES(work_mutex_);
   Result<Punching::Done> punch(std::span<const CompositeId> ids) CFFS_EXCLUDES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
