@@ -8,7 +8,6 @@
 namespace cffs {
 namespace {
 
-leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <leveldb/options.h>
+#include <leveldb/slice.h>
 #include <leveldb/status.h>
 
 #include <functional>
@@ -18,6 +19,7 @@ class DB;
 
 namespace cffs {
 
+inline leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 Error to_error(const leveldb::Status& status);
 leveldb::ReadOptions checked_reads();
 // Calls visit for the rows from `first` to `last` until it returns false. A block that cannot be read ends it; with `past_damage`
