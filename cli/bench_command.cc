@@ -7,6 +7,7 @@
 
 #include "bench/disk/disk_profile.h"
 #include "bench/disk/slow_disk.h"
+#include "bench/floor/floor.h"
 #include "bench/passthrough/passthrough.h"
 #include "bench/suite/session.h"
 #include "bench/suite/supervised.h"
@@ -76,11 +77,11 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   std::string targets;
   for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
   command
-      ->add_option(
-          "--targets", o->session.targets,
-          "ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, library, predict, dir:PATH; "
-          "default " +
-              targets)
+      ->add_option("--targets", o->session.targets,
+                   "ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, library, "
+                   "predict, dir:PATH; "
+                   "default " +
+                       targets)
       ->delimiter(',');
   command->add_option("--disk", o->session.disk, "Below all targets: the machine's own, or a model")
       ->check(CLI::IsMember(bench::disk_names()))
@@ -126,6 +127,11 @@ void add_servers(CLI::App& bench, int& exit_code) {
   passthrough->callback([o, &exit_code] {
     if (const Status done = bench::serve_passthrough(o->source, o->mount_point); !done)
       exit_code = complain(done.error());
+  });
+  auto* floor = bench.add_subcommand("floor", "Serve files in memory: what FUSE alone costs on this machine");
+  floor->add_option("MNT", o->mount_point)->required();
+  floor->callback([o, &exit_code] {
+    if (const Status done = bench::serve_floor(o->mount_point); !done) exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
   disk->add_option("--profile", o->profile, "The disk")

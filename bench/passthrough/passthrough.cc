@@ -4,12 +4,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <vector>
-
 #include "bench/passthrough/nodes.h"
 #include "bench/passthrough/operations.h"
+#include "bench/passthrough/serve.h"
 #include "fusefs/connection.h"
-#include "fusefs/request_loop.h"
 
 namespace cffs::bench {
 
@@ -31,23 +29,7 @@ Status serve_passthrough(const std::string& directory, const std::string& mount_
   passthrough::add_data_operations(ops);
   std::string source;
   for (const char c : directory) source += c == ',' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  std::vector<std::string> words{"passthrough", "-o",
-                                 "suid,dev,default_permissions,subtype=passthrough,fsname=" + source};
-  if (::geteuid() == 0) words.back() += ",allow_other";
-  fuse_session* session = new_session(std::move(words), ops, &nodes);
-  if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) {
-    if (session != nullptr) fuse_session_destroy(session);
-    return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
-  }
-  int problem = 0;
-  {
-    RequestLoop loop(session, 16);
-    problem = loop.run();
-  }
-  fuse_session_unmount(session);
-  fuse_session_destroy(session);
-  if (problem != 0) return fail(problem, "/dev/fuse");
-  return {};
+  return serve_until_unmounted("passthrough", "suid,dev,fsname=" + source, ops, &nodes, mount_point, 16);
 }
 
 }  // namespace cffs::bench

@@ -42,12 +42,12 @@ Status check_target(const std::string& name) {
   const std::string kind = name.substr(0, name.find('@'));
   const std::string below = name.find('@') == std::string::npos ? "ext4" : name.substr(name.find('@') + 1);
   const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
-                     kind == "library" || kind == "predict";
+                     kind == "floor" || kind == "library" || kind == "predict";
   if (known && among(kFileSystems, below)) return {};
-  return fail(
-      Error::usage("there is no target '" + name +
-                   "'; there are ext4, xfs, btrfs, passthrough, none, directory, reference, frequency, "
-                   "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
+  return fail(Error::usage(
+      "there is no target '" + name +
+      "'; there are ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
+      "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
 }
 
 Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
@@ -71,6 +71,8 @@ Status Rig::build() {
     backing_ = kind;
   } else if (kind == "passthrough") {
     kind_ = Kind::passthrough;
+  } else if (kind == "floor") {
+    kind_ = Kind::floor;
   } else if (kind == "library") {
     kind_ = Kind::library;
   } else if (kind == "predict") {
@@ -83,6 +85,10 @@ Status Rig::build() {
   std::error_code error;
   std::filesystem::create_directories(own_ + "/mnt", error);
   if (error) return fail(error.value(), own_);
+  if (kind_ == Kind::floor) {
+    CFFS_TRY(memory_, MemoryLimit::set(options_.memory_bytes));
+    return up();
+  }
   ImageOptions image;
   image.work = own_;
   image.disk = options_.disk;
@@ -130,6 +136,20 @@ Status Rig::age() {
   return {};
 }
 
+// A FUSE file system of `cffs bench`, named by its words, on the rig's own mount point.
+Status Rig::serve(std::vector<std::string> words) {
+  const std::string name = words.front(), point = own_ + "/mnt";
+  words.insert(words.begin(), {own_program(), "bench"});
+  words.push_back(point);
+  CFFS_TRY(server_, Server::start(words));
+  constexpr int kTries = 500;
+  for (int i = 0; i < kTries && !is_mount_point(point) && server_.is_running(); ++i) ::usleep(10'000);
+  if (!is_mount_point(point))
+    return fail(Error::usage("the " + name + " did not come up; is /dev/fuse there?"));
+  directory_ = point;
+  return {};
+}
+
 Status Rig::up() {
   switch (kind_) {
     case Kind::native:
@@ -138,21 +158,17 @@ Status Rig::up() {
     case Kind::directory:
       break;
     case Kind::passthrough: {
-      const std::string point = own_ + "/mnt";
-      CFFS_TRY(server_,
-               Server::start({own_program(), "bench", "passthrough", image_->directory() + "/tree", point}));
-      constexpr int kTries = 500;
-      for (int i = 0; i < kTries && !is_mount_point(point) && server_.is_running(); ++i) ::usleep(10'000);
-      if (!is_mount_point(point))
-        return fail(Error::usage("the pass-through did not come up; is /dev/fuse there?"));
+      CFFS_TRY_VOID(serve({"passthrough", image_->directory() + "/tree"}));
       struct stat st;
-      if (::stat(point.c_str(), &st) != 0) return fail(errno, point);
+      if (::stat(directory_.c_str(), &st) != 0) return fail(errno, directory_);
       // cffs mount raises the kernel's read-ahead to 1 MiB; the baseline gets the same.
       std::ofstream(fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", major(st.st_dev), minor(st.st_dev)))
           << 1024;
-      directory_ = point;
       break;
     }
+    case Kind::floor:
+      CFFS_TRY_VOID(serve({"floor"}));
+      break;
     case Kind::cffs: {
       std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o",
                                      "allow_other,noatime"};
@@ -198,7 +214,7 @@ Status Rig::down() {
     }
     if (!done) return done;
   }
-  if (kind_ == Kind::passthrough && is_mount_point(own_ + "/mnt")) {
+  if (is_served() && is_mount_point(own_ + "/mnt")) {
     CFFS_TRY_VOID(unmount_patiently(own_ + "/mnt"));
     server_.wait();
   }
@@ -213,6 +229,7 @@ Status Rig::down() {
 }
 
 Status Rig::cool() {
+  if (kind_ == Kind::floor) return replay::drop_kernel_caches();  // its files would not come back
   CFFS_TRY_VOID(down());
   if (image_) CFFS_TRY_VOID(image_->remount());
   CFFS_TRY_VOID(replay::drop_kernel_caches());
@@ -253,7 +270,7 @@ std::string Rig::device() const {
 }
 
 pid_t Rig::daemon() const {
-  if (kind_ == Kind::passthrough) return server_.pid();
+  if (is_served()) return server_.pid();
   if (!is_cffs_mount()) return 0;
   return replay::holder_of_store(store());
 }

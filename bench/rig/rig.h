@@ -2,6 +2,7 @@
 //
 //   ext4, xfs, btrfs      the file system itself, on an image of its own
 //   passthrough           a tuned FUSE pass-through over ext4
+//   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
 //   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
 //   dir:PATH              a directory of any file system that is there already
@@ -69,14 +70,16 @@ class Rig {
   Rig(std::string name, RigOptions options) : name_(std::move(name)), options_(std::move(options)) {}
   Status build();
   Status up();
+  Status serve(std::vector<std::string> words);
   Status down();
   Status age();
+  bool is_served() const { return kind_ == Kind::passthrough || kind_ == Kind::floor; }
   bool is_cffs_mount() const { return kind_ == Kind::cffs; }
   bool is_library() const { return kind_ == Kind::library || kind_ == Kind::predict; }
   std::string store() const { return image_->directory() + "/store"; }
   Space space_now() const;
 
-  enum class Kind { native, passthrough, cffs, library, predict, directory };
+  enum class Kind { native, passthrough, floor, cffs, library, predict, directory };
   const std::string name_;
   RigOptions options_;
   Kind kind_ = Kind::native;

@@ -10,25 +10,18 @@
 #include <fstream>
 #include <random>
 
-#include "bench/suite/session.h"
+#include "bench/suite/source_tree.h"
 
 namespace cffs::bench {
 namespace {
 
-// The tree that programs work on: a directory or a tar, given or the system's headers. Made once, as work/source and
-// work/source.tar.
+// The tree as work/source, for who writes to it, work/source.tar and work/source.tar.gz. Made once.
 Status prepare_source(Session& session) {
   const std::string source = session.work() + "/source";
   if (::access((session.work() + "/source.tar.gz").c_str(), F_OK) == 0) return {};
   (void)::mkdir(source.c_str(), 0755);
-  const std::string given = session.text("tree");
-  struct stat st;
-  if (::stat(given.c_str(), &st) != 0) return fail(errno, "tree " + given);
-  if (S_ISDIR(st.st_mode)) {
-    CFFS_TRY_VOID(run({"cp", "-a", given + "/.", source}));
-  } else {
-    CFFS_TRY_VOID(run({"tar", "-xf", given, "-C", source}));
-  }
+  CFFS_TRY(const std::string tree, source_directory(session));
+  CFFS_TRY_VOID(run({"cp", "-a", tree + "/.", source}));
   CFFS_TRY_VOID(run({"tar", "-cf", session.work() + "/source.tar", "-C", source, "."}));
   return run({"tar", "-czf", session.work() + "/source.tar.gz", "-C", source, "."});
 }
@@ -274,8 +267,7 @@ Status run_programs(Session& session, Rig& rig) {
 
 std::vector<Benchmark> program_benchmarks() {
   const std::vector<std::string> all{"ext4", "xfs", "btrfs", "passthrough", "none", "directory"};
-  const Parameter tree{"tree", "directory or tar to work on; for the paper's figure a Linux source tree",
-                       "/usr/include/linux", "/usr/include/c++", "/usr/include"};
+  const Parameter tree = source_tree_parameter();
   Benchmark source;
   source.name = "source-tree";
   source.title = "untar, grep and gzip of a source tree";

@@ -36,7 +36,7 @@ complete -c cffs -n "__fish_seen_subcommand_from replay" -l make-tree -l cold -l
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -l think -l longest-idle -l before -l warm-up -l rounds -l name -x
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l cache -x -a "as-is cold warm"
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l check -x -a "content size none"
-complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs list passthrough disk"
+complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l disk -x -a "raw cloud hdd"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l targets -l image-size -l memory -l aged -l rounds -l seed -x
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l results -l work -r

@@ -53,6 +53,8 @@ case " ${names[*]} " in *" end "*)
   one metadata --disk=cloud --targets=ext4,directory,library
   one postmark --disk=hdd --targets=directory --memory=256M --aged=0.2 --rounds=2
   one create --targets=none@xfs,library@btrfs --sync
+  one metadata --targets=floor
+  one programs --targets=floor --only=tar,find,rsync,rm
   mkdir "$base/r.native"
   one fdtree --targets="dir:$base/r.native" -d 2 -f 1 -s 1 -l 2
   rmdir "$base/r.native" || fail "a benchmark left files in a directory that it was given"
