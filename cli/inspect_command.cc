@@ -56,6 +56,10 @@ int run_stat(const StoreName& name, bool json) {
   fmt::print("objects        {:>12}   {} on the backing file system, {} of {} free there\n", n("objects"),
              human_bytes(n("object_bytes")), human_bytes(n("backing_free_bytes")),
              human_bytes(n("backing_total_bytes")));
+  if (n("read_ahead_bytes") > 0)
+    fmt::print("read ahead     {:>12}   of it used: {}; a request is worth {}\n",
+               human_bytes(n("read_ahead_bytes")), human_bytes(n("read_ahead_used_bytes")),
+               human_bytes(n("break_even_bytes")));
   if (n("staged_directories") > 0)
     fmt::print("waiting        {:>12}   directories with staged files\n", n("staged_directories"));
   return 0;

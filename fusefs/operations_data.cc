@@ -33,7 +33,8 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
     Watch watch(req, Watch::What::read, inode_of(node));
     watch.seen().offset = static_cast<std::uint64_t>(offset);
     watch.seen().length = size;
-    const auto n = engine.read(inode_of(node), static_cast<std::uint64_t>(offset), out);
+    const auto n =
+        engine.read(inode_of(node), static_cast<std::uint64_t>(offset), out, static_cast<ReaderId>(process));
     watch.seen().result = n ? static_cast<std::int64_t>(*n) : -errno_of(n.error());
     if (!n) {
       fuse_reply_err(req, errno_of(n.error()));

@@ -21,6 +21,10 @@ struct CompositeId {
   friend auto operator<=>(const CompositeId&, const CompositeId&) = default;
 };
 
+// Who reads: files that one reader comes to one after the other are likely to belong together. A process, for a mount; 0: nobody
+// knows.
+using ReaderId = std::uint64_t;
+
 inline constexpr InodeId kRootInode{0};          // TableFS §3.2
 inline constexpr std::uint64_t kFirstInode = 2;  // 1 stays free: FUSE calls the root 1
 inline constexpr std::uint64_t kInodeLimit = std::uint64_t{1} << 56;

@@ -1,6 +1,8 @@
 #include "core/composite/composite_store.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 
 #include "core/base/checksum.h"
 #include "core/object/blocking_section.h"
@@ -8,25 +10,36 @@
 namespace cffs {
 namespace {
 
-// The most of a group that is read ahead, counted from the member and then backwards: a member in a huge directory must
-// not make the device read all of it.
-constexpr std::uint64_t kPrefetchWindow = 1u << 20;
+// A request for a group or a composite is made in pieces, so that a reader need not wait for all of it.
+constexpr std::uint64_t kPiece = 512u << 10;
+// A member in a huge directory must not make the device read all of it, whoever asks.
+constexpr std::uint64_t kMostAhead = 8u << 20;
 
-// `first`: nobody has read the member since it was looked up, so it may well be cold.
-Result<std::size_t> read_extent(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out,
-                                bool first) {
-  if (!first || object.in_memory(extent.offset + offset, out.size())) {
-    CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, out));
-    if (cached) return *cached;
-  }
-  announce_blocking();
-  // The member and what follows first, so that it arrives first; then what lies before it.
-  const std::uint64_t group_end = extent.group_offset + extent.group_length;
-  const std::uint64_t after = std::min(kPrefetchWindow, group_end - extent.offset);
-  const std::uint64_t before = std::min(kPrefetchWindow - after, extent.offset - extent.group_offset);
-  object.prefetch(extent.offset, after);
-  if (before > 0) object.prefetch(extent.offset - before, before);
-  return object.read_at(extent.offset + offset, out);
+struct Range {
+  std::uint64_t begin = 0, end = 0;
+};
+
+// What is read with a member, from front to back: in one sweep of the medium.
+Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t composite_bytes) {
+  const std::uint64_t end = extent.offset + extent.length;
+  if (scope == ReadAhead::Scope::composite && composite_bytes <= kMostAhead) return {0, composite_bytes};
+  if (scope == ReadAhead::Scope::member || extent.group_length > kMostAhead) return {extent.offset, end};
+  return {extent.group_offset, extent.group_offset + extent.group_length};
+}
+
+// How far the medium has come when the member is there.
+std::uint64_t waited_for(const Range& range, const Extent& extent) {
+  const std::uint64_t to_member = extent.offset + extent.length - range.begin;
+  return std::min((to_member + kPiece - 1) / kPiece * kPiece, range.end - range.begin);
+}
+
+std::uint64_t nanoseconds_since(std::chrono::steady_clock::time_point then) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - then).count());
+}
+
+bool is_whole(const Extent& extent, std::uint64_t offset, std::size_t wanted) {
+  return offset == 0 && wanted == extent.length;
 }
 
 // One sequential pass over an object, a piece at a time: an object may be as large as its maker likes.
@@ -89,8 +102,14 @@ Status scan_records(CompositeId id, std::uint64_t end,
 
 }  // namespace
 
+std::uint64_t CompositeStore::folder_of(CompositeId id) { return id.value / 10000; }
+
+std::string CompositeStore::folder_name(std::uint64_t folder) {
+  return "composites/" + std::to_string(folder);
+}
+
 std::string CompositeStore::object_name(CompositeId id) {
-  return "composites/" + std::to_string(id.value / 10000) + "/" + std::to_string(id.value);
+  return folder_name(folder_of(id)) + "/" + std::to_string(id.value);
 }
 
 Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into) {
@@ -112,30 +131,81 @@ Result<std::shared_ptr<Object>> CompositeStore::open(CompositeId id) { return op
 
 Status CompositeStore::remove(CompositeId id) { return open_.remove(object_name(id)); }
 
-Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
-                                         Bytes out, bool verify) {
+namespace {
+
+tl::unexpected<Error> differs(const Extent& extent) {
+  return fail(Error::corruption(CompositeStore::object_name(extent.composite) + ", slot " +
+                                std::to_string(extent.slot) + ": data differs from its checksum"));
+}
+
+// `read_whole(bytes)` reads all of the member; the part that is wanted of it arrives in `out`.
+template <typename ReadWhole>
+Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, Bytes out,
+                                  const ReadWhole& read_whole) {
   if (offset >= extent.length) return std::size_t{0};
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
-  const auto corrupt = [&] {
-    return fail(Error::corruption(object_name(extent.composite) + ", slot " + std::to_string(extent.slot) +
-                                  ": data differs from its checksum"));
-  };
-  if (!verify) {
-    CFFS_TRY(const std::size_t n, read_extent(object, extent, offset, out.first(wanted), false));
-    if (n != wanted) return corrupt();
-    return wanted;
+  std::unique_ptr<std::byte[]> memory;
+  Bytes whole = out.first(wanted);  // the usual case: a small file read whole, no extra copy
+  if (!is_whole(extent, offset, wanted)) {
+    memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
+    whole = Bytes(memory.get(), extent.length);
   }
-  if (offset == 0 && wanted == extent.length) {  // the usual case: a small file read whole, no extra copy
-    CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, out.first(wanted), true));
-    if (n != wanted || checksum(out.first(wanted)) != extent.checksum) return corrupt();
-    return wanted;
-  }
-  const auto memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
-  const Bytes whole(memory.get(), extent.length);
-  CFFS_TRY(const std::size_t n, read_extent(object, extent, 0, whole, true));
-  if (n != extent.length || checksum(whole) != extent.checksum) return corrupt();
-  std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
+  CFFS_TRY(const std::size_t n, read_whole(whole));
+  if (n != extent.length || checksum(whole) != extent.checksum) return differs(extent);
+  if (memory) std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
   return wanted;
+}
+
+}  // namespace
+
+Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
+                                         Bytes out) {
+  return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
+    CFFS_TRY(const auto cached, object.try_read_at(extent.offset, whole));
+    if (cached) return *cached;
+    announce_blocking();
+    const Range range = range_of(ReadAhead::Scope::group, extent, 0);
+    object.prefetch(range.begin, range.end - range.begin);
+    return object.read_at(extent.offset, whole);
+  });
+}
+
+Result<std::size_t> CompositeStore::read_for(ReaderId reader, const Object& object, const Extent& extent,
+                                             std::uint64_t offset, Bytes out) {
+  return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
+    bool cold = !object.in_memory(extent.offset, whole.size());
+    std::optional<std::size_t> cached;
+    if (!cold) {
+      CFFS_TRY(cached, object.try_read_at(extent.offset, whole));
+      cold = !cached;
+    }
+    std::uint64_t composite_bytes = 0;
+    CFFS_TRY(const ObjectInfo info, object.info());
+    composite_bytes = info.size;
+    const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, cold, composite_bytes);
+    if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
+    if (!cold) return *cached;
+    announce_blocking();
+    object.read_no_further();
+    const Range range = range_of(advice.scope, extent, composite_bytes);
+    const auto start = std::chrono::steady_clock::now();
+    if (advice.scope != ReadAhead::Scope::member) object.prefetch(range.begin, range.end - range.begin);
+    CFFS_TRY(const std::size_t n, object.read_at(extent.offset, whole));
+    read_ahead_.took(waited_for(range, extent), nanoseconds_since(start));
+    return n;
+  });
+}
+
+Result<std::size_t> CompositeStore::read_again(const Object& object, const Extent& extent,
+                                               std::uint64_t offset, Bytes out) {
+  if (offset >= extent.length) return std::size_t{0};
+  const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
+  CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, wanted));
+  if (cached) return *cached;
+  announce_blocking();
+  CFFS_TRY(const std::size_t n, object.read_at(extent.offset + offset, wanted));
+  if (n != wanted.size()) return differs(extent);
+  return n;
 }
 
 Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,

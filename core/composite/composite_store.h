@@ -5,17 +5,26 @@
 #include <functional>
 
 #include "core/composite/composite_builder.h"
+#include "core/composite/next_composite.h"
+#include "core/composite/read_ahead.h"
 #include "core/object/object_cache.h"
 
 namespace cffs {
 
 class CompositeStore {
  public:
-  CompositeStore(ObjectStore& store, std::size_t open_objects) : open_(store, open_objects) {}
+  // `background`: it may read by itself what a reader will come to next.
+  CompositeStore(ObjectStore& store, std::size_t open_objects, bool background)
+      : open_(store, open_objects),
+        next_(
+            store, [this](CompositeId id) { return open(id); }, read_ahead_),
+        background_(background) {}
   // Called where a sync failed: asked again, the medium may say that all is well.
   void on_failed_sync(std::function<void()> call) { failed_sync_ = std::move(call); }
 
   static std::string object_name(CompositeId id);
+  static std::uint64_t folder_of(CompositeId id);
+  static std::string folder_name(std::uint64_t folder);
 
   // Writes the builder's bytes where they belong, creating the object if they are its first, else to `into` (null: by
   // name); `sync`: they are durable on return.
@@ -28,11 +37,17 @@ class CompositeStore {
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
 
-  // Reads the subfile's bytes [offset, offset + out.size()) that exist; checks the checksum where `verify` is
-  // set. The first read of a cold member reads its whole group ahead: one large device read, none for the
-  // others.
-  static Result<std::size_t> read(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out,
-                                  bool verify);
+  // Reads the subfile's bytes [offset, offset + out.size()) that exist, and checks the checksum. A cold member's group comes
+  // with it: for those who go through all of it.
+  static Result<std::size_t> read(const Object& object, const Extent& extent, std::uint64_t offset,
+                                  Bytes out);
+  // The same for one of many readers: what comes with the member is read_ahead()'s to say.
+  Result<std::size_t> read_for(ReaderId reader, const Object& object, const Extent& extent,
+                               std::uint64_t offset, Bytes out);
+  // The same of a member whose checksum was looked at before.
+  static Result<std::size_t> read_again(const Object& object, const Extent& extent, std::uint64_t offset,
+                                        Bytes out);
+  const ReadAhead& read_ahead() const { return read_ahead_; }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
   Status scan(CompositeId id, std::uint64_t object_bytes,
@@ -43,6 +58,9 @@ class CompositeStore {
 
  private:
   ObjectCache open_;
+  ReadAhead read_ahead_;
+  NextComposite next_;
+  const bool background_;
   std::function<void()> failed_sync_;  // set before others come
 };
 

@@ -165,7 +165,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       counter_(*table_),
       file_count_(*table_),
       nameless_(options_.nameless_bytes, options_.descriptors / kNamelessShare),
-      composites_(store, options_.open_objects / 2),
+      composites_(store, options_.open_objects / 2, options_.background),
       blobs_(store, options_.open_objects / 2),
       moments_(store),
       removals_(*table_, blobs_, composites_, moments_),

@@ -78,7 +78,7 @@ class Engine final : public FileSystem {
   Status removexattr(InodeId ino, std::string_view name) override;
 
   // read.cc, write.cc, truncate.cc, allocate.cc
-  Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out) override;
+  Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out, ReaderId reader = 0) override;
   Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset) override;
   Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset) override;
   Status write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller) override;
@@ -95,6 +95,7 @@ class Engine final : public FileSystem {
   // engine.cc
   Result<SpaceInfo> statfs() override;
   std::optional<std::uint64_t> file_count() const override { return file_count_.value(); }
+  ReadAheadCounters read_ahead() const override { return composites_.read_ahead().counters(); }
   const StoreFormat& store_format() const override { return format_; }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   std::uint64_t load_limit() const override;
@@ -151,7 +152,7 @@ class Engine final : public FileSystem {
   Status remove_locked(const NodePtr& parent, Key key, std::string_view name, Target& target, std::int64_t at)
       CFFS_REQUIRES(row_stripes);
 
-  Result<std::size_t> read_member(Node& node, std::uint64_t offset, Bytes out)
+  Result<std::size_t> read_member(Node& node, std::uint64_t offset, Bytes out, ReaderId reader)
       CFFS_REQUIRES_SHARED(node.mutex);
   const Error& told(const Node& node, const Error& error) const CFFS_REQUIRES_SHARED(node.mutex);
   Status read_blob(const Node& node, std::uint64_t offset, Bytes out) const CFFS_REQUIRES_SHARED(node.mutex);

@@ -29,6 +29,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/composite/read_ahead_counters.h"
 #include "core/fs/attributes.h"
 #include "core/fs/caller.h"
 #include "core/fs/file_system_options.h"
@@ -133,8 +134,8 @@ class FileSystem {
 
   // --- data ----------------------------------------------------------------------------------------------------------
 
-  // Bytes read; short only at the end of the file. EISDIR.
-  virtual Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out) = 0;
+  // Bytes read; short only at the end of the file. EISDIR. What `reader` read before decides what else comes into memory.
+  virtual Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out, ReaderId reader = 0) = 0;
   // All of `data`, or an error: then a small file is as before, of a large one part of `data` may be there. Of a large file
   // overwritten in place again within a second, times may be a commit interval behind after kill -9. EFBIG; EINVAL: not a
   // regular file.
@@ -163,6 +164,8 @@ class FileSystem {
   virtual Result<SpaceInfo> statfs() = 0;
   // Inodes of any type; nullopt: not known yet, where nobody closed the store and counting is under way.
   virtual std::optional<std::uint64_t> file_count() const = 0;
+  // What members brought with them since the store was opened.
+  virtual ReadAheadCounters read_ahead() const = 0;
   virtual const StoreFormat& store_format() const = 0;
   // Of entries' keys: a directory's listing is in the order of it.
   virtual const NameHash& name_hash() const = 0;

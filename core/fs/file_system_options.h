@@ -30,7 +30,7 @@ struct FileSystemOptions {
   std::size_t descriptors = 0;      // that the store may use; 0: as many as the process may have open
   AccessTimes access_times = AccessTimes::never;  // what accessed() does
   bool directory_access_times = true;             // also for directories
-  bool background = true;  // commit and count files by itself; off in commands and some tests
+  bool background = true;  // commit, count files and read ahead by itself; off in commands and some tests
   // To look only: what recovery has to do is done in memory (OverlayStore), then every change is refused with EROFS. The
   // lock is shared with others that look. The store may be read-only itself (PosixStore::Access::read_only).
   bool read_only = false;

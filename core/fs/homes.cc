@@ -17,7 +17,7 @@ Result<std::string> read_member(const Object& composite, const Inode& inode) {
   }
   std::string bytes(inode.size, '\0');
   CFFS_TRY(const std::size_t n,
-           CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes), true));
+           CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes)));
   CFFS_INVARIANT(n == bytes.size());
   return bytes;
 }

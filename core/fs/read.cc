@@ -18,7 +18,7 @@ Result<std::size_t> read_object(const Object& object, std::uint64_t offset, Byte
 
 }  // namespace
 
-Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
+Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out, ReaderId reader) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
   const ReadLock guard(node.mutex);
@@ -39,7 +39,7 @@ Result<std::size_t> Engine::read(InodeId ino, std::uint64_t offset, Bytes out) {
       CFFS_TRY_VOID(homes_.read_inline(node.inode, offset, out));
       return out.size();
     case Home::composite:
-      return read_member(node, offset, out);
+      return read_member(node, offset, out, reader);
     case Home::blob: {
       const Status done = read_blob(node, offset, out);
       if (!done) return fail(told(node, done.error()));
@@ -69,12 +69,13 @@ Status Engine::read_blob(const Node& node, std::uint64_t offset, Bytes out) cons
 }
 
 // The checksum is looked at once for as long as the node lives.
-Result<std::size_t> Engine::read_member(Node& node, std::uint64_t offset, Bytes out) {
+Result<std::size_t> Engine::read_member(Node& node, std::uint64_t offset, Bytes out, ReaderId reader) {
   const Extent& extent = node.inode.extent;
   CFFS_TRY(const auto object, homes_.object_of(node));
   const std::uint64_t known_good = node.verified.load(std::memory_order_relaxed);
   const bool verify = known_good != extent.checksum || known_good == 0;
-  auto n = CompositeStore::read(*object, extent, offset, out, verify);
+  auto n = verify ? composites_.read_for(reader, *object, extent, offset, out)
+                  : CompositeStore::read_again(*object, extent, offset, out);
   if (n && verify) node.verified.store(extent.checksum, std::memory_order_relaxed);
   if (!n) return fail(told(node, n.error()));
   return n;

@@ -95,7 +95,7 @@ class ObjectCheck::Composite {
     extent.length = extent.group_length = member.length;
     extent.checksum = member.checksum;
     std::string content(member.length, '\0');
-    const auto n = CompositeStore::read(object, extent, 0, as_writable_bytes(content), true);
+    const auto n = CompositeStore::read(object, extent, 0, as_writable_bytes(content));
     if (!n) report(member.ino, n.error().message());
   }
 

@@ -74,6 +74,8 @@ class Object {
   virtual std::shared_ptr<const Object> unchanged() const { return nullptr; }
   // Bytes, size and name become durable.
   virtual Status sync() = 0;
+  // From now on a read brings what it asks for and no more, through whoever's handle: who reads ahead does it by prefetch().
+  virtual void read_no_further() const {}
   // A hint that [offset, offset+length) will be read soon; returns at once.
   virtual void prefetch(std::uint64_t offset, std::uint64_t length) const = 0;
 };

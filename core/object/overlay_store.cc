@@ -74,6 +74,7 @@ class OverlayObject final : public Object, public std::enable_shared_from_this<O
     return own_ ? nullptr : below_;
   }
   Status sync() override { return {}; }
+  void read_no_further() const override { source()->read_no_further(); }
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
     source()->prefetch(offset, length);
   }

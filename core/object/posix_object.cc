@@ -80,7 +80,7 @@ class PosixObject final : public Object {
     // One after the other: the kernel's own read-ahead, which reading starts, is better at that than we are.
     constexpr std::uint64_t kNear = 4096;  // a record's header lies between two members
     const std::uint64_t end = read_end_.load(std::memory_order_relaxed);
-    if (offset >= end && offset - end <= kNear) return true;
+    if (!no_further_.load(std::memory_order_relaxed) && offset >= end && offset - end <= kNear) return true;
     if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
       supported.store(false, std::memory_order_relaxed);
       return true;
@@ -188,6 +188,12 @@ class PosixObject final : public Object {
     return {};
   }
 
+  void read_no_further() const override {
+    if (no_further_.load(std::memory_order_relaxed)) return;
+    no_further_.store(true, std::memory_order_relaxed);
+    (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_RANDOM);
+  }
+
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
     // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block
     // layer.
@@ -219,6 +225,7 @@ class PosixObject final : public Object {
 
   PosixStore& store_;
   mutable std::atomic<std::uint64_t> read_end_{0};
+  mutable std::atomic<bool> no_further_{false};
   const std::string name_;
   const FileDescriptor fd_;
   std::atomic<bool> name_unsynced_;

@@ -15,7 +15,7 @@ void scan(const std::string& bytes) {
   (void)check_composite_header(bytes, kId);
   MemoryStore store;
   fuzz::put(store, CompositeStore::object_name(kId), bytes);
-  CompositeStore composites(store, 1);
+  CompositeStore composites(store, 1, false);
   std::uint64_t last = 0;
   (void)composites.scan(kId, bytes.size(), [&](const RecordMeta& record, std::uint64_t data) {
     CFFS_INVARIANT(data >= last && data <= bytes.size());

@@ -19,7 +19,7 @@ Inode inode(std::uint64_t n) {
 
 TEST_CASE("a composite describes itself") {
   MemoryStore objects;
-  CompositeStore store(objects, 16);
+  CompositeStore store(objects, 16, false);
   CompositeBuilder first(CompositeId{20001}, 0, 0);
   first.add(InodeId{1}, "a", inode(10), "alpha");
   first.add(InodeId{1}, "b", inode(11), std::string(5000, 'b'));
@@ -45,9 +45,9 @@ TEST_CASE("a composite describes itself") {
   const auto object = *store.open(first.id());
   std::string out(5, '\0');
   const Extent& gamma = first.extents()[2];
-  REQUIRE(*CompositeStore::read(*object, gamma, 0, as_writable_bytes(out), true) == 5);
+  REQUIRE(*CompositeStore::read(*object, gamma, 0, as_writable_bytes(out)) == 5);
   REQUIRE(out == "gamma");
-  REQUIRE(*CompositeStore::read(*object, gamma, 3, as_writable_bytes(out), true) == 2);
+  REQUIRE(*CompositeStore::read(*object, gamma, 3, as_writable_bytes(out)) == 2);
   REQUIRE(out.substr(0, 2) == "ma");
   // Groups cover their members and nobody else's.
   REQUIRE(first.extents()[0].group_offset == kCompositeHeaderBytes);
@@ -56,12 +56,12 @@ TEST_CASE("a composite describes itself") {
 
   // Any flipped bit of a member is noticed, and costs no other member.
   REQUIRE(object->write_at(gamma.offset + 1, as_bytes("a")));
-  REQUIRE(*CompositeStore::read(*object, gamma, 0, as_writable_bytes(out), true) == 5);  // the same byte
+  REQUIRE(*CompositeStore::read(*object, gamma, 0, as_writable_bytes(out)) == 5);  // the same byte
   REQUIRE(object->write_at(gamma.offset + 1, as_bytes("x")));
-  const auto bad = CompositeStore::read(*object, gamma, 0, as_writable_bytes(out), true);
+  const auto bad = CompositeStore::read(*object, gamma, 0, as_writable_bytes(out));
   REQUIRE(!bad);
   REQUIRE(bad.error().kind == ErrorKind::corruption);
-  REQUIRE(CompositeStore::read(*object, first.extents()[0], 0, as_writable_bytes(out), true));
+  REQUIRE(CompositeStore::read(*object, first.extents()[0], 0, as_writable_bytes(out)));
 }
 
 TEST_CASE("no damage to a record goes further than an error") {

@@ -1,0 +1,102 @@
+#include "core/composite/next_composite.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/thread.h"
+#include "core/composite/composite_store.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kMostWaiting = 8;
+constexpr std::uint64_t kMostBytes = 64u
+                                     << 20;  // a composite that somebody made larger is not worth its memory
+
+}  // namespace
+
+NextComposite::~NextComposite() {
+  std::thread thread;
+  {
+    const MutexLock guard(mutex_);
+    over_ = true;
+    thread.swap(thread_);
+  }
+  wake_.notify_all();
+  if (thread.joinable()) thread.join();
+}
+
+void NextComposite::want(CompositeId current, int direction) {
+  const MutexLock guard(mutex_);
+  if (over_ || waiting_.size() >= kMostWaiting) return;
+  if (!thread_.joinable()) {
+    auto made = make_thread("a thread that reads ahead", [this] { work(); });
+    if (!made) return;
+    thread_ = std::move(*made);
+  }
+  waiting_.push_back({current, direction});
+  wake_.notify_one();
+}
+
+void NextComposite::work() {
+  MutexLock guard(mutex_);
+  for (;;) {
+    while (waiting_.empty() && !over_) wake_.wait(mutex_);
+    if (over_) return;
+    const Wanted wanted = waiting_.front();
+    waiting_.pop_front();
+    guard.unlock();
+    try {
+      read(wanted);
+    } catch (const std::exception&) {  // no memory: it was a favour
+    }
+    guard.lock();
+  }
+}
+
+void NextComposite::read(const Wanted& wanted) {
+  const auto next = neighbour(wanted);
+  if (!next) return;
+  const auto object = open_(*next);
+  if (!object) return;
+  const auto info = (*object)->info();
+  if (info && info->size <= kMostBytes && read_ahead_.take_whole(*next, info->size))
+    (*object)->prefetch(0, info->size);
+}
+
+std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {
+  constexpr std::uint64_t kFolders =
+      4;  // to look into: numbers are drawn for files too, so some have no composites
+  const std::uint64_t own = CompositeStore::folder_of(wanted.current);
+  for (std::uint64_t i = 0; i < kFolders; ++i) {
+    if (wanted.direction < 0 && i > own) break;
+    const std::vector<std::uint64_t>& numbers = numbers_in(wanted.direction > 0 ? own + i : own - i);
+    if (wanted.direction > 0) {
+      const auto next = std::upper_bound(numbers.begin(), numbers.end(), wanted.current.value);
+      if (next != numbers.end()) return CompositeId{*next};
+    } else {
+      const auto here = std::lower_bound(numbers.begin(), numbers.end(), wanted.current.value);
+      if (here != numbers.begin()) return CompositeId{*std::prev(here)};
+    }
+  }
+  return std::nullopt;
+}
+
+// Sorted. A composite that came since is missed, one that went cannot be opened.
+const std::vector<std::uint64_t>& NextComposite::numbers_in(std::uint64_t folder) {
+  if (folder_ == folder) return numbers_;
+  folder_ = folder;
+  numbers_.clear();
+  const auto names = store_.list(CompositeStore::folder_name(folder));
+  if (!names) return numbers_;
+  for (const std::string& name : *names) {
+    const std::string_view last = std::string_view(name).substr(name.rfind('/') + 1);
+    std::uint64_t number = 0;
+    if (std::from_chars(last.data(), last.data() + last.size(), number).ec == std::errc())
+      numbers_.push_back(number);
+  }
+  std::sort(numbers_.begin(), numbers_.end());
+  return numbers_;
+}
+
+}  // namespace cffs

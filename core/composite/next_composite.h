@@ -1,0 +1,52 @@
+// Reads the composite that a reader will come to next, on a thread of its own: at leisure, and beside what is asked for.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/composite/read_ahead.h"
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+class NextComposite {
+ public:
+  using Open = std::function<Result<std::shared_ptr<Object>>(CompositeId)>;
+  NextComposite(ObjectStore& store, Open open, ReadAhead& read_ahead)
+      : store_(store), open_(std::move(open)), read_ahead_(read_ahead) {}
+  ~NextComposite();
+
+  // Of the composite with the next number (`direction` 1) or the one before (-1) all is read, unless it was. Returns at once;
+  // where much is waiting, or no thread can be had, nothing happens.
+  void want(CompositeId current, int direction);
+
+ private:
+  struct Wanted {
+    CompositeId current;
+    int direction = 1;
+  };
+  void work();
+  void read(const Wanted& wanted);
+  std::optional<CompositeId> neighbour(const Wanted& wanted);
+  const std::vector<std::uint64_t>& numbers_in(std::uint64_t folder);
+
+  ObjectStore& store_;
+  const Open open_;
+  ReadAhead& read_ahead_;
+
+  Mutex mutex_;  // leaf
+  CondVar wake_;
+  std::deque<Wanted> waiting_ CFFS_GUARDED_BY(mutex_);
+  bool over_ CFFS_GUARDED_BY(mutex_) = false;
+  std::thread thread_ CFFS_GUARDED_BY(mutex_);  // made with the first that is wanted
+
+  // Of the thread alone: what is in the folder that was looked at last.
+  std::optional<std::uint64_t> folder_;
+  std::vector<std::uint64_t> numbers_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,15 @@
+// What was read beyond what was asked for, and what it was good for.
+#pragma once
+
+#include <cstdint>
+
+namespace cffs {
+
+// All in bytes, since the store was opened.
+struct ReadAheadCounters {
+  std::uint64_t asked = 0;       // read beyond members
+  std::uint64_t used = 0;        // of that, what a reader then came to
+  std::uint64_t break_even = 0;  // what a request is worth on this medium
+};
+
+}  // namespace cffs

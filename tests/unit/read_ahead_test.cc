@@ -1,0 +1,297 @@
+// What is read with a member, by what readers wanted before.
+#include "core/composite/read_ahead.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "core/composite/composite_store.h"
+#include "core/object/memory_store.h"
+
+namespace cffs {
+namespace {
+
+using Scope = ReadAhead::Scope;
+
+constexpr std::uint64_t kMember = 16u << 10, kMembers = 20, kGroups = 12;
+constexpr std::uint64_t kGroup = kMember * kMembers, kComposite = kGroup * kGroups;
+
+Extent extent(std::uint64_t composite, std::uint64_t group, std::uint64_t member) {
+  Extent e;
+  e.composite = CompositeId{composite};
+  e.group_offset = group * kGroup;
+  e.group_length = kGroup;
+  e.offset = e.group_offset + member * kMember;
+  e.length = kMember;
+  return e;
+}
+
+// A disk and the memory above it: what was read is in memory.
+struct Readers {
+  ReadAhead ahead;
+  std::uint64_t requests = 0, bytes = 0;
+  std::unordered_map<std::uint64_t, std::vector<bool>> memory;
+  int next = 0;
+
+  Scope touch(std::uint64_t composite, std::uint64_t group, std::uint64_t member, ReaderId reader = 1) {
+    const Extent e = extent(composite, group, member);
+    std::vector<bool>& there = memory[composite];
+    there.resize(kGroups * kMembers);
+    const std::uint64_t at = group * kMembers + member;
+    const bool cold = !there[at];
+    const ReadAhead::Advice advice = ahead.touch(reader, e, cold, kComposite);
+    if (advice.next != 0) next = advice.next;
+    if (!cold) return Scope::member;
+    const std::uint64_t first = advice.scope == Scope::composite ? 0
+                                : advice.scope == Scope::group   ? group * kMembers
+                                                                 : at;
+    const std::uint64_t count = advice.scope == Scope::composite ? there.size()
+                                : advice.scope == Scope::group   ? kMembers
+                                                                 : 1;
+    ++requests;
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      bytes += there[i] ? 0 : kMember;
+      there[i] = true;
+    }
+    return advice.scope;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a first touch brings its member alone, a second one soon after it the group") {
+  Readers readers;
+  CHECK(readers.touch(7, 3, 11) == Scope::member);
+  CHECK(readers.touch(7, 3, 2) == Scope::group);
+  CHECK(readers.requests == 2);
+  for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(7, 3, m);
+  CHECK(readers.requests == 2);
+}
+
+TEST_CASE("who wanted groups whole gets the next one at once") {
+  Readers readers;
+  for (std::uint64_t g = 0; g < 3; ++g) {
+    for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(100 + g, 5, m);
+  }
+  CHECK(readers.touch(200, 0, 4) == Scope::group);
+}
+
+TEST_CASE("a random reader gets what it asks for, one request each") {
+  Readers readers;
+  std::mt19937_64 random(1);
+  constexpr std::uint64_t kComposites = 500, kTouches = 2000;
+  for (std::uint64_t i = 0; i < kTouches; ++i)
+    readers.touch(1 + random() % kComposites, random() % kGroups, random() % kMembers);
+  CHECK(readers.bytes < kTouches * kMember * 11 / 10);
+}
+
+TEST_CASE("a sweep takes few requests for a composite; forwards and backwards the next one is known") {
+  for (const int step : {1, -1}) {
+    Readers readers;
+    for (std::uint64_t c = 0; c < 20; ++c) {
+      const std::uint64_t composite = step > 0 ? 1000 + 10 * c : 1000 - 10 * c;
+      for (std::uint64_t g = 0; g < kGroups; ++g) {
+        for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(composite, g, (m * 7) % kMembers);
+      }
+    }
+    CHECK(readers.requests < 3 * kGroups + 20);  // by groups until three composites were wanted whole
+    CHECK(readers.next == step);
+    const ReadAhead::Counters counters = readers.ahead.counters();
+    CHECK(counters.used <= counters.asked);
+    CHECK(counters.used >= counters.asked * 9 / 10);
+  }
+}
+
+TEST_CASE("groups in any order of composites are read whole, and no more than them") {
+  Readers readers;
+  std::mt19937_64 random(2);
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> groups;
+  for (std::uint64_t c = 1; c <= 100; ++c) {
+    for (std::uint64_t g = 0; g < kGroups; ++g) groups.emplace_back(c, g);
+  }
+  std::shuffle(groups.begin(), groups.end(), random);
+  groups.resize(groups.size() / 10);
+  for (const auto& [composite, group] : groups) {
+    for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(composite, group, m);
+  }
+  CHECK(readers.requests < groups.size() + 5);
+  CHECK(readers.bytes < groups.size() * kGroup * 11 / 10);
+}
+
+TEST_CASE("a composite that readers keep coming back to is read to its end, for a few times the price") {
+  Readers readers;
+  std::mt19937_64 random(3);
+  // Among many others, so that no touch is soon after another of the same group.
+  for (std::uint64_t i = 0; i < 4000; ++i) {
+    readers.touch(1, random() % kGroups, random() % kMembers);
+    for (std::uint64_t other = 0; other < 9; ++other)
+      readers.touch(10'000 + i * 9 + other, random() % kGroups, 0, 1);
+  }
+  std::uint64_t there = 0;
+  for (const bool m : readers.memory[1]) there += m ? 1 : 0;
+  CHECK(there == kGroups * kMembers);
+  CHECK(readers.touch(1, 0, 0) == Scope::member);
+}
+
+TEST_CASE("a process for each file is one reader") {
+  Readers readers;
+  ReaderId process = 1000;
+  for (std::uint64_t g = 0; g < 5; ++g) {
+    for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(50 + g, 1, m, process++);
+  }
+  CHECK(readers.requests <= 5 + 2);
+}
+
+TEST_CASE("two readers, one random and one that sweeps, are told apart") {
+  Readers readers;
+  std::mt19937_64 random(4);
+  std::uint64_t composite = 1, group = 0, member = 0;
+  std::uint64_t wide = 0;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    readers.touch(composite, group, member, 1);
+    if (++member == kMembers) {
+      member = 0;
+      if (++group == kGroups) {
+        group = 0;
+        ++composite;
+      }
+    }
+    wide += readers.touch(100'000 + random() % 50'000, random() % kGroups, random() % kMembers, 2) !=
+            Scope::member;
+  }
+  CHECK(wide < 20);
+}
+
+TEST_CASE("groups of one member say nothing of others") {
+  ReadAhead ahead;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    Extent lonely = extent(i + 1, 0, 0);
+    lonely.group_length = lonely.length;
+    CHECK(ahead.touch(1, lonely, true, kComposite).scope == Scope::member);
+  }
+  CHECK(ahead.touch(1, extent(99, 0, 0), true, kComposite).scope == Scope::member);
+}
+
+TEST_CASE("what was brought and is gone before it was wanted counts against bringing it again") {
+  ReadAhead ahead;
+  for (std::uint64_t m = 0; m < kMembers; ++m) ahead.touch(1, extent(5, 0, m), m < 2, kComposite);
+  const ReadAhead::Counters before = ahead.counters();
+  CHECK(before.asked == kGroup - kMember);
+  CHECK(before.used == kGroup - 2 * kMember);
+  CHECK(ahead.counters().break_even == ahead.break_even());
+}
+
+TEST_CASE("what a request is worth follows from how long reads of many sizes take") {
+  struct Medium {
+    std::uint64_t request_ns, bytes_per_ms, least, most;
+  };
+  // A hard disk, a cloud volume, a fast disk.
+  for (const Medium& medium :
+       {Medium{6'700'000, 130'000, 700'000, 1u << 20}, Medium{500'000, 125'000, 50'000, 80'000},
+        Medium{60'000, 2'000'000, 100'000, 140'000}}) {
+    ReadAhead ahead;
+    std::mt19937_64 random(5);
+    for (int i = 0; i < 200; ++i) {
+      const std::uint64_t bytes = i % 3 == 0 ? 512u << 10 : 4096 * (1 + random() % 16);
+      const std::uint64_t exact = medium.request_ns + bytes * 1'000'000 / medium.bytes_per_ms;
+      ahead.took(bytes, exact * (90 + random() % 21) / 100);
+    }
+    CHECK(ahead.break_even() >= medium.least);
+    CHECK(ahead.break_even() <= medium.most);
+  }
+}
+
+TEST_CASE("reads of one size say nothing of what a request is worth") {
+  ReadAhead ahead;
+  const std::uint64_t usual = ahead.break_even();
+  for (int i = 0; i < 1000; ++i) ahead.took(16384, 80'000);
+  CHECK(ahead.break_even() == usual);
+}
+
+namespace {
+
+// An object none of which is in memory at first; knows what came there, and in how many requests.
+class ColdObject final : public Object {
+ public:
+  explicit ColdObject(std::shared_ptr<Object> below) : below_(std::move(below)), there_(1u << 20) {}
+
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    if (!in_memory(offset, out.size())) ask(offset, out.size());
+    return below_->read_at(offset, out);
+  }
+  Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
+    if (!in_memory(offset, out.size())) return std::optional<std::size_t>();
+    CFFS_TRY(const std::size_t n, below_->read_at(offset, out));
+    return std::optional<std::size_t>(n);
+  }
+  bool in_memory(std::uint64_t offset, std::uint64_t length) const override {
+    return std::find(there_.begin() + at(offset), there_.begin() + at(offset + length), false) ==
+           there_.begin() + at(offset + length);
+  }
+  void prefetch(std::uint64_t offset, std::uint64_t length) const override { ask(offset, length); }
+  void read_no_further() const override { alone = true; }
+  Status write_at(std::uint64_t offset, ConstBytes data) override { return below_->write_at(offset, data); }
+  Result<std::uint64_t> append(ConstBytes data) override { return below_->append(data); }
+  Status truncate(std::uint64_t size) override { return below_->truncate(size); }
+  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
+    return below_->punch_hole(offset, length);
+  }
+  Status allocate(std::uint64_t offset, std::uint64_t length) override {
+    return below_->allocate(offset, length);
+  }
+  Result<ObjectInfo> info() const override { return below_->info(); }
+  Result<std::uint64_t> next_data(std::uint64_t offset) const override { return below_->next_data(offset); }
+  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return below_->next_hole(offset); }
+  Status sync() override { return below_->sync(); }
+
+  mutable std::uint64_t requests = 0, bytes = 0;
+  mutable bool alone = false;
+
+ private:
+  static std::ptrdiff_t at(std::uint64_t offset) { return static_cast<std::ptrdiff_t>(offset); }
+  void ask(std::uint64_t offset, std::uint64_t length) const {
+    ++requests;
+    bytes += length;
+    std::fill(there_.begin() + at(offset), there_.begin() + at(offset + length), true);
+  }
+
+  const std::shared_ptr<Object> below_;
+  mutable std::vector<bool> there_;
+};
+
+}  // namespace
+
+TEST_CASE("a cold member is one request of its own bytes; what follows it comes with its group, whole") {
+  MemoryStore objects;
+  CompositeStore store(objects, 16, false);
+  CompositeBuilder builder(CompositeId{40}, 0, 0);
+  std::vector<std::string> contents;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    contents.emplace_back(60'000 + i, static_cast<char>('a' + i));
+    Inode inode;
+    inode.ino = InodeId{100 + i};
+    inode.mode = S_IFREG | 0640;
+    builder.add(InodeId{2}, std::string(1, static_cast<char>('a' + i)), inode, contents.back());
+    if (i % 4 == 3) builder.end_group();
+  }
+  REQUIRE(store.append(builder, false));
+  const ColdObject cold(*store.open(CompositeId{40}));
+  const auto read = [&](std::size_t i) {
+    std::string out(contents[i].size(), '\0');
+    REQUIRE(*store.read_for(9, cold, builder.extents()[i], 0, as_writable_bytes(out)) == out.size());
+    CHECK(out == contents[i]);
+  };
+  read(5);
+  CHECK(cold.alone);
+  CHECK(cold.requests == 1);
+  CHECK(cold.bytes == contents[5].size());
+  read(6);
+  CHECK(cold.requests == 2);
+  CHECK(cold.bytes == contents[5].size() + builder.extents()[6].group_length);
+  read(4);
+  read(7);
+  CHECK(cold.requests == 2);
+  CHECK(store.read_ahead().counters().used == contents[4].size() + contents[7].size());
+}
+
+}  // namespace cffs
