@@ -10,32 +10,55 @@
 namespace cffs {
 namespace {
 
-// A request for a group or a composite is made in pieces, so that a reader need not wait for all of it.
-constexpr std::uint64_t kPiece = 512u << 10;
-// A member in a huge directory must not make the device read all of it, whoever asks.
-constexpr std::uint64_t kMostAhead = 8u << 20;
+constexpr std::uint64_t kPiece = 512u << 10;  // of a request that brings more than a member
 
 struct Range {
   std::uint64_t begin = 0, end = 0;
+  std::uint64_t bytes() const { return end - begin; }
 };
 
-// What is read with a member, from front to back: in one sweep of the medium.
+// Holds the member, wherever its row says that its group is.
 Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t composite_bytes) {
-  const std::uint64_t end = extent.offset + extent.length;
-  if (scope == ReadAhead::Scope::composite && composite_bytes <= kMostAhead) return {0, composite_bytes};
-  if (scope == ReadAhead::Scope::member || extent.group_length > kMostAhead) return {extent.offset, end};
-  return {extent.group_offset, extent.group_offset + extent.group_length};
+  const Range member{extent.offset, extent.offset + extent.length};
+  Range range = member;
+  if (scope == ReadAhead::Scope::composite) range = {0, std::max(composite_bytes, member.end)};
+  if (scope == ReadAhead::Scope::group)
+    range = {extent.group_offset, std::max(extent.group_offset + extent.group_length, member.end)};
+  return range.bytes() <= ReadAhead::kMost ? range : member;
 }
 
-// How far the medium has come when the member is there.
-std::uint64_t waited_for(const Range& range, const Extent& extent) {
-  const std::uint64_t to_member = extent.offset + extent.length - range.begin;
-  return std::min((to_member + kPiece - 1) / kPiece * kPiece, range.end - range.begin);
+// Those pieces of the range that hold the member.
+Range pieces_of(const Range& range, const Extent& extent) {
+  const std::uint64_t first = (extent.offset - range.begin) / kPiece;
+  const std::uint64_t end = (extent.offset + extent.length - range.begin + kPiece - 1) / kPiece;
+  return {range.begin + first * kPiece, std::min(range.begin + end * kPiece, range.end)};
+}
+
+void ask_for(const Object& object, const Range& range) {
+  if (range.bytes() > 0) object.prefetch(range.begin, range.bytes());
+}
+
+// Asks for all of it; returns for how many bytes the reader of the member has to wait.
+std::uint64_t ask_for(const Object& object, const Range& range, const Extent& extent, bool in_order) {
+  const Range pieces = pieces_of(range, extent);
+  if (in_order) {
+    ask_for(object, range);
+    return pieces.end - range.begin;
+  }
+  ask_for(object, pieces);
+  ask_for(object, {pieces.end, range.end});
+  ask_for(object, {range.begin, pieces.begin});
+  return pieces.bytes();
 }
 
 std::uint64_t nanoseconds_since(std::chrono::steady_clock::time_point then) {
   return static_cast<std::uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - then).count());
+}
+
+bool is_absent(const Object& object, const Range& range) {
+  const auto share = object.share_in_memory(range.begin, range.bytes());
+  return share && *share == 0;
 }
 
 bool is_whole(const Extent& extent, std::uint64_t offset, std::size_t wanted) {
@@ -161,51 +184,70 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
 Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
                                          Bytes out) {
   return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
-    CFFS_TRY(const auto cached, object.try_read_at(extent.offset, whole));
-    if (cached) return *cached;
+    const auto share = object.share_in_memory(extent.offset, extent.length);
+    if (!share || *share >= 1) {
+      CFFS_TRY(const auto cached, object.try_read_at(extent.offset, whole));
+      if (cached) return *cached;
+    }
     announce_blocking();
-    const Range range = range_of(ReadAhead::Scope::group, extent, 0);
-    object.prefetch(range.begin, range.end - range.begin);
+    ask_for(object, range_of(ReadAhead::Scope::group, extent, 0));
     return object.read_at(extent.offset, whole);
   });
 }
 
 Result<std::size_t> CompositeStore::read_for(ReaderId reader, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
-  return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
-    bool cold = !object.in_memory(extent.offset, whole.size());
-    std::optional<std::size_t> cached;
-    if (!cold) {
-      CFFS_TRY(cached, object.try_read_at(extent.offset, whole));
-      cold = !cached;
-    }
-    std::uint64_t composite_bytes = 0;
-    CFFS_TRY(const ObjectInfo info, object.info());
-    composite_bytes = info.size;
-    const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, cold, composite_bytes);
-    if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
-    if (!cold) return *cached;
-    announce_blocking();
-    object.read_no_further();
-    const Range range = range_of(advice.scope, extent, composite_bytes);
-    const auto start = std::chrono::steady_clock::now();
-    if (advice.scope != ReadAhead::Scope::member) object.prefetch(range.begin, range.end - range.begin);
-    CFFS_TRY(const std::size_t n, object.read_at(extent.offset, whole));
-    read_ahead_.took(waited_for(range, extent), nanoseconds_since(start));
-    return n;
-  });
+  return read_verified(extent, offset, out,
+                       [&](Bytes whole) { return fetch(reader, object, extent, 0, whole); });
 }
 
-Result<std::size_t> CompositeStore::read_again(const Object& object, const Extent& extent,
+Result<std::size_t> CompositeStore::read_again(ReaderId reader, const Object& object, const Extent& extent,
                                                std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
   CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, wanted));
   if (cached) return *cached;
-  announce_blocking();
-  CFFS_TRY(const std::size_t n, object.read_at(extent.offset + offset, wanted));
+  CFFS_TRY(const std::size_t n, fetch(reader, object, extent, offset, wanted));
   if (n != wanted.size()) return differs(extent);
   return n;
+}
+
+// Those bytes of a member, and with them what its reader is likely to come to.
+Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object, const Extent& extent,
+                                          std::uint64_t offset, Bytes out) {
+  using Found = ReadAhead::Found;
+  const std::uint64_t at = extent.offset + offset;
+  const auto share = object.share_in_memory(at, out.size());
+  if (!share || *share >= 1) {
+    CFFS_TRY(const auto cached, object.try_read_at(at, out));
+    if (cached) {
+      (void)come_to(reader, extent, Found::in_memory, 0);
+      return *cached;
+    }
+  }
+  announce_blocking();
+  if (share && *share >= 1) {
+    (void)come_to(reader, extent, Found::on_its_way, 0);
+    return object.read_at(at, out);
+  }
+  object.read_no_further();
+  CFFS_TRY(const ObjectInfo info, object.info());
+  const ReadAhead::Advice advice = come_to(reader, extent, Found::absent, info.size);
+  const Range range = range_of(advice.scope, extent, info.size);
+  const bool tells = is_absent(object, range);
+  const auto start = std::chrono::steady_clock::now();
+  std::uint64_t waited = out.size();
+  if (advice.scope != ReadAhead::Scope::member) waited = ask_for(object, range, extent, advice.in_order);
+  CFFS_TRY(const std::size_t n, object.read_at(at, out));
+  if (tells) read_ahead_.took(waited, nanoseconds_since(start));
+  return n;
+}
+
+ReadAhead::Advice CompositeStore::come_to(ReaderId reader, const Extent& extent, ReadAhead::Found found,
+                                          std::uint64_t composite_bytes) {
+  const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, found, composite_bytes);
+  if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
+  return advice;
 }
 
 Status CompositeStore::scan(CompositeId id, std::uint64_t object_bytes,

@@ -44,9 +44,11 @@ class CompositeStore {
   // The same for one of many readers: what comes with the member is read_ahead()'s to say.
   Result<std::size_t> read_for(ReaderId reader, const Object& object, const Extent& extent,
                                std::uint64_t offset, Bytes out);
-  // The same of a member whose checksum was looked at before.
-  static Result<std::size_t> read_again(const Object& object, const Extent& extent, std::uint64_t offset,
-                                        Bytes out);
+  // The same of a member whose checksum was looked at since somebody looked it up: it is not looked at again.
+  Result<std::size_t> read_again(ReaderId reader, const Object& object, const Extent& extent,
+                                 std::uint64_t offset, Bytes out);
+  // Nothing is read from now on but what is asked for.
+  void stop_reading_ahead() { next_.stop(); }
   const ReadAhead& read_ahead() const { return read_ahead_; }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
@@ -57,6 +59,10 @@ class CompositeStore {
                            const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
+  Result<std::size_t> fetch(ReaderId reader, const Object& object, const Extent& extent, std::uint64_t offset,
+                            Bytes out);
+  ReadAhead::Advice come_to(ReaderId reader, const Extent& extent, ReadAhead::Found found,
+                            std::uint64_t composite_bytes);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;

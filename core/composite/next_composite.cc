@@ -9,13 +9,11 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kMostWaiting = 8;
-constexpr std::uint64_t kMostBytes = 64u
-                                     << 20;  // a composite that somebody made larger is not worth its memory
+constexpr double kNearlyAll = 0.9;
 
 }  // namespace
 
-NextComposite::~NextComposite() {
+void NextComposite::stop() {
   std::thread thread;
   {
     const MutexLock guard(mutex_);
@@ -28,23 +26,24 @@ NextComposite::~NextComposite() {
 
 void NextComposite::want(CompositeId current, int direction) {
   const MutexLock guard(mutex_);
-  if (over_ || waiting_.size() >= kMostWaiting) return;
+  if (over_ || waiting_ == kMostWaiting) return;
   if (!thread_.joinable()) {
     auto made = make_thread("a thread that reads ahead", [this] { work(); });
     if (!made) return;
     thread_ = std::move(*made);
   }
-  waiting_.push_back({current, direction});
+  queue_[(first_ + waiting_++) % kMostWaiting] = {current, direction};
   wake_.notify_one();
 }
 
 void NextComposite::work() {
   MutexLock guard(mutex_);
   for (;;) {
-    while (waiting_.empty() && !over_) wake_.wait(mutex_);
+    while (waiting_ == 0 && !over_) wake_.wait(mutex_);
     if (over_) return;
-    const Wanted wanted = waiting_.front();
-    waiting_.pop_front();
+    const Wanted wanted = queue_[first_];
+    first_ = (first_ + 1) % kMostWaiting;
+    --waiting_;
     guard.unlock();
     try {
       read(wanted);
@@ -60,7 +59,9 @@ void NextComposite::read(const Wanted& wanted) {
   const auto object = open_(*next);
   if (!object) return;
   const auto info = (*object)->info();
-  if (info && info->size <= kMostBytes && read_ahead_.take_whole(*next, info->size))
+  if (!info || info->size == 0) return;
+  const auto share = (*object)->share_in_memory(0, info->size);
+  if (read_ahead_.take_whole(*next, info->size) && (!share || *share < kNearlyAll))
     (*object)->prefetch(0, info->size);
 }
 
@@ -70,7 +71,8 @@ std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {
   const std::uint64_t own = CompositeStore::folder_of(wanted.current);
   for (std::uint64_t i = 0; i < kFolders; ++i) {
     if (wanted.direction < 0 && i > own) break;
-    const std::vector<std::uint64_t>& numbers = numbers_in(wanted.direction > 0 ? own + i : own - i);
+    const std::vector<std::uint64_t>& numbers =
+        numbers_in(wanted.direction > 0 ? own + i : own - i, wanted.current.value);
     if (wanted.direction > 0) {
       const auto next = std::upper_bound(numbers.begin(), numbers.end(), wanted.current.value);
       if (next != numbers.end()) return CompositeId{*next};
@@ -82,10 +84,13 @@ std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {
   return std::nullopt;
 }
 
-// Sorted. A composite that came since is missed, one that went cannot be opened.
-const std::vector<std::uint64_t>& NextComposite::numbers_in(std::uint64_t folder) {
-  if (folder_ == folder) return numbers_;
-  folder_ = folder;
+// Sorted. What is there is looked up anew where the reader's own composite is not among it: a composite that came later is missed
+// until then, one that went cannot be opened.
+const std::vector<std::uint64_t>& NextComposite::numbers_in(std::uint64_t folder, std::uint64_t current) {
+  const bool has_current = CompositeStore::folder_of(CompositeId{current}) != folder ||
+                           std::binary_search(numbers_.begin(), numbers_.end(), current);
+  if (folder_ == folder && has_current) return numbers_;
+  folder_.reset();
   numbers_.clear();
   const auto names = store_.list(CompositeStore::folder_name(folder));
   if (!names) return numbers_;
@@ -96,6 +101,7 @@ const std::vector<std::uint64_t>& NextComposite::numbers_in(std::uint64_t folder
       numbers_.push_back(number);
   }
   std::sort(numbers_.begin(), numbers_.end());
+  folder_ = folder;
   return numbers_;
 }
 

@@ -1,7 +1,7 @@
 // Reads the composite that a reader will come to next, on a thread of its own: at leisure, and beside what is asked for.
 #pragma once
 
-#include <deque>
+#include <array>
 #include <functional>
 #include <optional>
 #include <thread>
@@ -18,21 +18,24 @@ class NextComposite {
   using Open = std::function<Result<std::shared_ptr<Object>>(CompositeId)>;
   NextComposite(ObjectStore& store, Open open, ReadAhead& read_ahead)
       : store_(store), open_(std::move(open)), read_ahead_(read_ahead) {}
-  ~NextComposite();
+  ~NextComposite() { stop(); }
 
   // Of the composite with the next number (`direction` 1) or the one before (-1) all is read, unless it was. Returns at once;
   // where much is waiting, or no thread can be had, nothing happens.
   void want(CompositeId current, int direction);
+  // For good; returns when nothing is read any more.
+  void stop();
 
  private:
   struct Wanted {
     CompositeId current;
     int direction = 1;
   };
+  static constexpr std::size_t kMostWaiting = 8;
   void work();
   void read(const Wanted& wanted);
   std::optional<CompositeId> neighbour(const Wanted& wanted);
-  const std::vector<std::uint64_t>& numbers_in(std::uint64_t folder);
+  const std::vector<std::uint64_t>& numbers_in(std::uint64_t folder, std::uint64_t current);
 
   ObjectStore& store_;
   const Open open_;
@@ -40,7 +43,8 @@ class NextComposite {
 
   Mutex mutex_;  // leaf
   CondVar wake_;
-  std::deque<Wanted> waiting_ CFFS_GUARDED_BY(mutex_);
+  std::array<Wanted, kMostWaiting> queue_ CFFS_GUARDED_BY(mutex_);  // a ring
+  std::size_t first_ CFFS_GUARDED_BY(mutex_) = 0, waiting_ CFFS_GUARDED_BY(mutex_) = 0;
   bool over_ CFFS_GUARDED_BY(mutex_) = false;
   std::thread thread_ CFFS_GUARDED_BY(mutex_);  // made with the first that is wanted
 

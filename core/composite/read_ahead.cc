@@ -5,43 +5,61 @@
 namespace cffs {
 namespace {
 
+constexpr std::size_t kReaders = 32;
+constexpr unsigned kAccountBits = 12;
+
 // Bytes that a request is worth where nothing is known of the medium, and what is believed of any.
 constexpr std::uint64_t kUsualBreakEven = 128u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
-constexpr std::uint64_t kSamplesNeeded = 32;  // of took(), before it is believed
-constexpr double kForget = 1.0 / 64;          // of what took() knows, with each sample
+constexpr std::uint64_t kInOrder = 512u
+                                   << 10;  // a medium where a request is worth so much has an arm to move
+constexpr std::uint64_t kSmall = 64u << 10, kLarge = 256u << 10;  // requests that tell of a medium
+constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;       // samples, before they are believed
+constexpr double kForget = 1.0 / 32;
+constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
+
 // What a second touch of a range soon after the first says of its rest.
 constexpr double kLikely = 0.5;
-constexpr std::uint64_t kSoon = 2;  // of the reader's own touches
+constexpr std::uint64_t kSoon = 2;        // of the reader's own touches
+constexpr double kMuchOfComposite = 0.2;  // wanted already, says the same of the rest
 // A composite is read to its end where its single requests have cost so many times as much. Once would be the least in the worst
 // case, and is the worst for who reads a tenth of a store on a fast disk: it comes just before the last request.
 constexpr std::uint64_t kPaid = 2;
-constexpr double kMuchOfComposite = 0.2;  // wanted already, says the same of the rest
+constexpr unsigned kRest = 8;  // composites after a guess that was wrong
+
+constexpr std::uint64_t kAllRoom = std::uint64_t{1} << 40;
+constexpr std::uint64_t kLeastRoom = 64u << 10;
+constexpr std::uint64_t kShareOfRoom =
+    16;  // for one read, of what memory kept; and of what is read, for memory to be tried again
 
 }  // namespace
 
 // --- what one reader wanted ---
 
-bool ReadAhead::Visit::tells() const { return composite != 0 && total > first + first / 8; }
+bool ReadAhead::Visit::tells() const { return composite != 0 && members > 0 && total > first + first / 8; }
 
 double ReadAhead::Visit::share_of_rest() const {
   return std::min(1.0, static_cast<double>(touched - first) / static_cast<double>(total - first));
 }
 
-// The visit of that range; where it is none of the last ones, it takes the place of the oldest.
-ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t offset, std::uint64_t total,
-                                        std::uint64_t first) {
+void ReadAhead::Visit::add(std::uint64_t bytes, std::uint64_t touch) {
+  if (members == 1 && touch - last_touch <= kSoon) twice = true;
+  if (members == 0) first = bytes;
+  touched += bytes;
+  ++members;
+  last_touch = touch;
+}
+
+ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t offset) {
+  Visit* oldest = &all.front();
   for (Visit& visit : all) {
-    if (visit.is_at(composite, offset)) return visit;
+    if (visit.composite == composite && visit.offset == offset) return visit;
+    if (visit.last_touch < oldest->last_touch) oldest = &visit;
   }
-  Visit& fresh = all[next];
-  next = (next + 1) % kVisits;
-  fresh = Visit{};
-  fresh.composite = composite;
-  fresh.offset = offset;
-  fresh.total = std::max(total, first);
-  fresh.first = first;
-  return fresh;
+  *oldest = Visit{};
+  oldest->composite = composite;
+  oldest->offset = offset;
+  return *oldest;
 }
 
 // Of a range that the reader has come to but now: the share of its rest that will be wanted, as it was with the others. One
@@ -70,22 +88,42 @@ double ReadAhead::Visits::expected_after_two(const Visit& but) const {
   return sum / count;
 }
 
+bool ReadAhead::Reader::knows(std::uint64_t number) const {
+  return std::any_of(composites.all.begin(), composites.all.end(),
+                     [&](const Visit& visit) { return visit.composite == number; });
+}
+
+// Bytes. One small file says nothing of those beside it.
+std::uint64_t ReadAhead::Visits::mean_member() const {
+  std::uint64_t bytes = 0, members = 0;
+  for (const Visit& visit : all) {
+    bytes += visit.touched;
+    members += visit.members;
+  }
+  return bytes / std::max<std::uint64_t>(1, members);
+}
+
 // --- all readers ---
 
-ReadAhead::Reader& ReadAhead::reader(ReaderId id) {
+ReadAhead::ReadAhead() : accounts_(std::size_t{1} << kAccountBits), room_(kAllRoom) {
+  readers_.reserve(kReaders);
+}
+
+// A new one goes on where the last one was that came to the same composite: a shell starts a process for each file. Any other
+// would lend it habits that are not its own.
+ReadAhead::Reader& ReadAhead::reader(ReaderId id, const Extent& extent) {
   ++uses_;
-  Reader* latest = nullptr;
+  const Reader* before = nullptr;
   Reader* oldest = nullptr;
   for (Reader& r : readers_) {
     if (r.id == id) {
       r.last_use = uses_;
       return r;
     }
-    if (latest == nullptr || r.last_use > latest->last_use) latest = &r;
+    if (r.knows(extent.composite.value) && (before == nullptr || r.last_use > before->last_use)) before = &r;
     if (oldest == nullptr || r.last_use < oldest->last_use) oldest = &r;
   }
-  // A new one goes on where the last one was: a shell starts a process for each file.
-  Reader fresh = latest == nullptr ? Reader{} : *latest;
+  Reader fresh = before == nullptr ? Reader{} : *before;
   fresh.id = id;
   fresh.last_use = uses_;
   if (readers_.size() < kReaders) return readers_.emplace_back(fresh);
@@ -94,10 +132,13 @@ ReadAhead::Reader& ReadAhead::reader(ReaderId id) {
 }
 
 ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
-  const auto found = accounts_.find(composite);
-  if (found != accounts_.end()) return found->second;
-  if (accounts_.size() >= kAccounts) accounts_.erase(accounts_.begin());  // any: it begins anew
-  return accounts_[composite];
+  constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;
+  Account& found = accounts_[(composite * kSpread) >> (64 - kAccountBits)];
+  if (found.composite != composite) {
+    found = Account{};
+    found.composite = composite;
+  }
+  return found;
 }
 
 // What is wanted anyway costs nothing to bring; what is not costs its bytes; each item that is, saves a request.
@@ -109,121 +150,161 @@ bool ReadAhead::pays(double chance, std::uint64_t item) const {
 double ReadAhead::chance(const Visits& visits, const Visit& visit) {
   double p = visits.expected(visit);
   if (visit.members > 1 && visit.tells()) p = std::max(p, visit.share_of_rest());
-  if (visit.twice) p = std::max(p, visits.expected_after_two(visit));
   return p;
 }
 
+double ReadAhead::chance_of_group(const Visits& visits, const Visit& group) {
+  const double p = chance(visits, group);
+  return group.twice ? std::max(p, visits.expected_after_two(group)) : p;
+}
+
+// In a composite a second touch says little: it has groups of others.
+double ReadAhead::chance_of_composite(const Visits& visits, const Visit& whole) {
+  const double p = chance(visits, whole);
+  return whole.share_of_rest() >= kMuchOfComposite ? std::max(p, kLikely) : p;
+}
+
+// Where all requests are small nobody learns what bytes cost; then one of 16 is larger than it need be.
+bool ReadAhead::is_curious(const Extent& extent) {
+  constexpr std::uint64_t kOneOf = 16;
+  return large_.samples < kLargeNeeded && extent.group_length >= kLarge && uses_ % kOneOf == 0;
+}
+
 ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, const Visit& group,
-                                   const Visit& whole, const Account& account) const {
-  const std::uint64_t member = std::max<std::uint64_t>(1, group.touched / group.members);
-  const bool group_pays = extent.group_length > extent.length && pays(chance(reader.groups, group), member);
-  if (!account.whole && whole.tells()) {
-    if (whole.members > 1 && account.paid >= kPaid * whole.total) return Scope::composite;
-    double p = chance(reader.composites, whole);
-    if (whole.share_of_rest() >= kMuchOfComposite) p = std::max(p, kLikely);
-    if (pays(p, group_pays ? extent.group_length : member)) return Scope::composite;
+                                   const Visit& whole, const Account& account) {
+  const std::uint64_t member =
+      group.members > 1 ? group.touched / group.members : reader.composites.mean_member();
+  const bool group_pays = extent.group_length > extent.length && fits(extent.group_length) &&
+                          (is_curious(extent) || pays(chance_of_group(reader.groups, group), member));
+  if (whole.tells() && fits(whole.total)) {
+    if (account.paid >= kPaid * whole.total) return Scope::composite;
+    const std::uint64_t item = group_pays ? extent.group_length : reader.composites.mean_member();
+    if (pays(chance_of_composite(reader.composites, whole), item)) return Scope::composite;
   }
   return group_pays ? Scope::group : Scope::member;
 }
 
-// A reader that has wanted half of a composite, and most of those before, goes on to the next one.
-int ReadAhead::next_of(Reader& reader, Visit& whole) {
-  if (reader.composite != whole.composite) {
-    reader.step = whole.composite > reader.composite ? 1 : -1;
-    reader.composite = whole.composite;
+void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account) {
+  switch (scope) {
+    case Scope::member:
+      account.paid += worth_of_a_request() + extent.length;
+      return;
+    case Scope::group:
+      account.paid += worth_of_a_request() + extent.group_length;
+      asked_ += extent.group_length - std::min(extent.group_length, group.touched);
+      group.ahead = true;
+      break;
+    case Scope::composite:
+      asked_ += whole.total - std::min(whole.total, whole.touched);
+      account.whole = true;
+      break;
   }
-  if (whole.ahead || !whole.tells() || whole.share_of_rest() < kLikely ||
-      reader.composites.expected(whole) < kLikely)
+  account.brought = asked_;
+}
+
+// It was brought, and is gone before it was wanted. What was read ahead since then is what memory could not keep beside it.
+void ReadAhead::lose(Visit& group, Account& account) {
+  room_ = std::max(kLeastRoom, std::min(room_, (asked_ - account.brought) / kShareOfRoom));
+  account.whole = account.guessed = group.ahead = false;
+  account.paid = 0;
+}
+
+// Whether what was guessed when it was at the one before came true.
+void ReadAhead::arrive(Reader& reader, Account& account) {
+  if (reader.composite != 0) {
+    reader.step = account.composite > reader.composite ? 1 : -1;
+    if (reader.guessed && !account.guessed) {
+      reader.rest = kRest;
+    } else if (reader.rest > 0) {
+      --reader.rest;
+    }
+  }
+  reader.composite = account.composite;
+  reader.guessed = account.guessed = false;
+}
+
+// A reader that has wanted half of a composite, and most of those before, goes on to the next one.
+int ReadAhead::next_of(Reader& reader, Visit& whole) const {
+  if (whole.ahead || reader.rest > 0 || !whole.tells() || whole.share_of_rest() < kLikely ||
+      !fits(whole.total) || reader.composites.expected(whole) < kLikely)
     return 0;
-  whole.ahead = true;
+  whole.ahead = reader.guessed = true;
   return reader.step;
+}
+
+ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found found,
+                                   std::uint64_t composite_bytes) {
+  const MutexLock guard(mutex_);
+  Reader& who = reader(id, extent);
+  Account& paid = account(extent.composite.value);
+  paid.bytes = std::max(paid.bytes, composite_bytes);
+  if (who.composite != paid.composite) arrive(who, paid);
+  ++who.touches;
+  Visit& group = who.groups.at(extent.composite.value, extent.group_offset);
+  group.total = extent.group_length;
+  group.add(extent.length, who.touches);
+  Visit& whole = who.composites.at(extent.composite.value, 0);
+  whole.total = paid.bytes;
+  whole.add(extent.length, who.touches);
+  room_ = std::min(kAllRoom, room_ + extent.length / kShareOfRoom);
+
+  Advice advice;
+  const bool ahead = paid.whole || group.ahead;
+  if (found != Found::absent) {
+    if (ahead) used_ = std::min(asked_, used_ + extent.length);
+  } else if (ahead) {
+    lose(group, paid);
+    book(Scope::member, extent, group, whole, paid);
+  } else {
+    advice.scope = choose(who, extent, group, whole, paid);
+    book(advice.scope, extent, group, whole, paid);
+  }
+  advice.in_order = worth_of_a_request() >= kInOrder;
+  advice.next = next_of(who, whole);
+  return advice;
 }
 
 bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes) {
   const MutexLock guard(mutex_);
   Account& paid = account(composite.value);
-  if (paid.whole) return false;
+  paid.guessed = true;
+  if (paid.whole || !fits(bytes)) return false;
   paid.whole = true;
-  counters_.asked += bytes;
+  asked_ += bytes;
+  paid.brought = asked_;
   return true;
 }
 
-ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, bool cold,
-                                   std::uint64_t composite_bytes) {
-  const MutexLock guard(mutex_);
-  Reader& who = reader(id);
-  Account& paid = account(extent.composite.value);
-  Visit& group =
-      who.groups.at(extent.composite.value, extent.group_offset, extent.group_length, extent.length);
-  Visit& whole = who.composites.at(extent.composite.value, 0, composite_bytes, extent.length);
-  ++who.touches;
-  const bool was_ahead = paid.whole || group.ahead;
-  if (group.members == 1 && who.touches - group.last_touch <= kSoon) group.twice = true;
-  for (Visit* visit : {&group, &whole}) {
-    visit->touched += extent.length;
-    ++visit->members;
-  }
-  Advice advice;
-  if (!cold) {
-    if (was_ahead) counters_.used += extent.length;
-  } else {
-    // It was brought, and is gone: memory has no room for what is read ahead.
-    if (was_ahead) paid = Account{};
-    advice.scope = choose(who, extent, group, whole, paid);
-    switch (advice.scope) {
-      case Scope::member:
-        paid.paid += worth_of_a_request() + extent.length;
-        break;
-      case Scope::group:
-        paid.paid += worth_of_a_request() + extent.group_length;
-        counters_.asked += extent.group_length - std::min(extent.group_length, extent.length);
-        group.ahead = true;
-        break;
-      case Scope::composite:
-        counters_.asked += composite_bytes - std::min(composite_bytes, whole.touched);
-        paid.whole = true;
-        break;
-    }
-  }
-  group.last_touch = who.touches;
-  advice.next = next_of(who, whole);
-  return advice;
+// --- what a request is worth ---
+
+void ReadAhead::Times::add(double b, double ns) {
+  if (samples >= kSmallNeeded) ns = std::min(ns, kOutlier * nanoseconds);
+  const double weight = std::max(kForget, 1.0 / static_cast<double>(samples + 1));
+  bytes += weight * (b - bytes);
+  nanoseconds += weight * (ns - nanoseconds);
+  ++samples;
 }
 
 void ReadAhead::took(std::uint64_t bytes, std::uint64_t nanoseconds) {
   const MutexLock guard(mutex_);
-  const auto b = static_cast<double>(bytes);
-  const auto t = static_cast<double>(nanoseconds);
-  const double weight = samples_ < kSamplesNeeded ? 1.0 / static_cast<double>(samples_ + 1) : kForget;
-  bytes_ += weight * (b - bytes_);
-  time_ += weight * (t - time_);
-  bytes2_ += weight * (b * b - bytes2_);
-  product_ += weight * (b * t - product_);
-  ++samples_;
+  if (bytes <= kSmall) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
+  if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
 }
 
-// The time of a request is a + b × bytes; a request is worth a / b bytes.
+// The line through small and large requests: what a request of nothing would take, in bytes of the medium's rate.
 std::uint64_t ReadAhead::worth_of_a_request() const {
-  const double variance = bytes2_ - bytes_ * bytes_;
-  const double covariance = product_ - bytes_ * time_;
-  if (samples_ < kSamplesNeeded || variance < bytes_ * bytes_ / 4 || covariance <= 0) return kUsualBreakEven;
-  const double slope = covariance / variance;
-  const double fixed = time_ - slope * bytes_;
-  if (fixed <= 0) return kLeastBreakEven;
+  if (small_.samples < kSmallNeeded || large_.samples < kLargeNeeded) return kUsualBreakEven;
+  const double rise = large_.nanoseconds - small_.nanoseconds;
+  if (rise <= 0) return kMostBreakEven;  // bytes cost nothing that shows
+  const double slope = rise / (large_.bytes - small_.bytes);
+  const double worth = (small_.nanoseconds - slope * small_.bytes) / slope;
   return static_cast<std::uint64_t>(
-      std::clamp(fixed / slope, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));
+      std::clamp(worth, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));
 }
 
-std::uint64_t ReadAhead::break_even() const {
+ReadAheadCounters ReadAhead::counters() const {
   const MutexLock guard(mutex_);
-  return worth_of_a_request();
-}
-
-ReadAhead::Counters ReadAhead::counters() const {
-  const MutexLock guard(mutex_);
-  Counters counters = counters_;
-  counters.break_even = worth_of_a_request();
-  return counters;
+  return {asked_, used_, worth_of_a_request()};
 }
 
 }  // namespace cffs

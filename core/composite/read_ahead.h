@@ -1,17 +1,16 @@
-// How much to read when a member is read for the first time: itself, its group, or the whole composite (adr/0025).
+// How much to read when a member is not in memory: itself, its group, or the whole composite (adr/0025).
 //
-// A wider read pays where what it brings is wanted soon: each request that it saves is worth `break_even` bytes, as many as the
-// medium gives in the time that a request takes. What will be wanted follows from what each reader wanted lately: the share of the
-// groups and composites it came to, beyond their first member. Nothing is known of a first touch, so it brings its member alone.
-// And whatever readers do, a composite whose single requests have cost twice as much as all of it is read to its end: so at most
+// A wider read pays where what it brings is wanted soon: each request that it saves is worth as many bytes as the medium gives in
+// the time that a request takes. What will be wanted follows from what each reader wanted lately: the share of the groups and
+// composites it came to, beyond their first member. Nothing is known of a first touch, so it brings its member alone. And a
+// composite whose single requests have cost twice as much as all of it is read to its end, whoever made them: so at most about
 // three times the least is spent where readers keep coming back.
 //
-// Pure but for the clock of its callers. Thread safety: everything.
+// Pure; the clock is its callers'. Allocates nothing once it is made. Thread safety: everything.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -23,81 +22,102 @@ namespace cffs {
 class ReadAhead {
  public:
   enum class Scope { member, group, composite };
+  // `on_its_way`: somebody has asked the medium for it already.
+  enum class Found { in_memory, on_its_way, absent };
   struct Advice {
     Scope scope = Scope::member;
+    // Requests cost much more than bytes: from front to back, rather than what is waited for first.
+    bool in_order = false;
     // 1, -1: the reader will come to the composite behind this one, or before it; to be read whole, at leisure. 0: who knows.
     int next = 0;
   };
-  using Counters = ReadAheadCounters;
+  // Bytes that are ever read at once beyond a member.
+  static constexpr std::uint64_t kMost = 8u << 20;
 
-  // A member's first read since somebody looked it up. `cold`: it is not in memory, and is about to be read with what the
-  // advice says; where it is not, there is only a `next` to follow. `composite_bytes`: of the object.
-  Advice touch(ReaderId reader, const Extent& extent, bool cold, std::uint64_t composite_bytes);
-  // It is about to be read whole. False: it was.
+  ReadAhead();
+
+  // A reader has come to a member. Where it is absent it is about to be read with what the advice says; where it is not, there is
+  // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole.
+  Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes);
+  // The composite that was `next` is about to be read whole. False: it was, or memory has no room for it.
   bool take_whole(CompositeId composite, std::uint64_t bytes);
-  // So long it took until the last of so many bytes that were asked for at once was there.
+  // So long it took until so many bytes, none of which was in memory, had come in one request.
   void took(std::uint64_t bytes, std::uint64_t nanoseconds);
 
-  std::uint64_t break_even() const;
-  Counters counters() const;
+  ReadAheadCounters counters() const;
 
  private:
   // What one reader wanted of a range of bytes that it came to.
   struct Visit {
-    std::uint64_t composite = 0, offset = 0;  // offset of the range; composite 0: none
-    std::uint64_t total = 0, first = 0,
-                  touched = 0;     // bytes: all, the first member's, all members' that were touched
-    std::uint64_t last_touch = 0;  // of the reader's touches, which
-    std::uint32_t members = 0;     // touched
-    bool twice = false;            // a second touch came soon after the first
-    bool ahead = false;            // all of it was read; of a composite: the next one was asked for
-    bool is_at(std::uint64_t c, std::uint64_t o) const { return composite == c && offset == o; }
-    bool tells() const;  // there was a rest that could be wanted
+    std::uint64_t composite = 0, offset = 0;  // of the range; composite 0: none
+    std::uint64_t total = 0;                  // bytes
+    std::uint64_t first = 0, touched = 0;     // bytes of the first member, and of all that it came to
+    std::uint64_t members = 0;                // that it came to
+    std::uint64_t last_touch = 0;             // the how manieth of the reader
+    bool twice = false;                       // a second touch came soon after the first
+    bool ahead = false;                       // all of it was read; of a composite: the next one was guessed
+    bool tells() const;                       // there was a rest that could be wanted
     double share_of_rest() const;
+    void add(std::uint64_t bytes, std::uint64_t touch);
   };
-  static constexpr std::size_t kVisits = 8;
   struct Visits {
-    std::array<Visit, kVisits> all;
-    std::size_t next = 0;
-    Visit& at(std::uint64_t composite, std::uint64_t offset, std::uint64_t total, std::uint64_t first);
+    std::array<Visit, 8> all;
+    // The visit of that range; where it is none of these, it takes the place of the oldest.
+    Visit& at(std::uint64_t composite, std::uint64_t offset);
     double expected(const Visit& but) const;
     double expected_after_two(const Visit& but) const;
+    std::uint64_t mean_member() const;
   };
   struct Reader {
     ReaderId id = 0;
     std::uint64_t last_use = 0, touches = 0;
     Visits groups, composites;
     std::uint64_t composite = 0;  // the last one
-    int step = 0;                 // where it lay from the one before: 1 behind, -1 before
+    int step = 1;                 // where it lay from the one before: 1 behind, -1 before
+    bool guessed = false;         // the one after it
+    unsigned rest = 0;            // composites to come to before the next guess
+    bool knows(std::uint64_t number) const;
   };
-  // What all readers together paid for a composite.
+  // Of a composite, for all readers.
   struct Account {
+    std::uint64_t composite = 0;
+    std::uint64_t bytes = 0;  // of the object, as far as is known
     std::uint64_t paid =
-        0;  // bytes: what the single requests cost, those that were read, and break-even for each
-    bool whole = false;  // all of it was read
+        0;  // bytes: those of single requests and of groups, and what a request is worth for each
+    std::uint64_t brought = 0;  // Counters::asked when it was read ahead last
+    bool whole = false, guessed = false;
+  };
+  // Of requests of about one size, means that forget.
+  struct Times {
+    double bytes = 0, nanoseconds = 0;
+    std::uint64_t samples = 0;
+    void add(double b, double ns);
   };
 
-  static constexpr std::size_t kReaders = 32;
-  static constexpr std::size_t kAccounts = 4096;
-
-  Reader& reader(ReaderId id) CFFS_REQUIRES(mutex_);
+  Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
   Account& account(std::uint64_t composite) CFFS_REQUIRES(mutex_);
   std::uint64_t worth_of_a_request() const CFFS_REQUIRES(mutex_);
   static double chance(const Visits& visits, const Visit& visit);
+  static double chance_of_group(const Visits& visits, const Visit& group);
+  static double chance_of_composite(const Visits& visits, const Visit& whole);
   bool pays(double chance, std::uint64_t item) const CFFS_REQUIRES(mutex_);
+  bool fits(std::uint64_t bytes) const CFFS_REQUIRES(mutex_) { return bytes <= kMost && bytes <= room_; }
+  bool is_curious(const Extent& extent) CFFS_REQUIRES(mutex_);
   Scope choose(const Reader& reader, const Extent& extent, const Visit& group, const Visit& whole,
-               const Account& account) const CFFS_REQUIRES(mutex_);
-  static int next_of(Reader& reader, Visit& whole);
+               const Account& account) CFFS_REQUIRES(mutex_);
+  void book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account)
+      CFFS_REQUIRES(mutex_);
+  void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
+  static void arrive(Reader& reader, Account& account);
+  int next_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
 
   mutable Mutex mutex_;  // leaf
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
-  std::unordered_map<std::uint64_t, Account> accounts_ CFFS_GUARDED_BY(mutex_);
+  std::vector<Account> accounts_ CFFS_GUARDED_BY(mutex_);  // where its number says; one takes another's place
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
-  Counters counters_ CFFS_GUARDED_BY(mutex_);
-  // Of took(): means that forget, of bytes, time, and their products.
-  double bytes_ CFFS_GUARDED_BY(mutex_) = 0, time_ CFFS_GUARDED_BY(mutex_) = 0;
-  double bytes2_ CFFS_GUARDED_BY(mutex_) = 0, product_ CFFS_GUARDED_BY(mutex_) = 0;
-  std::uint64_t samples_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
+  std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
+  Times small_ CFFS_GUARDED_BY(mutex_), large_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

@@ -223,6 +223,7 @@ Status Engine::close() {
   committer_.reset();
   const Status result = started_ && !options_.read_only ? leave_clean() : Status();
   store_.on_shortage(nullptr);
+  composites_.stop_reading_ahead();
   nodes_.clear();
   file_count_.stop();
   table_.reset();

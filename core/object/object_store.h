@@ -45,9 +45,12 @@ class Object {
   virtual Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const {
     return read_at(offset, out);
   }
-  // Whether the range is in memory, without asking the device for it; true where that cannot be told. try_read_at() of
-  // a range that is not makes the kernel fetch just that range, which then is a request of its own beside the group's.
-  virtual bool in_memory(std::uint64_t /*offset*/, std::uint64_t /*length*/) const { return true; }
+  // How much of the range is in memory, or on its way there: 0 to 1, without asking the device for it; nullopt where that cannot
+  // be told. try_read_at() of a range that is absent makes the kernel fetch just that range: a request of its own beside the
+  // one that would bring more.
+  virtual std::optional<double> share_in_memory(std::uint64_t /*offset*/, std::uint64_t /*length*/) const {
+    return std::nullopt;
+  }
   // Writes all of `data`; a gap between the old end and `offset` reads as zeros.
   virtual Status write_at(std::uint64_t offset, ConstBytes data) = 0;
   // Writes all of `data` at the end, returns where it begins. Not to be mixed with concurrent appends.

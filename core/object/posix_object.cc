@@ -25,7 +25,6 @@ class PosixObject final : public Object {
       : store_(store), name_(std::move(name)), fd_(std::move(fd)), name_unsynced_(fresh) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-    read_end_.store(offset + out.size(), std::memory_order_relaxed);
     std::size_t done = 0;
     while (done < out.size()) {
       const ssize_t n =
@@ -66,7 +65,7 @@ class PosixObject final : public Object {
     return usable;
   }
 
-  bool in_memory(std::uint64_t offset, std::uint64_t length) const override {
+  std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
     // cachestat(2), Linux 6.5; C libraries do not wrap it yet.
     constexpr long kCachestat = 451;
     struct Range {
@@ -76,22 +75,18 @@ class PosixObject final : public Object {
       std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
     } counts{};
     static std::atomic<bool> supported{true};
-    if (!supported.load(std::memory_order_relaxed) || length == 0) return true;
-    // One after the other: the kernel's own read-ahead, which reading starts, is better at that than we are.
-    constexpr std::uint64_t kNear = 4096;  // a record's header lies between two members
-    const std::uint64_t end = read_end_.load(std::memory_order_relaxed);
-    if (!no_further_.load(std::memory_order_relaxed) && offset >= end && offset - end <= kNear) return true;
+    if (!supported.load(std::memory_order_relaxed) || length == 0) return std::nullopt;
     if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
       supported.store(false, std::memory_order_relaxed);
-      return true;
+      return std::nullopt;
     }
     static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    return counts.cached >= (offset + length - 1) / page - offset / page + 1;
+    const std::uint64_t pages = (offset + length - 1) / page - offset / page + 1;
+    return static_cast<double>(counts.cached) / static_cast<double>(pages);
   }
 
   Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
     iovec piece{out.data(), out.size()};
-    read_end_.store(offset + out.size(), std::memory_order_relaxed);
     const ssize_t n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == EOPNOTSUPP)) {
       return std::optional<std::size_t>();
@@ -224,7 +219,6 @@ class PosixObject final : public Object {
   }
 
   PosixStore& store_;
-  mutable std::atomic<std::uint64_t> read_end_{0};
   mutable std::atomic<bool> no_further_{false};
   const std::string name_;
   const FileDescriptor fd_;
