@@ -51,9 +51,9 @@ std::uint64_t ask_for(const Object& object, const Range& range, const Extent& ex
   return pieces.bytes();
 }
 
-std::uint64_t nanoseconds_since(std::chrono::steady_clock::time_point then) {
+std::uint64_t now_ns() {
   return static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - then).count());
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
 }
 
 bool is_absent(const Object& object, const Range& range) {
@@ -235,11 +235,11 @@ Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object,
   const ReadAhead::Advice advice = come_to(reader, extent, Found::absent, info.size);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool tells = is_absent(object, range);
-  const auto start = std::chrono::steady_clock::now();
+  const std::uint64_t start = now_ns();
   std::uint64_t waited = out.size();
   if (advice.scope != ReadAhead::Scope::member) waited = ask_for(object, range, extent, advice.in_order);
   CFFS_TRY(const std::size_t n, object.read_at(at, out));
-  if (tells) read_ahead_.took(waited, nanoseconds_since(start));
+  read_ahead_.took(tells ? waited : 0, range.bytes() - std::min(range.bytes(), waited), start, now_ns());
   return n;
 }
 

@@ -9,19 +9,21 @@ constexpr std::size_t kReaders = 32;
 constexpr unsigned kAccountBits = 12;
 
 // Bytes that a request is worth where nothing is known of the medium, and what is believed of any.
-constexpr std::uint64_t kUsualBreakEven = 128u << 10;
+constexpr std::uint64_t kUsualBreakEven = 64u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
 constexpr std::uint64_t kInOrder = 512u
                                    << 10;  // a medium where a request is worth so much has an arm to move
 constexpr std::uint64_t kSmall = 64u << 10, kLarge = 256u << 10;  // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;       // samples, before they are believed
+constexpr std::uint64_t kSlowest = 16;                            // nanoseconds that a byte may take
 constexpr double kForget = 1.0 / 32;
 constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
 
 // What a second touch of a range soon after the first says of its rest.
 constexpr double kLikely = 0.5;
-constexpr std::uint64_t kSoon = 2;        // of the reader's own touches
-constexpr double kMuchOfComposite = 0.2;  // wanted already, says the same of the rest
+constexpr std::uint64_t kSoon = 2;             // of the reader's own touches
+constexpr std::uint64_t kMembersThatTell = 8;  // how large a group's members are
+constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same of the rest
 // A composite is read to its end where its single requests have cost so many times as much. Once would be the least in the worst
 // case, and is the worst for who reads a tenth of a store on a fast disk: it comes just before the last request.
 constexpr std::uint64_t kPaid = 2;
@@ -62,35 +64,30 @@ ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t o
   return *oldest;
 }
 
-// Of a range that the reader has come to but now: the share of its rest that will be wanted, as it was with the others. One
-// visit that came to nothing stands beside them, for a beginning.
+// Of a range that the reader has come to but now: the share of its rest that will be wanted, as it was with the others, each
+// by its bytes. One visit like this one that came to nothing stands beside them, for a beginning.
 double ReadAhead::Visits::expected(const Visit& but) const {
-  double sum = 0;
-  double count = 1;
-  for (const Visit& visit : all) {
-    if (&visit == &but || !visit.tells()) continue;
-    sum += visit.share_of_rest();
-    ++count;
-  }
-  return sum / count;
+  return share(but, 0, [](const Visit&) { return true; });
 }
 
 // The same of a range with a second touch soon after the first, as it was with the others of that kind. One that was wanted
 // half stands beside them.
 double ReadAhead::Visits::expected_after_two(const Visit& but) const {
-  double sum = kLikely;
-  double count = 1;
-  for (const Visit& visit : all) {
-    if (&visit == &but || !visit.twice || !visit.tells()) continue;
-    sum += visit.share_of_rest();
-    ++count;
-  }
-  return sum / count;
+  return share(but, kLikely, [](const Visit& visit) { return visit.twice; });
 }
 
-bool ReadAhead::Reader::knows(std::uint64_t number) const {
-  return std::any_of(composites.all.begin(), composites.all.end(),
-                     [&](const Visit& visit) { return visit.composite == number; });
+template <typename Counts>
+double ReadAhead::Visits::share(const Visit& but, double before, const Counts& counts) const {
+  if (!but.tells()) return 0;
+  auto all_bytes = static_cast<double>(but.total - but.first);
+  double wanted = before * all_bytes;
+  for (const Visit& visit : all) {
+    if (&visit == &but || !visit.tells() || !counts(visit)) continue;
+    const auto rest = static_cast<double>(visit.total - visit.first);
+    all_bytes += rest;
+    wanted += visit.share_of_rest() * rest;
+  }
+  return wanted / all_bytes;
 }
 
 // Bytes. One small file says nothing of those beside it.
@@ -101,6 +98,11 @@ std::uint64_t ReadAhead::Visits::mean_member() const {
     members += visit.members;
   }
   return bytes / std::max<std::uint64_t>(1, members);
+}
+
+bool ReadAhead::Reader::knows(std::uint64_t number) const {
+  return std::any_of(composites.all.begin(), composites.all.end(),
+                     [&](const Visit& visit) { return visit.composite == number; });
 }
 
 // --- all readers ---
@@ -164,16 +166,20 @@ double ReadAhead::chance_of_composite(const Visits& visits, const Visit& whole) 
   return whole.share_of_rest() >= kMuchOfComposite ? std::max(p, kLikely) : p;
 }
 
-// Where all requests are small nobody learns what bytes cost; then one of 16 is larger than it need be.
+// Where all requests are small nobody learns what bytes cost; then a few are larger than they need be.
 bool ReadAhead::is_curious(const Extent& extent) {
   constexpr std::uint64_t kOneOf = 16;
-  return large_.samples < kLargeNeeded && extent.group_length >= kLarge && uses_ % kOneOf == 0;
+  if (large_.samples >= kLargeNeeded || uses_ % kOneOf != 0 || curiosity_ == 0 ||
+      extent.group_length < kLarge || extent.group_length > 2 * kLarge)
+    return false;
+  --curiosity_;
+  return true;
 }
 
 ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, const Visit& group,
                                    const Visit& whole, const Account& account) {
   const std::uint64_t member =
-      group.members > 1 ? group.touched / group.members : reader.composites.mean_member();
+      group.members >= kMembersThatTell ? group.touched / group.members : reader.composites.mean_member();
   const bool group_pays = extent.group_length > extent.length && fits(extent.group_length) &&
                           (is_curious(extent) || pays(chance_of_group(reader.groups, group), member));
   if (whole.tells() && fits(whole.total)) {
@@ -285,8 +291,12 @@ void ReadAhead::Times::add(double b, double ns) {
   ++samples;
 }
 
-void ReadAhead::took(std::uint64_t bytes, std::uint64_t nanoseconds) {
+void ReadAhead::took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until) {
   const MutexLock guard(mutex_);
+  const bool alone = from >= busy_until_;
+  busy_until_ = std::max(busy_until_, until + beyond * kSlowest);
+  if (!alone || bytes == 0) return;
+  const std::uint64_t nanoseconds = until - from;
   if (bytes <= kSmall) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
   if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
 }

@@ -41,8 +41,10 @@ class ReadAhead {
   Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes);
   // The composite that was `next` is about to be read whole. False: it was, or memory has no room for it.
   bool take_whole(CompositeId composite, std::uint64_t bytes);
-  // So long it took until so many bytes, none of which was in memory, had come in one request.
-  void took(std::uint64_t bytes, std::uint64_t nanoseconds);
+  // A read of what was absent, from one time to another (nanoseconds of any clock), waited for so many bytes in one request; 0:
+  // some of it was in memory. `beyond`: bytes that were asked for besides. Reads beside others wait for them and say nothing of a
+  // request.
+  void took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until);
 
   ReadAheadCounters counters() const;
 
@@ -66,6 +68,8 @@ class ReadAhead {
     Visit& at(std::uint64_t composite, std::uint64_t offset);
     double expected(const Visit& but) const;
     double expected_after_two(const Visit& but) const;
+    template <typename Counts>
+    double share(const Visit& but, double before, const Counts& counts) const;
     std::uint64_t mean_member() const;
   };
   struct Reader {
@@ -117,6 +121,8 @@ class ReadAhead {
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
+  unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests
+  std::uint64_t busy_until_ CFFS_GUARDED_BY(mutex_) = 0;  // the medium, as far as is known
   Times small_ CFFS_GUARDED_BY(mutex_), large_ CFFS_GUARDED_BY(mutex_);
 };
 
