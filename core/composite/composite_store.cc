@@ -247,6 +247,7 @@ ReadAhead::Advice CompositeStore::come_to(ReaderId reader, const Extent& extent,
                                           std::uint64_t composite_bytes) {
   const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, found, composite_bytes);
   if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
+  if (advice.measure && background_) next_.want_measured(extent.composite);
   return advice;
 }
 

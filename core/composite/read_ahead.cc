@@ -265,6 +265,8 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
     advice.scope = choose(who, extent, group, whole, paid);
     book(advice.scope, extent, group, whole, paid);
   }
+  if (found == Found::absent && composite_bytes >= kMeasurable && !was_measured_)
+    advice.measure = was_measured_ = true;
   advice.in_order = worth_of_a_request() >= kInOrder;
   advice.next = next_of(who, whole);
   return advice;
@@ -299,6 +301,12 @@ void ReadAhead::took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t fr
   const std::uint64_t nanoseconds = until - from;
   if (bytes <= kSmall) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
   if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
+}
+
+void ReadAhead::measured(const Sample& small, const Sample& large) {
+  const MutexLock guard(mutex_);
+  small_ = {static_cast<double>(small.bytes), static_cast<double>(small.nanoseconds), kSmallNeeded};
+  large_ = {static_cast<double>(large.bytes), static_cast<double>(large.nanoseconds), kLargeNeeded};
 }
 
 // The line through small and large requests: what a request of nothing would take, in bytes of the medium's rate.

@@ -30,6 +30,11 @@ class ReadAhead {
     bool in_order = false;
     // 1, -1: the reader will come to the composite behind this one, or before it; to be read whole, at leisure. 0: who knows.
     int next = 0;
+    // Nothing is known of the medium yet: somebody should measure it in this composite, and tell by measured().
+    bool measure = false;
+  };
+  struct Sample {
+    std::uint64_t bytes = 0, nanoseconds = 0;
   };
   // Bytes that are ever read at once beyond a member.
   static constexpr std::uint64_t kMost = 8u << 20;
@@ -45,6 +50,11 @@ class ReadAhead {
   // some of it was in memory. `beyond`: bytes that were asked for besides. Reads beside others wait for them and say nothing of a
   // request.
   void took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until);
+
+  // A small and a large request of an idle medium, or nearly.
+  void measured(const Sample& small, const Sample& large);
+  // Bytes that a composite has at least that a medium is measured in.
+  static constexpr std::uint64_t kMeasurable = 2u << 20;
 
   ReadAheadCounters counters() const;
 
@@ -121,6 +131,7 @@ class ReadAhead {
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
+  bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;     // or is about to be
   unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests
   std::uint64_t busy_until_ CFFS_GUARDED_BY(mutex_) = 0;  // the medium, as far as is known
   Times small_ CFFS_GUARDED_BY(mutex_), large_ CFFS_GUARDED_BY(mutex_);
