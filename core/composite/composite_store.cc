@@ -61,10 +61,6 @@ bool is_absent(const Object& object, const Range& range) {
   return share && *share == 0;
 }
 
-bool is_whole(const Extent& extent, std::uint64_t offset, std::size_t wanted) {
-  return offset == 0 && wanted == extent.length;
-}
-
 // One sequential pass over an object, a piece at a time: an object may be as large as its maker likes.
 class Window {
  public:
@@ -169,7 +165,7 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
   std::unique_ptr<std::byte[]> memory;
   Bytes whole = out.first(wanted);  // the usual case: a small file read whole, no extra copy
-  if (!is_whole(extent, offset, wanted)) {
+  if (wanted != extent.length) {
     memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
     whole = Bytes(memory.get(), extent.length);
   }
@@ -234,12 +230,13 @@ Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object,
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Advice advice = come_to(reader, extent, Found::absent, info.size);
   const Range range = range_of(advice.scope, extent, info.size);
-  const bool tells = is_absent(object, range);
+  const bool alone = advice.scope == ReadAhead::Scope::member;
+  const bool tells = alone ? share && *share == 0 : is_absent(object, range);
   const std::uint64_t start = now_ns();
-  std::uint64_t waited = out.size();
-  if (advice.scope != ReadAhead::Scope::member) waited = ask_for(object, range, extent, advice.in_order);
+  const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
+  const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
   CFFS_TRY(const std::size_t n, object.read_at(at, out));
-  read_ahead_.took(tells ? waited : 0, range.bytes() - std::min(range.bytes(), waited), start, now_ns());
+  read_ahead_.took(tells ? waited : 0, beyond, start, now_ns());
   return n;
 }
 
