@@ -311,6 +311,7 @@ a regrouping is not durable before it compacts
 -      CFFS_TRY_VOID(fs_.sync());
 -      reorganiser_.compact_noted();
 +      reorganiser_.compact_noted();
+= every object is removed behind a sync of its own; this one gives back what was emptied before the rest is copied
 
 a seal is not durably broken before the first change
 @ core/fs/write.cc

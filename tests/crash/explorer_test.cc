@@ -136,7 +136,8 @@ TEST_CASE("crashes of sequences that a sample would hardly have", "[explorer]") 
   for (const Call& call : calls()) {
     if (call.kind != Call::Kind::change) continue;
     for (const char* sync : {"sync", "fsync c"})
-      explore(explorer, Workload::number_of(0, {call.name, sync}), 2, tally);
+      explore(explorer, Workload::number_of(0, {call.name, sync}), 4,
+              tally);  // the fewest of which one is a cut
   }
   for (const std::vector<std::string>& sequence : {
            std::vector<std::string>{"cut c", "consolidate",
