@@ -6,15 +6,11 @@
 
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
-#include "core/object/table_file_check.h"
+#include "core/object/leveldb_reads.h"
+#include "core/object/log_filler.h"
 
 namespace cffs {
 namespace {
-
-leveldb::Status to_leveldb(const Error& error) {
-  if (error.errno_value == ENOENT) return leveldb::Status::NotFound(error.message());
-  return leveldb::Status::IOError(error.message());
-}
 
 thread_local bool works_in_background = false;
 
@@ -25,73 +21,6 @@ void run_in_background(void (*run)(void*), void* argument) {
 }
 
 bool is_log(const std::string& name) { return name.ends_with(".log"); }
-
-class Sequential final : public leveldb::SequentialFile {
- public:
-  explicit Sequential(std::shared_ptr<Object> object) : object_(std::move(object)) {}
-  leveldb::Status Read(std::size_t n, leveldb::Slice* result, char* scratch) override {
-    const auto done = object_->read_at(offset_, {reinterpret_cast<std::byte*>(scratch), n});
-    if (!done) return to_leveldb(done.error());
-    offset_ += *done;
-    *result = leveldb::Slice(scratch, *done);
-    return leveldb::Status::OK();
-  }
-  leveldb::Status Skip(std::uint64_t n) override {
-    offset_ += n;
-    return leveldb::Status::OK();
-  }
-
- private:
-  std::shared_ptr<Object> object_;
-  std::uint64_t offset_ = 0;
-};
-
-class Shown final : public leveldb::SequentialFile {
- public:
-  explicit Shown(std::string_view bytes) : left_(bytes) {}
-  leveldb::Status Read(std::size_t n, leveldb::Slice* result, char*) override {
-    *result = leveldb::Slice(left_.data(), std::min(n, left_.size()));
-    left_.remove_prefix(result->size());
-    return leveldb::Status::OK();
-  }
-  leveldb::Status Skip(std::uint64_t n) override {
-    left_.remove_prefix(std::min<std::uint64_t>(n, left_.size()));
-    return leveldb::Status::OK();
-  }
-
- private:
-  std::string_view left_;
-};
-
-class RandomAccess final : public leveldb::RandomAccessFile {
- public:
-  RandomAccess(std::string name, std::shared_ptr<Object> object, std::uint64_t bytes)
-      : name_(std::move(name)), object_(std::move(object)), check_(bytes) {}
-  leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
-                       char* scratch) const override {
-    const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
-    const auto cached = object_->try_read_at(offset, out);
-    if (!cached) return to_leveldb(cached.error());
-    std::size_t got = cached->value_or(0);
-    if (!cached->has_value()) {
-      announce_blocking();
-      const auto read = object_->read_at(offset, out);
-      if (!read) return to_leveldb(read.error());
-      got = *read;
-    }
-    // What is short LevelDB tells.
-    if (got == n && !check_.passes(offset, {scratch, n})) {
-      return leveldb::Status::Corruption(name_, "the block at " + std::to_string(offset) + " is malformed");
-    }
-    *result = leveldb::Slice(scratch, got);
-    return leveldb::Status::OK();
-  }
-
- private:
-  const std::string name_;
-  std::shared_ptr<Object> object_;
-  mutable TableFileCheck check_;
-};
 
 class SilentLogger final : public leveldb::Logger {
  public:
@@ -110,7 +39,9 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
       : env_(env), name_(std::move(name)), object_(std::move(object)), at_(at) {
     buffer_.reserve(kBuffer);
   }
-  ~Writable() override { (void)flush_buffer(); }
+  ~Writable() override {
+    if (flush_buffer().ok() && prepared_ > at_) (void)object_->truncate(at_);
+  }
 
   leveldb::Status Append(const leveldb::Slice& data) override {
     if (buffer_.size() + data.size() > kBuffer) {
@@ -133,6 +64,7 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
 
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;
+  static constexpr std::uint64_t kRoom = 256 * 1024, kPage = 4096;
 
   leveldb::Status failed(const Error& error) {
     env_.write_failed_.store(true, std::memory_order_release);
@@ -149,14 +81,22 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
     while (!done && env_.made_room(done.error())) done = object_->write_at(at_, as_bytes(data));
     if (!done) return failed(done.error());
     at_ += data.size();
-    if (is_log(name_)) env_.note_log_bytes(name_, at_);
+    if (is_log(name_) && env_.note_log_bytes(name_, at_)) make_ready();
     return result_;
+  }
+  // For the records to come; where there is no room, none is needed.
+  void make_ready() {
+    if (at_ <= prepared_) return;
+    const std::uint64_t end = (at_ + kRoom) / kPage * kPage;
+    (void)object_->write_at(at_, as_bytes(log_filler(at_, end - at_)));
+    prepared_ = end;
   }
 
   LevelDbEnv& env_;
   const std::string name_;
   std::shared_ptr<Object> object_;
   std::uint64_t at_;
+  std::uint64_t prepared_ = 0;  // a log: how far room was made for it
   std::string buffer_;
   leveldb::Status result_;  // the first failure
 };
@@ -248,13 +188,16 @@ Result<std::shared_ptr<Object>> LevelDbEnv::open(const std::string& name) {
   return object;
 }
 
-void LevelDbEnv::note_log_bytes(const std::string& name, std::uint64_t bytes) {
+bool LevelDbEnv::note_log_bytes(const std::string& name, std::uint64_t bytes) {
   const MutexLock guard(mutex_);
   const auto it = logs_.find(name);
-  if (it != logs_.end()) it->second.written = bytes;
+  if (it == logs_.end()) return false;
+  it->second.written = bytes;
+  return it->second.is_synced_often;
 }
 
 Status LevelDbEnv::sync_logs() {
+  constexpr std::uint64_t kOften = 32 * 1024;  // bytes between two syncs
   struct Due {
     std::string name;
     std::shared_ptr<Object> object;
@@ -271,7 +214,11 @@ Status LevelDbEnv::sync_logs() {
     CFFS_TRY_VOID(log.object->sync());
     const MutexLock guard(mutex_);
     const auto it = logs_.find(log.name);
-    if (it != logs_.end()) it->second.synced = std::max(it->second.synced, log.written);
+    if (it != logs_.end()) {
+      LogState& state = it->second;
+      state.is_synced_often = log.written < state.synced + kOften;
+      state.synced = std::max(state.synced, log.written);
+    }
     synced_ = SyncedLog{log.name, log.written};
   }
   return {};
@@ -289,7 +236,9 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
   }
   auto object = open(name);
   if (!object) return to_leveldb(object.error());
-  *result = new Sequential(std::move(*object));  // LevelDB deletes it
+  const auto end = ends_.find(name);
+  *result = new Sequential(std::move(*object),
+                           end != ends_.end() ? end->second : ~std::uint64_t{0});  // LevelDB deletes it
   return leveldb::Status::OK();
 }
 
@@ -309,7 +258,7 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
     // Its name is durable before a manifest names it: one that is missing then is lost, not late.
     if (const auto done = (*object)->sync(); !done) return to_leveldb(done.error());
     const MutexLock guard(mutex_);
-    logs_[name] = LogState{*object, 0, 0};
+    logs_[name] = LogState{*object, 0, 0, false};
   }
   *result = new Writable(*this, name, std::move(*object), 0);
   return leveldb::Status::OK();
@@ -322,7 +271,7 @@ leveldb::Status LevelDbEnv::NewAppendableFile(const std::string& name, leveldb::
   if (!info) return to_leveldb(info.error());
   if (is_log(name)) {
     const MutexLock guard(mutex_);
-    logs_[name] = LogState{*object, info->size, 0};
+    logs_[name] = LogState{*object, info->size, 0, false};
   }
   *result = new Writable(*this, name, std::move(*object), info->size);
   return leveldb::Status::OK();

@@ -44,6 +44,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
   // Whoever reads this object in order gets these bytes in its place.
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
+  // For whoever reads this object in order it ends here.
+  void show_until(std::string name, std::uint64_t bytes) { ends_[std::move(name)] = bytes; }
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
   void hold_background_work();
@@ -83,8 +85,10 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::shared_ptr<Object> object;
     std::uint64_t written = 0;  // bytes handed to the object
     std::uint64_t synced = 0;   // bytes known durable
+    bool is_synced_often = false;
   };
-  void note_log_bytes(const std::string& name, std::uint64_t bytes);
+  // Whether it is synced so often that room for its records should be there before they are.
+  bool note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
   // Background work that gets no descriptor waits for one: its failure would end all writing, until the table is opened again.
   static bool waited_for_descriptor(const Error& error, int tries);
@@ -95,6 +99,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
+  std::map<std::string, std::uint64_t> ends_;   // the same
   std::function<Status()> before_table_sync_;
   std::function<bool()> make_room_;
   std::function<void()> removed_;

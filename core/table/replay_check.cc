@@ -238,6 +238,9 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
   }
   CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
+  for (const Log& log : logs) {
+    if (log.content.has_room) plan.until[log.name] = log.content.size;
+  }
   const auto damaged = std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.damaged(); });
   if (damaged == logs.end()) return plan;
   const auto first = static_cast<std::size_t>(damaged - logs.begin());

@@ -30,6 +30,7 @@ struct LogDamage {
 
 struct ReplayPlan {
   std::map<std::string, std::string> instead;  // object: what LevelDB is to read in its place
+  std::map<std::string, std::uint64_t> until;  // object: how far LevelDB is to read it, bytes
   std::vector<LogDamage> dropped;              // empty: everything is replayed
   bool no_table = false;                       // not a file of one is there
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there

@@ -141,6 +141,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->write_buffer_bytes_ = o.write_buffer_size;
   table->file_bytes_ = o.max_file_size;
   for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
+  for (const auto& [name, bytes] : plan.until) table->env_->show_until(name, bytes);
   table->dropped_ = std::move(plan.dropped);
   if (plan.rebuild) {
     const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });
@@ -158,6 +159,7 @@ Status Table::rebuild(ObjectStore& store) {
   CFFS_TRY(plan, check_replay(store, kFolder, true));
   LevelDbEnv env(store);
   for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
+  for (const auto& [name, bytes] : plan.until) env.show_until(name, bytes);
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
   const leveldb::Status done =
       undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });

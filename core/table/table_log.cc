@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/crc32c.h"
+#include "core/object/log_filler.h"
 
 namespace cffs {
 namespace {
@@ -70,12 +71,19 @@ LogContent read_log(std::string_view log) {
   Work work{kWorkPerByte * log.size()};
   LogContent content;
   content.size = content.intact = log.size();
+  const std::size_t room = begin_of_log_filler(log);
   bool intact = true;
   for (std::size_t at = next_header(0); at < log.size();) {
     if (auto record = record_at(log, at, work)) {
       at = next_header(record->end);
       (intact ? content.before : content.behind).push_back(std::move(*record));
       continue;
+    }
+    if (at >= room) {
+      content.size = at;
+      content.has_room = true;
+      if (intact) content.intact = at;
+      break;
     }
     if (intact) content.intact = at;
     intact = false;

@@ -20,9 +20,10 @@ struct LogRecord {
 struct LogContent {
   std::vector<LogRecord> before;  // in order, without a gap from the log's beginning
   std::vector<LogRecord> behind;  // whole records behind the first damage
-  std::uint64_t intact = 0;       // where the first damage begins; the log's size where there is none
-  std::uint64_t size = 0;
-  std::uint64_t summed = 0;  // bytes that were summed to judge it: at most 65 times its size
+  std::uint64_t intact = 0;       // where the first damage begins; `size` where there is none
+  std::uint64_t size = 0;         // without the room that was made for records to come
+  bool has_room = false;          // behind `size`, to the object's end: core/object/log_filler.h
+  std::uint64_t summed = 0;       // bytes that were summed to judge it: at most 65 times its size
 
   bool damaged() const { return intact < size; }
 };

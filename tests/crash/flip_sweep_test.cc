@@ -9,6 +9,7 @@
 
 #include "core/inspect/consistency.h"
 #include "core/reorganise/plan_object.h"
+#include "core/table/table_log.h"
 #include "tests/crash/calls.h"
 #include "tests/crash/session.h"
 #include "tests/crash/survival.h"
@@ -142,13 +143,21 @@ void sweep(bool killed) {
     session.kill();
   }
   const char* one = std::getenv("CFFS_FLIP");
+  constexpr std::uint64_t kSparse = 64;  // times: in the room behind a log's records a byte is as any other
   std::uint64_t flips = 0, told = 0, silent = 0, number = 0;
   for (const auto& [object, body] : medium.live()) {
     const std::uint64_t first = (++number * 7) % stride();
-    for (std::uint64_t at = first; at < body->live.size(); at += one == nullptr ? stride() : 1) {
+    const std::uint64_t room = object.ends_with(".log") ? read_log(body->live).size : body->live.size();
+    for (std::uint64_t at = first; at < body->live.size(); at += one != nullptr ? 1
+                                                                 : at < room    ? stride()
+                                                                                : kSparse * stride()) {
       if (one != nullptr && object + ":" + std::to_string(at) != one) continue;
       std::string said;
       const Outcome outcome = live_with(medium, object, at, whole, said);
+      if (at >= room) {
+        CHECK(outcome == Outcome::same);
+        continue;
+      }
       ++flips;
       told += outcome == Outcome::told;
       if (outcome != Outcome::silent || object == object_of(whole, kUnchecked)) continue;

@@ -2,10 +2,12 @@
 // damage; nothing is removed after a replay that left something out.
 #include <catch2/catch.hpp>
 #include <map>
+#include <set>
 
 #include "core/fs/recovery.h"
 #include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
+#include "core/object/log_filler.h"
 #include "core/object/memory_store.h"
 #include "core/repair/repair.h"
 #include "core/table/pending_removal.h"
@@ -94,19 +96,45 @@ TEST_CASE("a log is read as LevelDB wrote it, and again as written here") {
   REQUIRE(content.before.size() > 240);
   std::vector<const LogRecord*> records;
   for (const LogRecord& record : content.before) records.push_back(&record);
-  REQUIRE(write_log(records) == bytes);
+  REQUIRE(write_log(records) == bytes.substr(0, content.size));
+  REQUIRE(content.has_room);  // it is synced often
+  REQUIRE(bytes.substr(content.size) == log_filler(content.size, bytes.size() - content.size));
+}
+
+// A size that changes is a journal's commit in the file system below, for each sync.
+TEST_CASE("a log that is synced often seldom grows, and ends with its records when it is closed") {
+  Busy busy(2);
+  std::set<std::size_t> sizes;
+  for (int i = 0; i < 100; ++i) {
+    make(*busy.fs, "synced" + std::to_string(i), std::string(900, 's'), true);
+    sizes.insert(bytes_of(busy.store, busy.log).size());
+  }
+  REQUIRE(sizes.size() <= 2);
+  REQUIRE(busy.fs->close());
+  busy.fs.reset();
+  const std::string closed = bytes_of(busy.store, busy.log);
+  const LogContent content = read_log(closed);
+  REQUIRE_FALSE(content.damaged());
+  REQUIRE_FALSE(content.has_room);
+}
+
+TEST_CASE("a log that is synced seldom gets no room") {
+  Busy busy(0);
+  for (int i = 0; i < 300; ++i)
+    make(*busy.fs, "late" + std::to_string(i), std::string(900, 'l'), i % 100 == 99);
+  REQUIRE_FALSE(read_log(bytes_of(busy.store, busy.log)).has_room);
 }
 
 TEST_CASE("damage in what was durable is refused, and names object, byte and cure") {
   Busy busy;
   const std::string whole = bytes_of(busy.store, busy.log);
-  const std::size_t at = whole.size() / 2;
+  const std::size_t end = read_log(whole).size, at = end / 2;
   std::string damaged = whole;
   SECTION("a flipped bit") { damaged[at] = static_cast<char>(damaged[at] ^ 4); }
   SECTION("a page of zeros") { damaged.replace(at / 4096 * 4096, 4096, std::string(4096, '\0')); }
   SECTION("in the last record that was synced") {
     constexpr std::size_t kNote = 54;  // the record that says so
-    damaged[whole.size() - kNote - 1] ^= 1;
+    damaged[end - kNote - 1] ^= 1;
   }
   SECTION("half of the log is gone, and the closed store says so") {
     REQUIRE(busy.fs->close());
@@ -131,7 +159,7 @@ TEST_CASE("damage in what was durable is refused, and names object, byte and cur
 TEST_CASE("what is whole on both sides of the damage is kept when asked, and nothing is removed") {
   Busy busy;
   std::string log = bytes_of(busy.store, busy.log);
-  const std::size_t at = log.size() / 2;
+  const std::size_t at = read_log(log).size / 2;
   log[at] = static_cast<char>(log[at] ^ 4);
   const auto image = copy_of(busy.store);
   replace(*image, busy.log, log);
@@ -155,9 +183,10 @@ TEST_CASE("what is whole on both sides of the damage is kept when asked, and not
 
 TEST_CASE("a tail that was not durable is left out, wherever it is torn, and what was durable is there") {
   Busy busy(20);
-  const std::uint64_t synced = bytes_of(busy.store, busy.log).size();
+  const std::uint64_t synced = read_log(bytes_of(busy.store, busy.log)).size;
   for (int i = 0; i < 10; ++i) make(*busy.fs, "late" + std::to_string(i), std::string(900, 'l'), false);
-  const std::string whole = bytes_of(busy.store, busy.log);
+  const std::string with_room = bytes_of(busy.store, busy.log);
+  const std::string whole = with_room.substr(0, read_log(with_room).size);
   const auto check = [&](const std::string& log) {
     const auto image = copy_of(busy.store);
     replace(*image, busy.log, log);
@@ -176,9 +205,14 @@ TEST_CASE("a tail that was not durable is left out, wherever it is torn, and wha
   for (std::size_t cut = synced; cut < whole.size(); cut += 331) check(whole.substr(0, cut));
   for (std::size_t sector = synced / 512 + 1; sector * 512 < whole.size(); sector += 3) {
     std::string log = whole;
-    log.replace(sector * 512, 512,
-                std::string(std::min<std::size_t>(512, whole.size() - sector * 512), '\0'));
+    const std::size_t length = std::min<std::size_t>(512, whole.size() - sector * 512);
+    log.replace(sector * 512, 512, std::string(length, '\0'));
     check(log);
+    // In room that was durable already the sector is as it was before; and what lies behind it may be, too.
+    log = with_room;
+    log.replace(sector * 512, length, log_filler(sector * 512, length));
+    check(log);
+    check(whole.substr(0, sector * 512) + log_filler(sector * 512, with_room.size() - sector * 512));
   }
 }
 
