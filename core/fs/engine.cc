@@ -19,24 +19,25 @@ std::string lock_owner() {
 }
 
 // A small table is asked for whole, in a few large reads, before the first lookup wants a block of it. A large one is
-// not: mounting must not depend on the number of files.
-Status prefetch_table(ObjectStore& store) {
+// not: mounting must not depend on the number of files. A hint; and LevelDB may be merging the files that are listed.
+void prefetch_table(ObjectStore& store) {
   constexpr std::uint64_t kSmall = 32u << 20;
   constexpr std::size_t kFew = 64;
-  CFFS_TRY(const auto names, store.list("table"));
+  const auto names = store.list("table");
+  if (!names) return;
   std::vector<std::pair<std::shared_ptr<Object>, std::uint64_t>> tables;
   std::uint64_t total = 0;
-  for (const std::string& name : names) {
+  for (const std::string& name : *names) {
     if (!name.ends_with(".ldb")) continue;
-    if (tables.size() >= kFew) return {};
-    CFFS_TRY(auto object, store.open(name));
-    CFFS_TRY(const ObjectInfo info, object->info());
-    total += info.size;
-    tables.emplace_back(std::move(object), info.size);
+    if (tables.size() >= kFew) return;
+    auto object = store.open(name);
+    const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+    if (!info) continue;
+    total += info->size;
+    tables.emplace_back(std::move(*object), info->size);
   }
-  if (total > kSmall) return {};
+  if (total > kSmall) return;
   for (const auto& [object, size] : tables) object->prefetch(0, size);
-  return {};
 }
 
 std::string kernel_boot_id() {
@@ -53,6 +54,7 @@ constexpr std::size_t kDescriptorShares = 4;
 constexpr std::size_t kNamelessShare = 2 * kDescriptorShares;
 constexpr std::size_t kMostTables = 1000;
 constexpr std::size_t kMostDirty = 4096;
+constexpr std::uint64_t kLittleToReplay = 256u << 10;
 
 std::size_t descriptor_limit() {
   constexpr std::size_t kUsual = 1024;
@@ -144,8 +146,8 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   table_options.before_rows_become_durable = [dirty = prepared.dirty_objects.get()] {
     return dirty->sync_all();
   };
-  CFFS_TRY_VOID(prefetch_table(store));
   CFFS_TRY(prepared.table, Table::open(store, table_options));
+  prefetch_table(store);  // now: it would keep the device from the few small reads of opening
   auto engine = std::make_unique<Engine>(store, std::move(options), format, std::move(prepared));
   CFFS_TRY_VOID(engine->start());
   return engine;
@@ -238,6 +240,7 @@ Status Engine::leave_clean() {
   if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_.close(); !done && result) result = std::move(done);
   if (!result) return result;
+  table_->shorten_log(kLittleToReplay);
   // An object whose removal did not reach the medium would be back, and after a store that was closed nobody looks for it.
   CFFS_TRY_VOID(store_.sync_names());
   Batch batch;

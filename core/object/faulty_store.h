@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <functional>
-#include <functional>
 #include <map>
 #include <random>
 

@@ -131,13 +131,19 @@ void LevelDbEnv::work() {
   }
 }
 
-void LevelDbEnv::work_once() {
+bool LevelDbEnv::work_once() {
   MutexLock guard(mutex_);
-  if (work_.empty()) return;
+  if (work_.empty()) return false;
   const auto [run, argument] = work_.front();
   work_.pop_front();
   guard.unlock();
   run_in_background(run, argument);
+  return true;
+}
+
+void LevelDbEnv::do_what_waits() {
+  while (run_later_ && work_once()) {
+  }
 }
 
 void LevelDbEnv::hold_background_work() {
@@ -156,7 +162,7 @@ void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
     const MutexLock guard(mutex_);
     work_.emplace_back(run, argument);
   }
-  if (run_later_) return run_later_([this] { work_once(); });
+  if (run_later_) return run_later_([this] { (void)work_once(); });
   work_comes_.notify_all();
 }
 
@@ -224,6 +230,13 @@ Status LevelDbEnv::sync_logs() {
   return {};
 }
 
+std::uint64_t LevelDbEnv::log_bytes() const {
+  const MutexLock guard(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& [name, log] : logs_) bytes += log.written;
+  return bytes;
+}
+
 std::optional<LevelDbEnv::SyncedLog> LevelDbEnv::take_synced() {
   const MutexLock guard(mutex_);
   return std::exchange(synced_, std::nullopt);
@@ -267,13 +280,13 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
 leveldb::Status LevelDbEnv::NewAppendableFile(const std::string& name, leveldb::WritableFile** result) {
   auto object = create(name, ObjectStore::Create::keep);
   if (!object) return to_leveldb(object.error());
-  const auto info = (*object)->info();
-  if (!info) return to_leveldb(info.error());
+  std::uint64_t at = 0;
+  if (auto s = GetFileSize(name, &at); !s.ok()) return s;
   if (is_log(name)) {
     const MutexLock guard(mutex_);
-    logs_[name] = LogState{*object, info->size, 0, false};
+    logs_[name] = LogState{*object, at, 0, false};
   }
-  *result = new Writable(*this, name, std::move(*object), info->size);
+  *result = new Writable(*this, name, std::move(*object), at);
   return leveldb::Status::OK();
 }
 
@@ -301,6 +314,10 @@ leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
 }
 
 leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* size) {
+  if (const auto end = ends_.find(name); end != ends_.end()) {
+    *size = end->second;
+    return leveldb::Status::OK();
+  }
   const auto object = open(name);
   if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();

@@ -40,16 +40,21 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t bytes = 0;
   };
   std::optional<SyncedLog> take_synced();
+  // Of all logs whose rows are in no table file.
+  std::uint64_t log_bytes() const;
+  Result<SpaceInfo> space() const { return store_.space(); }
   // Whether a write or sync of any file has failed.
   bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
   // Whoever reads this object in order gets these bytes in its place.
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
-  // For whoever reads this object in order it ends here.
+  // For whoever reads this object in order, or appends to it, it ends here.
   void show_until(std::string name, std::uint64_t bytes) { ends_[std::move(name)] = bytes; }
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
   void hold_background_work();
   void release_background_work();
+  // What waits for whoever runs it is done by the caller: before the database is closed, which would wait for it.
+  void do_what_waits();
 
   void Schedule(void (*run)(void*), void* argument) override;
 
@@ -95,7 +100,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   Result<std::shared_ptr<Object>> open(const std::string& name);
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
   void work();
-  void work_once();
+  bool work_once();  // false: there was nothing to do
 
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
@@ -104,7 +109,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<bool()> make_room_;
   std::function<void()> removed_;
   std::atomic<bool> write_failed_{false};
-  Mutex mutex_;  // leaf
+  mutable Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::deque<std::pair<void (*)(void*), void*>> work_ CFFS_GUARDED_BY(mutex_);
   CondVar work_comes_;

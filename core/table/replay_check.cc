@@ -149,6 +149,16 @@ bool was_durable(const std::vector<Log>& logs, std::size_t first) {
   return notes.synced.upper_bound(number) != notes.synced.end();  // a sync of a later log is one of this, too
 }
 
+// Whether the last change says that the store was closed; the note of its own sync is behind it.
+bool closes(const Log& log) {
+  for (auto record = log.content.before.rbegin(); record != log.content.before.rend(); ++record) {
+    Notes notes;
+    note_batch(record->bytes, notes);
+    if (notes.closes || notes.synced.empty()) return notes.closes;
+  }
+  return false;
+}
+
 std::string rewritten(const LogContent& content, bool also_behind) {
   std::vector<const LogRecord*> records;
   for (const LogRecord& record : content.before) records.push_back(&record);
@@ -242,7 +252,10 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     if (log.content.has_room) plan.until[log.name] = log.content.size;
   }
   const auto damaged = std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.damaged(); });
-  if (damaged == logs.end()) return plan;
+  if (damaged == logs.end()) {
+    plan.closed = plan.dropped.empty() && !logs.empty() && closes(logs.back());
+    return plan;
+  }
   const auto first = static_cast<std::size_t>(damaged - logs.begin());
   const bool rot = plan.rebuild || damaged->missing || was_durable(logs, first);
   LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot, damaged->missing};

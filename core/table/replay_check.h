@@ -33,6 +33,7 @@ struct ReplayPlan {
   std::map<std::string, std::uint64_t> until;  // object: how far LevelDB is to read it, bytes
   std::vector<LogDamage> dropped;              // empty: everything is replayed
   bool no_table = false;                       // not a file of one is there
+  bool closed = false;  // nothing is damaged, and the last record of the last log says that the store was closed
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there
 };
 

@@ -98,7 +98,9 @@ void Batch::put_row(Key key, const Row& row) {
 // and the next caller waits for ever. Hence undisturbed() around its calls.
 Table::Table() = default;
 Table::~Table() {
-  if (env_) env_->release_background_work();  // or closing the database would wait for it
+  if (!env_) return;
+  env_->release_background_work();  // or closing the database would wait for it
+  env_->do_what_waits();
 }
 
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
@@ -142,6 +144,8 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->file_bytes_ = o.max_file_size;
   for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
   for (const auto& [name, bytes] : plan.until) table->env_->show_until(name, bytes);
+  // Nothing of a log that ends so is replayed into a file, nor another begun: a mount costs one sync.
+  o.reuse_logs = plan.closed && !options.in_memory;
   table->dropped_ = std::move(plan.dropped);
   if (plan.rebuild) {
     const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });

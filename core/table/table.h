@@ -148,6 +148,9 @@ class Table {
   // Reads every block of every file of the table; a sentence for each file that is damaged.
   Result<std::vector<std::string>> find_damaged_files() const;
   void compact();  // nothing where the table is read-only
+  // Writes the rows in memory to a file, where the logs hold more than `most` bytes: who opens the table next has less to replay.
+  // Nothing where the medium has little room.
+  void shorten_log(std::uint64_t most);
   // Where half of the table, and `least` bytes, may be rows that were erased since it was opened, or since the last time:
   // rewrites it, a part at a time, as long as `go_on` says so; false: there was nothing to do. LevelDB by itself gives their
   // room back when others are written near them.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/base/undisturbed.h"
+#include "core/object/leveldb_env.h"
 #include "core/table/table.h"
 #include "core/table/table_reads.h"
 
@@ -19,6 +20,18 @@ constexpr std::uint64_t kLastUpper = ~std::uint64_t{0};  // of a key
 void Table::compact() {
   if (read_only_.load(std::memory_order_acquire)) return;
   undisturbed([&] { db_->CompactRange(nullptr, nullptr); });
+}
+
+void Table::shorten_log(std::uint64_t most) {
+  constexpr std::uint64_t kTimes = 8;  // what is there beside the log: its failure would end all writing
+  const std::uint64_t log = env_->log_bytes();
+  if (log <= most || !writable()) return;
+  const auto space = env_->space();
+  if (!space || space->available_bytes < kTimes * log) return;
+  const EncodedKey nobody(
+      Key{kLastUpper, ~std::uint64_t{0}});  // LevelDB writes what is in memory first, whatever the range
+  const leveldb::Slice range = slice(nobody.view());
+  undisturbed([&] { db_->CompactRange(&range, &range); });
 }
 
 std::uint64_t Table::approximate_bytes(std::uint64_t first_upper, std::uint64_t end_upper) const {

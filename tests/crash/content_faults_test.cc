@@ -106,6 +106,7 @@ class Run {
 
   void open() {
     auto opened = FileSystem::open(store_, quiet());
+    INFO((opened ? "" : opened.error().message()));
     REQUIRE(opened);
     fs_ = std::move(*opened);
   }

@@ -181,12 +181,18 @@ Explorer::Explorer() {
   }
   CrashMedium medium = store.medium();
   for (int files = 0; files < 3; ++files) {  // of the table: LevelDB merges the fourth with them
+    {
+      Session session(std::move(medium), 0);
+      if (!session.open()) throw std::runtime_error("the store cannot be opened");
+      if (files == 0) build(session.surface());
+      if (files > 0 && session.surface().create("d/opened" + std::to_string(files), 0600) != 0) {
+        throw std::runtime_error("the store cannot be used");
+      }
+      session.kill();  // or who opens it next replays the log into memory, not into a file
+      medium = session.store().medium();
+    }
     Session session(std::move(medium), 0);
     if (!session.open()) throw std::runtime_error("the store cannot be opened");
-    if (files == 0) build(session.surface());
-    if (files > 0 && session.surface().create("d/opened" + std::to_string(files), 0600) != 0) {
-      throw std::runtime_error("the store cannot be used");
-    }
     session.close();
     medium = session.store().medium();
     medium.sync_everything();

@@ -28,6 +28,17 @@ inline std::unique_ptr<MemoryStore> copy_of(ObjectStore& store) {
   return copy;
 }
 
+// The one of the table's objects whose name ends so.
+inline std::string only_object(ObjectStore& store, const std::string& ending) {
+  const auto names = *store.list("table");
+  std::string found;
+  for (const std::string& name : names) {
+    if (name.ends_with(ending) || name.find(ending) != std::string::npos) found = name;
+  }
+  REQUIRE(!found.empty());
+  return found;
+}
+
 // What a salvage finds: all but the table and the superblock.
 inline void lose_the_table(ObjectStore& store) {
   const auto names = store.list("");

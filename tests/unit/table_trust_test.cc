@@ -20,15 +20,6 @@
 namespace cffs::test {
 namespace {
 
-std::string only_object(ObjectStore& store, const std::string& ending) {
-  const auto names = *store.list("table");
-  std::string found;
-  for (const std::string& name : names) {
-    if (name.ends_with(ending) || name.find(ending) != std::string::npos) found = name;
-  }
-  REQUIRE(!found.empty());
-  return found;
-}
 std::map<std::string, std::string> tree_of(FileSystem& fs) {
   std::map<std::string, std::string> tree;
   std::vector<std::string> names;

@@ -1,0 +1,99 @@
+// What opening a store does to its table: nothing but a mark, where the store was closed.
+#include <catch2/catch.hpp>
+
+#include "core/fs/file_system.h"
+#include "core/inspect/consistency.h"
+#include "core/object/log_filler.h"
+#include "core/table/table_log.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+
+namespace cffs::test {
+namespace {
+
+void make(FileSystem& fs, const std::string& name, std::size_t length) {
+  const auto made = fs.mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
+  REQUIRE(made);
+  REQUIRE(fs.write(made->ino, 0, as_bytes(std::string(length, 'x')), kRoot));
+  fs.forget(made->ino, 1);
+}
+
+std::unique_ptr<FileSystem> opened(ObjectStore& store) {
+  auto fs = FileSystem::open(store, quiet());
+  INFO((fs ? "" : fs.error().message()));
+  REQUIRE(fs);
+  return std::move(*fs);
+}
+
+std::size_t names_in(FileSystem& fs) {
+  std::size_t names = 0;
+  REQUIRE(fs.readdir(kRootInode, 0, false, [&](const DirectoryEntry&) {
+    ++names;
+    return true;
+  }));
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a store that was closed is opened with the table's files that are there") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  {
+    const auto fs = opened(store);
+    make(*fs, "first", 300);
+    REQUIRE(fs->close());
+  }
+  const auto files = *store.list("table");
+  for (int turn = 0; turn < 12; ++turn) {
+    const auto fs = opened(store);
+    make(*fs, "turn" + std::to_string(turn), 300);
+    REQUIRE(fs->fsync(fs->lookup(kRootInode, "turn" + std::to_string(turn))->ino));
+    REQUIRE(names_in(*fs) == static_cast<std::size_t>(turn) + 4);  // and "." and ".."
+    REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
+    REQUIRE(fs->close());
+    REQUIRE(*store.list("table") == files);
+  }
+}
+
+TEST_CASE("a store that is closed leaves little to replay") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  {
+    const auto fs = opened(store);
+    for (int i = 0; i < 600; ++i) make(*fs, "file" + std::to_string(i), 1500);
+    REQUIRE(bytes_of(store, only_object(store, ".log")).size() > 800'000);
+    REQUIRE(fs->close());
+  }
+  REQUIRE(bytes_of(store, only_object(store, ".log")).size() < 10'000);
+  REQUIRE(names_in(*opened(store)) == 602);
+}
+
+// What a power cut leaves of the room: the cut at the end was not durable.
+TEST_CASE("a closed store whose log has room is written on where its records end") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  {
+    const auto fs = opened(store);
+    make(*fs, "first", 300);
+    REQUIRE(fs->close());
+  }
+  const std::string log = only_object(store, ".log");
+  const std::string records = bytes_of(store, log);
+  replace(store, log, records + log_filler(records.size(), 100'000));
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto fs = opened(store);
+    make(*fs, "turn" + std::to_string(turn), 300);
+    if (turn == 1) {  // a kill
+      const auto image = copy_of(store);
+      REQUIRE(names_in(*opened(*image)) == 5);
+    }
+    REQUIRE(fs->close());
+    REQUIRE_FALSE(read_log(bytes_of(store, log)).damaged());
+    REQUIRE(bytes_of(store, log).starts_with(records));
+  }
+  REQUIRE(names_in(*opened(store)) == 6);
+}
+
+}  // namespace cffs::test
