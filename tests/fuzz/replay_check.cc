@@ -3,6 +3,7 @@
 //   checksums                 3  the same as a manifest      4  as 2, cut after the half: a torn tail
 #include "core/table/replay_check.h"
 
+#include "core/object/log_filler.h"
 #include "core/table/table_log.h"
 #include "tests/fuzz/fuzz_input.h"
 
@@ -37,6 +38,10 @@ void judge(std::string_view manifest, std::string_view log) {
   const auto plan = check_replay(store, "table", true);
   CFFS_INVARIANT(plan);
   for (const auto& [name, bytes] : plan->instead) CFFS_INVARIANT(!read_log(bytes).damaged());
+  for (const auto& [name, bytes] : plan->until) {
+    CFFS_INVARIANT(bytes <= log.size());
+    if (plan->dropped.empty()) CFFS_INVARIANT(!read_log(log.substr(0, bytes)).damaged());
+  }
   for (const LogDamage& damage : plan->dropped) CFFS_INVARIANT(!damage.sentence().empty());
   if (refused && refused->dropped.empty()) CFFS_INVARIANT(refused->instead.empty());
 }
@@ -59,6 +64,10 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       const std::string log = log_of_records(rest);
       CFFS_INVARIANT(!read_log(log).damaged());
       judge(kManifest, log);
+      const std::string with_room = log + log_filler(log.size(), 5000);
+      const LogContent content = read_log(with_room);
+      CFFS_INVARIANT(!content.damaged() && content.before.size() == read_log(log).before.size());
+      judge(kManifest, with_room);
       break;
     }
     case 3:
