@@ -325,7 +325,9 @@ class Explorer::Recorder {
     const std::size_t at = history.states.size();
     history.states.push_back(*now);
     if (outcome.everything) durable_.everything(*now, at);
-    if (file > 0 && call.kind == Call::Kind::change && outcome.got == 0) history.replaced_by[at - 1] = file;
+    // Only over a name that was there: what is free takes a file as it is.
+    const bool replaces = now->size() < history.states[at - 1].size();
+    if (file > 0 && replaces && call.kind == Call::Kind::change) history.replaced_by[at - 1] = file;
     if (file > 0 && call.kind == Call::Kind::fsync) {
       durable_.names = at;
       durable_.data[file] = at;
