@@ -117,21 +117,31 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
 
 void add_servers(CLI::App& bench, int& exit_code) {
   struct Served {
-    std::string source, mount_point, profile = "hdd";
+    std::string source, mount_point, profile = "hdd", transport = "auto";
   };
   auto o = std::make_shared<Served>();
+  const auto add_transport = [&o](CLI::App& command) {
+    command.add_option("--transport", o->transport, "As of cffs mount: auto, ring, device")
+        ->check(CLI::IsMember({"auto", "ring", "device"}))
+        ->capture_default_str();
+  };
+  const auto transport = [](const Served& served) {
+    return transport_of(served.transport, "--transport").value_or(Transport::automatic);
+  };
   auto* passthrough = bench.add_subcommand(
       "passthrough", "Serve a directory through a tuned FUSE pass-through, the baseline");
   passthrough->add_option("DIR", o->source)->required();
   passthrough->add_option("MNT", o->mount_point)->required();
-  passthrough->callback([o, &exit_code] {
-    if (const Status done = bench::serve_passthrough(o->source, o->mount_point); !done)
+  add_transport(*passthrough);
+  passthrough->callback([o, transport, &exit_code] {
+    if (const Status done = bench::serve_passthrough(o->source, o->mount_point, transport(*o)); !done)
       exit_code = complain(done.error());
   });
   auto* floor = bench.add_subcommand("floor", "Serve files in memory: what FUSE alone costs on this machine");
   floor->add_option("MNT", o->mount_point)->required();
-  floor->callback([o, &exit_code] {
-    if (const Status done = bench::serve_floor(o->mount_point); !done) exit_code = complain(done.error());
+  add_transport(*floor);
+  floor->callback([o, transport, &exit_code] {
+    if (const Status done = bench::serve_floor(o->mount_point, transport(*o)); !done) exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
   disk->add_option("--profile", o->profile, "The disk")

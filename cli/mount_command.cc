@@ -6,13 +6,21 @@
 #include "fusefs/unmount.h"
 
 namespace cffs::cli {
+namespace {
+
+Status choose_transport(const std::string& name, MountOptions& options) {
+  CFFS_TRY(options.transport, transport_of(name, "--transport"));
+  return {};
+}
+
+}  // namespace
 
 void add_mount(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("mount", "Mount a store; returns when the mount answers");
   struct Options {
     MountOptions mount;
     std::vector<std::string> lists;
-    std::string record;
+    std::string record, transport;
   };
   auto o = std::make_shared<Options>();
   command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
@@ -46,6 +54,12 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("--threads", o->mount.threads, "Most requests served at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
+  command
+      ->add_option("--transport", o->transport,
+                   "How requests come from the kernel: over io_uring (ring), by reading /dev/fuse (device), or "
+                   "the ring where it is to be had (auto)")
+      ->check(CLI::IsMember({"auto", "ring", "device"}))
+      ->default_str("auto");
   command->add_option("--record", o->record,
                       "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
@@ -57,13 +71,14 @@ void add_mount(CLI::App& app, int& exit_code) {
           "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
           "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
           "regroup_budget=, "
-          "access_record=")
+          "access_record=, transport=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;
     for (const std::string& list : o->lists) {
       if (done) done = apply_option_list(list, o->mount);
     }
+    if (done && !o->transport.empty()) done = choose_transport(o->transport, o->mount);
     if (done && !o->record.empty()) {
       // A daemon's working directory is the root.
       const std::string file = std::filesystem::absolute(o->record).string();

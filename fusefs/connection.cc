@@ -22,7 +22,7 @@ void configure_connection(fuse_conn_info* conn) {
   want(FUSE_CAP_EXPLICIT_INVAL_DATA);  // nobody but the kernel changes a file behind its cache
   want(FUSE_CAP_NO_OPEN_SUPPORT);
   want(FUSE_CAP_NO_OPENDIR_SUPPORT);
-  conn->max_write = 1u << 20;
+  conn->max_write = kMostWrite;
   conn->max_readahead = 1u << 20;
   conn->max_background = 64;
   conn->congestion_threshold = 48;

@@ -37,7 +37,7 @@ void SignalWatch::watch() {
   const sigset_t signals = ending_signals();
   while (!done_.load()) {
     const timespec wait{0, 200'000'000};
-    if (::sigtimedwait(&signals, nullptr, &wait) > 0) loop_.stop();
+    if (::sigtimedwait(&signals, nullptr, &wait) > 0) end_();
   }
 }
 

@@ -3,10 +3,10 @@
 
 #include <atomic>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "core/base/error.h"
-#include "fusefs/request_loop.h"
 
 namespace cffs {
 
@@ -16,10 +16,10 @@ void block_ending_signals();
 // Whether one waits that nobody has taken yet.
 bool ending_signal_waits();
 
-// Takes them, and ends the loop at the first.
+// Takes them, and calls `end` for each.
 class SignalWatch {
  public:
-  explicit SignalWatch(RequestLoop& loop) : loop_(loop) {}
+  explicit SignalWatch(std::function<void()> end) : end_(std::move(end)) {}
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;
@@ -29,7 +29,7 @@ class SignalWatch {
  private:
   void watch();
 
-  RequestLoop& loop_;
+  const std::function<void()> end_;
   std::atomic<bool> done_{false};
   std::thread thread_;
 };

@@ -64,6 +64,7 @@ Status mount_store(const MountOptions& options) {
     if (options.say && !options.silent) options.say(remark);
   }
   if (options.remount) return remount(options);
+  CFFS_TRY_VOID(check_transport(options.transport));
   MountOptions checked = options;
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read
   CFFS_TRY(const std::string store, store_directory(options.store));

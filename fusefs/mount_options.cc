@@ -152,6 +152,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       CFFS_TRY(options.quiet_s, seconds(value, "quiet"));
     } else if (name == "cache_size") {
       options.cache_size = value;
+    } else if (name == "transport") {
+      CFFS_TRY(options.transport, transport_of(value, "transport"));
     } else if (name == "ro" || name == "rw") {
       options.read_only = name == "ro";
     } else if (name == "foreign_owner") {

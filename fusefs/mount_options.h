@@ -8,6 +8,7 @@
 #include "core/fs/file_system.h"
 #include "core/plan/policy_choice.h"
 #include "fusefs/request_observer.h"
+#include "fusefs/transport.h"
 
 namespace cffs {
 
@@ -23,6 +24,7 @@ struct MountOptions {
   double quiet_s = 2;
   std::string cache_size = "32M";
   unsigned threads = 16;
+  Transport transport = Transport::automatic;
   bool foreground = false;
   bool read_only = false;
   bool foreign_owner = false;  // the store may be somebody else's

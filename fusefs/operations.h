@@ -9,6 +9,7 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
+#include <atomic>
 #include <functional>
 #include <string>
 
@@ -37,6 +38,7 @@ struct MountContext {
   bool below_top = false;  // the store's root is a child of the kernel's (hidden_top.h)
   fuse_session* session = nullptr;
   fuse::AttributeReceipts receipts = {};
+  std::atomic<bool> over_ring = false;  // how requests come: over io_uring, or by the device
 };
 
 // The table to give to fuse_session_new.

@@ -8,12 +8,15 @@
 
 #include "core/object/blocking_section.h"
 #include "fusefs/reply.h"
+#include "fusefs/reply_route.h"
 
 namespace cffs::fuse {
 namespace {
 
-// One buffer for each serving thread: a reply is copied to the kernel before the next request is read.
+// Where the transport has room for the reply itself; else one buffer for each serving thread: a reply is copied to the kernel
+// before the next request is read.
 Bytes thread_buffer(std::size_t size) {
+  if (std::byte* room = reply_room(size)) return {room, size};
   thread_local std::unique_ptr<std::byte[]> memory;
   thread_local std::size_t capacity = 0;
   if (capacity < size) {

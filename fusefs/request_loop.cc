@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kMostCredit = 16;    // fruitless spins in a row before the leader sleeps at once
+constexpr std::chrono::milliseconds kGather{2};
 constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
 
 }  // namespace
@@ -76,7 +77,8 @@ void RequestLoop::hand_over() {
 RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
   using Clock = std::chrono::steady_clock;
   const int fd = fuse_session_fd(session_);
-  const bool spins = spin_credit > 0;
+  bool gathers = expects_little_.load(std::memory_order_relaxed);
+  const bool spins = !gathers && spin_credit > 0;
   const auto until = spins ? Clock::now() + kSpin : Clock::time_point();
   bool slept = false;
   for (;;) {
@@ -97,6 +99,11 @@ RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
       const MutexLock guard(mutex_);
       problem_ = -n;
       return Received::end;
+    }
+    if (gathers) {
+      gathers = false;
+      std::this_thread::sleep_for(kGather);
+      continue;
     }
     if (spins && !slept && Clock::now() < until) {
       sched_yield();  // a client that needs this core gets it

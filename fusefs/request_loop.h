@@ -13,6 +13,7 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 
+#include <atomic>
 #include <functional>
 #include <thread>
 #include <vector>
@@ -34,6 +35,9 @@ class RequestLoop {
   int run();
   // From any thread, also from a signal handler's companion.
   void stop();
+  // From any thread: from now on only FORGET and INTERRUPT come by the device (ring_transport.h). Nobody waits for them, so
+  // they are gathered for a moment, and their coming wakes nobody meanwhile.
+  void expect_little() { expects_little_ = true; }
 
  private:
   class Worker;
@@ -45,6 +49,7 @@ class RequestLoop {
   void join_workers();
 
   fuse_session* session_;
+  std::atomic<bool> expects_little_{false};
   const unsigned most_threads_;
   const std::function<bool(const fuse_buf&)> intercept_;
   Mutex mutex_;

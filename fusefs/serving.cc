@@ -16,7 +16,7 @@
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
-#include "fusefs/request_loop.h"
+#include "fusefs/request_server.h"
 #include "fusefs/served_store.h"
 #include "fusefs/store_owner.h"
 
@@ -47,32 +47,52 @@ struct Served {
   MountContext& context;
   const std::string& mount_point;
   unsigned threads;
+  Transport transport;
 };
 
 // Until the mount ends, or a signal or a problem ends it.
 Status serve_requests(const Served& served, Readiness& readiness) {
   RawRequests raw(served.session, served.context);
   const HiddenTop top(served.session, served.context);
-  RequestLoop loop(served.session, served.threads, [&raw, &top](const fuse_buf& request) {
-    return top.serve(request) || raw.serve(request);
-  });
-  SignalWatch watch(loop);
+  MountContext& context = served.context;
+  RequestServer* serving = nullptr;
+  RequestServer::Setup setup;
+  setup.session = served.session;
+  setup.threads = served.threads;
+  setup.transport = served.transport;
+  setup.intercept = [&raw, &top](const fuse_buf& request) { return top.serve(request) || raw.serve(request); };
+  setup.log = context.log;
+  setup.on_agreed = [&](bool over_ring) {
+    context.over_ring = over_ring;
+    if (served.transport != Transport::ring || context.below_top) return;
+    if (over_ring) {
+      readiness.report({});
+    } else {
+      serving->stop();
+    }
+  };
+  RequestServer server(std::move(setup));
+  serving = &server;
+  CFFS_TRY_VOID(server.begin());
+  SignalWatch watch([&server] { server.stop(); });
   CFFS_TRY_VOID(watch.begin());
   Status stepped_down;
   std::thread step;  // its first look waits until requests are served
   if (served.context.below_top) {
     CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
                stepped_down = HiddenTop::step_down(served.mount_point);
+               if (stepped_down) stepped_down = server.refusal();
                if (stepped_down) {
                  readiness.report({});
                } else {
-                 loop.stop();
+                 server.stop();
                }
              }));
   }
   Status result;
-  if (const int problem = loop.run(); problem != 0) result = fail(problem, "/dev/fuse");
+  if (const int problem = server.run(); problem != 0) result = fail(problem, "/dev/fuse");
   if (step.joinable()) step.join();
+  if (result) result = server.refusal();
   return result ? stepped_down : result;
 }
 
@@ -101,8 +121,9 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
     CFFS_TRY(observer, options.make_observer());
   }
   const bool below_top = options.acl && HiddenTop::possible();
+  const bool waits_for_ring = options.transport == Transport::ring;
   const auto on_initialised = [&] {
-    if (!below_top) readiness.report({});
+    if (!below_top && !waits_for_ring) readiness.report({});
   };
   MountContext context{store.fs(),
                        store.reorganiser(),
@@ -121,7 +142,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
   context.session = session;
   Status result =
-      mount_and_serve({session, context, mount_point, options.threads}, options, readiness, leaving);
+      mount_and_serve({session, context, mount_point, options.threads, options.transport}, options, readiness, leaving);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }

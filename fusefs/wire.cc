@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include "fusefs/reply.h"
+#include "fusefs/reply_route.h"
 
 namespace cffs {
 
@@ -11,7 +12,7 @@ void reply_raw(fuse_session* session, std::uint64_t unique, int error, const voi
   fuse_out_header header{static_cast<std::uint32_t>(sizeof(fuse_out_header) + size), -error, unique};
   iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
   // An error here means that the caller is gone, as in libfuse.
-  (void)!::writev(fuse_session_fd(session), pieces, size > 0 ? 2 : 1);
+  (void)write_reply(fuse_session_fd(session), pieces, size > 0 ? 2 : 1);
 }
 
 fuse_entry_out wire_entry(std::uint64_t node, const struct stat& st) {

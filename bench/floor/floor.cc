@@ -209,13 +209,13 @@ fuse_lowlevel_ops operations() {
 }  // namespace
 }  // namespace floor
 
-Status serve_floor(const std::string& mount_point) {
+Status serve_floor(const std::string& mount_point, Transport transport) {
   (void)::umask(0);
   floor::Tree tree;
   tree.root().attributes.st_uid = ::geteuid();
   tree.root().attributes.st_gid = ::getegid();
   const fuse_lowlevel_ops ops = floor::operations();
-  return serve_until_unmounted("floor", "fsname=floor", ops, &tree, mount_point, 1);
+  return serve_until_unmounted("floor", "fsname=floor", ops, &tree, mount_point, 1, transport);
 }
 
 }  // namespace cffs::bench

@@ -6,10 +6,12 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "fusefs/transport.h"
 
 namespace cffs::bench {
 
 // Serves until it is unmounted; then all files are gone.
-Status serve_floor(const std::string& mount_point);
+Status serve_floor(const std::string& mount_point,
+                 Transport transport = Transport::automatic);
 
 }  // namespace cffs::bench

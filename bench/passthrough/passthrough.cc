@@ -11,7 +11,7 @@
 
 namespace cffs::bench {
 
-Status serve_passthrough(const std::string& directory, const std::string& mount_point) {
+Status serve_passthrough(const std::string& directory, const std::string& mount_point, Transport transport) {
   rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
     limit.rlim_cur = limit.rlim_max;  // every directory the kernel knows takes one
@@ -29,7 +29,7 @@ Status serve_passthrough(const std::string& directory, const std::string& mount_
   passthrough::add_data_operations(ops);
   std::string source;
   for (const char c : directory) source += c == ',' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return serve_until_unmounted("passthrough", "suid,dev,fsname=" + source, ops, &nodes, mount_point, 16);
+  return serve_until_unmounted("passthrough", "suid,dev,fsname=" + source, ops, &nodes, mount_point, 16, transport);
 }
 
 }  // namespace cffs::bench

@@ -10,10 +10,12 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "fusefs/transport.h"
 
 namespace cffs::bench {
 
 // Serves `directory` at `mount_point` until it is unmounted.
-Status serve_passthrough(const std::string& directory, const std::string& mount_point);
+Status serve_passthrough(const std::string& directory, const std::string& mount_point,
+                 Transport transport = Transport::automatic);
 
 }  // namespace cffs::bench

@@ -2,14 +2,17 @@
 
 #include <unistd.h>
 
+#include <cstdio>
+
 #include "fusefs/connection.h"
-#include "fusefs/request_loop.h"
+#include "fusefs/request_server.h"
 
 namespace cffs::bench {
 
 Status serve_until_unmounted(const std::string& name, const std::string& options,
                              const fuse_lowlevel_ops& operations, void* user, const std::string& mount_point,
-                             unsigned threads) {
+                             unsigned threads, Transport transport) {
+  CFFS_TRY_VOID(check_transport(transport));
   std::vector<std::string> words{name, "-o", "default_permissions,subtype=" + name};
   if (!options.empty()) words.back() += "," + options;
   if (::geteuid() == 0) words.back() += ",allow_other";
@@ -18,15 +21,31 @@ Status serve_until_unmounted(const std::string& name, const std::string& options
     if (session != nullptr) fuse_session_destroy(session);
     return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
   }
-  int problem = 0;
+  Status result;
   {
-    RequestLoop loop(session, threads);
-    problem = loop.run();
+    Mutex alone;
+    RequestServer::Setup setup;
+    setup.session = session;
+    setup.threads = threads;
+    setup.transport = transport;
+    if (threads == 1) {
+      setup.intercept = [&alone, session](const fuse_buf& request) {
+        const MutexLock guard(alone);
+        fuse_session_process_buf(session, &request);
+        return true;
+      };
+    }
+    setup.log = [&name](const std::string& line) { std::fprintf(stderr, "%s: %s\n", name.c_str(), line.c_str()); };
+    RequestServer server(std::move(setup));
+    result = server.begin();
+    if (result) {
+      if (const int problem = server.run(); problem != 0) result = fail(problem, "/dev/fuse");
+    }
+    if (result) result = server.refusal();
   }
   fuse_session_unmount(session);
   fuse_session_destroy(session);
-  if (problem != 0) return fail(problem, "/dev/fuse");
-  return {};
+  return result;
 }
 
 }  // namespace cffs::bench

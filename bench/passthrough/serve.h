@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "fusefs/transport.h"
 
 namespace cffs::bench {
 
-// `options`: those of mount(8), after default_permissions and the subtype NAME. `threads`: at most.
+// `options`: those of mount(8), after default_permissions and the subtype NAME. `threads`: at most; with one, requests are served
+// one at a time whatever the transport.
 Status serve_until_unmounted(const std::string& name, const std::string& options,
                              const fuse_lowlevel_ops& operations, void* user, const std::string& mount_point,
-                             unsigned threads);
+                             unsigned threads, Transport transport);
 
 }  // namespace cffs::bench

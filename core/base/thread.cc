@@ -1,7 +1,10 @@
 #include "core/base/thread.h"
 
+#include <sched.h>
+
 #include <atomic>
 #include <new>
+#include <optional>
 #include <system_error>
 
 namespace cffs {
@@ -16,18 +19,34 @@ bool refused() {
   return left == 0;
 }
 
+// Where a thread might run before it stayed on one processor: a thread that is made inherits its maker's place.
+thread_local std::optional<cpu_set_t> before_staying;
+
 }  // namespace
 
 Result<std::thread> make_thread(std::string_view name, std::function<void()> body) {
   const auto no_thread = [&](int problem) { return fail(problem, std::string(name)); };
   if (refused()) return no_thread(EAGAIN);
   try {
-    return std::thread(std::move(body));
+    if (!before_staying) return std::thread(std::move(body));
+    return std::thread([body = std::move(body), anywhere = *before_staying] {
+      (void)::sched_setaffinity(0, sizeof anywhere, &anywhere);
+      body();
+    });
   } catch (const std::system_error& error) {
     return no_thread(error.code().value());
   } catch (const std::bad_alloc&) {
     return no_thread(ENOMEM);
   }
+}
+
+void stay_on_processor(unsigned processor) {
+  cpu_set_t allowed, one;
+  CPU_ZERO(&one);
+  if (processor >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  if (!CPU_ISSET(processor, &allowed)) return;
+  CPU_SET(processor, &one);
+  if (::sched_setaffinity(0, sizeof one, &one) == 0 && !before_staying) before_staying = allowed;
 }
 
 void allow_threads(int n) { allowed.store(n); }
