@@ -60,6 +60,8 @@ int run_stat(const StoreName& name, bool json) {
     fmt::print("read ahead     {:>12}   of it used: {}; a request is worth {}\n",
                human_bytes(n("read_ahead_bytes")), human_bytes(n("read_ahead_used_bytes")),
                human_bytes(n("break_even_bytes")));
+  if (s.contains("transport"))
+    fmt::print("requests come  {:>12}\n", s.at("transport") == "ring" ? "by io_uring" : "by /dev/fuse");
   if (n("staged_directories") > 0)
     fmt::print("waiting        {:>12}   directories with staged files\n", n("staged_directories"));
   return 0;

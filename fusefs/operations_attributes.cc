@@ -24,7 +24,7 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
     announce_blocking();  // a scan of the whole table: somebody else receives meanwhile
     const auto statistics = collect_statistics(mount.fs);
     if (!statistics) return Result<std::string>(fail(statistics.error()));
-    return Result<std::string>(statistics_json(*statistics));
+    return Result<std::string>(statistics_json(*statistics, mount.over_ring ? "ring" : "device"));
   }
   if (name == kCompactXattr) return Result<std::string>("ready");
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));

@@ -4,8 +4,8 @@
 
 namespace cffs {
 
-std::string statistics_json(const Statistics& s) {
-  const nlohmann::ordered_json json = {
+std::string statistics_json(const Statistics& s, const std::string& transport) {
+  nlohmann::ordered_json json = {
       {"files", s.files},
       {"directories", s.directories},
       {"symlinks", s.symlinks},
@@ -35,6 +35,7 @@ std::string statistics_json(const Statistics& s) {
       {"backing_total_inodes", s.backing.total_inodes},
       {"backing_free_inodes", s.backing.free_inodes},
   };
+  if (!transport.empty()) json["transport"] = transport;
   return json.dump(2);
 }
 

@@ -39,6 +39,9 @@ int shell(const std::string& command, std::string* output) {
 
 MountedStore::MountedStore(const std::string& format_arguments, const std::string& mount_arguments)
     : mount_arguments_(mount_arguments) {
+  // tests/mount/ring.sh: the same over io_uring
+  if (const char* transport = std::getenv("CFFS_TEST_TRANSPORT"))
+    mount_arguments_ += std::string(" --transport=") + transport;
   std::string base = temporary_directory() + "/cffs-test.XXXXXX";
   if (::mkdtemp(base.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
   base_ = base;

@@ -21,7 +21,7 @@ core/repair      core/base core/object core/table core/blob core/composite core/
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
-fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan core/backup | fuse
+fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
 replay/results   core/base core/table core/database | sqlite3
@@ -42,7 +42,7 @@ cli              * | CLI
 tests            core/fs |
 tests/fuzz       * |
 tests/model      core/object core/fs core/reorganise core/inspect core/backup tests |
-tests/unit       * | leveldb sqlite3
+tests/unit       * | leveldb sqlite3 fuse
 tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
 tests/mount      tests tests/model |
 '
@@ -56,7 +56,7 @@ faults() {
     grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
   } | layers=$layers lenient=${2:-0} awk '
     BEGIN {
-      guarded = "leveldb sqlite3 fuse CLI archive gumbo uriparser"; libraries = split(guarded, library, " ")
+      guarded = "leveldb sqlite3 fuse liburing CLI archive gumbo uriparser"; libraries = split(guarded, library, " ")
       n = split(ENVIRON["layers"], line, "\n")
       for (i = 1; i <= n; ++i) {
         if (line[i] == "") continue
