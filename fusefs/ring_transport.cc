@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "fusefs/connection.h"
 #include "fusefs/kernel_ring.h"
 #include "fusefs/reply_route.h"
 #include "fusefs/ring_wire.h"
@@ -15,8 +14,8 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kPayloadBytes = kMostWrite;
-static_assert(kPayloadBytes >= kLeastRingPayload);
+constexpr unsigned kPagesUnlessSaid = 32;  // FUSE_DEFAULT_MAX_PAGES_PER_REQ
+static_assert(kMostWrite >= kLeastRingPayload);
 
 bool offers_ring(const fuse_buf& request) {
   fuse_init_in in{};
@@ -45,8 +44,8 @@ class RingTransport::InitReply final : public ReplyRoute {
     std::memcpy(&header, pieces[0].iov_base, sizeof header);
     fuse_init_out out;
     std::memcpy(&out, pieces[1].iov_base, sizeof out);
-    const std::size_t pages = (out.flags & FUSE_MAX_PAGES) != 0 ? out.max_pages : 32;
-    if (header.error != 0 || std::max<std::size_t>(out.max_write, pages * kPageBytes) > kPayloadBytes) return {};
+    const std::size_t pages = (out.flags & FUSE_MAX_PAGES) != 0 ? out.max_pages : kPagesUnlessSaid;
+    if (header.error != 0 || std::max<std::size_t>(out.max_write, pages * kPageBytes) > kMostWrite) return {};
     out.flags |= FUSE_INIT_EXT;
     out.flags2 |= kOverIoUringInFlags2;
     iovec changed[2] = {pieces[0], {&out, sizeof out}};
@@ -70,7 +69,7 @@ Result<std::unique_ptr<RingTransport>> RingTransport::make(Setup setup) {
   crew.device = fuse_session_fd(wanted.session);
   crew.queues = possible_processors();
   crew.most_threads = wanted.threads;
-  crew.payload_bytes = kPayloadBytes;
+  crew.payload_bytes = wanted.payload_bytes;
   crew.serve = wanted.serve;
   crew.on_breakdown = wanted.on_breakdown;
   CFFS_TRY(transport->crew_, RingCrew::make(std::move(crew)));

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "fusefs/connection.h"
 #include "fusefs/ring_crew.h"
 
 namespace cffs {
@@ -19,6 +20,7 @@ class RingTransport {
   struct Setup {
     fuse_session* session = nullptr;
     unsigned threads = 16;  // as RingCrewSetup::most_threads
+    std::size_t payload_bytes = kMostWrite;  // less than the kernel's largest request: it refuses the ring
     std::function<void(const fuse_buf&)> serve;
     std::function<void()> on_breakdown;
     // INIT was answered and the kernel has taken or refused the ring, which then is the error.

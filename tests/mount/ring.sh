@@ -34,4 +34,4 @@ gone() {  # within 20 s the process of this number has ended
 }
 
 for topic in choice data clients ends; do . "$(dirname "$0")/ring/$topic.sh"; done
-run_cases choice refused model data large slow_disk crowd killed_clients ends_under_load killed_daemon aborted remounts threads -- "$@"
+run_cases choice refused transport model data large slow_disk crowd killed_clients ends_under_load killed_daemon aborted remounts threads -- "$@"

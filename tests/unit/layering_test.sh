@@ -44,7 +44,7 @@ tests/fuzz       * |
 tests/model      core/object core/fs core/reorganise core/inspect core/backup tests |
 tests/unit       * | leveldb sqlite3 fuse
 tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
-tests/mount      tests tests/model |
+tests/mount      core/base fusefs tests tests/model | fuse
 '
 
 # Prints what is wrong below a directory; nothing: all is well. The second argument 1: lines without a folder are in order.

@@ -1,5 +1,10 @@
 # What goes through the ring comes out as it went in.
 
+# What cffs itself never does: replies from other threads, or none; a kernel that refuses after it has agreed.
+case_transport() {
+  check "a file system of its own" timeout 100 "$(dirname "$cffs")/ring_transport_tests"
+}
+
 case_model() {
   CFFS_TEST_TRANSPORT=ring check "random operations as a reference has them" timeout 500 "$(dirname "$cffs")/mount_model_tests"
 }
