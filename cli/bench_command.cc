@@ -141,7 +141,8 @@ void add_servers(CLI::App& bench, int& exit_code) {
   floor->add_option("MNT", o->mount_point)->required();
   add_transport(*floor);
   floor->callback([o, transport, &exit_code] {
-    if (const Status done = bench::serve_floor(o->mount_point, transport(*o)); !done) exit_code = complain(done.error());
+    if (const Status done = bench::serve_floor(o->mount_point, transport(*o)); !done)
+      exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");
   disk->add_option("--profile", o->profile, "The disk")

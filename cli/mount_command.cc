@@ -55,9 +55,10 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
   command
-      ->add_option("--transport", o->transport,
-                   "How requests come from the kernel: over io_uring (ring), by reading /dev/fuse (device), or "
-                   "the ring where it is to be had (auto)")
+      ->add_option(
+          "--transport", o->transport,
+          "How requests come from the kernel: over io_uring (ring), by reading /dev/fuse (device), or "
+          "the ring where it is to be had (auto)")
       ->check(CLI::IsMember({"auto", "ring", "device"}))
       ->default_str("auto");
   command->add_option("--record", o->record,

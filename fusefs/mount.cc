@@ -66,7 +66,8 @@ Status mount_store(const MountOptions& options) {
   if (options.remount) return remount(options);
   CFFS_TRY_VOID(check_transport(options.transport));
   // For a person; programs and scripts that mount are not told each time.
-  if (const auto remark = transport_remark(options.transport); remark && options.say && !options.silent && ::isatty(STDERR_FILENO) == 1)
+  if (const auto remark = transport_remark(options.transport);
+      remark && options.say && !options.silent && ::isatty(STDERR_FILENO) == 1)
     options.say(*remark);
   MountOptions checked = options;
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 thread_local ReplyRoute* route_of_thread = nullptr;
 
 struct KnownRoutes {
+  std::atomic<int> count{0};  // a mount without a ring has none, and takes no lock
   Mutex mutex;
   std::vector<ReplyRoute*> all CFFS_GUARDED_BY(mutex);
 };
@@ -26,6 +28,7 @@ KnownRoutes& known_routes() {
 
 std::optional<ssize_t> take_elsewhere(int device, const iovec* pieces, int count) {
   KnownRoutes& routes = known_routes();
+  if (routes.count.load(std::memory_order_relaxed) == 0) return {};
   const MutexLock guard(routes.mutex);
   for (ReplyRoute* route : routes.all) {
     if (const auto taken = route->take_from_elsewhere(device, pieces, count)) return taken;
@@ -41,17 +44,20 @@ KnownRoute::KnownRoute(ReplyRoute& route) : route_(route) {
   KnownRoutes& routes = known_routes();
   const MutexLock guard(routes.mutex);
   routes.all.push_back(&route);
+  ++routes.count;
 }
 
 KnownRoute::~KnownRoute() {
   KnownRoutes& routes = known_routes();
   const MutexLock guard(routes.mutex);
+  --routes.count;
   routes.all.erase(std::find(routes.all.begin(), routes.all.end(), &route_));
 }
 
 std::uint64_t unique_of_reply(const iovec* pieces, int count) {
   fuse_out_header header{};
-  if (count > 0 && pieces[0].iov_len >= sizeof header) std::memcpy(&header, pieces[0].iov_base, sizeof header);
+  if (count > 0 && pieces[0].iov_len >= sizeof header)
+    std::memcpy(&header, pieces[0].iov_base, sizeof header);
   return header.unique;
 }
 

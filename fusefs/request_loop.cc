@@ -14,7 +14,7 @@ namespace cffs {
 namespace {
 
 constexpr std::chrono::microseconds kSpin{50};
-constexpr int kMostCredit = 16;    // fruitless spins in a row before the leader sleeps at once
+constexpr int kMostCredit = 16;  // fruitless spins in a row before the leader sleeps at once
 constexpr std::chrono::milliseconds kGather{2};
 constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
 

@@ -17,7 +17,8 @@ class RequestServer {
  public:
   struct Setup {
     fuse_session* session = nullptr;  // mounted
-    unsigned threads = 16;            // as many requests are served at a time; over io_uring one for each processor at least
+    unsigned threads =
+        16;  // as many requests are served at a time; over io_uring one for each processor at least
     Transport transport = Transport::automatic;
     // May answer a request before libfuse sees it (true). Called from all threads that serve.
     std::function<bool(const fuse_buf&)> intercept = nullptr;

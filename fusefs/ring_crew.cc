@@ -3,10 +3,17 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/base/thread.h"
 #include "fusefs/ring_member.h"
 
 namespace cffs {
+namespace {
+
+constexpr std::chrono::seconds kAskAgain{1};
+
+}  // namespace
 RingCrew::RingCrew(RingCrewSetup setup)
     : setup_(std::move(setup)),
       stop_event_(::eventfd(0, EFD_CLOEXEC)),
@@ -90,6 +97,18 @@ void RingCrew::join() {
   }
 }
 
+// Each has let go of the mutex for the last time.
+void RingCrew::join_ended() {
+  for (const std::thread::id id : ended_) {
+    const auto ended = std::find_if(threads_.begin(), threads_.end(),
+                                    [id](const std::thread& t) { return t.get_id() == id; });
+    if (ended == threads_.end()) continue;  // join() has them
+    ended->join();
+    threads_.erase(ended);
+  }
+  ended_.clear();
+}
+
 Status RingCrew::hire(std::uint16_t queue, bool is_first) {
   threads_.reserve(threads_.size() + 1);
   ++free_[queue].count;
@@ -107,10 +126,12 @@ void RingCrew::about_to_block(std::uint16_t queue) {
   // Whoever stopped being free last sees it here, since all count on the same number.
   if (free_[queue].count.load() > 0) return;
   const MutexLock guard(mutex_);
-  if (free_[queue].count.load() > 0 || phase_ == Phase::over || full_) return;
+  if (free_[queue].count.load() > 0 || phase_ == Phase::over) return;
+  if (std::chrono::steady_clock::now() < refused_until_) return;
+  join_ended();
   if (threads_.size() >= setup_.most_threads && threads_of_queue_[queue] >= 2) return;
   // Where there is none to be had, whoever is served first takes the next request, as where all are busy.
-  (void)hire(queue, false);
+  if (!hire(queue, false)) refused_until_ = std::chrono::steady_clock::now() + kAskAgain;
 }
 
 void RingCrew::work(std::uint16_t queue, bool is_first) {
@@ -128,7 +149,9 @@ void RingCrew::work(std::uint16_t queue, bool is_first) {
   if (ready) return member.serve();
   --free_[queue].count;
   const MutexLock guard(mutex_);
-  full_ = true;
+  refused_until_ = std::chrono::steady_clock::now() + kAskAgain;
+  --threads_of_queue_[queue];
+  ended_.push_back(std::this_thread::get_id());
 }
 
 }  // namespace cffs

@@ -14,6 +14,7 @@
 #include <fuse_lowlevel.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -67,6 +68,7 @@ class RingCrew {
 
   explicit RingCrew(RingCrewSetup setup);
   Status hire(std::uint16_t queue, bool is_first) CFFS_REQUIRES(mutex_);
+  void join_ended() CFFS_REQUIRES(mutex_);
   void work(std::uint16_t queue, bool is_first);
   Status report_and_wait(const Status& prepared);
   void report(const Status& outcome);
@@ -80,8 +82,9 @@ class RingCrew {
   Phase phase_ CFFS_GUARDED_BY(mutex_) = Phase::preparing;
   unsigned reports_ CFFS_GUARDED_BY(mutex_) = 0;  // of this phase
   Status problem_ CFFS_GUARDED_BY(mutex_);        // the first
-  bool full_ CFFS_GUARDED_BY(mutex_) = false;     // the system has refused one more
-  unsigned alive_ CFFS_GUARDED_BY(mutex_) = 0;
+  // Where the system refuses one more, it is not asked again before this.
+  std::chrono::steady_clock::time_point refused_until_ CFFS_GUARDED_BY(mutex_);
+  std::vector<std::thread::id> ended_ CFFS_GUARDED_BY(mutex_);  // without ever having served
   std::vector<unsigned> threads_of_queue_ CFFS_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_ CFFS_GUARDED_BY(mutex_);
   Mutex registering_;  // one at a time

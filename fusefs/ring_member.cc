@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 
 namespace cffs {
 namespace {
@@ -85,10 +86,15 @@ void RingMember::about_to_block() {
 ssize_t RingMember::put(const iovec* pieces, int count) {
   ssize_t size = 0;
   for (int i = 0; i < count; ++i) size += static_cast<ssize_t>(pieces[i].iov_len);
-  const Status answered = message_->answer(pieces, count);
-  if (answered) return size;
-  message_->answer_error(EIO);
-  errno = answered.error().errno_value;
+  try {
+    const Status answered = message_->answer(pieces, count);
+    if (answered) return size;
+    message_->answer_error(EIO);
+    errno = answered.error().errno_value;
+  } catch (const std::bad_alloc&) {  // libfuse's frames are between here and whoever replies
+    message_->answer_error(ENOMEM);
+    errno = ENOMEM;
+  }
   return -1;
 }
 
@@ -101,7 +107,8 @@ std::optional<ssize_t> RingMember::take(const iovec* pieces, int count) {
 
 std::optional<ssize_t> RingMember::take_from_elsewhere(int device, const iovec* pieces, int count) {
   const MutexLock guard(mutex_);
-  if (device != crew_.setup().device || unique_of_reply(pieces, count) != serving_.load() || elsewhere_) return {};
+  if (device != crew_.setup().device || unique_of_reply(pieces, count) != serving_.load() || elsewhere_)
+    return {};
   const ssize_t done = put(pieces, count);
   elsewhere_ = true;
   changed_.notify_all();

@@ -15,7 +15,8 @@ static_assert(sizeof(RingHeader) + sizeof(fuse_in_header) + kRingHeaderBytes <= 
 }  // namespace
 
 Result<RingMessage> RingMessage::make(std::size_t payload_bytes) {
-  void* memory = ::mmap(nullptr, kFront + payload_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      ::mmap(nullptr, kFront + payload_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return fail(errno, "memory for a request");
   return RingMessage(static_cast<std::byte*>(memory), payload_bytes);
 }

@@ -54,7 +54,8 @@ class RingMessage {
   RingMessage(std::byte* memory, std::size_t payload_bytes);
   RingHeader& header() const { return *reinterpret_cast<RingHeader*>(memory_); }
 
-  std::byte* memory_;  // a page: the header, and at its end the room in front of the payload; then the payload
+  std::byte*
+      memory_;  // a page: the header, and at its end the room in front of the payload; then the payload
   std::byte* payload_;
   std::size_t payload_bytes_;
   iovec buffers_[2];

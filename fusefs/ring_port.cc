@@ -25,7 +25,8 @@ Result<std::unique_ptr<RingPort>> RingPort::open(int device, int stop_event) {
   if (const int made = io_uring_queue_init_params(kSubmissions, &port->ring_, &params); made < 0)
     return fail(-made, "io_uring");
   port->is_open_ = true;
-  if (const int done = io_uring_register_files(&port->ring_, &device, 1); done < 0) return fail(-done, "io_uring");
+  if (const int done = io_uring_register_files(&port->ring_, &device, 1); done < 0)
+    return fail(-done, "io_uring");
   (void)io_uring_register_ring_fd(&port->ring_);  // spares a look-up; nothing depends on it
   io_uring_sqe* sqe = io_uring_get_sqe(&port->ring_);
   if (sqe == nullptr) std::abort();  // none was taken yet
@@ -62,7 +63,8 @@ Status RingPort::submit_entry(std::uint16_t queue, const RingMessage& message) {
   } while (submitted == -EINTR || submitted == -EAGAIN);
   if (submitted < 0) return fail(-submitted, "io_uring");
   io_uring_cqe* completion = nullptr;
-  if (io_uring_peek_cqe(&ring_, &completion) != 0 || completion->user_data != kEntry || completion->res >= 0) return {};
+  if (io_uring_peek_cqe(&ring_, &completion) != 0 || completion->user_data != kEntry || completion->res >= 0)
+    return {};
   const int refused = -completion->res;
   io_uring_cqe_seen(&ring_, completion);
   return fail(refused, "/dev/fuse");

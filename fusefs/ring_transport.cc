@@ -37,8 +37,8 @@ class RingTransport::InitReply final : public ReplyRoute {
 
   std::optional<ssize_t> take(const iovec* pieces, int count) override {
     fuse_out_header header;
-    if (!is_offered_ || count != 2 || unique_of_reply(pieces, count) != unique_ || pieces[0].iov_len != sizeof header ||
-        pieces[1].iov_len < sizeof(fuse_init_out)) {
+    if (!is_offered_ || count != 2 || unique_of_reply(pieces, count) != unique_ ||
+        pieces[0].iov_len != sizeof header || pieces[1].iov_len < sizeof(fuse_init_out)) {
       return {};
     }
     std::memcpy(&header, pieces[0].iov_base, sizeof header);

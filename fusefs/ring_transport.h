@@ -19,7 +19,7 @@ class RingTransport {
  public:
   struct Setup {
     fuse_session* session = nullptr;
-    unsigned threads = 16;  // as RingCrewSetup::most_threads
+    unsigned threads = 16;                   // as RingCrewSetup::most_threads
     std::size_t payload_bytes = kMostWrite;  // less than the kernel's largest request: it refuses the ring
     std::function<void(const fuse_buf&)> serve;
     std::function<void()> on_breakdown;

@@ -60,7 +60,9 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   setup.session = served.session;
   setup.threads = served.threads;
   setup.transport = served.transport;
-  setup.intercept = [&raw, &top](const fuse_buf& request) { return top.serve(request) || raw.serve(request); };
+  setup.intercept = [&raw, &top](const fuse_buf& request) {
+    return top.serve(request) || raw.serve(request);
+  };
   setup.log = context.log;
   setup.on_agreed = [&](bool over_ring) {
     context.over_ring = over_ring;
@@ -141,8 +143,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
       new_session(fuse_arguments(options, store_path, store.objects().is_private()), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
   context.session = session;
-  Status result =
-      mount_and_serve({session, context, mount_point, options.threads, options.transport}, options, readiness, leaving);
+  Status result = mount_and_serve({session, context, mount_point, options.threads, options.transport},
+                                  options, readiness, leaving);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }

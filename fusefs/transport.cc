@@ -20,7 +20,8 @@ Status check_transport(Transport wanted) {
   if (wanted != Transport::ring) return {};
   switch (kernel_ring()) {
     case KernelRing::absent:
-      return fail(Error::usage("this kernel has no FUSE over io_uring, which came with Linux 6.14; mount with transport=device"));
+      return fail(Error::usage(
+          "this kernel has no FUSE over io_uring, which came with Linux 6.14; mount with transport=device"));
     case KernelRing::off:
       return fail(Error::usage("FUSE over io_uring is switched off in this kernel; " + kHowToSwitchOn));
     case KernelRing::on:
@@ -32,12 +33,14 @@ Status check_transport(Transport wanted) {
 bool ring_is_on() { return kernel_ring() == KernelRing::on; }
 
 Error no_ring(const Error& why) {
-  return Error::usage("FUSE over io_uring is not to be had here: " + why.message() + "; mount with transport=device");
+  return Error::usage("FUSE over io_uring is not to be had here: " + why.message() +
+                      "; mount with transport=device");
 }
 
 std::optional<std::string> transport_remark(Transport wanted) {
   if (wanted != Transport::automatic || kernel_ring() != KernelRing::off) return {};
-  return "requests would cost less over io_uring, which this kernel has and is switched off; " + kHowToSwitchOn;
+  return "requests would cost less over io_uring, which this kernel has and is switched off; " +
+         kHowToSwitchOn;
 }
 
 }  // namespace cffs

@@ -11,7 +11,6 @@
 namespace cffs::bench {
 
 // Serves until it is unmounted; then all files are gone.
-Status serve_floor(const std::string& mount_point,
-                 Transport transport = Transport::automatic);
+Status serve_floor(const std::string& mount_point, Transport transport = Transport::automatic);
 
 }  // namespace cffs::bench

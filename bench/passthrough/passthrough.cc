@@ -29,7 +29,8 @@ Status serve_passthrough(const std::string& directory, const std::string& mount_
   passthrough::add_data_operations(ops);
   std::string source;
   for (const char c : directory) source += c == ',' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return serve_until_unmounted("passthrough", "suid,dev,fsname=" + source, ops, &nodes, mount_point, 16, transport);
+  return serve_until_unmounted("passthrough", "suid,dev,fsname=" + source, ops, &nodes, mount_point, 16,
+                               transport);
 }
 
 }  // namespace cffs::bench

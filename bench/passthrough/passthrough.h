@@ -16,6 +16,6 @@ namespace cffs::bench {
 
 // Serves `directory` at `mount_point` until it is unmounted.
 Status serve_passthrough(const std::string& directory, const std::string& mount_point,
-                 Transport transport = Transport::automatic);
+                         Transport transport = Transport::automatic);
 
 }  // namespace cffs::bench

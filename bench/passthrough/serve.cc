@@ -35,7 +35,9 @@ Status serve_until_unmounted(const std::string& name, const std::string& options
         return true;
       };
     }
-    setup.log = [&name](const std::string& line) { std::fprintf(stderr, "%s: %s\n", name.c_str(), line.c_str()); };
+    setup.log = [&name](const std::string& line) {
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), line.c_str());
+    };
     RequestServer server(std::move(setup));
     result = server.begin();
     if (result) {

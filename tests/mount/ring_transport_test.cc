@@ -92,7 +92,8 @@ fuse_lowlevel_ops operations() {
 // A mounted session; the end of its life unmounts.
 struct Mounted {
   explicit Mounted(Elsewhere& user) {
-    std::string made = std::string(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp") + "/cffs-ring.XXXXXX";
+    std::string made =
+        std::string(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp") + "/cffs-ring.XXXXXX";
     REQUIRE(::mkdtemp(made.data()) != nullptr);
     path = made;
     const fuse_lowlevel_ops ops = operations();
@@ -111,7 +112,8 @@ struct Mounted {
 
 bool looks_right(const std::string& path, std::uint64_t size) {
   struct statx st {};
-  return ::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) == 0 && st.stx_size == size;
+  return ::statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) == 0 &&
+         st.stx_size == size;
 }
 
 bool reads_right(const std::string& path) {

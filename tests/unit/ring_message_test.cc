@@ -24,7 +24,8 @@ struct AsTheKernel {
       : header(static_cast<RingHeader*>(message.buffers()[0].iov_base)),
         payload(static_cast<char*>(message.buffers()[1].iov_base)) {}
 
-  void put(std::uint32_t opcode, std::uint64_t unique, const std::string& own_header, const std::string& rest) {
+  void put(std::uint32_t opcode, std::uint64_t unique, const std::string& own_header,
+           const std::string& rest) {
     fuse_in_header in{};
     in.len = static_cast<std::uint32_t>(sizeof in + own_header.size() + rest.size());
     in.opcode = opcode;
@@ -55,7 +56,9 @@ Status reply_with(RingMessage& message, int error, std::vector<std::string> piec
   return message.answer(list.data(), static_cast<int>(list.size()));
 }
 
-std::string bytes_of(const fuse_buf& request) { return {static_cast<const char*>(request.mem), request.size}; }
+std::string bytes_of(const fuse_buf& request) {
+  return {static_cast<const char*>(request.mem), request.size};
+}
 
 }  // namespace
 
@@ -97,7 +100,8 @@ TEST_CASE("a request comes in one piece, and its data are not copied", "[ring]")
   REQUIRE(statfs);
   CHECK(statfs->size == sizeof(fuse_in_header));
 
-  kernel.put(FUSE_SETATTR, 48, std::string(kRingHeaderBytes, 'h'), std::string(kPayload, 'p'));  // as much as there can be
+  kernel.put(FUSE_SETATTR, 48, std::string(kRingHeaderBytes, 'h'),
+             std::string(kPayload, 'p'));  // as much as there can be
   const auto largest = message->open();
   REQUIRE(largest);
   CHECK(bytes_of(*largest).substr(sizeof(fuse_in_header)) ==
