@@ -42,8 +42,8 @@ struct stat attributes_of(fuse_ino_t node) {
 // A directory with one file, "file"; what asks for `none` is never answered.
 struct Elsewhere {
   std::atomic<int> replied{0};
-  std::vector<std::thread> threads;  // made by init's thread and the servers' alone, under this
   Mutex mutex;
+  std::vector<std::thread> threads;
 
   void reply(std::function<void()> how) {
     const MutexLock guard(mutex);
@@ -53,8 +53,10 @@ struct Elsewhere {
       ++replied;
     });
   }
-  ~Elsewhere() {
+  void join() {
+    const MutexLock guard(mutex);
     for (std::thread& thread : threads) thread.join();
+    threads.clear();
   }
 };
 Elsewhere& elsewhere(fuse_req_t req) { return *static_cast<Elsewhere*>(fuse_req_userdata(req)); }
@@ -89,9 +91,9 @@ fuse_lowlevel_ops operations() {
   return ops;
 }
 
-// A mounted session; the end of its life unmounts.
+// A mounted session; the end of its life unmounts, and waits for whoever still replies.
 struct Mounted {
-  explicit Mounted(Elsewhere& user) {
+  explicit Mounted(Elsewhere& served) : user(served) {
     std::string made =
         std::string(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp") + "/cffs-ring.XXXXXX";
     REQUIRE(::mkdtemp(made.data()) != nullptr);
@@ -103,9 +105,11 @@ struct Mounted {
   }
   ~Mounted() {
     fuse_session_unmount(session);
+    user.join();
     fuse_session_destroy(session);
     (void)::rmdir(path.c_str());
   }
+  Elsewhere& user;
   std::string path;
   fuse_session* session = nullptr;
 };
