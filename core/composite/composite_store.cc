@@ -228,6 +228,7 @@ Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object,
   }
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
+  const ReadAhead::Wait waits(read_ahead_);
   const ReadAhead::Advice advice = come_to(reader, extent, Found::absent, info.size);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;

@@ -13,6 +13,8 @@ constexpr std::uint64_t kUsualBreakEven = 64u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
 constexpr std::uint64_t kInOrder = 512u
                                    << 10;  // a medium where a request is worth so much has an arm to move
+constexpr double kHalfATurn = 2'000'000;   // nanoseconds, of the fastest
+constexpr double kFarAway = 60;            // nanoseconds for a byte
 constexpr std::uint64_t kSmall = 64u << 10, kLarge = 256u << 10;  // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;       // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                            // nanoseconds that a byte may take
@@ -241,6 +243,10 @@ int ReadAhead::next_of(Reader& reader, Visit& whole) const {
 ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found found,
                                    std::uint64_t composite_bytes) {
   const MutexLock guard(mutex_);
+  if (found == Found::absent) {
+    constexpr double kNews = 1.0 / 8;
+    crowd_ += kNews * (std::max(1.0, static_cast<double>(waiting_.load(std::memory_order_relaxed))) - crowd_);
+  }
   Reader& who = reader(id, extent);
   Account& paid = account(extent.composite.value);
   paid.bytes = std::max(paid.bytes, composite_bytes);
@@ -310,7 +316,7 @@ void ReadAhead::measured(const Sample& small, const Sample& large) {
 }
 
 // The line through small and large requests: what a request of nothing would take, in bytes of the medium's rate.
-std::uint64_t ReadAhead::worth_of_a_request() const {
+std::uint64_t ReadAhead::worth_to_one() const {
   if (small_.samples < kSmallNeeded || large_.samples < kLargeNeeded) return kUsualBreakEven;
   const double rise = large_.nanoseconds - small_.nanoseconds;
   if (rise <= 0) return kMostBreakEven;  // bytes cost nothing that shows
@@ -318,6 +324,21 @@ std::uint64_t ReadAhead::worth_of_a_request() const {
   const double worth = (small_.nanoseconds - slope * small_.bytes) / slope;
   return static_cast<std::uint64_t>(
       std::clamp(worth, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));
+}
+
+// No medium without an arm takes half a turn of a disk for one request, but for those far away, which are slow with bytes, too.
+bool ReadAhead::has_arm() const {
+  return small_.samples >= kSmallNeeded && small_.nanoseconds >= kHalfATurn &&
+         large_.nanoseconds < kFarAway * large_.bytes;
+}
+
+// Of several who wait side by side each pays for its own request at the same time, and all of them for each byte. But for an arm,
+// which moves for one after the other.
+std::uint64_t ReadAhead::worth_of_a_request() const {
+  const std::uint64_t worth = worth_to_one();
+  if (small_.samples < kSmallNeeded) return worth;
+  if (has_arm()) return std::max(worth, kInOrder);  // measured beside others, bytes look dearer than they are
+  return std::max(kLeastBreakEven, static_cast<std::uint64_t>(static_cast<double>(worth) / crowd_));
 }
 
 ReadAheadCounters ReadAhead::counters() const {

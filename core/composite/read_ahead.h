@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -40,6 +41,18 @@ class ReadAhead {
   static constexpr std::uint64_t kMost = 8u << 20;
 
   ReadAhead();
+
+  // Somebody waits for the medium, from before it touches what is absent until it has that.
+  class Wait {
+   public:
+    explicit Wait(ReadAhead& of) : of_(of) { of_.waiting_.fetch_add(1, std::memory_order_relaxed); }
+    ~Wait() { of_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    ReadAhead& of_;
+  };
 
   // A reader has come to a member. Where it is absent it is about to be read with what the advice says; where it is not, there is
   // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole.
@@ -110,6 +123,8 @@ class ReadAhead {
 
   Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
   Account& account(std::uint64_t composite) CFFS_REQUIRES(mutex_);
+  std::uint64_t worth_to_one() const CFFS_REQUIRES(mutex_);
+  bool has_arm() const CFFS_REQUIRES(mutex_);
   std::uint64_t worth_of_a_request() const CFFS_REQUIRES(mutex_);
   static double chance(const Visits& visits, const Visit& visit);
   static double chance_of_group(const Visits& visits, const Visit& group);
@@ -125,7 +140,9 @@ class ReadAhead {
   static void arrive(Reader& reader, Account& account);
   int next_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
 
-  mutable Mutex mutex_;  // leaf
+  std::atomic<unsigned> waiting_{0};
+  mutable Mutex mutex_;                       // leaf
+  double crowd_ CFFS_GUARDED_BY(mutex_) = 1;  // who waits at once, lately
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
   std::vector<Account> accounts_ CFFS_GUARDED_BY(mutex_);  // where its number says; one takes another's place
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;

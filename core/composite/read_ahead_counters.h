@@ -7,9 +7,10 @@ namespace cffs {
 
 // All in bytes, since the store was opened.
 struct ReadAheadCounters {
-  std::uint64_t asked = 0;       // read beyond members
-  std::uint64_t used = 0;        // of that, what a reader then came to
-  std::uint64_t break_even = 0;  // what a request is worth on this medium
+  std::uint64_t asked = 0;  // read beyond members
+  std::uint64_t used = 0;   // of that, what a reader then came to
+  std::uint64_t break_even =
+      0;  // what a request is worth on this medium, to those who wait side by side lately
 };
 
 }  // namespace cffs

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <memory>
 #include <random>
 #include <set>
 #include <unordered_map>
@@ -331,6 +332,31 @@ TEST_CASE("what a request is worth follows from how long small and large reads t
     CHECK(ahead.counters().break_even >= medium.least * 7 / 10);
     CHECK(ahead.counters().break_even <= medium.most * 14 / 10);
   }
+}
+
+TEST_CASE("who waits beside others reads less ahead, but where an arm moves for one after the other") {
+  const auto worth_for = [](std::uint64_t request_ns, std::uint64_t ns_a_kb, int waiting) {
+    ReadAhead ahead;
+    ahead.measured({16u << 10, request_ns + 16 * ns_a_kb}, {1u << 20, request_ns + 1024 * ns_a_kb});
+    std::vector<std::unique_ptr<ReadAhead::Wait>> others;
+    for (int i = 0; i < waiting; ++i) others.push_back(std::make_unique<ReadAhead::Wait>(ahead));
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      (void)ahead.touch(1, extent(1 + i, 0, 0), Found::absent, 0);
+    }
+    return ahead.counters().break_even;
+  };
+  const std::uint64_t cloud = worth_for(500'000, 8'000, 1);
+  REQUIRE(cloud > 60'000);
+  REQUIRE(worth_for(500'000, 8'000, 0) == cloud);
+  const std::uint64_t beside_three = worth_for(500'000, 8'000, 4);
+  REQUIRE(beside_three * 4 > cloud - cloud / 20);
+  REQUIRE(beside_three * 4 < cloud + cloud / 20);
+  REQUIRE(worth_for(8'000'000, 8'000, 1) > (512u << 10));
+  REQUIRE(worth_for(8'000'000, 8'000, 4) == worth_for(8'000'000, 8'000, 1));
+  // Measured while others keep the arm from it.
+  REQUIRE(worth_for(5'000'000, 30'000, 4) == (512u << 10));
+  // Far away, and slow with bytes.
+  REQUIRE(worth_for(10'000'000, 100'000, 1) < (110u << 10));
 }
 
 TEST_CASE("one small file at random does not bring thousands, small or large") {
