@@ -41,12 +41,12 @@ Result<std::thread> make_thread(std::string_view name, std::function<void()> bod
 }
 
 void stay_on_processor(unsigned processor) {
-  cpu_set_t allowed, one;
+  cpu_set_t anywhere, one;
   CPU_ZERO(&one);
-  if (processor >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  if (!CPU_ISSET(processor, &allowed)) return;
+  if (processor >= CPU_SETSIZE || ::sched_getaffinity(0, sizeof anywhere, &anywhere) != 0) return;
+  if (!CPU_ISSET(processor, &anywhere)) return;
   CPU_SET(processor, &one);
-  if (::sched_setaffinity(0, sizeof one, &one) == 0 && !before_staying) before_staying = allowed;
+  if (::sched_setaffinity(0, sizeof one, &one) == 0 && !before_staying) before_staying = anywhere;
 }
 
 void allow_threads(int n) { allowed.store(n); }
