@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "core/base/thread.h"
+#include "fusefs/join_threads.h"
 
 namespace cffs {
 namespace {
@@ -41,17 +43,11 @@ RequestLoop::~RequestLoop() {
   join_workers();
 }
 
-// A worker that is joined may have made another before it saw the end.
 void RequestLoop::join_workers() {
-  for (;;) {
-    std::vector<std::thread> ended;
-    {
-      const MutexLock guard(mutex_);
-      ended.swap(threads_);
-    }
-    if (ended.empty()) return;
-    for (std::thread& thread : ended) thread.join();
-  }
+  join_threads([this] {
+    const MutexLock guard(mutex_);
+    return std::exchange(threads_, {});
+  });
 }
 
 void RequestLoop::stop() {

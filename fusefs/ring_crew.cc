@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/thread.h"
+#include "fusefs/join_threads.h"
 #include "fusefs/ring_member.h"
 
 namespace cffs {
@@ -84,17 +86,11 @@ void RingCrew::stop() {
   (void)!::write(stop_event_.get(), &one, sizeof one);  // it stays readable: whoever waits later sees it too
 }
 
-// One that is joined may have made another before it saw the end.
 void RingCrew::join() {
-  for (;;) {
-    std::vector<std::thread> ended;
-    {
-      const MutexLock guard(mutex_);
-      ended.swap(threads_);
-    }
-    if (ended.empty()) return;
-    for (std::thread& thread : ended) thread.join();
-  }
+  join_threads([this] {
+    const MutexLock guard(mutex_);
+    return std::exchange(threads_, {});
+  });
 }
 
 // Each has let go of the mutex for the last time.

@@ -29,6 +29,11 @@ bool only_refused(const Error& error, const LevelDbEnv& env) {
   return error.errno_value == EMFILE && !env.write_failed();
 }
 
+void show_as_planned(LevelDbEnv& env, ReplayPlan& plan) {
+  for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
+  for (const auto& [name, bytes] : plan.until) env.show_until(name, bytes);
+}
+
 // Not those that a compaction is writing. LevelDB tells of them in a text alone: a line " NUMBER:SIZE[...]" for each.
 std::vector<std::string> live_files(leveldb::DB& db) {
   std::vector<std::string> names;
@@ -142,8 +147,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   }
   table->write_buffer_bytes_ = o.write_buffer_size;
   table->file_bytes_ = o.max_file_size;
-  for (auto& [name, bytes] : plan.instead) table->env_->show_instead(name, std::move(bytes));
-  for (const auto& [name, bytes] : plan.until) table->env_->show_until(name, bytes);
+  show_as_planned(*table->env_, plan);
   // Nothing of a log that ends so is replayed into a file, nor another begun: a mount costs one sync.
   o.reuse_logs = plan.closed && !options.in_memory;
   table->dropped_ = std::move(plan.dropped);
@@ -162,8 +166,7 @@ Status Table::rebuild(ObjectStore& store) {
   ReplayPlan plan;
   CFFS_TRY(plan, check_replay(store, kFolder, true));
   LevelDbEnv env(store);
-  for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
-  for (const auto& [name, bytes] : plan.until) env.show_until(name, bytes);
+  show_as_planned(env, plan);
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
   const leveldb::Status done =
       undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });
