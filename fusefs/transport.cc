@@ -5,7 +5,7 @@
 namespace cffs {
 namespace {
 
-const std::string kHowToSwitchOn = std::string("root switches it on with: echo Y > ") + kRingParameter;
+std::string how_to_switch_on() { return std::string("root switches it on with: echo Y > ") + kRingParameter; }
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Status check_transport(Transport wanted) {
       return fail(Error::usage(
           "this kernel has no FUSE over io_uring, which came with Linux 6.14; mount with transport=device"));
     case KernelRing::off:
-      return fail(Error::usage("FUSE over io_uring is switched off in this kernel; " + kHowToSwitchOn));
+      return fail(Error::usage("FUSE over io_uring is switched off in this kernel; " + how_to_switch_on()));
     case KernelRing::on:
       return {};
   }
@@ -40,7 +40,7 @@ Error no_ring(const Error& why) {
 std::optional<std::string> transport_remark(Transport wanted) {
   if (wanted != Transport::automatic || kernel_ring() != KernelRing::off) return {};
   return "requests would cost less over io_uring, which this kernel has and is switched off; " +
-         kHowToSwitchOn;
+         how_to_switch_on();
 }
 
 }  // namespace cffs
