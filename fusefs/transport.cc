@@ -5,7 +5,11 @@
 namespace cffs {
 namespace {
 
-std::string how_to_switch_on() { return std::string("root switches it on with: echo Y > ") + kRingParameter; }
+std::string how_to_switch_on() {
+  std::string said = "root switches it on with: echo Y > ";
+  said += kRingParameter;
+  return said;
+}
 
 }  // namespace
 
