@@ -145,6 +145,9 @@ void print_row(Key key, std::string_view value, bool with_hex) {
     case KeyTag::namespace_:
       print_namespace_row(key, value);
       break;
+    case KeyTag::namespace_end:
+      fmt::print("end of the namespace\n");
+      break;
     case KeyTag::staged_directory:
       fmt::print("directory {} holds staged files\n", key.number());
       break;

@@ -18,6 +18,7 @@ void Recovery::mark_closed(Batch& batch) { batch.erase(kOpenKey); }
 Status Recovery::mark_open() {
   Batch batch;
   batch.put(kOpenKey, boot_id_);
+  batch.put(Key::namespace_end(), "");  // stores of older programs have none
   CFFS_TRY_VOID(table_.write(batch));
   return table_.sync();
 }

@@ -297,7 +297,7 @@ Status ConsistencyCheck::check_data_rows() {
 }
 
 Status ConsistencyCheck::check_other_rows() {
-  return fs_.table().scan(Key::tagged(KeyTag::staged_directory, 0, 0), {~std::uint64_t{0}, ~std::uint64_t{0}},
+  return fs_.table().scan(Key::namespace_end(), {~std::uint64_t{0}, ~std::uint64_t{0}},
                           [&](Key key, std::string_view value) {
                             if (key.tag() == KeyTag::file_data) return true;
                             if (const auto removal = decode_pending_removal(key)) {

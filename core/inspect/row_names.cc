@@ -54,6 +54,7 @@ Status check_row(Key key, std::string_view value) {
       if (decode_block_sums(value)) return {};
       return fail(Error::corruption("checksums of a blob that are no such row"));
     case KeyTag::namespace_:
+    case KeyTag::namespace_end:
     case KeyTag::staged_directory:
     case KeyTag::wasteful_composite:
     case KeyTag::embedded_by:

@@ -26,6 +26,7 @@ namespace cffs {
 // clang-format off
 enum class KeyTag : std::uint8_t {
   namespace_ = 0x00,
+  namespace_end = 0x01,     // | 0, 0: an empty row that is always there, see namespace_end()
   staged_directory = 0x40,  // | directory's inode, 0: holds small files that wait for consolidation
   pending_removal = 0x41,   // | object's number, kind: an object that no durable row needs (pending_removal.h)
   wasteful_composite = 0x42,  // | composite, 0: half or more of it is freed, it waits for compaction
@@ -56,6 +57,10 @@ struct Key {
   static Key data(InodeId inode, std::uint64_t chunk) {
     return tagged(KeyTag::file_data, inode.value, chunk);
   }
+
+  // Whoever looks for a row that is not there, as rmdir does for entries, goes over the marks of all rows erased behind the place
+  // until the next row that lives. Behind the last directories that is this one, and not the end of all file data ever erased.
+  static Key namespace_end() { return tagged(KeyTag::namespace_end, 0, 0); }
 
   KeyTag tag() const { return static_cast<KeyTag>(upper >> 56); }
   std::uint64_t number() const { return upper & (kInodeLimit - 1); }

@@ -4,6 +4,7 @@
 #include "core/fs/file_system.h"
 #include "core/inspect/consistency.h"
 #include "core/object/log_filler.h"
+#include "core/table/table.h"
 #include "core/table/table_log.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -55,6 +56,32 @@ TEST_CASE("a store that was closed is opened with the table's files that are the
     REQUIRE(fs->close());
     REQUIRE(*store.list("table") == files);
   }
+}
+
+TEST_CASE("the namespace ends with a row that lives, in a store of an older program too") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto last_of_namespace = [](FileSystem& fs) {
+    std::optional<Key> found;  // what follows the entries of a directory behind all others
+    REQUIRE(fs.table().scan({kInodeLimit - 1, 1}, {~std::uint64_t{0}, ~std::uint64_t{0}},
+                            [&](Key key, std::string_view) {
+                              found = key;
+                              return false;
+                            }));
+    return found;
+  };
+  {
+    const auto fs = opened(store);
+    REQUIRE(last_of_namespace(*fs) == Key::namespace_end());
+    Batch batch;
+    batch.erase(Key::namespace_end());
+    REQUIRE(fs->table().write(batch));
+    REQUIRE(last_of_namespace(*fs) != Key::namespace_end());
+    REQUIRE(fs->close());
+  }
+  const auto fs = opened(store);
+  REQUIRE(last_of_namespace(*fs) == Key::namespace_end());
+  REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
 }
 
 TEST_CASE("a store that is closed leaves little to replay") {
