@@ -9,8 +9,7 @@ void configure_connection(fuse_conn_info* conn) {
   conn->want &= ~static_cast<unsigned>(
       FUSE_CAP_ATOMIC_O_TRUNC | FUSE_CAP_SPLICE_READ | FUSE_CAP_SPLICE_WRITE | FUSE_CAP_SPLICE_MOVE |
       FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_AUTO_INVAL_DATA);
-  // With it the kernel leaves set-id bits to the daemon without its own check first: a chown that changes nothing, which it
-  // refuses to who does not own a set-id file, would clear them. libfuse 3.14 never sent it, 3.17 does.
+  // Its second version is what is agreed on (clearing_privileges(), init_reply.h). libfuse 3.14 never sent this one, 3.17 does.
   conn->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
   // libfuse asks for it by itself. The kernel drops cached pages before a direct write that it answers later, and not again
   // when that is done: what was read meanwhile would stay in the cache as it was.

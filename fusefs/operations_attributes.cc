@@ -7,6 +7,7 @@
 #include "core/object/blocking_section.h"
 #include "core/plan/policy_choice.h"
 #include "core/reorganise/policy_adoption.h"
+#include "fusefs/raw_requests.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
@@ -91,8 +92,11 @@ void setattr(fuse_req_t req, fuse_ino_t node, struct stat* attr, int to_set, fus
   guarded(req, "setattr", [&] {
     AttributeChange change;
     // Without anything to set, the kernel is about to change the file and leaves clearing its set-id bits to us; so does
-    // chown(2) to nobody in particular.
-    change.drop_set_id = to_set == 0;
+    // chown(2) to nobody in particular. With a size, it says that root does without CAP_FSETID (raw_requests.h).
+    constexpr int kKnown = FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID | FUSE_SET_ATTR_SIZE |
+                           FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW | FUSE_SET_ATTR_MTIME |
+                           FUSE_SET_ATTR_MTIME_NOW | FUSE_SET_ATTR_CTIME;
+    change.drop_set_id = (to_set & kKnown) == 0 || RawRequests::truncation_drops_set_id();
     if ((to_set & FUSE_SET_ATTR_MODE) != 0) change.mode = attr->st_mode & 07777;
     if ((to_set & FUSE_SET_ATTR_UID) != 0) change.uid = attr->st_uid;
     if ((to_set & FUSE_SET_ATTR_GID) != 0) change.gid = attr->st_gid;

@@ -56,8 +56,10 @@ void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, 
     watch.seen().offset = static_cast<std::uint64_t>(offset);
     watch.seen().length = size;
     watch.seen().result = static_cast<std::int64_t>(size);
+    const SetIdWatch set_id(req);
     const Status done = fs(req).write(inode_of(node), static_cast<std::uint64_t>(offset),
                                       as_bytes(std::string_view(data, size)), caller(req));
+    set_id.changed(inode_of(node));
     if (!watch.outcome(done)) {
       fuse_reply_err(req, errno_of(done));
     } else {
@@ -120,8 +122,10 @@ void fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t le
         watch.emplace(req, Watch::What::truncate, inode_of(node)).seen().length = end;
       }
     }
+    const SetIdWatch set_id(req);
     const Status done = fs(req).allocate(inode_of(node), static_cast<std::uint64_t>(offset),
                                          static_cast<std::uint64_t>(length), what, keep_size, caller(req));
+    set_id.changed(inode_of(node));
     if (watch) (void)watch->outcome(done);
     reply_status(req, done);
   });
@@ -135,9 +139,11 @@ void copy_file_range(fuse_req_t req, fuse_ino_t from, off_t from_offset, fuse_fi
     announce_blocking();
     Watch reading(req, Watch::What::read, inode_of(from));
     Watch writing(req, Watch::What::write, inode_of(to));
+    const SetIdWatch set_id(req);
     const auto copied =
         fs(req).copy_range(inode_of(from), static_cast<std::uint64_t>(from_offset), inode_of(to),
                            static_cast<std::uint64_t>(to_offset), std::min(length, kMost), caller(req));
+    set_id.changed(inode_of(to));
     reading.seen().offset = static_cast<std::uint64_t>(from_offset);
     writing.seen().offset = static_cast<std::uint64_t>(to_offset);
     for (Watch* watch : {&reading, &writing}) {

@@ -18,6 +18,15 @@ namespace {
 constexpr std::uint32_t kTmpfile = 51;
 constexpr std::uint32_t kStatx = 52;
 
+thread_local bool truncation_drops = false;
+
+bool says_drop(const fuse_buf& request) {
+  fuse_setattr_in in;
+  if (request.size < sizeof(fuse_in_header) + sizeof in) return false;
+  std::memcpy(&in, static_cast<const char*>(request.mem) + sizeof(fuse_in_header), sizeof in);
+  return (in.valid & FATTR_SIZE) != 0 && (in.valid & FATTR_KILL_SUIDGID) != 0;
+}
+
 // Protocol 7.39; older headers lack it.
 struct StatxTime {
   std::int64_t seconds;
@@ -63,9 +72,12 @@ StatxTime statx_time(std::int64_t ns) {
 
 }  // namespace
 
+bool RawRequests::truncation_drops_set_id() { return truncation_drops; }
+
 bool RawRequests::serve(const fuse_buf& request) {
   fuse_in_header header;
   if (!read_header(request, header)) return false;
+  if (header.opcode == FUSE_SETATTR) truncation_drops = says_drop(request);
   if (header.opcode != kTmpfile && header.opcode != kStatx) return false;
   try {
     if (header.opcode == kStatx) {

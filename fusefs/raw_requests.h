@@ -1,5 +1,6 @@
 // Requests that the kernel sends and libfuse 3.14 has no operation for: TMPFILE (O_TMPFILE, Linux 6.2) and STATX (birth
-// times, Linux 6.6). They are answered before libfuse sees them, in the kernel's own format (linux/fuse.h).
+// times, Linux 6.6). They are answered before libfuse sees them, in the kernel's own format (linux/fuse.h). And what it does not pass
+// on of requests that it knows.
 #pragma once
 
 #include "fusefs/operations.h"
@@ -14,6 +15,9 @@ class RawRequests {
 
   // True: the request was one of these and is answered.
   bool serve(const fuse_buf& request);
+  // Of the SETATTR that this thread serves: it changes the size, and who asks for it may not keep set-id bits
+  // (FATTR_KILL_SUIDGID), root or not.
+  static bool truncation_drops_set_id();
 
  private:
   void make_unnamed(const fuse_in_header& header, const void* body, std::size_t size);

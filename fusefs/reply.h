@@ -103,6 +103,22 @@ inline void names_changed(fuse_req_t req, InodeId directory) {
   (void)fuse_lowlevel_notify_inval_inode(mount.session, node_of(mount, directory), kNoData, 0);
 }
 
+// A change of a file's content: where it takes set-id bits away, the kernel has to forget the mode that it knows before the change is
+// answered. It asks for that beforehand only of who owns the file.
+class SetIdWatch {
+ public:
+  explicit SetIdWatch(fuse_req_t req) : mount_(context(req)), before_(mount_.fs.set_ids_dropped()) {}
+  void changed(InodeId file) const {
+    if (mount_.fs.set_ids_dropped() == before_) return;
+    constexpr off_t kNoData = -1;
+    (void)fuse_lowlevel_notify_inval_inode(mount_.session, node_of(mount_, file), kNoData, 0);
+  }
+
+ private:
+  const MountContext& mount_;
+  const std::uint64_t before_;
+};
+
 // What an observer is told about the request at hand, at the end of its life. Costs a comparison where nobody observes.
 class Watch {
  public:

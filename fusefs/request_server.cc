@@ -4,10 +4,23 @@ namespace cffs {
 
 RequestServer::RequestServer(Setup setup)
     : setup_(std::move(setup)), loop_(setup_.session, setup_.threads, [this](const fuse_buf& request) {
-        return (ring_ && ring_->negotiate(request)) || (setup_.intercept && setup_.intercept(request));
+        if (!is_init(request)) return setup_.intercept && setup_.intercept(request);
+        answer_init(request);
+        return true;
       }) {}
 
+void RequestServer::answer_init(const fuse_buf& request) {
+  std::vector<InitAddition> additions = setup_.additions;
+  if (ring_) additions.push_back(ring_->addition());
+  {
+    const InitReply route(setup_.session, request, additions);
+    fuse_session_process_buf(setup_.session, &request);
+  }
+  if (ring_) ring_->init_is_answered();
+}
+
 Status RequestServer::begin() {
+  CFFS_TRY_VOID(route_replies(setup_.session));
   if (setup_.transport == Transport::device) return {};
   CFFS_TRY_VOID(check_transport(setup_.transport));
   if (!ring_is_on()) return {};

@@ -5,8 +5,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/mutex.h"
+#include "fusefs/init_reply.h"
 #include "fusefs/request_loop.h"
 #include "fusefs/ring_transport.h"
 #include "fusefs/transport.h"
@@ -20,6 +22,8 @@ class RequestServer {
     unsigned threads =
         16;  // as many requests are served at a time; over io_uring one for each processor at least
     Transport transport = Transport::automatic;
+    // Agreed on with the kernel beside what libfuse and the transport do.
+    std::vector<InitAddition> additions = {};
     // May answer a request before libfuse sees it (true). Called from all threads that serve.
     std::function<bool(const fuse_buf&)> intercept = nullptr;
     std::function<void(const std::string&)> log = nullptr;
@@ -39,6 +43,7 @@ class RequestServer {
 
  private:
   void serve(const fuse_buf& request);
+  void answer_init(const fuse_buf& request);
   void agreed(const Status& with_kernel);
 
   const Setup setup_;

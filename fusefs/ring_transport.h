@@ -1,7 +1,6 @@
 // A mount's requests over io_uring: from what INIT agrees on to the end of the threads that serve.
 //
-// make() comes behind the mounting and before the first request; the loop that reads the device gives every request to
-// negotiate() first. What cannot be had before INIT is answered is an error of make(), and the mount goes on by the device;
+// make() comes behind the mounting and before the first request; who answers INIT adds addition() to it, and says so. What cannot be had before INIT is answered is an error of make(), and the mount goes on by the device;
 // behind it the kernel waits for the ring, and must be told where it does not come (RingCrew::begin()).
 #pragma once
 
@@ -11,6 +10,7 @@
 #include <string>
 
 #include "fusefs/connection.h"
+#include "fusefs/init_reply.h"
 #include "fusefs/ring_crew.h"
 
 namespace cffs {
@@ -29,15 +29,16 @@ class RingTransport {
   // EPERM, ENOSYS, EMFILE, ENOMEM, EAGAIN: the system gives us no io_uring, or no thread.
   static Result<std::unique_ptr<RingTransport>> make(Setup setup);
 
-  // True: the request was INIT and is answered.
-  bool negotiate(const fuse_buf& request);
+  // What the reply to INIT says of the ring.
+  InitAddition addition();
+  // With or without it.
+  void init_is_answered();
   // Whether requests come by the ring.
   bool is_active() const { return active_.load(); }
   // Ends the threads; behind the loop that reads the device.
   void end();
 
  private:
-  class InitReply;
   explicit RingTransport(Setup setup) : setup_(std::move(setup)) {}
   void agreed(const Status& status);
 

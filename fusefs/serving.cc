@@ -60,6 +60,7 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   setup.session = served.session;
   setup.threads = served.threads;
   setup.transport = served.transport;
+  setup.additions.push_back(clearing_privileges());
   setup.intercept = [&raw, &top](const fuse_buf& request) {
     return top.serve(request) || raw.serve(request);
   };

@@ -41,14 +41,15 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
   if (change.size) {
     CFFS_TRY_VOID(truncate(node, *change.size, caller));
     homes_.limit_dirty();
-    const bool more =
-        change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns || change.ctime_ns;
+    const bool more = change.mode || change.uid || change.gid || change.atime_ns || change.mtime_ns ||
+                      change.ctime_ns || change.drop_set_id;
     if (!more) return getattr(ino);  // its row is written, times included
   }
   const NodeUpdate update(locks_, node);
   CFFS_TRY(Inode inode, rows_.whole(node));
   inode.ctime_ns = change.ctime_ns.value_or(now());
-  if (change.uid || change.gid || change.drop_set_id) {
+  const bool owns = caller.is_privileged() || caller.uid() == inode.uid;
+  if (change.uid || change.gid || (change.drop_set_id && owns)) {
     drop_set_id(inode, caller);
     inode.uid = change.uid.value_or(inode.uid);
     inode.gid = change.gid.value_or(inode.gid);

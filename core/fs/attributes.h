@@ -29,7 +29,9 @@ struct AttributeChange {
   std::optional<gid_t> gid;
   std::optional<std::uint64_t> size;
   std::optional<std::int64_t> atime_ns, mtime_ns, ctime_ns;
-  bool drop_set_id = false;  // the kernel asks for it before it changes the file
+  // Somebody is about to change the file, or asks for no change at all: set-id bits go where the caller owns the file or is
+  // privileged. Of anybody else the change itself takes them.
+  bool drop_set_id = false;
 };
 
 // As the inode says; room is what its data takes where it is.

@@ -70,6 +70,7 @@ class Engine final : public FileSystem {
   // attributes.cc, xattr.cc
   Result<Attributes> getattr(InodeId ino) override;
   Result<Attributes> setattr(InodeId ino, const AttributeChange& change, const Caller& caller) override;
+  std::uint64_t set_ids_dropped() const override { return set_ids_dropped_.load(std::memory_order_relaxed); }
   void accessed(InodeId ino) override;
   Result<std::string> getxattr(InodeId ino, std::string_view name) override;
   Result<std::vector<std::string>> listxattr(InodeId ino) override;
@@ -192,6 +193,7 @@ class Engine final : public FileSystem {
   // failure leaves the node as it was.
   Status finish_change(Node& node, ContentChange& change, Status built, std::int64_t at, const Caller& caller)
       CFFS_REQUIRES(node.mutex, row_stripes);
+  void content_changed(Inode& inode, std::int64_t at, const Caller& caller);
   // The same without new times, for what is no change to a reader.
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
@@ -247,6 +249,7 @@ class Engine final : public FileSystem {
   bool removal_failed_ = false;  // the same
   bool started_ = false;
   bool closed_ = false;
+  std::atomic<std::uint64_t> set_ids_dropped_{0};
 };
 
 }  // namespace cffs

@@ -121,6 +121,8 @@ class FileSystem {
   // All that is asked for; a change of size comes first and stays where the rest fails. A change of owner, or of content by
   // a caller without privilege, takes set-id bits away. EISDIR, EINVAL, EFBIG (of `size`).
   virtual Result<Attributes> setattr(InodeId ino, const AttributeChange& change, const Caller& caller) = 0;
+  // Grows whenever a change of content takes set-id bits away, before it returns: who remembers modes has to forget that one.
+  virtual std::uint64_t set_ids_dropped() const = 0;
   // The file was read, the directory listed, the link followed: its access time may change. Durable with the next commit.
   virtual void accessed(InodeId ino) = 0;
   // ENODATA; EOPNOTSUPP: a namespace that nobody defined. So do the others.

@@ -23,14 +23,16 @@ constexpr std::int64_t kTimesSettledNs = 1'000'000'000;
 
 std::string_view text(ConstBytes data) { return {reinterpret_cast<const char*>(data.data()), data.size()}; }
 
-void content_changed(Inode& inode, std::int64_t at, const Caller& caller) {
+}  // namespace
+
+void Engine::content_changed(Inode& inode, std::int64_t at, const Caller& caller) {
   inode.mtime_ns = inode.ctime_ns = at;
   inode.version += 1;
+  const mode_t mode = inode.mode;
   if (!caller.is_privileged()) drop_set_id(inode, caller);
+  if (inode.mode != mode) set_ids_dropped_.fetch_add(1, std::memory_order_relaxed);
   drop_capabilities(inode);
 }
-
-}  // namespace
 
 Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller) {
   if (data.empty()) return {};

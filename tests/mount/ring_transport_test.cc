@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "fusefs/connection.h"
+#include "fusefs/init_reply.h"
 #include "fusefs/request_loop.h"
 #include "fusefs/request_server.h"
 #include "fusefs/ring_transport.h"
@@ -193,13 +194,22 @@ TEST_CASE("where the kernel refuses the ring after it has agreed, requests come 
   Mounted mount(user);
   Status from_kernel;
   std::unique_ptr<RingTransport> ring;
-  RequestLoop loop(mount.session, 4, [&](const fuse_buf& request) { return ring->negotiate(request); });
+  RequestLoop loop(mount.session, 4, [&](const fuse_buf& request) {
+    if (!is_init(request)) return false;
+    {
+      const InitReply route(mount.session, request, {ring->addition()});
+      fuse_session_process_buf(mount.session, &request);
+    }
+    ring->init_is_answered();
+    return true;
+  });
   RingTransport::Setup setup;
   setup.session = mount.session;
   setup.payload_bytes = 8192;  // its requests are larger
   setup.serve = [&](const fuse_buf& request) { fuse_session_process_buf(mount.session, &request); };
   setup.on_breakdown = [&] { loop.stop(); };
   setup.on_agreed = [&](const Status& status) { from_kernel = status; };
+  REQUIRE(route_replies(mount.session));
   auto made = RingTransport::make(std::move(setup));
   REQUIRE(made);
   ring = std::move(*made);

@@ -42,6 +42,24 @@ def owners_and_modes(t):
                         look('f'),
                     ],
                 )
+    # The kernel may know from an earlier write that there was nothing to take away.
+    capability = b'\1\0\0\2\0\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0'  # cap_net_bind_service, effective
+    for who, uid in (('root', 0), ('owner', USER), ('others', OTHER)):
+        make('again', b'0' * 100, 0o666)
+        os.chown('again', USER, USER)
+
+        def again(to):
+            fd = os.open('again', os.O_WRONLY)
+            as_user(uid, lambda: [os.write(fd, b'x'), os.write(fd, b'y')])
+            os.chmod('again', to)
+            os.setxattr('again', 'security.capability', capability)
+            as_user(uid, lambda: [os.write(fd, b'z'), os.pwrite(fd, b'z', 50)])
+            os.close(fd)
+            return [look('again'), errors(lambda: os.getxattr('again', 'security.capability'))]
+
+        for to in (0o666, 0o6777, 0o4666, 0o2766):
+            t(f'written again as {to:o} by {who}', lambda: again(to))
+        os.unlink('again')
     make('f')
     os.symlink('f', 's')
     os.mkdir('d')
