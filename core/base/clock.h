@@ -23,6 +23,12 @@ inline std::int64_t to_ns(const timespec& t) {
   return ns;
 }
 
+// Nanoseconds of a monotonic clock, since some moment: how long things take on the medium, which no test's clock can turn.
+inline std::uint64_t elapsed_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -1,16 +1,14 @@
 #include "core/composite/composite_store.h"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "core/base/checksum.h"
+#include "core/base/clock.h"
 #include "core/object/blocking_section.h"
 
 namespace cffs {
 namespace {
-
-constexpr std::uint64_t kPiece = 512u << 10;  // of a request that brings more than a member
 
 struct Range {
   std::uint64_t begin = 0, end = 0;
@@ -29,6 +27,7 @@ Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t compo
 
 // Those pieces of the range that hold the member.
 Range pieces_of(const Range& range, const Extent& extent) {
+  constexpr std::uint64_t kPiece = ReadAhead::kPiece;
   const std::uint64_t first = (extent.offset - range.begin) / kPiece;
   const std::uint64_t end = (extent.offset + extent.length - range.begin + kPiece - 1) / kPiece;
   return {range.begin + first * kPiece, std::min(range.begin + end * kPiece, range.end)};
@@ -51,17 +50,12 @@ std::uint64_t ask_for(const Object& object, const Range& range, const Extent& ex
   return pieces.bytes();
 }
 
-std::uint64_t now_ns() {
-  return static_cast<std::uint64_t>(
-      std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count());
-}
-
 bool is_absent(const Object& object, const Range& range) {
   const auto share = object.share_in_memory(range.begin, range.bytes());
   return share && *share == 0;
 }
 
-// One sequential pass over an object, a piece at a time: an object may be as large as its maker likes.
+// One sequential pass over an object, a stretch at a time: an object may be as large as its maker likes.
 class Window {
  public:
   Window(const Object& object, std::uint64_t end) : object_(object), end_(end) {}
@@ -71,7 +65,7 @@ class Window {
   Result<std::string_view> from(std::uint64_t at, std::uint64_t wanted) {
     wanted = std::min(wanted, end_ - at);
     if (at < first_ || at + wanted > first_ + bytes_.size()) {
-      bytes_.resize(std::min(std::max(kPiece, wanted), end_ - at));
+      bytes_.resize(std::min(std::max(kStretch, wanted), end_ - at));
       first_ = at;
       CFFS_TRY(const std::size_t n, object_.read_at(at, as_writable_bytes(bytes_)));
       bytes_.resize(n);
@@ -80,7 +74,7 @@ class Window {
   }
 
  private:
-  static constexpr std::uint64_t kPiece = 1u << 20;
+  static constexpr std::uint64_t kStretch = 1u << 20;
   const Object& object_;
   const std::uint64_t end_;
   std::uint64_t first_ = 0;
@@ -194,33 +188,41 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
 Result<std::size_t> CompositeStore::read_for(ReaderId reader, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
   return read_verified(extent, offset, out,
-                       [&](Bytes whole) { return fetch(reader, object, extent, 0, whole); });
+                       [&](Bytes whole) { return fetch(reader, object, extent, whole); });
 }
 
 Result<std::size_t> CompositeStore::read_again(ReaderId reader, const Object& object, const Extent& extent,
                                                std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
-  CFFS_TRY(const auto cached, object.try_read_at(extent.offset + offset, wanted));
+  const std::uint64_t at = extent.offset + offset;
+  CFFS_TRY(const auto cached, object.try_read_at(at, wanted));
   if (cached) return *cached;
-  CFFS_TRY(const std::size_t n, fetch(reader, object, extent, offset, wanted));
+  const auto share = object.share_in_memory(at, wanted.size());
+  CFFS_TRY(const std::size_t n, wait_for(reader, object, extent, at, wanted, share));
   if (n != wanted.size()) return differs(extent);
   return n;
 }
 
-// Those bytes of a member, and with them what its reader is likely to come to.
+// All of a member.
 Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object, const Extent& extent,
-                                          std::uint64_t offset, Bytes out) {
-  using Found = ReadAhead::Found;
-  const std::uint64_t at = extent.offset + offset;
-  const auto share = object.share_in_memory(at, out.size());
+                                          Bytes out) {
+  const auto share = object.share_in_memory(extent.offset, out.size());
   if (!share || *share >= 1) {
-    CFFS_TRY(const auto cached, object.try_read_at(at, out));
+    CFFS_TRY(const auto cached, object.try_read_at(extent.offset, out));
     if (cached) {
-      (void)come_to(reader, extent, Found::in_memory, 0);
+      (void)come_to(reader, extent, ReadAhead::Found::in_memory, 0);
       return *cached;
     }
   }
+  return wait_for(reader, object, extent, extent.offset, out, share);
+}
+
+// Bytes of a member at that place of the object, which memory did not give, and with them what its reader is likely to come to.
+// `share` of them is in memory or on its way.
+Result<std::size_t> CompositeStore::wait_for(ReaderId reader, const Object& object, const Extent& extent,
+                                             std::uint64_t at, Bytes out, std::optional<double> share) {
+  using Found = ReadAhead::Found;
   announce_blocking();
   if (share && *share >= 1) {
     (void)come_to(reader, extent, Found::on_its_way, 0);
@@ -233,11 +235,11 @@ Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object,
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
   const bool tells = alone ? share && *share == 0 : is_absent(object, range);
-  const std::uint64_t start = now_ns();
+  const std::uint64_t start = elapsed_ns();
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
   const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
   CFFS_TRY(const std::size_t n, object.read_at(at, out));
-  read_ahead_.took(tells ? waited : 0, beyond, start, now_ns());
+  read_ahead_.took(tells ? waited : 0, beyond, start, elapsed_ns());
   return n;
 }
 
@@ -245,7 +247,7 @@ ReadAhead::Advice CompositeStore::come_to(ReaderId reader, const Extent& extent,
                                           std::uint64_t composite_bytes) {
   const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, found, composite_bytes);
   if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
-  if (advice.measure && background_) next_.want_measured(extent.composite);
+  if (advice.measure && background_) measure_.begin(extent.composite);
   return advice;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "core/composite/composite_builder.h"
+#include "core/composite/medium_measure.h"
 #include "core/composite/next_composite.h"
 #include "core/composite/read_ahead.h"
 #include "core/object/object_cache.h"
@@ -18,6 +20,7 @@ class CompositeStore {
       : open_(store, open_objects),
         next_(
             store, [this](CompositeId id) { return open(id); }, read_ahead_),
+        measure_([this](CompositeId id) { return open(id); }, read_ahead_),
         background_(background) {}
   // Called where a sync failed: asked again, the medium may say that all is well.
   void on_failed_sync(std::function<void()> call) { failed_sync_ = std::move(call); }
@@ -48,7 +51,10 @@ class CompositeStore {
   Result<std::size_t> read_again(ReaderId reader, const Object& object, const Extent& extent,
                                  std::uint64_t offset, Bytes out);
   // Nothing is read from now on but what is asked for.
-  void stop_reading_ahead() { next_.stop(); }
+  void stop_reading_ahead() {
+    next_.stop();
+    measure_.stop();
+  }
   const ReadAhead& read_ahead() const { return read_ahead_; }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
@@ -59,13 +65,15 @@ class CompositeStore {
                            const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
-  Result<std::size_t> fetch(ReaderId reader, const Object& object, const Extent& extent, std::uint64_t offset,
-                            Bytes out);
+  Result<std::size_t> fetch(ReaderId reader, const Object& object, const Extent& extent, Bytes out);
+  Result<std::size_t> wait_for(ReaderId reader, const Object& object, const Extent& extent, std::uint64_t at,
+                               Bytes out, std::optional<double> share);
   ReadAhead::Advice come_to(ReaderId reader, const Extent& extent, ReadAhead::Found found,
                             std::uint64_t composite_bytes);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;
+  MediumMeasure measure_;
   const bool background_;
   std::function<void()> failed_sync_;  // set before others come
 };

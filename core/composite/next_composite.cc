@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -27,10 +26,7 @@ void NextComposite::stop() {
   if (thread.joinable()) thread.join();
 }
 
-void NextComposite::want(CompositeId current, int direction) { enqueue({current, direction}); }
-void NextComposite::want_measured(CompositeId composite) { enqueue({composite, 0}); }
-
-void NextComposite::enqueue(const Wanted& wanted) {
+void NextComposite::want(CompositeId current, int direction) {
   const MutexLock guard(mutex_);
   if (over_ || waiting_ == kMostWaiting) return;
   if (!thread_.joinable()) {
@@ -38,7 +34,7 @@ void NextComposite::enqueue(const Wanted& wanted) {
     if (!made) return;
     thread_ = std::move(*made);
   }
-  queue_[(first_ + waiting_++) % kMostWaiting] = wanted;
+  queue_[(first_ + waiting_++) % kMostWaiting] = {current, direction};
   wake_.notify_one();
 }
 
@@ -60,7 +56,6 @@ void NextComposite::work() {
 }
 
 void NextComposite::read(const Wanted& wanted) {
-  if (wanted.direction == 0) return measure(wanted.current);
   const auto next = neighbour(wanted);
   if (!next) return;
   const auto object = open_(*next);
@@ -70,34 +65,6 @@ void NextComposite::read(const Wanted& wanted) {
   const auto share = (*object)->share_in_memory(0, info->size);
   if (read_ahead_.take_whole(*next, info->size) && (!share || *share < kNearlyAll))
     (*object)->prefetch(0, info->size);
-}
-
-// The least of a few: others may be reading.
-void NextComposite::measure(CompositeId composite) {
-  constexpr std::uint64_t kSmall = 4096, kLarge = 512u << 10;
-  constexpr int kRounds = 4;
-  const auto object = open_(composite);
-  if (!object) return;
-  std::string memory(kLarge, '\0');
-  const auto time = [&](std::uint64_t offset, std::uint64_t bytes) -> std::uint64_t {
-    const auto start = std::chrono::steady_clock::now();
-    const auto n = (*object)->read_medium(offset, as_writable_bytes(memory).first(bytes));
-    if (!n || *n != bytes) return 0;
-    return static_cast<std::uint64_t>(
-        std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
-  };
-  ReadAhead::Sample small{kSmall, 0}, large{kLarge, 0};
-  for (int i = 0; i < kRounds; ++i) {
-    // Each as far from the one before as it gets.
-    const std::uint64_t step = static_cast<std::uint64_t>(i) * 64 * 1024;
-    for (auto& [sample, offset] :
-         {std::pair{&small, step}, std::pair{&large, ReadAhead::kMeasurable / 2 + step}}) {
-      const std::uint64_t t = time(offset, sample->bytes);
-      if (t == 0) return;
-      sample->nanoseconds = i == 0 ? t : std::min(sample->nanoseconds, t);
-    }
-  }
-  read_ahead_.measured(small, large);
 }
 
 std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {

@@ -23,18 +23,14 @@ class NextComposite {
   // Of the composite with the next number (`direction` 1) or the one before (-1) all is read, unless it was. Returns at once;
   // where much is waiting, or no thread can be had, nothing happens.
   void want(CompositeId current, int direction);
-  // Measures what requests and bytes cost in that composite, for the read-ahead: eight reads past the memory. Returns at once.
-  void want_measured(CompositeId composite);
   // For good; returns when nothing is read any more.
   void stop();
 
  private:
   struct Wanted {
     CompositeId current;
-    int direction = 0;  // 0: it is to be measured
+    int direction = 1;
   };
-  void enqueue(const Wanted& wanted);
-  void measure(CompositeId composite);
   static constexpr std::size_t kMostWaiting = 8;
   void work();
   void read(const Wanted& wanted);

@@ -11,10 +11,10 @@ constexpr unsigned kAccountBits = 12;
 // Bytes that a request is worth where nothing is known of the medium, and what is believed of any.
 constexpr std::uint64_t kUsualBreakEven = 64u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
-constexpr std::uint64_t kInOrder = 512u
-                                   << 10;  // a medium where a request is worth so much has an arm to move
-constexpr double kHalfATurn = 2'000'000;   // nanoseconds, of the fastest
-constexpr double kFarAway = 60;            // nanoseconds for a byte
+constexpr std::uint64_t kInOrder =
+    ReadAhead::kPiece;                    // where a request is worth so much there is an arm to move
+constexpr double kHalfATurn = 2'000'000;  // nanoseconds, of the fastest
+constexpr double kFarAway = 60;           // nanoseconds for a byte
 constexpr std::uint64_t kSmall = 64u << 10, kLarge = 256u << 10;  // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;       // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                            // nanoseconds that a byte may take

@@ -37,6 +37,8 @@ class ReadAhead {
   struct Sample {
     std::uint64_t bytes = 0, nanoseconds = 0;
   };
+  // Bytes of one request of those that bring more than a member.
+  static constexpr std::uint64_t kPiece = 512u << 10;
   // Bytes that are ever read at once beyond a member.
   static constexpr std::uint64_t kMost = 8u << 20;
 
