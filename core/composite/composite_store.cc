@@ -238,8 +238,9 @@ Result<std::size_t> CompositeStore::wait_for(ReaderId reader, const Object& obje
   const std::uint64_t start = elapsed_ns();
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
   const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
+  if (!alone) read_ahead_.asked(extent.composite);
   CFFS_TRY(const std::size_t n, object.read_at(at, out));
-  read_ahead_.took(tells ? waited : 0, beyond, start, elapsed_ns());
+  read_ahead_.took(tells && waits.alone() ? waited : 0, beyond, start, elapsed_ns());
   return n;
 }
 

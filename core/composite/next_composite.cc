@@ -63,8 +63,9 @@ void NextComposite::read(const Wanted& wanted) {
   const auto info = (*object)->info();
   if (!info || info->size == 0) return;
   const auto share = (*object)->share_in_memory(0, info->size);
-  if (read_ahead_.take_whole(*next, info->size) && (!share || *share < kNearlyAll))
-    (*object)->prefetch(0, info->size);
+  if (!read_ahead_.take_whole(*next, info->size)) return;
+  if (!share || *share < kNearlyAll) (*object)->prefetch(0, info->size);
+  read_ahead_.asked(*next);
 }
 
 std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {

@@ -11,6 +11,8 @@ constexpr unsigned kAccountBits = 12;
 // Bytes that a request is worth where nothing is known of the medium, and what is believed of any.
 constexpr std::uint64_t kUsualBreakEven = 64u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
+// An arm takes 5 to 12 ms to a place far away, and then gives 100 to 250 MB/s.
+constexpr std::uint64_t kArmBreakEven = 1u << 20;
 constexpr std::uint64_t kInOrder =
     ReadAhead::kPiece;                    // where a request is worth so much there is an arm to move
 constexpr double kHalfATurn = 2'000'000;  // nanoseconds, of the fastest
@@ -210,11 +212,23 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
   account.brought = asked_;
 }
 
-// It was brought, and is gone before it was wanted. What was read ahead since then is what memory could not keep beside it.
+// It was brought, and is gone before it was wanted. What was read ahead since then is what memory could not keep beside it; but
+// where it kept others beside more than that, all was dropped, and what came before this moment says nothing more.
 void ReadAhead::lose(Visit& group, Account& account) {
-  room_ = std::max(kLeastRoom, std::min(room_, (asked_ - account.brought) / kShareOfRoom));
+  const std::uint64_t since = asked_ - account.brought;
+  if (since < kept_) {
+    dropped_ = asked_;
+    kept_ = 0;
+  } else if (account.brought > dropped_) {
+    room_ = std::max(kLeastRoom, std::min(room_, since / kShareOfRoom));
+  }
   account.whole = account.guessed = group.ahead = false;
   account.paid = 0;
+}
+
+// It was brought, and is there when it is wanted.
+void ReadAhead::keep(const Account& account) {
+  if (account.brought > dropped_) kept_ = std::max(kept_, asked_ - account.brought);
 }
 
 // Whether what was guessed when it was at the one before came true.
@@ -262,14 +276,18 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
 
   Advice advice;
   const bool ahead = paid.whole || group.ahead;
+  // Whoever brings it may still wait for where it lies; others come meanwhile.
+  if (found == Found::absent && ahead && paid.being_asked > 0) found = Found::on_its_way;
   if (found != Found::absent) {
     if (ahead) used_ = std::min(asked_, used_ + extent.length);
+    if (ahead && found == Found::in_memory) keep(paid);
   } else if (ahead) {
     lose(group, paid);
     book(Scope::member, extent, group, whole, paid);
   } else {
     advice.scope = choose(who, extent, group, whole, paid);
     book(advice.scope, extent, group, whole, paid);
+    if (advice.scope != Scope::member) ++paid.being_asked;
   }
   if (found == Found::absent && composite_bytes >= kMeasurable && !was_measured_)
     advice.measure = was_measured_ = true;
@@ -278,12 +296,19 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   return advice;
 }
 
+void ReadAhead::asked(CompositeId composite) {
+  const MutexLock guard(mutex_);
+  Account& paid = account(composite.value);
+  if (paid.being_asked > 0) --paid.being_asked;  // where no other took its place meanwhile
+}
+
 bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes) {
   const MutexLock guard(mutex_);
   Account& paid = account(composite.value);
   paid.guessed = true;
   if (paid.whole || !fits(bytes)) return false;
   paid.whole = true;
+  ++paid.being_asked;
   asked_ += bytes;
   paid.brought = asked_;
   return true;
@@ -337,7 +362,8 @@ bool ReadAhead::has_arm() const {
 std::uint64_t ReadAhead::worth_of_a_request() const {
   const std::uint64_t worth = worth_to_one();
   if (small_.samples < kSmallNeeded) return worth;
-  if (has_arm()) return std::max(worth, kInOrder);  // measured beside others, bytes look dearer than they are
+  // The requests that were timed lie in one composite, and perhaps beside others: no way for the arm, and bytes that look dear.
+  if (has_arm()) return std::max(worth, kArmBreakEven);
   return std::max(kLeastBreakEven, static_cast<std::uint64_t>(static_cast<double>(worth) / crowd_));
 }
 

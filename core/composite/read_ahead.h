@@ -47,18 +47,28 @@ class ReadAhead {
   // Somebody waits for the medium, from before it touches what is absent until it has that.
   class Wait {
    public:
-    explicit Wait(ReadAhead& of) : of_(of) { of_.waiting_.fetch_add(1, std::memory_order_relaxed); }
+    explicit Wait(ReadAhead& of)
+        : of_(of),
+          found_others_(of_.waiting_.fetch_add(1, std::memory_order_relaxed) > 0),
+          number_(of_.waits_.fetch_add(1, std::memory_order_relaxed) + 1) {}
     ~Wait() { of_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
+    // Nobody else waited when it began, and nobody has begun since.
+    bool alone() const { return !found_others_ && of_.waits_.load(std::memory_order_relaxed) == number_; }
 
    private:
     ReadAhead& of_;
+    const bool found_others_;
+    const std::uint64_t number_;
   };
 
   // A reader has come to a member. Where it is absent it is about to be read with what the advice says; where it is not, there is
   // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole.
   Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes);
+  // All that an advice said beyond the member, or that take_whole() allowed, has been asked of the medium: from now on what is
+  // absent of it was pushed out. Once for each advice of more than a member, and for each take_whole() that was true.
+  void asked(CompositeId composite);
   // The composite that was `next` is about to be read whole. False: it was, or memory has no room for it.
   bool take_whole(CompositeId composite, std::uint64_t bytes);
   // A read of what was absent, from one time to another (nanoseconds of any clock), waited for so many bytes in one request; 0:
@@ -114,6 +124,7 @@ class ReadAhead {
     std::uint64_t paid =
         0;  // bytes: those of single requests and of groups, and what a request is worth for each
     std::uint64_t brought = 0;  // Counters::asked when it was read ahead last
+    unsigned being_asked = 0;   // by how many who have not asked the medium for all of it yet
     bool whole = false, guessed = false;
   };
   // Of requests of about one size, means that forget.
@@ -139,10 +150,12 @@ class ReadAhead {
   void book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account)
       CFFS_REQUIRES(mutex_);
   void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
+  void keep(const Account& account) CFFS_REQUIRES(mutex_);
   static void arrive(Reader& reader, Account& account);
   int next_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
 
   std::atomic<unsigned> waiting_{0};
+  std::atomic<std::uint64_t> waits_{0};       // that there ever were
   mutable Mutex mutex_;                       // leaf
   double crowd_ CFFS_GUARDED_BY(mutex_) = 1;  // who waits at once, lately
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
@@ -150,6 +163,9 @@ class ReadAhead {
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t dropped_ CFFS_GUARDED_BY(mutex_) = 0;  // asked_ when memory had lost what it had room for
+  std::uint64_t kept_ CFFS_GUARDED_BY(mutex_) =
+      0;  // bytes read ahead beside which memory kept others since then
   bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;     // or is about to be
   unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests
   std::uint64_t busy_until_ CFFS_GUARDED_BY(mutex_) = 0;  // the medium, as far as is known

@@ -44,6 +44,7 @@ struct Readers {
     const bool cold = !there[at];
     const ReadAhead::Advice advice =
         ahead.touch(reader, e, cold ? Found::absent : Found::in_memory, kComposite);
+    if (advice.scope != Scope::member) ahead.asked(e.composite);
     if (advice.next != 0) next = advice.next;
     if (!cold) return Scope::member;
     const std::uint64_t first = advice.scope == Scope::composite ? 0
@@ -238,6 +239,7 @@ double cost_of_sweeps(std::uint64_t readers, std::uint64_t memory_bytes) {
       const auto advice = ahead.touch(r + 1, extent(composite, member / kMembers, member % kMembers),
                                       there ? Found::in_memory : Found::absent, kComposite);
       if (there) continue;
+      if (advice.scope != Scope::member) ahead.asked(CompositeId{composite});
       const std::uint64_t first = advice.scope == Scope::composite ? 0
                                   : advice.scope == Scope::group   ? member / kMembers * kMembers
                                                                    : member;
@@ -351,10 +353,10 @@ TEST_CASE("who waits beside others reads less ahead, but where an arm moves for 
   const std::uint64_t beside_three = worth_for(500'000, 8'000, 4);
   REQUIRE(beside_three * 4 > cloud - cloud / 20);
   REQUIRE(beside_three * 4 < cloud + cloud / 20);
-  REQUIRE(worth_for(8'000'000, 8'000, 1) > (512u << 10));
+  REQUIRE(worth_for(8'000'000, 8'000, 1) >= (1u << 20));
   REQUIRE(worth_for(8'000'000, 8'000, 4) == worth_for(8'000'000, 8'000, 1));
   // Measured while others keep the arm from it.
-  REQUIRE(worth_for(5'000'000, 30'000, 4) == (512u << 10));
+  REQUIRE(worth_for(5'000'000, 30'000, 4) == (1u << 20));
   // Far away, and slow with bytes.
   REQUIRE(worth_for(10'000'000, 100'000, 1) < (110u << 10));
 }
@@ -380,6 +382,7 @@ TEST_CASE("who only makes small requests learns what bytes cost by a few larger 
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const Extent e = extent(1 + random() % 5000, random() % kGroups, random() % kMembers);
     const bool group = ahead.touch(1, e, Found::absent, kComposite).scope == Scope::group;
+    if (group) ahead.asked(e.composite);
     const std::uint64_t bytes = group ? kGroup : kMember;
     ahead.took(bytes, 0, clock, clock + 500'000 + bytes * 8);
     clock += 500'000 + bytes * 8;
