@@ -1,6 +1,8 @@
 // What tells that memory has no room for what is read ahead, and what only looks so.
 #include <catch2/catch.hpp>
-#include <memory>
+#include <deque>
+#include <set>
+#include <utility>
 
 #include "core/composite/read_ahead.h"
 
@@ -10,7 +12,8 @@ namespace {
 using Scope = ReadAhead::Scope;
 using Found = ReadAhead::Found;
 
-constexpr std::uint64_t kMember = 16u << 10, kGroup = 20 * kMember, kComposite = 12 * kGroup;
+constexpr std::uint64_t kMember = 16u << 10, kMembers = 20, kGroups = 12;
+constexpr std::uint64_t kGroup = kMembers * kMember, kComposite = kGroups * kGroup;
 
 Extent member_of(std::uint64_t composite, std::uint64_t member) {
   Extent e;
@@ -91,6 +94,64 @@ TEST_CASE("who waits for the medium knows whether anybody did beside it") {
   }
   const ReadAhead::Wait next(ahead);
   CHECK(next.alone());
+}
+
+namespace {
+
+// Memory for so many bytes, first in, first out.
+struct SmallMemory {
+  explicit SmallMemory(std::uint64_t bytes) : most(bytes / kMember) {}
+  bool has(std::uint64_t composite, std::uint64_t at) const { return there.contains({composite, at}); }
+  void bring(std::uint64_t composite, std::uint64_t at) {
+    if (!there.insert({composite, at}).second) return;
+    order.emplace_back(composite, at);
+    if (order.size() > most) {
+      there.erase(order.front());
+      order.pop_front();
+    }
+  }
+  std::uint64_t most;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> there;
+  std::deque<std::pair<std::uint64_t, std::uint64_t>> order;
+};
+
+// How many bytes are read for each that is wanted, by sweeps that take turns.
+double cost_of_sweeps(std::uint64_t readers, std::uint64_t memory_bytes) {
+  ReadAhead ahead;
+  SmallMemory memory(memory_bytes);
+  constexpr std::uint64_t kEach = 6;  // composites
+  std::uint64_t bytes = 0;
+  for (std::uint64_t i = 0; i < kEach * kGroups * kMembers; ++i) {
+    for (std::uint64_t r = 0; r < readers; ++r) {
+      const std::uint64_t composite = 1000 * (r + 1) + i / (kGroups * kMembers);
+      const std::uint64_t member = i % (kGroups * kMembers);
+      const bool there = memory.has(composite, member);
+      const auto advice = ahead.touch(r + 1, member_of(composite, member),
+                                      there ? Found::in_memory : Found::absent, kComposite);
+      if (there) continue;
+      if (advice.scope != Scope::member) ahead.asked(CompositeId{composite});
+      const std::uint64_t first = advice.scope == Scope::composite ? 0
+                                  : advice.scope == Scope::group   ? member / kMembers * kMembers
+                                                                   : member;
+      const std::uint64_t count = advice.scope == Scope::composite ? kGroups * kMembers
+                                  : advice.scope == Scope::group   ? kMembers
+                                                                   : 1;
+      for (std::uint64_t m = first; m < first + count; ++m) {
+        bytes += memory.has(composite, m) ? 0 : kMember;
+        memory.bring(composite, m);
+      }
+    }
+  }
+  return static_cast<double>(bytes) / static_cast<double>(readers * kEach * kComposite);
+}
+
+}  // namespace
+
+TEST_CASE("where memory does not keep what is read ahead, less is") {
+  CHECK(cost_of_sweeps(8, 64u << 20) < 1.05);
+  CHECK(cost_of_sweeps(8, 16u << 20) < 2.5);
+  CHECK(cost_of_sweeps(8, 4u << 20) < 2.5);
+  CHECK(cost_of_sweeps(1, 4u << 20) < 2.5);
 }
 
 }  // namespace cffs

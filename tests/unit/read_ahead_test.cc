@@ -3,10 +3,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <deque>
 #include <memory>
 #include <random>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -204,64 +202,6 @@ TEST_CASE("what is on its way is no reason to ask again") {
     CHECK(ahead.touch(1, extent(5, 0, m), Found::on_its_way, kComposite).scope == Scope::member);
   CHECK(ahead.counters().asked == asked);
   CHECK(ahead.counters().used == asked);
-}
-
-namespace {
-
-// Memory for so many bytes, first in, first out.
-struct SmallMemory {
-  explicit SmallMemory(std::uint64_t bytes) : most(bytes / kMember) {}
-  bool has(std::uint64_t composite, std::uint64_t at) const { return there.contains({composite, at}); }
-  void bring(std::uint64_t composite, std::uint64_t at) {
-    if (!there.insert({composite, at}).second) return;
-    order.emplace_back(composite, at);
-    if (order.size() > most) {
-      there.erase(order.front());
-      order.pop_front();
-    }
-  }
-  std::uint64_t most;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> there;
-  std::deque<std::pair<std::uint64_t, std::uint64_t>> order;
-};
-
-// How many bytes are read for each that is wanted, by sweeps that take turns.
-double cost_of_sweeps(std::uint64_t readers, std::uint64_t memory_bytes) {
-  ReadAhead ahead;
-  SmallMemory memory(memory_bytes);
-  constexpr std::uint64_t kEach = 6;  // composites
-  std::uint64_t bytes = 0;
-  for (std::uint64_t i = 0; i < kEach * kGroups * kMembers; ++i) {
-    for (std::uint64_t r = 0; r < readers; ++r) {
-      const std::uint64_t composite = 1000 * (r + 1) + i / (kGroups * kMembers);
-      const std::uint64_t member = i % (kGroups * kMembers);
-      const bool there = memory.has(composite, member);
-      const auto advice = ahead.touch(r + 1, extent(composite, member / kMembers, member % kMembers),
-                                      there ? Found::in_memory : Found::absent, kComposite);
-      if (there) continue;
-      if (advice.scope != Scope::member) ahead.asked(CompositeId{composite});
-      const std::uint64_t first = advice.scope == Scope::composite ? 0
-                                  : advice.scope == Scope::group   ? member / kMembers * kMembers
-                                                                   : member;
-      const std::uint64_t count = advice.scope == Scope::composite ? kGroups * kMembers
-                                  : advice.scope == Scope::group   ? kMembers
-                                                                   : 1;
-      for (std::uint64_t m = first; m < first + count; ++m) {
-        bytes += memory.has(composite, m) ? 0 : kMember;
-        memory.bring(composite, m);
-      }
-    }
-  }
-  return static_cast<double>(bytes) / static_cast<double>(readers * kEach * kComposite);
-}
-
-}  // namespace
-
-TEST_CASE("where memory does not keep what is read ahead, less is") {
-  CHECK(cost_of_sweeps(8, 64u << 20) < 1.05);
-  CHECK(cost_of_sweeps(8, 16u << 20) < 2.5);
-  CHECK(cost_of_sweeps(8, 4u << 20) < 2.5);
-  CHECK(cost_of_sweeps(1, 4u << 20) < 2.5);
 }
 
 TEST_CASE("after caches were dropped a sweep is read as widely as before") {
