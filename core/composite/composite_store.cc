@@ -228,6 +228,7 @@ Result<std::size_t> CompositeStore::wait_for(ReaderId reader, const Object& obje
     (void)come_to(reader, extent, Found::on_its_way, 0);
     return object.read_at(at, out);
   }
+  measure_.wait_while_measured();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Wait waits(read_ahead_);

@@ -4,14 +4,15 @@
 
 #include "core/composite/composite_store.h"
 #include "core/object/memory_store.h"
+#include "tests/unit/passing_object.h"
 
 namespace cffs {
 namespace {
 
 // An object none of which is in memory at first; knows what came there, and in how many requests.
-class ColdObject final : public Object {
+class ColdObject final : public test::PassingObject {
  public:
-  explicit ColdObject(std::shared_ptr<Object> below) : below_(std::move(below)), there_(1u << 20) {}
+  explicit ColdObject(std::shared_ptr<Object> below) : PassingObject(std::move(below)), there_(1u << 20) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
     if (*share_in_memory(offset, out.size()) < 1) ask(offset, out.size());
@@ -28,19 +29,6 @@ class ColdObject final : public Object {
   }
   void prefetch(std::uint64_t offset, std::uint64_t length) const override { ask(offset, length); }
   void read_no_further() const override { alone = true; }
-  Status write_at(std::uint64_t offset, ConstBytes data) override { return below_->write_at(offset, data); }
-  Result<std::uint64_t> append(ConstBytes data) override { return below_->append(data); }
-  Status truncate(std::uint64_t size) override { return below_->truncate(size); }
-  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
-    return below_->punch_hole(offset, length);
-  }
-  Status allocate(std::uint64_t offset, std::uint64_t length) override {
-    return below_->allocate(offset, length);
-  }
-  Result<ObjectInfo> info() const override { return below_->info(); }
-  Result<std::uint64_t> next_data(std::uint64_t offset) const override { return below_->next_data(offset); }
-  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return below_->next_hole(offset); }
-  Status sync() override { return below_->sync(); }
 
   mutable std::uint64_t requests = 0, bytes = 0;
   mutable bool alone = false;
@@ -53,7 +41,6 @@ class ColdObject final : public Object {
     std::fill(there_.begin() + at(offset), there_.begin() + at(offset + length), true);
   }
 
-  const std::shared_ptr<Object> below_;
   mutable std::vector<bool> there_;
 };
 
