@@ -48,8 +48,7 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
   const NodeUpdate update(locks_, node);
   CFFS_TRY(Inode inode, rows_.whole(node));
   inode.ctime_ns = change.ctime_ns.value_or(now());
-  const bool owns = caller.is_privileged() || caller.uid() == inode.uid;
-  if (change.uid || change.gid || (change.drop_set_id && owns)) {
+  if (change.uid || change.gid || (change.drop_set_id && may_drop_set_id(inode, caller))) {
     drop_set_id(inode, caller);
     inode.uid = change.uid.value_or(inode.uid);
     inode.gid = change.gid.value_or(inode.gid);

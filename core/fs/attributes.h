@@ -29,8 +29,8 @@ struct AttributeChange {
   std::optional<gid_t> gid;
   std::optional<std::uint64_t> size;
   std::optional<std::int64_t> atime_ns, mtime_ns, ctime_ns;
-  // Somebody is about to change the file, or asks for no change at all: set-id bits go where the caller owns the file or is
-  // privileged. Of anybody else the change itself takes them.
+  // Somebody is about to change the file, or asks for no change at all: set-id bits go where the caller could take them by
+  // writing (may_drop_set_id). Of anybody else the change itself takes them.
   bool drop_set_id = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "core/fs/acl.h"
 #include "core/fs/caller.h"
 #include "core/fs/long_parts.h"
 #include "core/table/inode.h"
@@ -17,6 +18,15 @@ inline void drop_set_id(Inode& inode, const Caller& caller) {
   if ((inode.mode & S_ISGID) == 0) return;
   const bool keeps = (inode.mode & S_IXGRP) == 0 && caller.may_set_group_id(inode.gid);
   if (!keeps) inode.mode &= ~static_cast<mode_t>(S_ISGID);
+}
+
+// Whether a change of the file may take its set-id bits before it happens: who owns the file, or may write to it, could take them by
+// writing. Of anybody else, and where a list says who may write, the change itself takes them.
+inline bool may_drop_set_id(const Inode& inode, const Caller& caller) {
+  if (caller.is_privileged() || caller.uid() == inode.uid) return true;
+  if (find_xattr(inode.xattrs, kAccessAcl) != nullptr) return false;
+  const bool in_group = caller.gid() == inode.gid || caller.may_set_group_id(inode.gid);
+  return (inode.mode & (in_group ? S_IWGRP : S_IWOTH)) != 0;
 }
 
 // What a caller may set as mode: set-group-ID is for the group's members. The kernel says so before a chmod; a mode that it
