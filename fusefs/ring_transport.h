@@ -1,7 +1,8 @@
 // A mount's requests over io_uring: from what INIT agrees on to the end of the threads that serve.
 //
-// make() comes behind the mounting and before the first request; who answers INIT adds addition() to it, and says so. What cannot be had before INIT is answered is an error of make(), and the mount goes on by the device;
-// behind it the kernel waits for the ring, and must be told where it does not come (RingCrew::begin()).
+// make() comes behind the mounting and before the first request; who answers INIT adds addition() to it, and says so. What
+// cannot be had before INIT is answered is an error of make(), and the mount goes on by the device; behind it the kernel waits
+// for the ring, and must be told where it does not come (RingCrew::begin()).
 #pragma once
 
 #include <atomic>

@@ -189,11 +189,12 @@ class Engine final : public FileSystem {
   void give_room_back(Node& node) CFFS_REQUIRES(node.mutex);
   Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
                         AllocateMode mode, std::uint64_t new_size) CFFS_REQUIRES(node.mutex, row_stripes);
+  // Times and version move; set-id bits and capabilities go.
+  void content_changed(Inode& inode, std::int64_t at, const Caller& caller);
   // The end of a change of content that is built, or failed: the row with its new times, and the rest of the batch. A
   // failure leaves the node as it was.
   Status finish_change(Node& node, ContentChange& change, Status built, std::int64_t at, const Caller& caller)
       CFFS_REQUIRES(node.mutex, row_stripes);
-  void content_changed(Inode& inode, std::int64_t at, const Caller& caller);
   // The same without new times, for what is no change to a reader.
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
