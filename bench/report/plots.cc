@@ -1,123 +1,20 @@
 #include "bench/report/plots.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
+#include "bench/report/drawing.h"
+#include "bench/report/growth_plots.h"
 #include "bench/rig/process.h"
 
 namespace cffs::bench {
 namespace {
 
 constexpr double kMost = 1e300;
-
-// A name as file names and gnuplot's strings can hold it.
-std::string plain(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    const bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    if (good) {
-      out += c;
-    } else if (!out.empty() && out.back() != '-') {
-      out += '-';
-    }
-  }
-  while (out.ends_with('-')) out.pop_back();
-  return out;
-}
-std::string in_quotes(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return out + "\"";
-}
-
-// Labels of axes are formats.
-std::string tic_label(const std::string& text) {
-  std::string out;
-  for (const char c : text) out += c == '%' ? std::string("%%") : std::string(1, c);
-  return in_quotes(out);
-}
-
-class Drawing {
- public:
-  Drawing(std::string name, std::string title) {
-    plot_.name = std::move(name);
-    plot_.title = std::move(title);
-  }
-  std::string script;
-  int width = 560, height = 350;
-
-  Result<Plot> draw(const std::string& directory) {
-    std::string folder = (std::filesystem::temp_directory_path() / "cffs-plot.XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) return fail(errno, folder);
-    const Status drawn = run_gnuplot(folder, directory);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-    if (!drawn) return fail(drawn.error());
-    return std::move(plot_);
-  }
-
- private:
-  Status run_gnuplot(const std::string& folder, const std::string& directory) {
-    {
-      std::ofstream out(folder + "/script");
-      out << "set encoding utf8\nset border 3 linewidth 0.8\nset tics nomirror out scale 0.5\n"
-             "set grid ytics linewidth 0.5 linecolor rgb '#999999' dashtype 3\nset key outside top "
-             "horizontal left Left reverse samplen 1.5 width 1\n"
-             "set lmargin 11\nset rmargin 3\n"
-          << script
-          << fmt::format("\nset terminal svg size {},{} dynamic font 'sans-serif,13' rounded\n", width,
-                         height)
-          << "set output '" << folder << "/plot.svg'\nreplot\nset output\n";
-      if (!directory.empty()) {
-        out << fmt::format(
-                   "set terminal pngcairo size {},{} background 'white' font 'sans,13' fontscale 1.3 "
-                   "rounded\n",
-                   width * 3 / 2, height * 3 / 2)
-            << "set output " << in_quotes(directory + "/" + plot_.name + ".png") << "\nreplot\nset output\n";
-      }
-    }
-    CFFS_TRY_VOID(run({"gnuplot", "-e", "set terminal unknown", folder + "/script"}));
-    std::ifstream in(folder + "/plot.svg");
-    plot_.svg.assign(std::istreambuf_iterator<char>(in), {});
-    follow_text_colour();
-    if (directory.empty()) return {};
-    std::ofstream out(directory + "/" + plot_.name + ".svg");
-    out << plot_.svg;
-    out.close();
-    if (!out) return fail(EIO, directory + "/" + plot_.name + ".svg");
-    return {};
-  }
-  // Black becomes the colour of the surrounding text, so that the same figure serves light and dark pages.
-  void follow_text_colour() {
-    for (const std::string black : {"rgb(  0,   0,   0)", "rgb(0,0,0)", "\"black\"", "'black'"}) {
-      const std::string with = black.front() == '"'    ? "\"currentColor\""
-                               : black.front() == '\'' ? "'currentColor'"
-                                                       : "currentColor";
-      for (std::size_t at = plot_.svg.find(black); at != std::string::npos;
-           at = plot_.svg.find(black, at + with.size()))
-        plot_.svg.replace(at, black.size(), with);
-    }
-    // Only the picture itself is wanted inside a page, and ids must not clash between pictures.
-    const std::size_t begin = plot_.svg.find("<svg");
-    if (begin != std::string::npos) plot_.svg.erase(0, begin);
-    for (const std::string mark : {"id=\"", "url(#", "xlink:href='#", "xlink:href=\"#", "id='"}) {
-      for (std::size_t at = plot_.svg.find(mark); at != std::string::npos;
-           at = plot_.svg.find(mark, at + mark.size()))
-        plot_.svg.insert(at + mark.size(), plot_.name + "-");
-    }
-    if (const std::size_t style = plot_.svg.find("<svg"); style != std::string::npos)
-      plot_.svg.insert(style + 4, " class=\"plot\" color=\"#222\"");
-  }
-
-  Plot plot_;
-};
 
 // Bars in groups of phases, one bar a target, with confidence intervals.
 Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const std::string& directory) {
@@ -291,6 +188,8 @@ Result<std::vector<Plot>> draw(const Comparison& comparison, const std::string& 
       plots.push_back(std::move(timeline));
     }
   }
+  CFFS_TRY(auto growth, draw_growth(comparison, base, directory));
+  std::move(growth.begin(), growth.end(), std::back_inserter(plots));
   return plots;
 }
 

@@ -51,6 +51,8 @@ class Rig {
 
   // Everything is taken down, caches are dropped, everything is put up again.
   Status cool();
+  // How long it took to mount the target, or to open its store; 0: it has neither.
+  double last_mount_s() const { return last_mount_s_; }
   // What was written is on the disk, and small files are where they will stay.
   Status settle();
   // Puts a tree into the target, as its users would: `cffs import` for cffs, a copy for the others.
@@ -92,6 +94,7 @@ class Rig {
   std::unique_ptr<Reorganiser> reorganiser_;  // gone before it
   std::unique_ptr<replay::Target> target_;
   Space before_;
+  double last_mount_s_ = 0;
 };
 
 }  // namespace cffs::bench

@@ -40,6 +40,7 @@ std::vector<Benchmark> tree_benchmarks();     // readdir, fdtree
 std::vector<Benchmark> mail_benchmarks();     // Postmark
 std::vector<Benchmark> replay_benchmarks();   // the composite-file paper
 std::vector<Benchmark> object_benchmarks();   // OBFS
+std::vector<Benchmark> growth_benchmarks();   // one tree, at several sizes
 std::vector<Benchmark> read_benchmarks();     // a tree, read cold in several orders
 std::vector<Benchmark> program_benchmarks();  // what users do
 
