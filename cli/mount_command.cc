@@ -51,6 +51,16 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--awake-inodes", o->mount.awake_inodes,
+          "Cached inodes that are kept whole, 600 bytes each; the others cost 64, and a look at the table")
+      ->capture_default_str();
+  command
+      ->add_option("--known-inodes", o->mount.known_inodes,
+                   "Inodes that the kernel may cache; beyond that it is asked to forget some (Linux 6.18); "
+                   "0: no bound")
+      ->capture_default_str();
   command->add_option("--threads", o->mount.threads, "Most requests served at a time")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
@@ -70,7 +80,9 @@ void add_mount(CLI::App& app, int& exit_code) {
           "Mount options, comma-separated: ro, allow_other, noallow_other, foreign_owner, noacl, relatime, "
           "strictatime, noatime, "
           "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
-          "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, regroup_interval=, "
+          "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, awake_inodes=, "
+          "known_inodes=, "
+          "regroup_interval=, "
           "regroup_budget=, "
           "access_record=, transport=")
       ->allow_extra_args(false);

@@ -152,6 +152,10 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       CFFS_TRY(options.quiet_s, seconds(value, "quiet"));
     } else if (name == "cache_size") {
       options.cache_size = value;
+    } else if (name == "awake_inodes") {
+      options.awake_inodes = value;
+    } else if (name == "known_inodes") {
+      options.known_inodes = value;
     } else if (name == "transport") {
       CFFS_TRY(options.transport, transport_of(value, "transport"));
     } else if (name == "ro" || name == "rw") {

@@ -83,7 +83,8 @@ void reply_attributes(fuse_req_t req, const Result<Attributes>& attributes) {
 void getattr(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
   guarded(req, "getattr", [&] {
     Watch watch(req, Watch::What::getattr, inode_of(node));
-    context(req).receipts.told(inode_of(node), fuse_req_ctx(req)->pid);
+    context(req).receipts.told(inode_of(node), fuse_req_ctx(req)->pid);  // a directory's, perhaps
+    context(req).receipts.told_of_file(fuse_req_ctx(req)->pid);
     reply_attributes(req, watch.outcome(fs(req).getattr(inode_of(node))));
   });
 }
@@ -196,8 +197,9 @@ void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* val
       reply_status(req, watch.outcome(Status(fail(EOPNOTSUPP))));
       return;
     }
-    reply_status(req,
-                 watch.outcome(fs(req).setxattr(inode_of(node), name, {value, size}, mode, caller(req))));
+    const Status set = fs(req).setxattr(inode_of(node), name, {value, size}, mode, caller(req));
+    if (set) attributes_changed(req, inode_of(node));
+    reply_status(req, watch.outcome(set));
   });
 }
 
@@ -205,7 +207,9 @@ void removexattr(fuse_req_t req, fuse_ino_t node, const char* name) {
   guarded(req, "removexattr", [&] {
     Watch watch(req, Watch::What::removexattr, inode_of(node));
     watch.seen().name = name;
-    reply_status(req, watch.outcome(fs(req).removexattr(inode_of(node), name)));
+    const Status removed = fs(req).removexattr(inode_of(node), name);
+    if (removed) attributes_changed(req, inode_of(node));
+    reply_status(req, watch.outcome(removed));
   });
 }
 

@@ -50,8 +50,9 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
 }
 
 void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, off_t offset,
-           fuse_file_info*) {
+           fuse_file_info* file) {
   guarded(req, "write", [&] {
+    MountContext& mount = context(req);
     Watch watch(req, Watch::What::write, inode_of(node));
     watch.seen().offset = static_cast<std::uint64_t>(offset);
     watch.seen().length = size;
@@ -63,7 +64,12 @@ void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, 
     if (!watch.outcome(done)) {
       fuse_reply_err(req, errno_of(done));
     } else {
+      // Pages of a mapping. Told behind the answer: before it, an inode that goes waits for these pages, and the kernel's search
+      // for it would wait for that. Who is told is nobody's affair: pages are written back for no task.
+      const bool mapped = file != nullptr && file->writepage != 0;
+      const bool late = mapped && mount.receipts.file_may_be_late(0);
       fuse_reply_write(req, size);
+      if (late) forget_attributes(mount, inode_of(node));
     }
   });
 }
@@ -126,6 +132,7 @@ void fallocate(fuse_req_t req, fuse_ino_t node, int mode, off_t offset, off_t le
     const Status done = fs(req).allocate(inode_of(node), static_cast<std::uint64_t>(offset),
                                          static_cast<std::uint64_t>(length), what, keep_size, caller(req));
     set_id.changed(inode_of(node));
+    if (done && keep_size) attributes_changed(req, inode_of(node));
     if (watch) (void)watch->outcome(done);
     reply_status(req, done);
   });

@@ -13,6 +13,7 @@ namespace {
 void lookup(fuse_req_t req, fuse_ino_t parent, const char* name) {
   guarded(req, "lookup", [&] {
     Watch watch(req, Watch::What::lookup, {});
+    context(req).receipts.told_of_file(fuse_req_ctx(req)->pid);
     auto found = fs(req).lookup(inode_of(parent), name);
     if (found) *found = told(req, *found);
     (void)watch.named(inode_of(parent), name).outcome(found);
@@ -106,6 +107,17 @@ void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
   });
 }
 
+// A rename changes the times of what it moves. Whose they are is asked only where somebody may remember them late; the kernel
+// holds both directories until the answer.
+void renamed_changed(fuse_req_t req, fuse_ino_t parent, const char* name) {
+  const MountContext& mount = context(req);
+  if (!mount.receipts.file_may_be_late(fuse_req_ctx(req)->pid)) return;
+  const auto moved = mount.fs.lookup(inode_of(parent), name);
+  if (!moved) return;
+  forget_attributes(mount, moved->ino);
+  mount.fs.forget(moved->ino, 1);
+}
+
 void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_parent, const char* new_name,
             unsigned flags) {
   guarded(req, "rename", [&] {
@@ -130,7 +142,11 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
     }
     const Status renamed = watch.outcome(
         fs(req).rename(inode_of(parent), name, inode_of(new_parent), new_name, mode, caller(req)));
-    if (renamed && parent != new_parent) names_changed(req, inode_of(new_parent));
+    if (renamed) {
+      renamed_changed(req, new_parent, new_name);
+      if (mode == RenameMode::exchange) renamed_changed(req, parent, name);
+      if (parent != new_parent) names_changed(req, inode_of(new_parent));
+    }
     reply_removed(req, parent, renamed);
   });
 }
@@ -154,6 +170,7 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
   watch.seen().offset = static_cast<std::uint64_t>(offset);
   std::vector<char> buffer(size);
   std::size_t used = 0;
+  if (plus) context(req).receipts.told_of_file(fuse_req_ctx(req)->pid);
   const Status done =
       fs(req).readdir(inode_of(node), static_cast<std::uint64_t>(offset), plus, [&](const DirectoryEntry& e) {
         const std::string name(e.name);

@@ -95,12 +95,23 @@ inline Attributes told(fuse_req_t req, const Attributes& read) {
   return now ? *now : read;
 }
 
+// The kernel forgets the inode's attributes, and whatever answer about them it has not remembered yet.
+inline void forget_attributes(const MountContext& mount, InodeId ino) {
+  constexpr off_t kNoData = -1;
+  (void)fuse_lowlevel_notify_inval_inode(mount.session, node_of(mount, ino), kNoData, 0);
+}
+
 // A name in the directory came or went, and that is about to be answered.
 inline void names_changed(fuse_req_t req, InodeId directory) {
   const MountContext& mount = context(req);
-  if (!mount.receipts.may_be_late(directory, fuse_req_ctx(req)->pid)) return;
-  constexpr off_t kNoData = -1;
-  (void)fuse_lowlevel_notify_inval_inode(mount.session, node_of(mount, directory), kNoData, 0);
+  if (mount.receipts.may_be_late(directory, fuse_req_ctx(req)->pid)) forget_attributes(mount, directory);
+}
+
+// Attributes of this inode changed in a way of which the kernel keeps no count (attribute_receipts.h), and that is about to be
+// answered.
+inline void attributes_changed(fuse_req_t req, InodeId ino) {
+  const MountContext& mount = context(req);
+  if (mount.receipts.file_may_be_late(fuse_req_ctx(req)->pid)) forget_attributes(mount, ino);
 }
 
 // A change of a file's content: where it takes set-id bits away, the kernel has to forget the mode that it knows before the change is
@@ -109,9 +120,7 @@ class SetIdWatch {
  public:
   explicit SetIdWatch(fuse_req_t req) : mount_(context(req)), before_(mount_.fs.set_ids_dropped()) {}
   void changed(InodeId file) const {
-    if (mount_.fs.set_ids_dropped() == before_) return;
-    constexpr off_t kNoData = -1;
-    (void)fuse_lowlevel_notify_inval_inode(mount_.session, node_of(mount_, file), kNoData, 0);
+    if (mount_.fs.set_ids_dropped() != before_) forget_attributes(mount_, file);
   }
 
  private:

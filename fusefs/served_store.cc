@@ -17,6 +17,7 @@ Result<FileSystemOptions> engine_options(const MountOptions& options, const Serv
   FileSystemOptions engine;
   engine.commit_interval_ms = milliseconds(options.commit_interval_s);
   CFFS_TRY(engine.cache_bytes, parse_size(options.cache_size, "--cache-size"));
+  CFFS_TRY(engine.awake_nodes, parse_size(options.awake_inodes, "--awake-inodes"));
   engine.log = log;
   engine.read_only = options.read_only;
   if (!options.read_only) {

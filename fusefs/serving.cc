@@ -12,6 +12,7 @@
 #include "fusefs/connection.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/hidden_top.h"
+#include "fusefs/kernel_cache.h"
 #include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
@@ -48,6 +49,7 @@ struct Served {
   const std::string& mount_point;
   unsigned threads;
   Transport transport;
+  std::size_t known_inodes;  // that the kernel may cache; 0: any number
 };
 
 // Until the mount ends, or a signal or a problem ends it.
@@ -79,6 +81,8 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   CFFS_TRY_VOID(server.begin());
   SignalWatch watch([&server] { server.stop(); });
   CFFS_TRY_VOID(watch.begin());
+  KernelCache cache(served.session, context.fs, served.known_inodes);
+  CFFS_TRY_VOID(cache.begin());
   Status stepped_down;
   std::thread step;  // its first look waits until requests are served
   if (served.context.below_top) {
@@ -123,6 +127,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
   }
+  CFFS_TRY(const std::uint64_t known_inodes, parse_size(options.known_inodes, "--known-inodes"));
   const bool below_top = options.acl && HiddenTop::possible();
   const bool waits_for_ring = options.transport == Transport::ring;
   const auto on_initialised = [&] {
@@ -144,8 +149,9 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
       new_session(fuse_arguments(options, store_path, store.objects().is_private()), ops, &context);
   if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
   context.session = session;
-  Status result = mount_and_serve({session, context, mount_point, options.threads, options.transport},
-                                  options, readiness, leaving);
+  Status result =
+      mount_and_serve({session, context, mount_point, options.threads, options.transport, known_inodes},
+                      options, readiness, leaving);
   fuse_session_destroy(session);
   return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
 }

@@ -6,6 +6,9 @@
 
 namespace cffs::test {
 
+// Fewer than any operation uses: inodes fall asleep as soon as they can, and are woken all the time.
+inline constexpr std::size_t kSleepy = 2;
+
 inline FileSystemOptions quiet() {
   FileSystemOptions options;
   options.background = false;

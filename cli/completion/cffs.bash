@@ -8,7 +8,7 @@ _cffs() {
   fi
   case $command in
     format) words="--inline-max= --composite-file-max= --composite-max= --blob-checksums=on --blob-checksums=off --backend=posix" ;;
-    mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
+    mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
     analyze) words="-o --output= --top= --graph= --transactions= --json --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;

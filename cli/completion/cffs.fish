@@ -19,7 +19,7 @@ complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a posix
 complete -c cffs -n "__fish_seen_subcommand_from scrub" -l anew
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l rate -x
-complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l threads -x
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l awake-inodes -l known-inodes -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l transport -x -a "auto ring device"
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force

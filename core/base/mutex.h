@@ -33,6 +33,7 @@
 #define CFFS_RELEASE(...) CFFS_THREAD_ANNOTATION(release_capability(__VA_ARGS__))
 #define CFFS_RELEASE_SHARED(...) CFFS_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define CFFS_RELEASE_GENERIC(...) CFFS_THREAD_ANNOTATION(release_generic_capability(__VA_ARGS__))
+#define CFFS_TRY_ACQUIRE(...) CFFS_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
 #define CFFS_ASSERT_CAPABILITY(x) CFFS_THREAD_ANNOTATION(assert_capability(x))
 #define CFFS_ASSERT_SHARED_CAPABILITY(x) CFFS_THREAD_ANNOTATION(assert_shared_capability(x))
 #define CFFS_RETURN_CAPABILITY(x) CFFS_THREAD_ANNOTATION(lock_returned(x))
@@ -49,6 +50,8 @@ class CFFS_CAPABILITY("mutex") Mutex {
 
   void lock() CFFS_ACQUIRE() { mutex_.lock(); }
   void unlock() CFFS_RELEASE() { mutex_.unlock(); }
+  // False: somebody has it. The only way to take a lock out of rank.
+  bool try_lock() CFFS_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   // Tells the analysis what it cannot see: whoever calls holds it.
   void assert_held() const CFFS_ASSERT_CAPABILITY(this) {}
 

@@ -73,8 +73,9 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
 
 void Engine::accessed(InodeId ino) {
   if (options_.access_times == AccessTimes::never) return;
-  const NodePtr found = nodes_.find(ino);
-  if (!found) return;
+  const auto node = rows_.node(ino);
+  if (!node) return;
+  const NodePtr& found = *node;
   if (!options_.directory_access_times && S_ISDIR(found->type)) return;
   constexpr std::int64_t kDayNs = 86'400'000'000'000;
   const std::int64_t at = now();

@@ -7,8 +7,9 @@
 
 namespace cffs {
 
-Result<std::unique_ptr<Committer>> Committer::begin(std::int64_t interval_ms, std::function<void()> commit) {
-  std::unique_ptr<Committer> committer(new Committer(interval_ms, std::move(commit)));
+Result<std::unique_ptr<Committer>> Committer::begin(std::int64_t interval_ms, std::function<void()> commit,
+                                                    std::function<void()> settle) {
+  std::unique_ptr<Committer> committer(new Committer(interval_ms, std::move(commit), std::move(settle)));
   CFFS_TRY(committer->thread_,
            make_thread("the thread that commits", [self = committer.get()] { self->run(); }));
   return committer;
@@ -23,15 +24,31 @@ Committer::~Committer() {
   if (thread_.joinable()) thread_.join();
 }
 
+void Committer::settle_soon() {
+  {
+    const MutexLock guard(mutex_);
+    settles_ = true;
+  }
+  wake_.notify_all();
+}
+
+// However much there is to settle, the commit comes when it is due.
 void Committer::run() {
+  using Steady = std::chrono::steady_clock;
+  const auto interval = std::chrono::milliseconds(interval_ms_);
   MutexLock guard(mutex_);
-  while (!stopping_) {
-    const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(interval_ms_);
-    while (!stopping_ && wake_.wait_until(mutex_, due)) {
+  for (auto due = Steady::now() + interval; !stopping_;) {
+    while (!stopping_ && !settles_ && wake_.wait_until(mutex_, due)) {
     }
     if (stopping_) break;
+    settles_ = false;
     guard.unlock();
-    commit_();
+    if (Steady::now() < due) {
+      settle_();
+    } else {
+      commit_();
+      due = Steady::now() + interval;
+    }
     guard.lock();
   }
 }

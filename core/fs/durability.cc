@@ -3,6 +3,12 @@
 #include "core/object/blocking_section.h"
 
 namespace cffs {
+namespace {
+
+// Who waits for a commit waits no longer for nodes to go to sleep: some 10 ms. The thread that commits does the rest.
+constexpr std::size_t kAskedInCommit = 64u << 10;
+
+}  // namespace
 
 Status Engine::fsync(InodeId ino) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
@@ -50,6 +56,16 @@ Status Engine::settle_rows() {
   return result;
 }
 
+// Rows are written before the commit where many are behind: no node goes to sleep that knows more than its row. What cannot be
+// written stays behind; the commit says so.
+void Engine::settle_early() {
+  {
+    const MutexLock no_moment_meanwhile(settling_);
+    (void)settle_rows();
+  }
+  nodes_.put_rest_to_sleep();
+}
+
 Status Engine::commit() {
   if (options_.read_only) return {};
   std::vector<InodeId> leftovers;
@@ -62,7 +78,9 @@ Status Engine::commit() {
     const MutexLock no_moment_meanwhile(settling_);
     result = settle_rows();
   }
+  for (const InodeId ino : nodes_.take_abandoned()) leftovers.push_back(ino);
   for (const InodeId ino : leftovers) forget(ino, 0);
+  nodes_.put_rest_to_sleep(kAskedInCommit);
   if (Status done = dirty_objects_->sync_all(); !done) {
     table_->poison();
     return done;
@@ -77,6 +95,7 @@ void Engine::commit_in_background() {
   // A hint is not worth an error: what could not be written is forgotten.
   if (access_record_) (void)access_record_->flush();
   const Status done = commit();
+  nodes_.put_rest_to_sleep();
   if (const auto problem = removals_.problem(); problem && !removal_failed_) {
     removal_failed_ = true;
     log("what was removed still takes room, every commit tries again: " + problem->message());

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <random>
@@ -11,6 +12,9 @@
 
 namespace cffs {
 namespace {
+
+// Rows that are behind before it is worth writing them earlier than the commit does.
+constexpr std::size_t kFewStale = 1024;
 
 std::string lock_owner() {
   std::array<char, 256> host{};
@@ -167,6 +171,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       counter_(*table_),
       file_count_(*table_),
       nameless_(options_.nameless_bytes, options_.descriptors / kNamelessShare),
+      nodes_(options_.awake_nodes, *options_.name_hash),
       composites_(store, options_.open_objects / 2, options_.background),
       blobs_(store, options_.open_objects / 2),
       moments_(store),
@@ -204,7 +209,12 @@ Status Engine::start() {
   if (options_.read_only) {
     refuse_changes();
   } else if (options_.background) {
-    CFFS_TRY(committer_, Committer::begin(options_.commit_interval_ms, [this] { commit_in_background(); }));
+    CFFS_TRY(committer_, Committer::begin(
+                             options_.commit_interval_ms, [this] { commit_in_background(); },
+                             [this] { settle_early(); }));
+    rows_.on_many_stale(std::max(kFewStale, options_.awake_nodes / 2), [this] {
+      if (nodes_.is_crowded()) committer_->settle_soon();
+    });
   }
   return {};
 }
@@ -222,6 +232,7 @@ Engine::~Engine() { (void)Engine::close(); }
 Status Engine::close() {
   if (closed_) return {};
   closed_ = true;
+  rows_.on_many_stale(0, nullptr);
   committer_.reset();
   const Status result = started_ && !options_.read_only ? leave_clean() : Status();
   store_.on_shortage(nullptr);
@@ -256,7 +267,7 @@ Status Engine::load_root() {
   CFFS_TRY(const Row row, table_->get_row(key));
   const Entry* entry = row.find("");
   if (entry == nullptr || !entry->inode) return fail(Error::corruption("table: the root has no row"));
-  (void)rows_.refer(*entry->inode, key, row.entries.size() == 1, nullptr, "");
+  CFFS_TRY_VOID(rows_.refer(*entry->inode, key, row.entries.size() == 1, nullptr, ""));
   return {};
 }
 

@@ -96,6 +96,11 @@ class Engine final : public FileSystem {
   // engine.cc
   Result<SpaceInfo> statfs() override;
   std::optional<std::uint64_t> file_count() const override { return file_count_.value(); }
+  std::size_t known_inodes() override {
+    const NodeTable::Counts counts = nodes_.counts();
+    return counts.awake + counts.asleep;
+  }
+  std::vector<InodeId> some_asleep(std::size_t most) override { return nodes_.some_asleep(most); }
   ReadAheadCounters read_ahead() const override { return composites_.read_ahead().counters(); }
   const StoreFormat& store_format() const override { return format_; }
   const NameHash& name_hash() const override { return *options_.name_hash; }
@@ -133,7 +138,7 @@ class Engine final : public FileSystem {
   Result<EntryName> place_of(InodeId ino, bool anew);
   Result<NodePtr> find_by_number(InodeId ino);
   std::optional<InodeId> forget_one(InodeId ino, std::uint64_t references);
-  NodePtr refer_again(InodeId ino);
+  Result<NodePtr> refer_again(InodeId ino);
   Result<Attributes> lookup_relative(InodeId ino, bool up);
   Result<Attributes> attributes_at(const NodePtr& found, Key row_key, std::string_view name)
       CFFS_REQUIRES_SHARED(row_stripes);
@@ -149,7 +154,8 @@ class Engine final : public FileSystem {
   Result<std::optional<Attributes>> try_link(const NodePtr& file, const NodePtr& parent,
                                              std::string_view name, std::int64_t at);
   Status remove_entry(InodeId parent, std::string_view name, bool want_directory);
-  Result<bool> try_remove(const NodePtr& parent, std::string_view name, const Target& seen, std::int64_t at);
+  Result<bool> try_remove(const NodePtr& parent, std::string_view name, const Target& seen,
+                          std::uint64_t epoch, std::int64_t at);
   Status remove_locked(const NodePtr& parent, Key key, std::string_view name, Target& target, std::int64_t at)
       CFFS_REQUIRES(row_stripes);
 
@@ -175,6 +181,7 @@ class Engine final : public FileSystem {
       CFFS_REQUIRES(node.mutex, row_stripes);
   Result<Written> write_blob(Node& node, std::uint64_t offset, ConstBytes data, std::int64_t now,
                              const Caller& caller, bool passed);
+  void note_part_of_change(Node& node) CFFS_REQUIRES(node.mutex);
   // Within a passage: what a held moment needs of the blob's range is kept before it changes. Nothing where it is no blob.
   Status keep_for_moment(Node& node, MomentHold::Passage& passage, std::uint64_t offset, std::uint64_t length)
       CFFS_EXCLUDES(node.mutex);
@@ -208,6 +215,7 @@ class Engine final : public FileSystem {
   // The nodes whose rows still are.
   std::unordered_map<InodeId, Inode> unsettled();
   void commit_in_background();
+  void settle_early();
   Status sync_table();
 
   const std::unique_ptr<OverlayStore> overlay_;  // read-only: what store_ is

@@ -166,6 +166,10 @@ class FileSystem {
   virtual Result<SpaceInfo> statfs() = 0;
   // Inodes of any type; nullopt: not known yet, where nobody closed the store and counting is under way.
   virtual std::optional<std::uint64_t> file_count() const = 0;
+  // Inodes that the caller refers to.
+  virtual std::size_t known_inodes() = 0;
+  // Up to `most` of them that nobody uses just now, others with each call, without those that a known one lies below.
+  virtual std::vector<InodeId> some_asleep(std::size_t most) = 0;
   // What members brought with them since the store was opened.
   virtual ReadAheadCounters read_ahead() const = 0;
   virtual const StoreFormat& store_format() const = 0;

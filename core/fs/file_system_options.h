@@ -25,7 +25,11 @@ struct FileSystemOptions {
   std::size_t write_buffer_bytes = 16u << 20;  // rows that LevelDB has in memory and its log; 64 KiB at least
   std::uint64_t access_record_bytes = 0;       // ring of recorded accesses; 0: none
   std::uint64_t nameless_bytes =
-      16u << 20;                    // content of small files without a name in memory; more is in the store
+      16u << 20;  // content of small files without a name in memory; more is in the store
+  // Inodes that the caller refers to but does not use just now have a node, some 600 bytes, up to so many; the others cost 64 bytes,
+  // and a look at their row when they are used again. More are awake while their rows are behind: with `background` these are written
+  // before the commit then, without by sync() alone.
+  std::size_t awake_nodes = 64u << 10;
   std::size_t open_objects = 1024;  // descriptors kept open to read, at most a quarter of `descriptors`
   std::size_t descriptors = 0;      // that the store may use; 0: as many as the process may have open
   AccessTimes access_times = AccessTimes::never;  // what accessed() does

@@ -32,7 +32,7 @@ Result<Attributes> Engine::make_unnamed(InodeId directory_ino, mode_t mode, cons
     node->unnamed = true;
     node->nameless_row = nameless_row;
   }
-  (void)nodes_.acquire(inode.ino, [&] { return node; });
+  nodes_.acquire(node);
   return attributes_of(inode);
 }
 
@@ -142,7 +142,7 @@ Result<std::optional<Attributes>> Engine::try_link(const NodePtr& file, const No
   if (file->row_key != old_key) return std::optional<Attributes>();
   CFFS_TRY_VOID(file->unnamed ? name_unnamed(*file, parent, key, name, at)
                               : add_link(*file, old_key, parent, key, name, at));
-  (void)nodes_.acquire(file->ino, [&] { return file; });
+  nodes_.acquire(file);
   return std::optional<Attributes>(attributes_of(file->inode));
 }
 

@@ -21,7 +21,7 @@ Result<Attributes> Engine::lookup(InodeId parent_ino, std::string_view name) {
       const Entry* entry = row.find(name);
       if (entry == nullptr) return fail(ENOENT);
       if (entry->inode) {
-        const NodePtr found = rows_.refer(*entry->inode, key, row.entries.size() == 1, parent, name);
+        CFFS_TRY(const NodePtr found, rows_.refer(*entry->inode, key, row.entries.size() == 1, parent, name));
         return attributes_at(found, key, name);
       }
       linked = entry->ino;
@@ -35,7 +35,8 @@ Result<Attributes> Engine::lookup(InodeId parent_ino, std::string_view name) {
       missing = linked;
       continue;
     }
-    const NodePtr found = rows_.refer(*entry->inode, null_key, row.entries.size() == 1, parent, name);
+    CFFS_TRY(const NodePtr found,
+             rows_.refer(*entry->inode, null_key, row.entries.size() == 1, parent, name));
     return attributes_at(found, null_key, {});
   }
 }
@@ -64,7 +65,7 @@ Result<Attributes> Engine::lookup_relative(InodeId ino, bool up) {
       const ReadLock guard(found->mutex);
       if (found->parent) parent = found->parent;
     }
-    (void)nodes_.acquire(parent->ino, [&] { return parent; });
+    nodes_.acquire(parent);
     found = std::move(parent);
     forget(ino, 1);
   }
@@ -73,9 +74,11 @@ Result<Attributes> Engine::lookup_relative(InodeId ino, bool up) {
 }
 
 // One more reference of an inode that somebody refers to; null where nobody does.
-NodePtr Engine::refer_again(InodeId ino) {
-  NodePtr live = nodes_.find(ino);
-  return live ? nodes_.acquire(ino, [&] { return live; }) : nullptr;
+Result<NodePtr> Engine::refer_again(InodeId ino) {
+  auto live = rows_.node(ino);
+  if (live) nodes_.acquire(*live);
+  if (!live && live.error().errno_value == ESTALE) return NodePtr();
+  return live;
 }
 
 // Where rows say that an inode is: any of its names. ESTALE where it is gone.
@@ -103,7 +106,9 @@ Result<NodePtr> Engine::find_by_number(InodeId ino) {
     std::vector<std::pair<InodeId, EntryName>> path;  // from the file upwards
     std::unordered_set<InodeId> met;                  // rows of a damaged store may lead in a circle
     InodeId at = ino;
-    while (!refer_again(at)) {
+    for (;;) {
+      CFFS_TRY(const NodePtr there, refer_again(at));
+      if (there) break;
       if (!met.insert(at).second) return fail(ESTALE);
       CFFS_TRY(EntryName place, place_of(at, attempt > 0));
       const InodeId parent = place.parent;
@@ -118,7 +123,7 @@ Result<NodePtr> Engine::find_by_number(InodeId ino) {
       there = found && found->ino == child;
       if (found && !there) forget(found->ino, 1);
     }
-    if (there) return nodes_.find(ino);
+    if (there) return rows_.node(ino);
   }
   return fail(ESTALE);
 }
@@ -134,7 +139,11 @@ std::optional<InodeId> Engine::forget_one(InodeId ino, std::uint64_t references)
   constexpr int kTries = 3;  // an unlink or a write may come in between; then there is more to settle
   for (int attempt = 0; attempt < kTries; ++attempt) {
     NodePtr gone = nodes_.find(ino);
-    if (!gone) return {};
+    if (!gone) {
+      const NodeTable::Forgotten forgotten = nodes_.erase_asleep(ino);
+      if (forgotten.erased == NodeTable::Erased::unsettled) continue;  // somebody woke it
+      return forgotten.directory;
+    }
     NodePtr parent;
     bool unlinked = false;
     bool stale = false;

@@ -91,7 +91,7 @@ Status Engine::insert_new(const NodePtr& parent, std::string_view name, const In
       }
     }
     file_count_.added(1);
-    (void)rows_.refer(inode, key, alone, parent, name);
+    CFFS_TRY_VOID(rows_.refer(inode, key, alone, parent, name));
     return {};
   }
 }

@@ -1,5 +1,7 @@
 #include "core/fs/node_rows.h"
 
+#include <algorithm>
+
 #include "core/fs/limits.h"
 #include "core/fs/locking.h"
 #include "core/fs/long_parts.h"
@@ -11,6 +13,10 @@ namespace {
 // Of the entry that carries the node's inode.
 std::string_view name_in_row(const Node& node) CFFS_REQUIRES_SHARED(node.mutex) {
   return node.row_key == Key::null_name(node.ino) ? std::string_view() : std::string_view(node.name);
+}
+
+Error two_rows(InodeId ino) {
+  return Error::corruption("inode " + std::to_string(ino.value) + " has two rows");
 }
 
 }  // namespace
@@ -31,9 +37,11 @@ Status check_room(const Row& row, std::string_view name, const Inode* inode) {
   return fits ? Status() : Status(fail(ENOSPC));
 }
 
+// Of directories the nodes are locked first; a file may have been referred to, or forgotten, in between.
 bool Target::same_place(const Target& other) const {
-  return entry.ino == other.entry.ino && linked == other.linked && node == other.node &&
-         inode.home == other.inode.home && inode.extent.composite == other.inode.extent.composite;
+  return entry.ino == other.entry.ino && linked == other.linked &&
+         (node == other.node || !S_ISDIR(entry.type)) && inode.home == other.inode.home &&
+         inode.extent.composite == other.inode.extent.composite;
 }
 
 void Target::refresh() {
@@ -43,15 +51,59 @@ void Target::refresh() {
 }
 
 Key NodeRows::entry_key(InodeId directory, std::string_view name) const {
-  // 0 belongs to the null name: an entry must not share the root's own row.
-  const std::uint64_t hash = name_hash_(name);
-  return Key::entry(directory, hash == 0 ? 1 : hash);
+  return cffs::entry_key(name_hash_, directory, name);
 }
 
 Result<NodePtr> NodeRows::node(InodeId ino) const {
-  NodePtr found = nodes_.find(ino);
-  if (!found) return fail(ESTALE);
-  return found;
+  if (NodePtr found = nodes_.find(ino)) return found;
+  return wake(ino);
+}
+
+// Up to a directory that is awake, then down again: without recursion, a tree may be deep. What is woken is held by the pointer to
+// the one below it, so it stays.
+Result<NodePtr> NodeRows::wake(InodeId ino) const {
+  std::vector<InodeId> path{ino};
+  for (NodePtr above; !path.empty();) {
+    const auto there = nodes_.look(path.back());
+    NodePtr awake = there.node;
+    if (there.asleep && above && above->ino.value == there.asleep->seen.upper) {
+      CFFS_TRY(awake, wake_below(above, path.back(), *there.asleep));
+      if (!awake) continue;
+    }
+    if (awake) {
+      above = std::move(awake);
+      path.pop_back();
+      if (path.empty()) return above;
+    } else if (!there.asleep) {
+      if (path.size() == 1) return fail(ESTALE);
+      path.resize(1);  // a directory that no longer has a child of whose place we heard: ask anew
+    } else {
+      path.push_back(InodeId{there.asleep->seen.upper});
+    }
+  }
+  return fail(ESTALE);
+}
+
+Result<NodePtr> NodeRows::wake_below(const NodePtr& parent, InodeId ino, const Asleep& at) const {
+  std::string name;
+  if (at.linked()) {  // as good as what a node remembers of a hard link: by that name it was seen last
+    CFFS_TRY(const Row names, table_.get_row(at.seen));
+    for (const Entry& entry : names.entries) {
+      if (entry.ino == ino && !entry.inode) name = entry.name;
+    }
+  }
+  const RowLocks::SharedGuard guard(locks_, at.row);
+  CFFS_TRY(const Row row, table_.get_row(at.row));
+  const auto entry = std::find_if(row.entries.begin(), row.entries.end(),
+                                  [ino](const Entry& e) { return e.ino == ino && e.inode; });
+  if (entry == row.entries.end()) {
+    const bool still = nodes_.look(ino).asleep == at;
+    return still ? Result<NodePtr>(fail(lost_row(ino))) : Result<NodePtr>(nullptr);
+  }
+  if (!at.linked()) name = entry->name;
+  return nodes_.wake(ino, at, [&] {
+    return std::make_shared<Node>(remembered(*entry->inode), at.row, parent, name, row.entries.size() == 1);
+  });
 }
 
 Result<NodePtr> NodeRows::directory(InodeId ino) const {
@@ -67,12 +119,64 @@ Result<Inode> NodeRows::linked_inode(InodeId ino) const {
   return *entry->inode;
 }
 
-Result<std::optional<Target>> NodeRows::peek(InodeId parent, std::string_view name) const {
+Result<std::optional<Target>> NodeRows::peek(InodeId parent, std::string_view name, Row* otherwise) const {
+  CFFS_TRY(auto target, target_of(parent, name, otherwise));
+  if (!target || target->node || !S_ISDIR(target->entry.type)) return target;
+  auto woken = node(target->entry.ino);
+  if (!woken && woken.error().errno_value != ESTALE) return fail(std::move(woken).error());
+  if (!woken) return target;
+  target->node = std::move(*woken);
+  const ReadLock guard(target->node->mutex);
+  target->inode = target->node->inode;
+  return target;
+}
+
+Result<std::optional<Target>> NodeRows::look_again(const NodePtr& parent, std::string_view name,
+                                                   const Target* seen, bool unchanged) const {
+  std::optional<Target> target;
+  if (unchanged && seen == nullptr) return target;
+  if (unchanged) target = seen_and_still_there(*seen);
+  if (!target) {
+    CFFS_TRY(target, target_of(parent->ino, name, nullptr));
+  }
+  // Of another inode, or one that has got a second name, the row is not locked; who sees that begins anew.
+  const bool same =
+      target && seen != nullptr && target->entry.ino == seen->entry.ino && target->linked == seen->linked;
+  if (!same || target->node) return target;
+  const auto asleep = nodes_.look(target->entry.ino).asleep;
+  if (!asleep) return target;
+  const bool alone = target->linked || target->row.entries.size() == 1;
+  const Key row = target->linked ? Key::null_name(target->entry.ino) : entry_key(parent->ino, name);
+  if (asleep->row != row) return fail(two_rows(target->entry.ino));
+  target->node = nodes_.wake(target->entry.ino, *asleep, [&] {
+    return std::make_shared<Node>(remembered(target->inode), row, parent, name, alone);
+  });
+  return target;
+}
+
+// Its row is as it was. None: it had a node, and has fallen asleep; what a node remembers is less than the row tells.
+std::optional<Target> NodeRows::seen_and_still_there(const Target& seen) const {
+  std::optional<Target> target = seen;
+  target->node = nodes_.find(seen.entry.ino);
+  if (target->node) {
+    const ReadLock guard(target->node->mutex);
+    target->inode = target->node->inode;
+  } else if (seen.node) {
+    target.reset();
+  }
+  return target;
+}
+
+Result<std::optional<Target>> NodeRows::target_of(InodeId parent, std::string_view name,
+                                                  Row* otherwise) const {
   for (std::optional<InodeId> missing;;) {
     Target target;
     CFFS_TRY(target.row, table_.get_row(entry_key(parent, name)));
     const Entry* entry = target.row.find(name);
-    if (entry == nullptr) return std::optional<Target>();
+    if (entry == nullptr) {
+      if (otherwise != nullptr) *otherwise = std::move(target.row);
+      return std::optional<Target>();
+    }
     target.entry = *entry;
     target.linked = !entry->inode.has_value();
     target.node = nodes_.find(entry->ino);
@@ -114,14 +218,16 @@ Result<bool> NodeRows::directory_is_empty(InodeId ino) const {
 
 Status NodeRows::check_place(const Node& node, Key row_key, std::string_view name) {
   if (node.row_key == row_key && (name.empty() || node.name == name)) return {};
-  return fail(Error::corruption("inode " + std::to_string(node.ino.value) + " has two rows"));
+  return fail(two_rows(node.ino));
 }
 
-NodePtr NodeRows::refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
-                        std::string_view name) {
-  return nodes_.acquire(inode.ino, [&] {
+Result<NodePtr> NodeRows::refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
+                                std::string_view name) {
+  NodePtr node = nodes_.acquire(inode.ino, row_key, [&] {
     return std::make_shared<Node>(remembered(inode), row_key, std::move(parent), name, row_alone);
   });
+  if (!node) return fail(two_rows(inode.ino));
+  return node;
 }
 
 Status NodeRows::put(Batch& batch, Node& node) {
@@ -200,9 +306,19 @@ Status NodeRows::put_nameless(Batch& batch, InodeId ino, const Inode& whole) con
 
 void NodeRows::mark_stale(Node& node) {
   if (node.row_stale || node.unlinked) return;
-  const MutexLock guard(stale_mutex_);
-  stale_.push_back(node.ino);
+  bool many = false;
+  {
+    const MutexLock guard(stale_mutex_);
+    stale_.push_back(node.ino);
+    many = tell_many_stale_ && stale_.size() % many_stale_ == 0;
+  }
   node.row_stale = true;
+  if (many) tell_many_stale_();
+}
+
+void NodeRows::on_many_stale(std::size_t many, std::function<void()> tell) {
+  many_stale_ = many;
+  tell_many_stale_ = std::move(tell);
 }
 
 std::vector<InodeId> NodeRows::take_stale() {

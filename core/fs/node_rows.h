@@ -4,6 +4,7 @@
 // locks, locks the keys that this named, and peeks again (docs/CONCURRENCY.md).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -54,12 +55,20 @@ class NodeRows {
 
   // --- from names and numbers ---
   Key entry_key(InodeId directory, std::string_view name) const;
-  Result<NodePtr> node(InodeId ino) const;       // ESTALE
-  Result<NodePtr> directory(InodeId ino) const;  // ESTALE, ENOTDIR
+  // An inode that sleeps is woken, which takes the stripe of its row. ESTALE: nobody refers to it.
+  Result<NodePtr> node(InodeId ino) const CFFS_EXCLUDES(row_stripes);
+  Result<NodePtr> directory(InodeId ino) const CFFS_EXCLUDES(row_stripes);  // ESTALE, ENOTDIR
   // The attributes of a hard-linked inode. ESTALE: its last link is gone.
   Result<Inode> linked_inode(InodeId ino) const;
-  // nullopt: no such name. Takes no stripe: to be called again under those of append_keys().
-  Result<std::optional<Target>> peek(InodeId parent, std::string_view name) const;
+  // nullopt: no such name. Holds no stripe when it returns: look_again() does, under those of append_keys(). Of a directory that
+  // somebody refers to there is a node; a file may be asleep.
+  // `otherwise` (may be null): the row, where the name is not in it.
+  Result<std::optional<Target>> peek(InodeId parent, std::string_view name, Row* otherwise = nullptr) const
+      CFFS_EXCLUDES(row_stripes);
+  // The same under the stripes that `seen`, peek()'s (null: no such name), asks for: whatever somebody refers to is awake, if it is
+  // still in the same place. `unchanged`: none of these stripes' rows was written since before peek() was called, so it is not read again.
+  Result<std::optional<Target>> look_again(const NodePtr& parent, std::string_view name, const Target* seen,
+                                           bool unchanged) const CFFS_REQUIRES(row_stripes);
   // The rows that a change of this name or its inode touches.
   void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
   Result<bool> directory_is_empty(InodeId ino) const;
@@ -67,8 +76,9 @@ class NodeRows {
   static Status check_place(const Node& node, Key row_key, std::string_view name)
       CFFS_REQUIRES_SHARED(node.mutex);
   // The inode's node with one more reference, made of this row where there is none. The row's stripe is held.
-  NodePtr refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent, std::string_view name)
-      CFFS_REQUIRES_SHARED(row_stripes);
+  // `corruption`: it has another row.
+  Result<NodePtr> refer(const Inode& inode, Key row_key, bool row_alone, NodePtr parent,
+                        std::string_view name) CFFS_REQUIRES_SHARED(row_stripes);
 
   // --- from nodes to rows ---
   // The node's row, as the node is; nothing where it has none. The row's stripe is held.
@@ -82,6 +92,8 @@ class NodeRows {
   Status put_nameless(Batch& batch, InodeId ino, const Inode& whole) const;
   // The row is behind; the next commit brings it up to date, forget() at the latest.
   void mark_stale(Node& node) CFFS_REQUIRES(node.mutex);
+  // Called whenever so many more are behind, with a node's mutex held; null: nothing is. By who has the store for itself.
+  void on_many_stale(std::size_t many, std::function<void()> tell);
   std::vector<InodeId> take_stale();
   // Those that are behind, and perhaps some that no longer are; none that was taken.
   std::vector<InodeId> stale();
@@ -100,6 +112,13 @@ class NodeRows {
   Status write(Batch& batch, CompositeAccounts& accounts) CFFS_REQUIRES(row_stripes);
 
  private:
+  Result<NodePtr> wake(InodeId ino) const CFFS_EXCLUDES(row_stripes);
+  // Null: meanwhile it is gone or elsewhere.
+  Result<NodePtr> wake_below(const NodePtr& parent, InodeId ino, const Asleep& at) const
+      CFFS_EXCLUDES(row_stripes);
+  // What the row says of the name; there is no node in it yet.
+  Result<std::optional<Target>> target_of(InodeId parent, std::string_view name, Row* otherwise) const;
+  std::optional<Target> seen_and_still_there(const Target& seen) const;
   Status put_whole(Batch& batch, const Node& node, const Inode& whole) const CFFS_REQUIRES_SHARED(node.mutex)
       CFFS_REQUIRES(row_stripes);
 
@@ -111,6 +130,8 @@ class NodeRows {
   const NameHash name_hash_;
   Mutex stale_mutex_;  // leaf
   std::vector<InodeId> stale_ CFFS_GUARDED_BY(stale_mutex_);
+  std::size_t many_stale_ = 0;
+  std::function<void()> tell_many_stale_;
 };
 
 }  // namespace cffs

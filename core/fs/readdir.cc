@@ -68,7 +68,7 @@ class Engine::Listing {
       for (const Entry& entry : row.entries) {
         const std::uint64_t at = cookies.next(key.lower);
         if (at <= cookie) continue;
-        const auto more = refer ? deliver_referred(key, row, entry, at) : deliver(entry, at);
+        const auto more = refer ? deliver_referred(key, row, entry, at) : deliver(key, entry, at);
         if (!more) problem = fail(more.error());
         if (!more || !*more) return false;
       }
@@ -80,20 +80,10 @@ class Engine::Listing {
 
  private:
   // Each returns whether the visitor wants more.
-  Result<bool> deliver(const Entry& entry, std::uint64_t cookie) const {
-    Attributes attributes;
-    if (const NodePtr live = e_.nodes_.find(entry.ino)) {
-      const ReadLock guard(live->mutex);
-      attributes = attributes_of(live->inode);
-    } else if (entry.inode) {
-      attributes = attributes_of(*entry.inode);
-    } else {
-      const auto inode = e_.rows_.linked_inode(entry.ino);
-      if (!inode && inode.error().errno_value == ESTALE) return true;  // gone since the snapshot
-      if (!inode) return fail(inode.error());
-      attributes = attributes_of(*inode);
-    }
-    return visit_({entry.name, cookie, attributes});
+  Result<bool> deliver(Key key, const Entry& entry, std::uint64_t cookie) const {
+    CFFS_TRY(const auto attributes, look_now(key, entry));
+    if (!attributes) return true;  // gone since the snapshot
+    return visit_({entry.name, cookie, *attributes});
   }
 
   Result<bool> deliver_referred(Key key, const Row& row, const Entry& entry, std::uint64_t cookie) {
@@ -105,9 +95,30 @@ class Engine::Listing {
   }
 
   using Referred = std::optional<Attributes>;
+  // Without a node the row is the truth; not the one that the scan saw, if a node has gone to sleep since and left its times there.
+  Result<Referred> look_now(Key key, const Entry& entry) const {
+    if (const NodePtr live = e_.nodes_.find(entry.ino)) {
+      const ReadLock guard(live->mutex);
+      return Referred(attributes_of(live->inode));
+    }
+    InodeId linked = entry.ino;
+    if (entry.inode) {
+      const RowLocks::SharedGuard guard(e_.locks_, key);
+      if (!guard.changed_since(epoch_)) return Referred(attributes_of(*entry.inode));
+      CFFS_TRY(const Row fresh, e_.table_->get_row(key));
+      const Entry* now_there = fresh.find(entry.name);
+      if (now_there == nullptr) return Referred();
+      if (now_there->inode) return Referred(attributes_of(*now_there->inode));
+      linked = now_there->ino;
+    }
+    const auto inode = e_.rows_.linked_inode(linked);
+    if (!inode && inode.error().errno_value == ESTALE) return Referred();
+    if (!inode) return fail(inode.error());
+    return Referred(attributes_of(*inode));
+  }
   Result<Referred> refer(const Inode& inode, Key key, bool row_alone, std::string_view name)
       CFFS_REQUIRES_SHARED(row_stripes) {
-    const NodePtr node = e_.rows_.refer(inode, key, row_alone, directory_, name);
+    CFFS_TRY(const NodePtr node, e_.rows_.refer(inode, key, row_alone, directory_, name));
     CFFS_TRY(const Attributes attributes, e_.attributes_at(node, key, name));
     return Referred(attributes);
   }

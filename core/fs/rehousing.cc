@@ -28,11 +28,12 @@ std::optional<FileToMove> Rehousing::look(Key key, InodeId directory, const Entr
 }
 
 Rehousing::Referred Rehousing::referred(InodeId ino) const {
-  const NodePtr live = nodes_.find(ino);
-  if (!live) return {};
-  const ReadLock guard(live->mutex);
-  if (live->unlinked || !live->parent) return {true, {}};
-  return {true, EntryName{live->parent->ino, live->name}};
+  const auto node = rows_.node(ino);
+  if (!node) return {node.error().errno_value != ESTALE, {}};
+  const Node& live = **node;
+  const ReadLock guard(live.mutex);
+  if (live.unlinked || !live.parent) return {true, {}};
+  return {true, EntryName{live.parent->ino, live.name}};
 }
 
 Result<std::optional<FileToMove>> Rehousing::find(const EntryName& at, InodeId ino) const {
@@ -342,11 +343,15 @@ Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
   return switched;
 }
 
-Result<bool> Rehousing::seal(const FileToMove& file, const std::function<bool()>& go_on) {
+// Only who has the mutex makes sums, so rows of a file that is not sealed are nobody's, until the mutex goes. But the caller's look
+// may be from long before: the file may have been sealed since, and renamed, and its sums are its own then.
+Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>& go_on) {
   const MutexLock one_at_a_time(seal_mutex_);
-  const Inode& inode = file.inode;
-  CFFS_TRY(const auto now, find(file.at, inode.ino));
-  if (now && now->inode.sealed) return true;  // somebody else just did
+  CFFS_TRY(const auto file, find(seen.at, seen.inode.ino));
+  if (!file) return false;
+  if (file->inode.sealed) return true;  // somebody else just did
+  if (!same_content(file->inode, seen.inode)) return false;
+  const Inode& inode = file->inode;
   CFFS_TRY_VOID(space_.charge(inode.size / kSumBlockBytes * sizeof(std::uint32_t)));
   CFFS_TRY(const auto object, homes_.object_of(inode));
   if (const Status synced = object->sync(); !synced) {
@@ -355,8 +360,8 @@ Result<bool> Rehousing::seal(const FileToMove& file, const std::function<bool()>
   }
   CFFS_TRY(bool sealed, homes_.sums().write(inode.ino, *object, inode.size, go_on));
   if (sealed) {
-    Batchwise batch(*this, nullptr, std::span(&file, 1));
-    CFFS_TRY_VOID(batch.seal(0, file));
+    Batchwise batch(*this, nullptr, std::span(&*file, 1));
+    CFFS_TRY_VOID(batch.seal(0, *file));
     CFFS_TRY_VOID(batch.write(false));
     sealed = batch.switched() == 1;
   }

@@ -60,7 +60,7 @@ class Rehousing {
   std::optional<FileToMove> look(Key key, InodeId directory, const Entry& entry) const;
   // The file with this number, at this place or, renamed since, where its node says; nullopt: it is gone.
   Result<std::optional<FileToMove>> find(const EntryName& at, InodeId ino) const;
-  // Whether somebody refers to the inode, and where it is then; no name: it is the root, or has no name any more.
+  // Whether somebody refers to the inode, and where it is then; no name: it is the root, or has no name any more. Wakes it.
   struct Referred {
     bool referred = false;
     std::optional<EntryName> at;
@@ -94,8 +94,8 @@ class Rehousing {
   // without composites. Returns how many moved.
   Result<std::size_t> into_table(std::span<const FileToMove> files);
   // Makes a quiet blob's content durable and writes the checksums of it, which its readers then hold it against. False: the file
-  // has changed meanwhile, or `go_on`, asked every MiB, said no.
-  Result<bool> seal(const FileToMove& file, const std::function<bool()>& go_on);
+  // has changed or moved since it was looked at, or `go_on`, asked every MiB, said no.
+  Result<bool> seal(const FileToMove& seen, const std::function<bool()>& go_on);
 
  private:
   class Batchwise;

@@ -48,7 +48,7 @@ class RowSet {
     for (const auto& [key, row] : rows_) batch.put_row(key, row);
   }
   // Entries that share a row must rewrite it whole from now on; row_alone is guarded by the stripes.
-  void tell_neighbours(const NodeTable& nodes) const CFFS_REQUIRES(row_stripes) {
+  void tell_neighbours(NodeTable& nodes) const CFFS_REQUIRES(row_stripes) {
     for (const auto& [key, row] : rows_) {
       for (const Entry& entry : row.entries) {
         if (!entry.inode) continue;
@@ -127,8 +127,9 @@ class Engine::RenameOperation {
  private:
   // What needs no lock but makes most renames fail or end. True: both names lead to one file, so there is nothing to do.
   Result<bool> examine() {
+    epoch_ = e_.locks_.epoch();
     CFFS_TRY(from_.seen, e_.rows_.peek(from_.directory->ino, from_.name));
-    CFFS_TRY(to_.seen, e_.rows_.peek(to_.directory->ino, to_.name));
+    CFFS_TRY(to_.seen, e_.rows_.peek(to_.directory->ino, to_.name, &free_row_));
     if (!from_.seen) return fail(ENOENT);
     if (to_.seen && must_be_free_) return fail(EEXIST);
     if (!to_.seen && exchanges_) return fail(ENOENT);
@@ -154,9 +155,11 @@ class Engine::RenameOperation {
     if (to_.directory->unlinked || from_.directory->unlinked) return fail(ENOENT);
 
     const RowLocks::Guard stripes(e_.locks_, keys());
-    CFFS_TRY(const bool unchanged, look_again());
-    if (!unchanged) return false;
+    const bool unchanged = !stripes.changed_since(epoch_);
+    CFFS_TRY(const bool same, look_again(unchanged));
+    if (!same) return false;
     RowSet rows(*e_.table_);
+    if (unchanged && !to_.now && from_.key != to_.key) rows.know(to_.key, free_row_);
     {
       const NodeLocks nodes({from_.now->node, to_.now ? to_.now->node : nullptr,
                              counts_links_ ? from_.directory : nullptr,
@@ -209,9 +212,10 @@ class Engine::RenameOperation {
     return keys;
   }
 
-  Result<bool> look_again() CFFS_REQUIRES(row_stripes) {
+  Result<bool> look_again(bool unchanged) CFFS_REQUIRES(row_stripes) {
     for (Side* side : {&from_, &to_}) {
-      CFFS_TRY(side->now, e_.rows_.peek(side->directory->ino, side->name));
+      const Target* const seen = side->seen ? &*side->seen : nullptr;
+      CFFS_TRY(side->now, e_.rows_.look_again(side->directory, side->name, seen, unchanged));
       if (side->now.has_value() != side->seen.has_value()) return false;
       if (side->now && !side->now->same_place(*side->seen)) return false;
     }
@@ -364,6 +368,8 @@ class Engine::RenameOperation {
   Side from_, to_;
   const bool exchanges_, must_be_free_;
   const std::int64_t at_;
+  std::uint64_t epoch_ = 0;  // of the look without locks
+  Row free_row_;             // that the new name comes into, as it was then
   std::optional<Inode> whiteout_;
   bool source_is_directory_ = false, target_is_directory_ = false;
   bool changed_ = false;

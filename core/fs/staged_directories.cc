@@ -72,8 +72,11 @@ std::vector<InodeId> StagedDirectories::take(std::int64_t quiet_ms, bool all) {
   {
     const MutexLock guard(mutex_);
     for (const auto& [ino, since] : directories_) {
+      // A node that went meanwhile took its time stamp along. A directory that is met too early costs a scan: each file's own
+      // time decides whether it is moved.
       const NodePtr node = nodes_.find(ino);
-      const std::int64_t changed = node ? node->staged_at_ms.load(std::memory_order_relaxed) : since;
+      const std::int64_t noted = node ? node->staged_at_ms.load(std::memory_order_relaxed) : 0;
+      const std::int64_t changed = noted != 0 ? noted : since;
       if (all || at - changed >= quiet_ms || at - since >= kLongestWait * quiet_ms) found.push_back(ino);
     }
     for (const InodeId ino : found) directories_.erase(ino);
@@ -103,9 +106,11 @@ Status StagedDirectories::forget(const std::vector<InodeId>& done) {
   CFFS_TRY_VOID(table_.write(batch));
   // Noted again while they were looked at: our erase may have come after that note's put.
   Batch again;
-  for (const InodeId ino : done) {
-    const NodePtr node = nodes_.find(ino);
-    if (node && node->staged.load()) again.put(mark_of(ino), {});
+  {
+    const MutexLock guard(mutex_);
+    for (const InodeId ino : done) {
+      if (directories_.contains(ino)) again.put(mark_of(ino), {});
+    }
   }
   return table_.write(again);
 }

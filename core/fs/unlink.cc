@@ -13,10 +13,11 @@ Status Engine::remove_entry(InodeId parent_ino, std::string_view name, bool want
   if (name == "." || name == "..") return fail(name == "." ? EINVAL : ENOTEMPTY);
   const std::int64_t at = now();
   for (bool removed = false; !removed;) {
+    const std::uint64_t epoch = locks_.epoch();
     CFFS_TRY(const auto seen, rows_.peek(parent_ino, name));
     if (!seen) return fail(ENOENT);
     if (seen->inode.is_directory() != want_directory) return fail(want_directory ? ENOTDIR : EISDIR);
-    CFFS_TRY(removed, try_remove(parent, name, *seen, at));
+    CFFS_TRY(removed, try_remove(parent, name, *seen, epoch, at));
   }
   if (!want_directory) rows_.touch_directory(*parent, at);
   return {};
@@ -24,7 +25,7 @@ Status Engine::remove_entry(InodeId parent_ino, std::string_view name, bool want
 
 // False: what the name leads to changed between the look and the locks that it asked for.
 Result<bool> Engine::try_remove(const NodePtr& parent, std::string_view name, const Target& seen,
-                                std::int64_t at) {
+                                std::uint64_t epoch, std::int64_t at) {
   const bool is_directory = seen.inode.is_directory();
   DirectoryLocks directories;
   directories.want(parent, false);
@@ -39,7 +40,7 @@ Result<bool> Engine::try_remove(const NodePtr& parent, std::string_view name, co
     keys.push_back(parent_key);
   }
   const RowLocks::Guard stripes(locks_, keys);
-  CFFS_TRY(auto target, rows_.peek(parent->ino, name));
+  CFFS_TRY(auto target, rows_.look_again(parent, name, &seen, !stripes.changed_since(epoch)));
   if (!target) return fail(ENOENT);
   if (!target->same_place(seen)) return false;
   if (is_directory) {

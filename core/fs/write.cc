@@ -90,7 +90,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
       node.dirty_epoch = epoch;
     }
     if (!written) {
-      node.inode.version += 1;  // part of the data may be there
+      note_part_of_change(node);
       return fail(written.error());
     }
     const std::uint64_t end = offset + data.size();
@@ -114,8 +114,15 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
   if (node.inode.version == version) {
     node.inode = std::move(before);
     node.inode.version = version + 1;
+    rows_.mark_stale(node);
   }
   return fail(std::move(settled).error());
+}
+
+// A blob is changed in place: of a call that failed part may be there. Who moves or seals data sees it, when the node is gone, too.
+void Engine::note_part_of_change(Node& node) {
+  node.inode.version += 1;
+  if (!options_.read_only) rows_.mark_stale(node);
 }
 
 // Bytes behind the file's end are nobody's: a truncation has kept what the moment had there.
@@ -250,6 +257,7 @@ Status Engine::write_change(Node& node, ContentChange& change, Status built) {
   if (!built) {
     if (change.new_blob) homes_.drop_blob(node.ino);
     node.inode = change.before;
+    if (node.inode.home == Home::blob) note_part_of_change(node);
     return built;
   }
   if (change.new_blob && node.unlinked) {

@@ -22,7 +22,8 @@ struct Statistics {
   std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included
   std::uint64_t staged_directories = 0;
   std::uint64_t pending_removals = 0;
-  ReadAheadCounters read_ahead;  // since the store was opened
+  std::uint64_t known_inodes = 0;  // that the caller, which is the kernel's cache for a mount, refers to
+  ReadAheadCounters read_ahead;    // since the store was opened
   SpaceInfo backing;
 };
 

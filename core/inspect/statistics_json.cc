@@ -27,6 +27,7 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"object_bytes", s.object_bytes},
       {"staged_directories", s.staged_directories},
       {"pending_removals", s.pending_removals},
+      {"known_inodes", s.known_inodes},
       {"read_ahead_bytes", s.read_ahead.asked},
       {"read_ahead_used_bytes", s.read_ahead.used},
       {"break_even_bytes", s.read_ahead.break_even},

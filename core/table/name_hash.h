@@ -6,6 +6,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/siphash.h"
+#include "core/table/key.h"
 
 namespace cffs {
 
@@ -39,5 +40,12 @@ class NameHash {
   std::uint64_t mask_ = ~std::uint64_t{0};
   NameHashId id_;
 };
+
+// Of an entry's row.
+inline Key entry_key(const NameHash& name_hash, InodeId directory, std::string_view name) {
+  // 0 belongs to the null name: an entry must not share the root's own row.
+  const std::uint64_t hash = name_hash(name);
+  return Key::entry(directory, hash == 0 ? 1 : hash);
+}
 
 }  // namespace cffs

@@ -65,6 +65,15 @@ class RowLocks {
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
+    // Whether any row of these stripes may have been written after epoch() returned `epoch`: what was read of them since is what they
+    // are if not.
+    bool changed_since(std::uint64_t epoch) const CFFS_NO_THREAD_SAFETY_ANALYSIS {
+      for (const std::uint16_t s : stripes_) {
+        if (locks_->stripes_[s].stamp > epoch) return true;
+      }
+      return false;
+    }
+
    private:
     RowLocks* locks_;
     std::vector<std::uint16_t> stripes_;

@@ -97,6 +97,7 @@ void Meter::sample() {
     const DeviceCounters now = device_counters(device_);
     reads_.push_back(static_cast<double>(now.reads - last.reads));
     writes_.push_back(static_cast<double>(now.writes - last.writes));
+    if (daemon_ > 0) resident_.push_back(static_cast<double>(resident_bytes(daemon_)));
     last = now;
   }
 }
@@ -120,6 +121,7 @@ void Meter::finish(std::map<std::string, double>& metrics,
   metrics["device_flushes"] = static_cast<double>(now.flushes - before_.flushes);
   timeline["device_reads"] = reads_;
   timeline["device_writes"] = writes_;
+  if (daemon_ > 0) timeline["daemon_resident_bytes"] = resident_;
 }
 
 }  // namespace cffs::replay

@@ -27,7 +27,7 @@ double own_cpu_seconds();  // this process, all its threads, and the children th
 std::uint64_t resident_bytes(pid_t process);
 std::uint64_t peak_resident_bytes(pid_t process);
 
-// Counts between its beginning and finish(): metrics by name, and device requests over time.
+// Counts between its beginning and finish(): metrics by name, device requests and the daemon's memory over time.
 class Meter {
  public:
   // `device` and `daemon` may be missing: empty, 0.
@@ -43,7 +43,7 @@ class Meter {
   DeviceCounters before_;
   double own_cpu_ = 0, daemon_cpu_ = 0;
   std::atomic<bool> over_{false};
-  std::vector<double> reads_, writes_;
+  std::vector<double> reads_, writes_, resident_;
   std::thread sampler_;
 };
 

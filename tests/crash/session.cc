@@ -4,6 +4,7 @@
 
 #include "core/table/table.h"
 #include "tests/crash/ticking_clock.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 
@@ -25,6 +26,7 @@ Status Session::open() {
   FileSystemOptions options;
   options.background = false;
   options.nameless_bytes = 5000;
+  options.awake_nodes = kSleepy;
   options.boot_id = "boot";
   options.clock = clock_;
   if (write_buffer_ > 0) options.write_buffer_bytes = write_buffer_;

@@ -205,6 +205,7 @@ void busy(std::uint64_t seed, bool regrouping) {
     FileSystemOptions options;
     options.commit_interval_ms = 5;
     options.nameless_bytes = 5000;
+    if (seed % 2 == 1) options.awake_nodes = kSleepy;
     options.access_record_bytes = 1 << 20;
     options.access_times = AccessTimes::strict;
     auto fs = std::move(*FileSystem::open(store, options));

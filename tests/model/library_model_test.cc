@@ -7,6 +7,7 @@
 #include "tests/model/library_surface.h"
 #include "tests/model/random_operations.h"
 #include "tests/test_callers.h"
+#include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -34,13 +35,16 @@ void run(const char* policy, const StoreFormat& format, std::optional<NameHash> 
   MemoryStore store;
   FileSystemOptions options = quiet_options(policy);
   options.name_hash = hash;
+  if (seed % 2 == 1) options.awake_nodes = kSleepy;
   LibrarySurface surface(store, options, &format);
+  if (seed % 2 == 1) surface.remember(100);
   if (regroups) surface.regroup_as_well();
   SequenceOptions sequence;
   sequence.seed = seed;
   sequence.operations = operations;
   sequence.reopen_every = 500;
   REQUIRE(run_random_operations(surface, sequence) == "");
+  surface.forget_all_but(0);
   const auto problems = find_inconsistencies(surface.fs());
   REQUIRE(problems);
   INFO("seed " << seed);

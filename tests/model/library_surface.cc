@@ -26,22 +26,32 @@ T must(Result<T> r) {
 
 class LibrarySurface::Reference {
  public:
-  Reference(FileSystem& fs, Attributes a) : attributes(a), fs_(&fs) {}
-  Reference(Reference&& o) noexcept : attributes(o.attributes), fs_(std::exchange(o.fs_, nullptr)) {}
+  Reference(LibrarySurface& surface, Attributes a) : attributes(a), surface_(&surface) {}
+  Reference(Reference&& o) noexcept
+      : attributes(o.attributes), surface_(std::exchange(o.surface_, nullptr)) {}
   Reference& operator=(Reference&& o) noexcept {
     std::swap(attributes, o.attributes);
-    std::swap(fs_, o.fs_);
+    std::swap(surface_, o.surface_);
     return *this;
   }
   ~Reference() {
-    if (fs_ != nullptr) fs_->forget(attributes.ino, 1);
+    if (surface_ != nullptr) surface_->give_back(attributes.ino);
   }
   InodeId ino() const { return attributes.ino; }
   Attributes attributes;
 
  private:
-  FileSystem* fs_;
+  LibrarySurface* surface_;
 };
+
+void LibrarySurface::give_back(InodeId ino) {
+  remembered_.push_back(ino);
+  forget_all_but(most_remembered_);
+}
+
+void LibrarySurface::forget_all_but(std::size_t most) {
+  for (; remembered_.size() > most; remembered_.pop_front()) fs_->forget(remembered_.front(), 1);
+}
 
 LibrarySurface::LibrarySurface(ObjectStore& store, FileSystemOptions options, const StoreFormat* format)
     : store_(store), options_(std::move(options)) {
@@ -53,13 +63,13 @@ LibrarySurface::LibrarySurface(ObjectStore& store, FileSystemOptions options, co
 }
 
 int LibrarySurface::find(const std::string& path, std::optional<Reference>& found) {
-  found.emplace(*fs_, must(fs_->lookup(kRootInode, ".")));
+  found.emplace(*this, must(fs_->lookup(kRootInode, ".")));
   for (std::size_t from = 0; from < path.size();) {
     const std::size_t slash = std::min(path.find('/', from), path.size());
     if (S_ISLNK(found->attributes.mode)) return ENOENT;  // the tests' symlinks lead nowhere
     auto next = fs_->lookup(found->ino(), path.substr(from, slash - from));
     if (!next) return next.error().errno_value;
-    found.emplace(Reference(*fs_, *next));
+    found.emplace(Reference(*this, *next));
     from = slash + 1;
   }
   return 0;
@@ -195,7 +205,7 @@ int LibrarySurface::make_unnamed(const std::string& path, mode_t mode, const std
   if (const int e = parent_of(path, parent, name)) return e;
   const auto made = fs_->make_unnamed(parent->ino(), mode, kRoot);
   if (!made) return made.error().errno_value;
-  const Reference file(*fs_, *made);
+  const Reference file(*this, *made);
   if (const int e = result(fs_->write(file.ino(), 0, as_bytes(data), kRoot))) return e;
   const auto named = fs_->link(file.ino(), parent->ino(), name);
   if (!named) return named.error().errno_value;
@@ -336,6 +346,7 @@ Tree LibrarySurface::tree() {
 void LibrarySurface::reopen() {
   const Status closed = fs_->close();
   if (!closed) throw std::runtime_error("close: " + closed.error().message());
+  remembered_.clear();  // the kernel says nothing more at an unmount
   fs_.reset();
   fs_ = must(FileSystem::open(store_, options_));
 }

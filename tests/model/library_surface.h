@@ -1,6 +1,8 @@
 // The library as a Surface, on any ObjectStore.
 #pragma once
 
+#include <deque>
+
 #include "core/fs/file_system.h"
 #include "tests/model/surface.h"
 
@@ -12,6 +14,9 @@ class LibrarySurface final : public Surface {
   LibrarySurface(ObjectStore& store, FileSystemOptions options, const StoreFormat* format);
   // reorganise() regroups too, by one policy after the other.
   void regroup_as_well() { regroups_ = true; }
+  // As a kernel does that caches inodes: gives the references back only when it has so many of later ones.
+  void remember(std::size_t most) { most_remembered_ = most; }
+  void forget_all_but(std::size_t most);
   FileSystem& fs() { return *fs_; }
 
   int create(const std::string& path, mode_t mode) override;
@@ -42,6 +47,7 @@ class LibrarySurface final : public Surface {
   void reorganise() override;
 
  private:
+  void give_back(InodeId ino);
   class Reference;  // one reference to an inode, given back at the end of its life
   int parent_of(const std::string& path, std::optional<Reference>& parent, std::string& name);
   int find(const std::string& path, std::optional<Reference>& found);
@@ -53,6 +59,8 @@ class LibrarySurface final : public Surface {
   bool regroups_ = false;
   std::size_t reorganised_ = 0;
   std::unique_ptr<FileSystem> fs_;
+  std::size_t most_remembered_ = 0;
+  std::deque<InodeId> remembered_;  // a reference each
 };
 
 }  // namespace cffs::test

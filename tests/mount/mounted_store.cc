@@ -42,6 +42,8 @@ MountedStore::MountedStore(const std::string& format_arguments, const std::strin
   // tests/mount/ring.sh: the same over io_uring
   if (const char* transport = std::getenv("CFFS_TEST_TRANSPORT"))
     mount_arguments_ += std::string(" --transport=") + transport;
+  if (const char* inodes = std::getenv("CFFS_TEST_AWAKE_INODES"))
+    mount_arguments_ += std::string(" --awake-inodes=") + inodes;
   std::string base = temporary_directory() + "/cffs-test.XXXXXX";
   if (::mkdtemp(base.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
   base_ = base;

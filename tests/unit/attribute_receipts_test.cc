@@ -48,4 +48,25 @@ TEST_CASE("seconds are counted across the end of their number") {
   CHECK_FALSE(receipts->may_be_late(kDirectory, kMe, 10));
 }
 
+TEST_CASE("files are not told apart, and nothing of theirs is a directory's") {
+  const auto receipts = std::make_unique<fuse::AttributeReceipts>();
+  CHECK_FALSE(receipts->file_may_be_late(kMe, 1));
+  receipts->told_of_file(kYou, 10);
+  CHECK(receipts->file_may_be_late(kMe, 10));
+  CHECK(receipts->file_may_be_late(0, 10));
+  CHECK_FALSE(receipts->file_may_be_late(kYou, 10));
+  CHECK_FALSE(receipts->may_be_late(kDirectory, kMe, 10));
+}
+
+TEST_CASE("a third who is told in the same second is known, too") {
+  const auto receipts = std::make_unique<fuse::AttributeReceipts>();
+  constexpr pid_t kThird = 300;
+  for (const pid_t task : {kMe, kYou, kThird}) receipts->told(kDirectory, task, 10);
+  for (const pid_t task : {kMe, kYou, kThird}) CHECK(receipts->may_be_late(kDirectory, task, 13));
+  receipts->told(kDirectory, kMe, 13);
+  CHECK(receipts->may_be_late(kDirectory, kMe, 13));
+  receipts->told(kDirectory, kMe, 14);
+  CHECK_FALSE(receipts->may_be_late(kDirectory, kMe, 14));
+}
+
 }  // namespace cffs::test

@@ -326,6 +326,91 @@ TEST_CASE("a file that changes while it is sealed is sealed later") {
   sealed.check_content();
 }
 
+// Whoever seals may wait long between its look at the file and its turn: for others who seal, or for a medium that it reads all of
+// the file from, as a scrub does.
+TEST_CASE("who comes late to seal a file leaves the checksums that it has got meanwhile") {
+  MemoryStore store;
+  Sealed sealed(store, small_members(), 100'000);
+  FileSystem& fs = *sealed.fs;
+  const bool referred = GENERATE(true, false);
+  const std::string how = GENERATE("stays", "is renamed", "is linked", "changes places");
+  CAPTURE(referred, how);
+  REQUIRE(fs.write(sealed.file, 0, as_bytes("x"), kRoot));
+  sealed.content[0] = 'x';
+  const auto late = *fs.rehousing().find({kRootInode, "large"}, sealed.file);
+  REQUIRE(late);
+  sealed.seal();
+  std::string name = "large";
+  if (how == "is renamed" || how == "changes places") name = "renamed";
+  if (how == "is linked") name = "linked";
+  if (how == "is linked") {
+    REQUIRE(fs.link(sealed.file, kRootInode, name));
+    REQUIRE(fs.unlink(kRootInode, "large"));
+    fs.forget(sealed.file, 1);
+  } else if (how == "changes places") {
+    REQUIRE(fs.mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot));
+    REQUIRE(fs.rename(kRootInode, "large", kRootInode, name, RenameMode::exchange, kRoot));
+  } else if (name != "large") {
+    REQUIRE(fs.rename(kRootInode, "large", kRootInode, name, RenameMode::replace, kRoot));
+  }
+  if (!referred) fs.forget(sealed.file, 1);
+  REQUIRE(fs.rehousing().seal(*late, [] { return true; }));
+  if (!referred) REQUIRE(fs.lookup(kRootInode, name));
+  CHECK(sealed.sealed() == 1);
+  CHECK(sealed.sum_rows() == 1);
+  sealed.check_content();
+  CHECK(sealed.findings().empty());
+}
+
+TEST_CASE("a file that is renamed before it is sealed is sealed by its new name, or later") {
+  MemoryStore store;
+  Sealed sealed(store, small_members(), 100'000);
+  FileSystem& fs = *sealed.fs;
+  const bool referred = GENERATE(true, false);
+  CAPTURE(referred);
+  REQUIRE(fs.write(sealed.file, 0, as_bytes("x"), kRoot));
+  sealed.content[0] = 'x';
+  const auto late = *fs.rehousing().find({kRootInode, "large"}, sealed.file);
+  REQUIRE(fs.rename(kRootInode, "large", kRootInode, "renamed", RenameMode::replace, kRoot));
+  if (!referred) fs.forget(sealed.file, 1);
+  const auto done = fs.rehousing().seal(*late, [] { return true; });
+  REQUIRE(done);
+  CHECK(*done == referred);
+  CHECK(sealed.sealed() == (referred ? 1 : 0));
+  if (!referred) REQUIRE(fs.lookup(kRootInode, "renamed"));
+  sealed.seal();
+  CHECK(sealed.sealed() == 1);
+  CHECK(sealed.sum_rows() == 1);
+  sealed.check_content();
+  CHECK(sealed.findings().empty());
+}
+
+// The third operation on the blob fails, when its bytes are zeros already.
+TEST_CASE("a range that was zeroed by a call that failed is known to who seals") {
+  FaultyStore store;
+  Sealed sealed(store, small_members(), 100'000);
+  FileSystem& fs = *sealed.fs;
+  REQUIRE(fs.write(sealed.file, 0, as_bytes("x"), kRoot));
+  sealed.content[0] = 'x';
+  const auto file = *fs.rehousing().find({kRootInode, "large"}, sealed.file);
+  int asked = 0;
+  const auto done = fs.rehousing().seal(*file, [&] {
+    if (++asked == 2) {
+      store.fail_operation(3, EIO, FaultyStore::Persistence::once);
+      REQUIRE_FALSE(fs.allocate(sealed.file, 0, 10'000, AllocateMode::zero_range, false, kRoot));
+      std::fill_n(sealed.content.begin(), 10'000, '\0');
+    }
+    return true;
+  });
+  REQUIRE(done);
+  CHECK_FALSE(*done);
+  sealed.check_content();
+  sealed.seal();
+  CHECK(sealed.sealed() == 1);
+  sealed.check_content();
+  CHECK(sealed.findings().empty());
+}
+
 TEST_CASE("a reorganiser that ends before it has sealed leaves the rest to the next user") {
   MemoryStore store;
   Sealed sealed(store, small_members(), 100'000);

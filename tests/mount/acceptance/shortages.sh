@@ -39,6 +39,31 @@ case_errors() {
   check "both damaged" refused "superblock: checksum differs|store format" "$cffs" mount "$store" "$mnt"
 }
 
+# The kernel is asked to forget what nobody uses, and nobody who uses something is told (fusefs/kernel_cache.h).
+case_forgetting() {
+  local known waited
+  known_inodes() { getfattr --only-values -n user.cffs.statistics "$mnt" 2>/dev/null | sed -n 's/.*"known_inodes": \([0-9]*\),/\1/p'; }
+  fresh -- --known-inodes=2000 --awake-inodes=100 || return 1
+  mkdir -p "$mnt/tree/deep/er" "$mnt/here"
+  echo kept >"$mnt/tree/deep/er/held"
+  exec 9<"$mnt/tree/deep/er/held"
+  check "work" timeout 60 bash -c "cd '$mnt/here' && for d in 0 1 2 3 4 5 6 7; do mkdir \$d && (cd \$d && seq 1000 | xargs touch) || exit 1; done
+    for waited in \$(seq 100); do sleep 0.2; [ \$(getfattr --only-values -n user.cffs.statistics '$mnt' 2>/dev/null | sed -n 's/.*\"known_inodes\": \([0-9]*\),/\1/p') -gt 2000 ] || break; done
+    touch still-here && [ \$(ls 3 | wc -l) = 1000 ]"
+  known=$(known_inodes)
+  if printf '6.18\n%s\n' "$(uname -r)" | sort -VC; then
+    for waited in $(seq 50); do [ "$(known_inodes)" -gt 2000 ] || break; sleep 0.2; done
+    check "the kernel knows no more than it may (it knew $known)" test "$(known_inodes)" -le 2000
+  else
+    echo "  Linux $(uname -r) cannot be asked to forget: $known inodes known"
+  fi
+  check "what is open stays" test "$(cat <&9)" = kept
+  exec 9<&-
+  check "all is found again" test "$(find "$mnt" -type f | wc -l)" = 8002
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
+
 # The system gives the daemon no thread any more: everything is served, by those that there are.
 case_threads() {
   fresh || return 1
