@@ -180,13 +180,14 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       rows_(*table_, locks_, nodes_, staged_, removals_, *options_.name_hash),
       homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_, moments_),
       handles_(*table_, locks_),
-      rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_),
+      rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_,
+                 renamed_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return make_room(); });
   space_.on_need([this] { return table_->room_needed(); });
   composites_.on_failed_sync([this] { table_->poison(); });
-  homes_.use_composites(options_.policy->makes_composites());
+  adopt(*options_.policy);
   if (options_.access_record_bytes > 0) {
     access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);
   }
@@ -277,9 +278,14 @@ std::shared_ptr<const grouping::Policy> Engine::policy() const {
 }
 
 void Engine::set_policy(std::shared_ptr<const grouping::Policy> policy) {
-  homes_.use_composites(policy->makes_composites());
+  adopt(*policy);
   const MutexLock guard(policy_mutex_);
   policy_ = std::move(policy);
+}
+
+void Engine::adopt(const grouping::Policy& policy) {
+  homes_.use_composites(policy.makes_composites());
+  renamed_.follow(policy.plan() != nullptr || policy.references() != nullptr);
 }
 
 std::uint64_t Engine::load_limit() const {

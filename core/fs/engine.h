@@ -23,6 +23,7 @@
 #include "core/fs/moment.h"
 #include "core/fs/node_rows.h"
 #include "core/fs/rehousing.h"
+#include "core/fs/renamed_files.h"
 #include "core/fs/space_guard.h"
 #include "core/object/overlay_store.h"
 
@@ -113,6 +114,7 @@ class Engine final : public FileSystem {
   AccessRecord* access_record() override { return access_record_.get(); }
   Rehousing& rehousing() override { return rehousing_; }
   StagedDirectories& staged_directories() override { return staged_; }
+  RenamedFiles& renamed_files() override { return renamed_; }
   Table& table() override { return *table_; }
   CompositeStore& composites() override { return composites_; }
   ObjectStore& objects() override { return store_; }
@@ -135,6 +137,8 @@ class Engine final : public FileSystem {
   };
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
+  // Its parts follow the policy.
+  void adopt(const grouping::Policy& policy);
   Result<EntryName> place_of(InodeId ino, bool anew);
   Result<NodePtr> find_by_number(InodeId ino);
   std::optional<InodeId> forget_one(InodeId ino, std::uint64_t references);
@@ -239,6 +243,7 @@ class Engine final : public FileSystem {
   MomentHold moments_;
   Removals removals_;
   StagedDirectories staged_;
+  RenamedFiles renamed_;
   NodeRows rows_;
   Homes homes_;
   HandleIndex handles_;

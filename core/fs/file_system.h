@@ -43,6 +43,7 @@ class CompositeStore;
 class Moment;
 class ObjectStore;
 class Rehousing;
+class RenamedFiles;
 class StagedDirectories;
 class Table;
 struct NewFile;
@@ -201,6 +202,7 @@ class FileSystem {
 
   virtual Rehousing& rehousing() = 0;
   virtual StagedDirectories& staged_directories() = 0;
+  virtual RenamedFiles& renamed_files() = 0;
   virtual Table& table() = 0;
   virtual CompositeStore& composites() = 0;
   virtual ObjectStore& objects() = 0;

@@ -47,9 +47,12 @@ Result<std::optional<FileToMove>> Rehousing::find(const EntryName& at, InodeId i
   };
   CFFS_TRY(auto found, there(at));
   if (found) return found;
-  const Referred now = referred(ino);
-  if (!now.at) return std::optional<FileToMove>();
-  return there(*now.at);
+  if (const Referred now = referred(ino); now.at) {
+    CFFS_TRY(found, there(*now.at));
+    if (found) return found;
+  }
+  const auto renamed = renamed_.place_of(ino);
+  return renamed ? there(*renamed) : std::optional<FileToMove>();
 }
 
 Result<bool> Rehousing::read(FileToMove& file) const {

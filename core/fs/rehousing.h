@@ -17,6 +17,7 @@
 
 #include "core/fs/homes.h"
 #include "core/fs/node_rows.h"
+#include "core/fs/renamed_files.h"
 #include "core/fs/space_guard.h"
 #include "core/table/inode_counter.h"
 #include "core/table/row.h"
@@ -41,7 +42,8 @@ inline bool same_content(const Inode& a, const Inode& b) {
 class Rehousing {
  public:
   Rehousing(const StoreFormat& format, Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows,
-            Homes& homes, BlobStore& blobs, InodeCounter& counter, Removals& removals, SpaceGuard& space)
+            Homes& homes, BlobStore& blobs, InodeCounter& counter, Removals& removals, SpaceGuard& space,
+            const RenamedFiles& renamed)
       : format_(format),
         table_(table),
         locks_(locks),
@@ -51,14 +53,16 @@ class Rehousing {
         blobs_(blobs),
         counter_(counter),
         removals_(removals),
-        space_(space) {}
+        space_(space),
+        renamed_(renamed) {}
 
   // --- looking: takes no lock but one node's at a time, for a moment, so it may be outdated when it is used ---
   Key entry_key(const EntryName& at) const { return rows_.entry_key(at.parent, at.name); }
   Result<Inode> linked_inode(InodeId ino) const { return rows_.linked_inode(ino); }
   // The file of this entry; nullopt: it is gone, or no regular file.
   std::optional<FileToMove> look(Key key, InodeId directory, const Entry& entry) const;
-  // The file with this number, at this place or, renamed since, where its node says; nullopt: it is gone.
+  // The file with this number, at this place or, renamed since, where its node or who noted it says; nullopt: it is gone, or
+  // nobody knows where it went.
   Result<std::optional<FileToMove>> find(const EntryName& at, InodeId ino) const;
   // Whether somebody refers to the inode, and where it is then; no name: it is the root, or has no name any more. Wakes it.
   struct Referred {
@@ -114,6 +118,7 @@ class Rehousing {
   InodeCounter& counter_;
   Removals& removals_;
   SpaceGuard& space_;
+  const RenamedFiles& renamed_;
   Mutex seal_mutex_;  // before all locks of the engine: one makes sums at a time
 };
 

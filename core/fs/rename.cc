@@ -354,6 +354,7 @@ class Engine::RenameOperation {
   }
 
   void settle(const Target& moved, const Side& there) const {
+    if (S_ISREG(moved.entry.type)) e_.renamed_.note(moved.entry.ino, there.directory->ino, there.name);
     if (!moved.node) return;
     Node& node = *moved.node;
     node.mutex.assert_held();

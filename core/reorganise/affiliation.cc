@@ -8,11 +8,13 @@
 namespace cffs {
 
 Affiliation::Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
-                         std::vector<FileToMove>& quiet, const std::atomic<bool>* stopped)
+                         std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
+                         const std::atomic<bool>* stopped)
     : fs_(fs),
       policy_(policy),
       quiet_before_ns_(quiet_before_ns),
       files_(quiet),
+      renamed_(renamed),
       stopped_(stopped),
       paths_(fs) {
   for (std::size_t i = 0; i < quiet.size(); ++i) index_of_.emplace(quiet[i].inode.ino.value, i);
@@ -30,7 +32,14 @@ Status Affiliation::by_reference(const grouping::ReferenceOptions& options) {
   const std::size_t own = files_.size();
   for (std::size_t i = 0; i < own; ++i) touched.insert(files_[i].inode.ino.value);
   for (std::size_t i = 0; i < own; ++i) CFFS_TRY_VOID(examine(files_[i], index, options, touched));
-  CFFS_TRY_VOID(examine_mentioning(own, index, options, touched));
+  std::set<FileId> looked_at;
+  for (std::size_t i = 0; i < own; ++i) {
+    CFFS_TRY_VOID(examine_mentioning(files_[i], looked_at, index, options, touched));
+  }
+  CFFS_TRY_VOID(examine_renamed(index, options, touched));
+  for (const FileToMove& file : renamed_) {
+    CFFS_TRY_VOID(examine_mentioning(file, looked_at, index, options, touched));
+  }
 
   std::set<grouping::Placement> groups;
   for (const FileId file : touched) {
@@ -57,11 +66,14 @@ Status Affiliation::by_reference(const grouping::ReferenceOptions& options) {
 
 Status Affiliation::by_plan(const grouping::PlanGroups& plan) {
   std::set<std::size_t> wanted;
-  for (const FileToMove& file : files_) {
+  const auto want = [&](const FileToMove& file) -> Status {
     CFFS_TRY(const auto path, paths_.path_of(file.at));
-    if (!path) continue;
+    if (!path) return {};
     if (const auto planned = plan.find(file.inode.ino.value, *path)) wanted.insert(planned->group);
-  }
+    return {};
+  };
+  for (const FileToMove& file : files_) CFFS_TRY_VOID(want(file));
+  for (const FileToMove& file : renamed_) CFFS_TRY_VOID(want(file));
   for (const std::size_t group : wanted) {
     std::vector<Sought> members;
     for (const auto& member : plan.members(group)) {
@@ -90,24 +102,36 @@ Status Affiliation::examine(const FileToMove& file, ReferenceIndex& index,
 }
 
 // Files that nobody embeds yet may be what earlier documents have been waiting for.
-Status Affiliation::examine_mentioning(std::size_t own, ReferenceIndex& index,
-                                       const grouping::ReferenceOptions& options, std::set<FileId>& touched) {
+Status Affiliation::examine_mentioning(const FileToMove& file, std::set<FileId>& looked_at,
+                                       ReferenceIndex& index, const grouping::ReferenceOptions& options,
+                                       std::set<FileId>& touched) {
   constexpr std::size_t kMostDocuments = 32;
-  std::set<FileId> looked_at;
-  for (std::size_t i = 0; i < own; ++i) {
-    if (index.owner(files_[i].inode.ino.value)) continue;
-    const std::string stem = grouping::stem_of(files_[i].at.name);
-    CFFS_TRY(const auto documents, index.mentioning(stem, kMostDocuments));
-    for (const auto& [file, at] : documents) {
-      if (index_of_.contains(file) || !looked_at.insert(file).second) continue;
-      CFFS_TRY(auto document, fs_.rehousing().find(at, InodeId{file}));
-      if (!document || document->inode.size > fs_.store_format().composite_file_max) {
-        CFFS_TRY_VOID(index.forget(file, touched));
-        continue;
-      }
-      CFFS_TRY(const bool readable, fs_.rehousing().read(*document));
-      if (readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
+  if (index.owner(file.inode.ino.value)) return {};
+  CFFS_TRY(const auto documents, index.mentioning(grouping::stem_of(file.at.name), kMostDocuments));
+  for (const auto& [number, at] : documents) {
+    if (index_of_.contains(number) || !looked_at.insert(number).second) continue;
+    CFFS_TRY(auto document, fs_.rehousing().find(at, InodeId{number}));
+    if (!document || document->inode.size > fs_.store_format().composite_file_max) {
+      CFFS_TRY_VOID(index.forget(number, touched));
+      continue;
     }
+    CFFS_TRY(const bool readable, fs_.rehousing().read(*document));
+    if (readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
+  }
+  return {};
+}
+
+// A document's own path is what its links begin at. A file that belongs to none stays where it is.
+Status Affiliation::examine_renamed(ReferenceIndex& index, const grouping::ReferenceOptions& options,
+                                    std::set<FileId>& touched) {
+  for (const FileToMove& file : renamed_) {
+    if (grouping::placement_of(file.inode.ino.value, index, options)) touched.insert(file.inode.ino.value);
+    if (grouping::document_kind(file.at.name) == grouping::DocumentKind::none) continue;
+    FileToMove document = file;
+    const auto readable = fs_.rehousing().read(document);
+    if (!readable && readable.error().kind == ErrorKind::corruption) continue;  // rot stays where it is
+    if (!readable) return fail(readable.error());
+    if (*readable) CFFS_TRY_VOID(examine(document, index, options, touched));
   }
   return {};
 }
@@ -115,9 +139,8 @@ Status Affiliation::examine_mentioning(std::size_t own, ReferenceIndex& index,
 Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& at) const {
   if (fs_.rehousing().referred(InodeId{file}).referred) return false;
   if (!at) return true;
-  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(*at)));
-  const Entry* entry = row.find(at->name);
-  return entry == nullptr || entry->ino.value != file;
+  CFFS_TRY(const auto found, fs_.rehousing().find(*at, InodeId{file}));
+  return !found;
 }
 
 // The file as it is, without its content; null where it is gone, not small, empty, or being written to.

@@ -1,5 +1,5 @@
 // Which other files belong with those that became quiet: under the policy reference the documents that embed them and
-// what these embed, under frequency the rest of their groups in the plan.
+// what these embed, under frequency the rest of their groups in the plan. The same for those that were renamed, and lie where they did.
 //
 // Only groups that concern the quiet files are looked at, through the reference index and the plan; the cost of a pass
 // follows what has changed, not the size of the store. What is already together, and not of this pass, stays put.
@@ -21,9 +21,11 @@ namespace cffs {
 
 class Affiliation {
  public:
-  // `quiet`: with their contents. What belongs with them is added behind them. `stopped`: EINTR between two documents.
+  // `quiet`: with their contents. What belongs with them, or with the `renamed` ones, is added behind them. `stopped`: EINTR
+  // between two documents.
   Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
-              std::vector<FileToMove>& quiet, const std::atomic<bool>* stopped = nullptr);
+              std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
+              const std::atomic<bool>* stopped = nullptr);
 
   // Groups of the files, as indices into `quiet`; a file in none of them belongs with its directory.
   Result<std::vector<grouping::Group>> groups();
@@ -34,10 +36,12 @@ class Affiliation {
 
   Status by_reference(const grouping::ReferenceOptions& options);
   Status by_plan(const grouping::PlanGroups& plan);
+  Status examine_renamed(ReferenceIndex& index, const grouping::ReferenceOptions& options,
+                         std::set<FileId>& touched);
   Status examine(const FileToMove& file, ReferenceIndex& index, const grouping::ReferenceOptions& options,
                  std::set<FileId>& touched);
-  Status examine_mentioning(std::size_t own, ReferenceIndex& index, const grouping::ReferenceOptions& options,
-                            std::set<FileId>& touched);
+  Status examine_mentioning(const FileToMove& file, std::set<FileId>& looked_at, ReferenceIndex& index,
+                            const grouping::ReferenceOptions& options, std::set<FileId>& touched);
   Result<bool> is_gone(FileId file, const std::optional<EntryName>& at) const;
   Result<const FileToMove*> look(FileId file, std::optional<EntryName> at);
   Result<bool> bring(FileId file, const std::optional<EntryName>& at);
@@ -48,6 +52,7 @@ class Affiliation {
   const grouping::Policy& policy_;
   const std::int64_t quiet_before_ns_;
   std::vector<FileToMove>& files_;
+  const std::vector<FileToMove>& renamed_;
   const std::atomic<bool>* const stopped_;
   StorePaths paths_;
   std::unordered_map<FileId, std::size_t> index_of_;  // into files_

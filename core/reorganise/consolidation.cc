@@ -41,15 +41,31 @@ Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bo
   return found;
 }
 
-Result<std::vector<InodeId>> Consolidation::run(const std::vector<InodeId>& directories) {
-  std::vector<InodeId> again;
+Result<std::vector<FileToMove>> Consolidation::quiet_members(
+    const std::vector<RenamedFiles::Renamed>& renamed, std::vector<InodeId>& waiting) const {
+  std::vector<FileToMove> found;
+  for (const auto& [ino, at] : renamed) {
+    CFFS_TRY(auto file, fs_.rehousing().find(at, ino));
+    if (!file || file->inode.home != Home::composite) continue;  // a staged one comes with its directory
+    if (file->inode.ctime_ns > quiet_before_ns_) {
+      waiting.push_back(ino);
+    } else {
+      found.push_back(std::move(*file));
+    }
+  }
+  return found;
+}
+
+Result<Consolidation::Left> Consolidation::run(const std::vector<InodeId>& directories,
+                                               const std::vector<RenamedFiles::Renamed>& renamed) {
+  Left left;
   std::vector<FileToMove> files;
   std::uint64_t bytes = 0;
   for (const InodeId directory : directories) {
     if (stopped_ != nullptr && stopped_->load()) return fail(EINTR, "the store is being closed");
     bool waiting = false;
     CFFS_TRY(auto found, quiet_files(directory, waiting));
-    if (waiting) again.push_back(directory);
+    if (waiting) left.directories.push_back(directory);
     for (FileToMove& file : found) {
       bytes += file.inode.size;
       files.push_back(std::move(file));
@@ -59,11 +75,13 @@ Result<std::vector<InodeId>> Consolidation::run(const std::vector<InodeId>& dire
       CFFS_TRY_VOID(move(std::exchange(files, {})));
     }
   }
-  if (!files.empty()) CFFS_TRY_VOID(move(std::move(files)));
-  return some_left_ ? directories : again;
+  CFFS_TRY(const auto members, quiet_members(renamed, left.renamed));
+  if (!files.empty() || !members.empty()) CFFS_TRY_VOID(move(std::move(files), members));
+  if (some_left_) left.directories = directories;
+  return left;
 }
 
-Status Consolidation::move(std::vector<FileToMove> files) {
+Status Consolidation::move(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed) {
   // Two names of one file are one member; empty files need no home, only to leave the one they have.
   std::set<InodeId> seen;
   std::vector<FileToMove> to_composites, to_table;
@@ -75,7 +93,8 @@ Status Consolidation::move(std::vector<FileToMove> files) {
     (member ? to_composites : to_table).push_back(std::move(file));
   }
   CFFS_TRY_VOID(move_to_table(to_table));
-  return to_composites.empty() ? Status() : move_to_composites(std::move(to_composites));
+  if (to_composites.empty() && renamed.empty()) return {};
+  return move_to_composites(std::move(to_composites), renamed);
 }
 
 Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
@@ -86,8 +105,9 @@ Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
   return {};
 }
 
-Status Consolidation::move_to_composites(std::vector<FileToMove> files) {
-  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, stopped_);
+Status Consolidation::move_to_composites(std::vector<FileToMove> files,
+                                         const std::vector<FileToMove>& renamed) {
+  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, renamed, stopped_);
   CFFS_TRY(std::vector<grouping::Group> chosen, affiliation.groups());
   std::vector<grouping::Candidate> candidates;
   for (const FileToMove& file : files) candidates.push_back({file.at.parent.value, file.inode.size, {}, 0});

@@ -2,7 +2,7 @@
 //
 // One pass looks at directories that the engine named, groups the quiet small files that it finds by the policy, and fills
 // composites with them. Under the policies reference and frequency a file that became quiet is not alone: what belongs
-// with it is brought along, from wherever it lies (affiliation.h). With a policy without composites, small blobs go into
+// with it is brought along, from wherever it lies (affiliation.h), and so is a member that was renamed. With a policy without composites, small blobs go into
 // the table instead.
 #pragma once
 
@@ -28,17 +28,25 @@ class Consolidation {
         quiet_before_ns_(quiet_before_ns),
         stopped_(stopped) {}
 
-  // The small files of these directories that changed last before `quiet_before_ns`; large ones are named to Sealing. Returns the directories to look at
-  // again.
-  Result<std::vector<InodeId>> run(const std::vector<InodeId>& directories);
+  // What is to be looked at again.
+  struct Left {
+    std::vector<InodeId> directories, renamed;
+  };
+  // The small files of these directories, and the members among the renamed ones, that changed last before `quiet_before_ns`; large
+  // ones are named to Sealing.
+  Result<Left> run(const std::vector<InodeId>& directories,
+                   const std::vector<RenamedFiles::Renamed>& renamed);
 
  private:
   bool should_move(const Inode& inode) const;
+  // The quiet members among them; `waiting` gets the others.
+  Result<std::vector<FileToMove>> quiet_members(const std::vector<RenamedFiles::Renamed>& renamed,
+                                                std::vector<InodeId>& waiting) const;
   // The quiet ones of a directory; `waiting` tells that there are others.
   Result<std::vector<FileToMove>> quiet_files(InodeId directory, bool& waiting) const;
-  Status move(std::vector<FileToMove> files);
+  Status move(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed = {});
   Status move_to_table(const std::vector<FileToMove>& files);
-  Status move_to_composites(std::vector<FileToMove> files);
+  Status move_to_composites(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed);
 
   FileSystem& fs_;
   CompositeFiller& filler_;

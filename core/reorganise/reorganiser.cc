@@ -8,6 +8,7 @@
 
 #include "core/base/pace.h"
 #include "core/base/thread.h"
+#include "core/fs/renamed_files.h"
 #include "core/fs/staged_directories.h"
 #include "core/reorganise/compaction.h"
 #include "core/reorganise/consolidation.h"
@@ -46,7 +47,7 @@ void Reorganiser::run() {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
     }
     punch_where_full();
-    if (fs_.staged_directories().empty() && sealing_.empty()) {
+    if (fs_.staged_directories().empty() && fs_.renamed_files().nothing_new() && sealing_.empty()) {
       guard.lock();
       continue;
     }
@@ -74,17 +75,19 @@ std::int64_t Reorganiser::quiet_before_ns(bool all) const {
 Status Reorganiser::consolidate(bool all) {
   StagedDirectories& staged = fs_.staged_directories();
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
-  const auto waiting =
-      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &stopping_).run(directories);
-  // After a failure all stay remembered; the next pass tries again.
-  staged.put_back(waiting ? *waiting : directories);
-  if (!waiting) return fail(waiting.error());
-  const std::set<InodeId> again(waiting->begin(), waiting->end());
+  const auto renamed = fs_.renamed_files().take();
+  const auto left =
+      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &stopping_).run(directories, renamed);
+  // After a failure all directories stay remembered; the next pass tries again.
+  staged.put_back(left ? left->directories : directories);
+  if (!left) return fail(left.error());
+  fs_.renamed_files().put_back(left->renamed);
+  const std::set<InodeId> again(left->directories.begin(), left->directories.end());
   std::vector<InodeId> done;
   for (const InodeId ino : directories) {
     if (!again.contains(ino)) done.push_back(ino);
   }
-  return staged.forget(done);
+  return done.empty() ? Status() : staged.forget(done);
 }
 
 // One composite that cannot be compacted must not keep the others from it.
