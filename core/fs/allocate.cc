@@ -87,7 +87,7 @@ Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t o
   CFFS_TRY(const auto object, homes_.object_of(node));
   if (new_size > inode.size) CFFS_TRY_VOID(cut_tail(*object, inode.size));
   const Status allocated = allocate_in(*object, offset, length, mode, inode.size, new_size);
-  dirty_objects_->note(object);  // what was done of it, too
+  dirty_objects_->note(inode.ino, object);  // what was done of it, too
   CFFS_TRY_VOID(allocated);
   CFFS_TRY(const ObjectInfo info, object->info());
   inode.allocated = info.allocated;

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <deque>
 #include <set>
+#include <unordered_map>
 
+#include "core/base/ids.h"
 #include "core/base/mutex.h"
 #include "core/base/undisturbed.h"
 #include "core/object/object_store.h"
@@ -23,16 +25,26 @@ class DirtyObjects {
   // `most`: objects that are kept for the next commit, each a descriptor.
   explicit DirtyObjects(std::size_t most) : most_(std::max<std::size_t>(1, most)) {}
 
-  // Call after the write. An object noted in the current epoch() need not be noted again. May exceed the bound: call
-  // limit() once no lock is held.
-  void note(std::shared_ptr<Object> object) {
+  // Call after the write, before any row says what was written; `ino`: whose blob it is. An object noted in the current epoch()
+  // need not be noted again. May exceed the bound: call limit() once no lock is held.
+  void note(InodeId ino, std::shared_ptr<Object> object) {
     const MutexLock guard(mutex_);
     if (!known_.contains(object)) {
-      objects_.push_back(object);  // first: what is known, but in no list, would never be synced
+      objects_.push_back({ino, object});  // first: what is known, but in no list, would never be synced
+      ++behind_[ino];
       known_.insert(std::move(object));
     }
     count_.store(objects_.size(), std::memory_order_relaxed);
   }
+  // Whether something that was noted of the file is not durable yet.
+  bool holds(InodeId ino) const {
+    const MutexLock guard(mutex_);
+    return behind_.contains(ino);
+  }
+  // True once each time that half of the bound is reached: time for somebody whom nobody waits for to sync them.
+  bool begins_to_fill() { return many() && !filling_.exchange(true); }
+  // More than half of the bound.
+  bool many() const { return count_.load(std::memory_order_relaxed) > most_ / 2; }
   std::uint64_t epoch() const { return epoch_.load(); }
   // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless. After a failure every call
   // fails: what was noted then is not known to be durable, and asked again the kernel might say it is.
@@ -49,31 +61,54 @@ class DirtyObjects {
   }
 
  private:
+  struct Noted {
+    InodeId ino;
+    std::shared_ptr<Object> object;
+  };
+
   Status sync_oldest(std::size_t most) CFFS_REQUIRES(sync_mutex_) {
     const Undisturbed or_objects_would_be_lost;
-    std::deque<std::shared_ptr<Object>> due;
+    std::deque<Noted> due;
     {
       const MutexLock guard(mutex_);
       for (; !objects_.empty() && due.size() < most; objects_.pop_front()) {
-        known_.erase(objects_.front());
+        known_.erase(objects_.front().object);
         due.push_back(std::move(objects_.front()));
       }
       count_.store(objects_.size(), std::memory_order_relaxed);
+      filling_.store(false);
       // Who writes to one of them from now on notes it again.
       epoch_.fetch_add(1);
     }
+    // All are on their way to the medium before one is waited for: the file system below then allocates them together, and one
+    // commit of its journal has them all.
+    if (due.size() > 1) {
+      for (const Noted& noted : due) noted.object->begin_writeback();
+    }
     for (; !due.empty(); due.pop_front()) {
-      if (Status done = due.front()->sync(); !done && result_) result_ = std::move(done);
+      Status done = due.front().object->sync();
+      if (done) {
+        forget(due.front().ino);
+      } else if (result_) {
+        result_ = std::move(done);
+      }
     }
     return result_;
+  }
+  void forget(InodeId ino) {
+    const MutexLock guard(mutex_);
+    if (const auto it = behind_.find(ino); --it->second == 0) behind_.erase(it);
   }
 
   const std::size_t most_;
   Mutex sync_mutex_;  // before mutex_
   Status result_ CFFS_GUARDED_BY(sync_mutex_);
-  Mutex mutex_;                                                          // leaf
-  std::deque<std::shared_ptr<Object>> objects_ CFFS_GUARDED_BY(mutex_);  // oldest first
-  std::set<std::shared_ptr<Object>> known_ CFFS_GUARDED_BY(mutex_);      // the same
+  mutable Mutex mutex_;                                              // leaf
+  std::deque<Noted> objects_ CFFS_GUARDED_BY(mutex_);                // oldest first
+  std::set<std::shared_ptr<Object>> known_ CFFS_GUARDED_BY(mutex_);  // the same
+  // Objects of each file that are noted, or being synced, or could not be.
+  std::unordered_map<InodeId, std::size_t> behind_ CFFS_GUARDED_BY(mutex_);
+  std::atomic<bool> filling_{false};
   std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> epoch_{0};
 };

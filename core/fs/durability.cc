@@ -57,13 +57,14 @@ Status Engine::settle_rows() {
 }
 
 // Rows are written before the commit where many are behind: no node goes to sleep that knows more than its row. What cannot be
-// written stays behind; the commit says so.
+// written stays behind; the commit says so. Objects are synced before it where many are dirty, so that no writer has to.
 void Engine::settle_early() {
   {
     const MutexLock no_moment_meanwhile(settling_);
     (void)settle_rows();
   }
   nodes_.put_rest_to_sleep();
+  if (dirty_objects_->many()) (void)homes_.sync_dirty();
 }
 
 Status Engine::commit() {
@@ -81,10 +82,7 @@ Status Engine::commit() {
   for (const InodeId ino : nodes_.take_abandoned()) leftovers.push_back(ino);
   for (const InodeId ino : leftovers) forget(ino, 0);
   nodes_.put_rest_to_sleep(kAskedInCommit);
-  if (Status done = dirty_objects_->sync_all(); !done) {
-    table_->poison();
-    return done;
-  }
+  CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY_VOID(sync_table());
   CFFS_TRY_VOID(removals_.settle());
   space_.hold();

@@ -216,6 +216,7 @@ Status Engine::start() {
     rows_.on_many_stale(std::max(kFewStale, options_.awake_nodes / 2), [this] {
       if (nodes_.is_crowded()) committer_->settle_soon();
     });
+    homes_.on_many_dirty([this] { committer_->settle_soon(); });
   }
   return {};
 }
@@ -234,6 +235,7 @@ Status Engine::close() {
   if (closed_) return {};
   closed_ = true;
   rows_.on_many_stale(0, nullptr);
+  homes_.on_many_dirty(nullptr);
   committer_.reset();
   const Status result = started_ && !options_.read_only ? leave_clean() : Status();
   store_.on_shortage(nullptr);

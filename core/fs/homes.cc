@@ -16,8 +16,7 @@ Result<std::string> read_member(const Object& composite, const Inode& inode) {
     return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ"));
   }
   std::string bytes(inode.size, '\0');
-  CFFS_TRY(const std::size_t n,
-           CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes)));
+  CFFS_TRY(const std::size_t n, CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes)));
   CFFS_INVARIANT(n == bytes.size());
   return bytes;
 }
@@ -243,7 +242,7 @@ Status Homes::take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
                         const std::shared_ptr<Object>& blob, bool named) {
   CFFS_TRY_VOID(settle_blob(inode, *blob));
   CFFS_TRY(const ObjectInfo info, blob->info());
-  dirty_.note(blob);  // before any row names it
+  dirty_.note(inode.ino, blob);  // before any row names it
   if (named) {
     CFFS_TRY_VOID(leave(batch, accounts, inode));
     batch.erase(PendingRemoval::of_blob(inode.ino).key());

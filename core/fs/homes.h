@@ -92,7 +92,17 @@ class Homes {
   // To be called without locks by who has written to objects: too many that are not durable are synced now. Where that
   // fails the table refuses writes from then on, so the commit, and everybody else, learns of it.
   void limit_dirty() {
+    if (when_many_are_dirty_ && dirty_.begins_to_fill()) when_many_are_dirty_();
     if (!dirty_.limit()) table_.poison();
+  }
+  // Who is told that a sync_dirty() soon would spare writers one; called before anybody writes.
+  void on_many_dirty(std::function<void()> told) { when_many_are_dirty_ = std::move(told); }
+  bool is_dirty(InodeId ino) const { return dirty_.holds(ino); }
+  // What objects hold now is durable when it returns; where that fails the table refuses writes from then on.
+  Status sync_dirty() {
+    Status done = dirty_.sync_all();
+    if (!done) table_.poison();
+    return done;
   }
   void drop_blob(InodeId ino) { removals_.queue_blob(ino); }
 
@@ -108,6 +118,7 @@ class Homes {
   BlobStore& blobs_;
   CompositeStore& composites_;
   DirtyObjects& dirty_;
+  std::function<void()> when_many_are_dirty_;
   Removals& removals_;
   SpaceGuard& space_;
   Nameless& nameless_;

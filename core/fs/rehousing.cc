@@ -346,6 +346,8 @@ Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
   return switched;
 }
 
+bool Rehousing::waits_for_commit(InodeId ino) const { return homes_.is_dirty(ino); }
+
 // Only who has the mutex makes sums, so rows of a file that is not sealed are nobody's, until the mutex goes. But the caller's look
 // may be from long before: the file may have been sealed since, and renamed, and its sums are its own then.
 Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>& go_on) {
@@ -356,11 +358,9 @@ Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>
   if (!same_content(file->inode, seen.inode)) return false;
   const Inode& inode = file->inode;
   CFFS_TRY_VOID(space_.charge(inode.size / kSumBlockBytes * sizeof(std::uint32_t)));
+  // What the row says was noted before; what is written from now on is a change, and seals nothing.
+  if (homes_.is_dirty(inode.ino)) CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY(const auto object, homes_.object_of(inode));
-  if (const Status synced = object->sync(); !synced) {
-    table_.poison();
-    return fail(synced.error());
-  }
   CFFS_TRY(bool sealed, homes_.sums().write(inode.ino, *object, inode.size, go_on));
   if (sealed) {
     Batchwise batch(*this, nullptr, std::span(&*file, 1));

@@ -97,6 +97,8 @@ class Rehousing {
   // Into the table; those larger than inline_max to blobs, one at a time, while their stripes stay locked. For the policy
   // without composites. Returns how many moved.
   Result<std::size_t> into_table(std::span<const FileToMove> files);
+  // Whether the blob has something that the next commit makes durable.
+  bool waits_for_commit(InodeId ino) const;
   // Makes a quiet blob's content durable and writes the checksums of it, which its readers then hold it against. False: the file
   // has changed or moved since it was looked at, or `go_on`, asked every MiB, said no.
   Result<bool> seal(const FileToMove& seen, const std::function<bool()>& go_on);

@@ -46,7 +46,7 @@ Status Engine::truncate_locked(Node& node, std::uint64_t size, const Caller& cal
 void Engine::give_room_back(Node& node) {
   const auto object = homes_.object_of(node);
   if (!object || !(*object)->truncate(node.inode.size)) return;
-  dirty_objects_->note(*object);
+  dirty_objects_->note(node.inode.ino, *object);
   const auto info = (*object)->info();
   if (!info || info->allocated == node.inode.allocated) return;
   node.inode.allocated = info->allocated;
@@ -69,7 +69,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
       CFFS_TRY(const auto object, homes_.object_of(node));
       CFFS_TRY_VOID(cut_tail(*object, inode.size));
       CFFS_TRY_VOID(object->truncate(size));
-      dirty_objects_->note(object);
+      dirty_objects_->note(inode.ino, object);
       CFFS_TRY(const ObjectInfo info, object->info());
       inode.allocated = info.allocated;
     } else {

@@ -86,7 +86,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     const Status written = object->write_at(offset, data);
     if (node.dirty_epoch != dirty_objects_->epoch()) {
       const std::uint64_t epoch = dirty_objects_->epoch();
-      dirty_objects_->note(object);
+      dirty_objects_->note(node.inode.ino, object);
       node.dirty_epoch = epoch;
     }
     if (!written) {

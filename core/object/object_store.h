@@ -75,6 +75,8 @@ class Object {
   virtual bool clone_from(const Object& /*source*/) { return false; }
   // The object that this one shows unchanged, for clone_from().
   virtual std::shared_ptr<const Object> unchanged() const { return nullptr; }
+  // A hint that it will be synced soon: for who syncs many, so that the medium has them all at once. Returns without waiting.
+  virtual void begin_writeback() {}
   // Bytes, size and name become durable.
   virtual Status sync() = 0;
   // From now on a read brings what it asks for and no more, through whoever's handle: who reads ahead does it by prefetch().

@@ -21,8 +21,8 @@ namespace cffs {
 
 class PosixObject final : public Object {
  public:
-  PosixObject(PosixStore& store, std::string name, FileDescriptor fd, bool fresh)
-      : store_(store), name_(std::move(name)), fd_(std::move(fd)), name_unsynced_(fresh) {}
+  PosixObject(PosixStore& store, std::string name, FileDescriptor fd, DurableNames::Number unsynced)
+      : store_(store), name_(std::move(name)), fd_(std::move(fd)), unsynced_name_(unsynced) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
     std::size_t done = 0;
@@ -166,6 +166,9 @@ class PosixObject final : public Object {
     return other != nullptr && ::ioctl(fd_.get(), FICLONE, other->fd_.get()) == 0;
   }
 
+  // What fails here is told by the sync that follows.
+  void begin_writeback() override { (void)::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE); }
+
   Status sync() override {
     announce_blocking();
     // The kernel tells a descriptor of a failed writeback once: of two who ask at the same time, and of all who ask later,
@@ -176,9 +179,9 @@ class PosixObject final : public Object {
       sync_failed_ = errno;
       return error();
     }
-    if (name_unsynced_.load(std::memory_order_acquire)) {
-      CFFS_TRY_VOID(store_.sync_folders_of(name_));
-      name_unsynced_.store(false, std::memory_order_release);
+    if (unsynced_name_ != 0) {
+      CFFS_TRY_VOID(store_.durable_names_.make_durable(name_, unsynced_name_));
+      unsynced_name_ = 0;
     }
     return {};
   }
@@ -222,14 +225,14 @@ class PosixObject final : public Object {
   mutable std::atomic<bool> no_further_{false};
   const std::string name_;
   const FileDescriptor fd_;
-  std::atomic<bool> name_unsynced_;
-  Mutex sync_mutex_;                                  // one sync at a time; before the store's
-  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;  // errno of the first sync that failed
+  Mutex sync_mutex_;                                                 // one sync at a time; before the store's
+  DurableNames::Number unsynced_name_ CFFS_GUARDED_BY(sync_mutex_);  // 0: it is durable
+  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;                 // errno of the first sync that failed
 };
 
 std::shared_ptr<Object> make_posix_object(PosixStore& store, std::string name, FileDescriptor fd,
-                                          bool fresh) {
-  return std::make_shared<PosixObject>(store, std::move(name), std::move(fd), fresh);
+                                          DurableNames::Number unsynced_name) {
+  return std::make_shared<PosixObject>(store, std::move(name), std::move(fd), unsynced_name);
 }
 
 }  // namespace cffs

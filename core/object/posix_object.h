@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "core/object/durable_names.h"
 #include "core/object/file_descriptor.h"
 #include "core/object/object_store.h"
 
@@ -11,7 +12,8 @@ namespace cffs {
 
 class PosixStore;
 
-// `fresh`: its name is not durable yet, and the object's first sync makes it so. The store must outlive it.
-std::shared_ptr<Object> make_posix_object(PosixStore& store, std::string name, FileDescriptor fd, bool fresh);
+// `unsynced_name`: the number of its name, which the object's first sync makes durable; 0 where it is. The store must outlive it.
+std::shared_ptr<Object> make_posix_object(PosixStore& store, std::string name, FileDescriptor fd,
+                                          DurableNames::Number unsynced_name);
 
 }  // namespace cffs

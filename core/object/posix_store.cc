@@ -16,11 +16,6 @@
 namespace cffs {
 namespace {
 
-std::string folder_of(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string::npos ? std::string(".") : name.substr(0, slash);
-}
-
 // Who holds the lock: the text that its last exclusive holder wrote.
 std::string holder_of(int lock) {
   std::string holder(200, '\0');
@@ -156,16 +151,6 @@ Status PosixStore::make_folders(const std::string& name) {
   return {};
 }
 
-Status PosixStore::sync_folders_of(const std::string& name) {
-  // The whole chain: a folder made on the way is as new as the object.
-  std::string folder = name;
-  while (folder != ".") {
-    folder = folder_of(folder);
-    CFFS_TRY_VOID(sync_folder(folder));
-  }
-  return {};
-}
-
 Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, Create how) {
   const std::string name(name_view);
   CFFS_TRY_VOID(writable(name));
@@ -178,7 +163,7 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
     fd = open_object(name, flags);
   }
   if (!fd) return fail(std::move(fd).error());
-  return make_posix_object(*this, name, std::move(*fd), true);
+  return make_posix_object(*this, name, std::move(*fd), durable_names_.came());
 }
 
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
@@ -186,7 +171,7 @@ Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   announce_blocking();
   CFFS_TRY(FileDescriptor fd,
            open_object(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC));
-  return make_posix_object(*this, name, std::move(fd), false);
+  return make_posix_object(*this, name, std::move(fd), 0);
 }
 
 Status PosixStore::remove(std::string_view name_view) {
@@ -194,7 +179,7 @@ Status PosixStore::remove(std::string_view name_view) {
   CFFS_TRY_VOID(writable(name));
   if (!with_relief([&] { return beneath_.unlink(name); })) return error(name);
   const MutexLock guard(changed_mutex_);
-  changed_folders_.insert(folder_of(name));
+  changed_folders_.insert(DurableNames::folder_of(name));
   return {};
 }
 
@@ -212,9 +197,9 @@ Status PosixStore::rename(std::string_view from_view, std::string_view to_view) 
   }
   if (!done) return error(from);
   const MutexLock guard(changed_mutex_);
-  changed_folders_.insert(folder_of(from));
+  changed_folders_.insert(DurableNames::folder_of(from));
   // Its folders may be new, too.
-  for (std::string folder = folder_of(to);; folder = folder_of(folder)) {
+  for (std::string folder = DurableNames::folder_of(to);; folder = DurableNames::folder_of(folder)) {
     changed_folders_.insert(folder);
     if (folder == ".") break;
   }
@@ -269,7 +254,7 @@ Status PosixStore::sync_names() {
   }
   Status result;
   for (const std::string& folder : folders) {
-    Status done = sync_folder(folder);
+    Status done = durable_names_.sync(folder);
     if (done) continue;
     const MutexLock guard(changed_mutex_);
     changed_folders_.insert(folder);  // for the next call

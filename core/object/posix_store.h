@@ -6,6 +6,7 @@
 
 #include "core/base/mutex.h"
 #include "core/object/beneath.h"
+#include "core/object/durable_names.h"
 #include "core/object/file_descriptor.h"
 #include "core/object/object_store.h"
 #include "core/object/store_owners.h"
@@ -66,7 +67,6 @@ class PosixStore final : public ObjectStore {
   Status sync_folder(const std::string& folder) const;
   Status writable(std::string_view name) const;
   Status make_folders(const std::string& name);
-  Status sync_folders_of(const std::string& name);
   std::string full_name(std::string_view name) const { return path_ + "/" + std::string(name); }
 
   const std::string path_;
@@ -76,7 +76,8 @@ class PosixStore final : public ObjectStore {
   const StoreOwners owners_;
   const bool checks_files_;                   // one fstat for each object that is opened
   mutable std::atomic<int> names_failed_{0};  // errno of the first folder that could not be synced
-  mutable Mutex relief_mutex_;                // before the mutexes of what relieves
+  DurableNames durable_names_{[this](const std::string& folder) { return sync_folder(folder); }};
+  mutable Mutex relief_mutex_;  // before the mutexes of what relieves
   std::function<std::size_t()> relieve_ CFFS_GUARDED_BY(relief_mutex_);
   // Given up one by one where nothing else can be closed, for what must go on: a log of LevelDB's, a folder to sync.
   mutable std::vector<FileDescriptor> spare_ CFFS_GUARDED_BY(relief_mutex_);

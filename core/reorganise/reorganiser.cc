@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <limits>
 #include <set>
 
 #include "core/base/pace.h"
@@ -69,7 +68,7 @@ Status Reorganiser::pass(bool all) {
 
 std::int64_t Reorganiser::quiet_before_ns(bool all) const {
   constexpr std::int64_t kNsPerMs = 1'000'000;
-  return all ? std::numeric_limits<std::int64_t>::max() : fs_.clock().now_ns() - quiet_ms_ * kNsPerMs;
+  return all ? Sealing::kAll : fs_.clock().now_ns() - quiet_ms_ * kNsPerMs;
 }
 
 Status Reorganiser::consolidate(bool all) {

@@ -47,6 +47,9 @@ Status Sealing::run(std::int64_t quiet_before_ns, const std::function<bool()>& g
 Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before_ns,
                      const std::function<bool()>& go_on, bool& later) {
   Rehousing& rehousing = fs_.rehousing();
+  // The commit makes many durable at once; asked for one by one they would cost the medium a commit of its own each.
+  later = quiet_before_ns != kAll && rehousing.waits_for_commit(ino);
+  if (later) return {};
   CFFS_TRY(const auto file, rehousing.find(at, ino));
   if (!file || !wanted(fs_.store_format(), file->inode)) return {};
   later = file->inode.ctime_ns > quiet_before_ns;

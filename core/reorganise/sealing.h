@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -23,7 +24,9 @@ class Sealing {
   static bool wanted(const StoreFormat& format, const Inode& inode);
   void note(const FileToMove& file);
   bool empty() const;
-  // Seals what changed last before `quiet_before_ns`. Ends early where `go_on`, asked every MiB, says no. A file that cannot be read
+  // For run(): also what changed just now, and what the next commit is yet to make durable.
+  static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  // Seals what changed last before `quiet_before_ns` and was committed since. Ends early where `go_on`, asked every MiB, says no. A file that cannot be read
   // is left unsealed, and the log says so.
   Status run(std::int64_t quiet_before_ns, const std::function<bool()>& go_on);
   // What is left waits for the next pass, or the next user of the store.

@@ -431,6 +431,29 @@ TEST_CASE("a reorganiser that ends before it has sealed leaves the rest to the n
   sealed.check_content();
 }
 
+TEST_CASE(
+    "a quiet file is sealed by itself only once it was committed: sealing asks the medium for nothing") {
+  FaultyStore store;
+  Sealed sealed(store, small_members(), 100'000);
+  REQUIRE(sealed.fs->sync());
+  REQUIRE(sealed.fs->write(sealed.file, 0, as_bytes("x"), kRoot));
+  sealed.content[0] = 'x';
+  Sealing sealing(*sealed.fs);
+  sealing.note(**sealed.fs->rehousing().find({kRootInode, "large"}, sealed.file));
+  const std::int64_t after_the_write = sealed.fs->clock().now_ns() + 1;
+  store.fail_sync(1, EIO);
+  REQUIRE(sealing.run(after_the_write, [] { return true; }));
+  CHECK(store.fail_sync(0, 0));  // none was tried
+  CHECK_FALSE(sealing.empty());
+  REQUIRE(sealed.fs->sync());
+  store.fail_sync(1, EIO);
+  REQUIRE(sealing.run(after_the_write, [] { return true; }));
+  CHECK(store.fail_sync(0, 0));
+  CHECK(sealing.empty());
+  CHECK(sealed.sealed() == 1);
+  sealed.check_content();
+}
+
 TEST_CASE("a full medium costs checksums, not the store") {
   FaultyStore store;
   Sealed sealed(store, small_members(), 100'000);
