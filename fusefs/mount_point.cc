@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <thread>
 
 #include "core/object/file_descriptor.h"
 #include "fusefs/mount_table.h"
@@ -20,9 +22,18 @@ Result<std::string> absolute(const std::string& path) {
   return std::string(buffer.data());
 }
 
+// A daemon that leaves closes its connection first, and takes the mount away a moment later; one that was killed leaves it there.
 Status check_mount_point(const std::string& path) {
+  constexpr std::chrono::milliseconds kLeaves{2000}, kPause{5};
   struct stat st;
-  if (::stat(path.c_str(), &st) != 0) return fail(errno, "mount point " + path);
+  for (std::chrono::milliseconds waited{0}; ::stat(path.c_str(), &st) != 0; waited += kPause) {
+    if (errno != ENOTCONN) return fail(errno, "mount point " + path);
+    if (waited >= kLeaves) {
+      return fail(Error::usage("mount point " + path + " has a mount whose daemon is gone; umount -l " +
+                               path + " takes it away"));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
   if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "mount point " + path);
   if (const auto there = mounted_at(path); there && path != "/") {
     return fail(Error::usage("mount point " + path + " is busy: " + there->source +

@@ -260,6 +260,19 @@ case_successors() {
   done
   check "all is there" bash -c "'$cffs' mount '$store' '$mnt' && test \$(ls '$mnt' | wc -l) = 170 && '$cffs' umount '$mnt'"
 
+  # A daemon that was killed leaves its mount: one sentence with the cure. One that leaves takes it away a moment after it has gone.
+  "$cffs" mount "$store" "$mnt" || return 1
+  dirty killed  # so that the kernel knows nothing of the root by heart
+  holder=$(daemon_pid)
+  kill -KILL "$holder"
+  tail --pid="$holder" -f /dev/null
+  check "mount on a dead mount is refused" bash -c "! timeout 60 '$cffs' mount '$store' '$mnt' 2>'$base/work/err'"
+  check "with its cure" grep -q "^cffs: mount point $mnt has a mount whose daemon is gone; umount -l $mnt takes it away$" "$base/work/err"
+  ( sleep 0.5; umount -l "$mnt" ) &
+  check "mount on one that goes" timeout 60 "$cffs" mount "$store" "$mnt"
+  wait
+  check "umount" "$cffs" umount "$mnt"
+
   # umount(8) looks at the mount first, which waits for the daemon.
   detach() { python3 -c 'import ctypes, os, sys; sys.exit(ctypes.CDLL(None).umount2(os.fsencode(sys.argv[1]), 0) != 0)' "$mnt"; }
   # Its daemon takes its time: who mounts says for whom he waits.
