@@ -98,7 +98,7 @@ for round in $(seq "$rounds"); do
   say "round $round done"
 done
 # The kernel's cache holds all of it, so evaluate's does too.
-"$cffs" evaluate "$work/test.log" "$work/plan.db" --tree="$work/tree" --train=0.01 --cache=64G --json >"$work/predicted.json"
+"$cffs" evaluate "$work/test.log" "$work/plan.db" --tree="$work/tree" --train=0.01 --cold --cache=64G --json >"$work/predicted.json"
 python3 - "$work/measured" "$work/predicted.json" "$work/plan.db" <<'PY'
 import json, sys
 measured = {}

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "fusefs/mount_options.h"
+#include "grouping/evaluation.h"
 
 namespace cffs::cli {
 namespace {
@@ -25,6 +26,16 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
   return {};
 }
 
+Result<double> parse_exchange(const AnalysisFlags& f) {
+  if (f.exchange_bytes.empty()) return grouping::find_disk(f.disk)->exchange_bytes();
+  if (f.algorithm != "benefit") {
+    return fail(Error::usage("--exchange-bytes goes with --algorithm=benefit, not with " + f.algorithm));
+  }
+  CFFS_TRY(const std::uint64_t bytes, parse_size(f.exchange_bytes, "--exchange-bytes"));
+  if (bytes == 0) return fail(Error::usage("--exchange-bytes wants at least 1: nothing would be grouped"));
+  return static_cast<double>(bytes);
+}
+
 }  // namespace
 
 void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
@@ -33,8 +44,8 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command
       .add_option("--algorithm", f.algorithm,
                   "apriori: all frequent itemsets; closed: the closed ones; adjacency: the composite-file "
-                  "paper's variant")
-      ->check(CLI::IsMember({"apriori", "closed", "adjacency"}))
+                  "paper's variant; benefit: groups merged while they save more than they waste")
+      ->check(CLI::IsMember({"apriori", "closed", "adjacency", "benefit"}))
       ->capture_default_str();
   command
       .add_option("--min-support", f.min_support,
@@ -51,6 +62,15 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
       .add_option("--max-itemsets", f.max_itemsets,
                   "Where there are more, the support is raised; 0: no limit")
       ->capture_default_str();
+  command
+      .add_option("--disk", f.disk,
+                  "hdd, cloud, ssd: the disk that is judged for, and that prices a positioning")
+      ->check(CLI::IsMember({"hdd", "cloud", "ssd", "network"}))
+      ->capture_default_str();
+  command.add_option("--exchange-bytes", f.exchange_bytes,
+                     "With --algorithm=benefit: bytes that are worth a positioning, instead of the disk's");
+  command.add_option("--rest-bytes", f.rest_bytes,
+                     "Most bytes of a group of other files, those of one directory; 0: each is alone");
   command.add_option("--stream", f.stream, "Whose accesses make a session: auto, client, user, process, one")
       ->check(CLI::IsMember({"auto", "client", "user", "process", "one"}))
       ->capture_default_str();
@@ -103,6 +123,10 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
   o.mining.max_itemsets = f.max_itemsets;
   o.mining.selection.min_confidence = f.min_confidence;
   CFFS_TRY(o.mining.selection.max_bytes, parse_size(f.max_bytes, "--max-bytes"));
+  CFFS_TRY(o.mining.exchange_bytes, parse_exchange(f));
+  if (!f.rest_bytes.empty()) {
+    CFFS_TRY(o.rest_bytes, parse_size(f.rest_bytes, "--rest-bytes"));
+  }
   if (f.session_gap != "auto") {
     char* end = nullptr;
     const double seconds = std::strtod(f.session_gap.c_str(), &end);

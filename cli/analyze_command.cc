@@ -7,7 +7,10 @@
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "core/plan/plan_database.h"
+#include "fusefs/mount_options.h"
+#include "grouping/evaluation.h"
 #include "grouping/plan_drawing.h"
+#include "replay/analysis/tuning.h"
 
 namespace cffs::cli {
 namespace {
@@ -17,7 +20,9 @@ struct AnalyzeOptions {
   AnalysisFlags flags;
   std::string output, graph, transactions;
   std::size_t top = 10;
-  bool json = false;
+  bool json = false, tune = false;
+  std::string cache = "64M";
+  bool chosen = false;  // --algorithm or --rest-bytes was given
 };
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -109,8 +114,39 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
   return {};
 }
 
+// Chooses algorithm and rest for the options, and says why.
+Status tune(const AnalyzeOptions& o, replay::AnalysisOptions& options) {
+  if (o.chosen) return fail(Error::usage("--tune chooses --algorithm and --rest-bytes: leave them out"));
+  for (const std::string& log : o.logs) {
+    if (log == "-") return fail(Error::usage("--tune reads a log twice: it cannot come from stdin"));
+  }
+  replay::TuningOptions tuning;
+  tuning.disk = *grouping::find_disk(o.flags.disk);
+  CFFS_TRY(tuning.cache_bytes, parse_size(o.cache, "--cache"));
+  replay::Tuning tuned;
+  {
+    ProgressLine progress;
+    CFFS_TRY(tuned,
+             replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
+  }
+  const replay::TuningChoice& best = tuned.choices[tuned.best];
+  options.mining.algorithm = best.algorithm;
+  options.rest_bytes = best.rest_bytes;
+  if (o.json) return {};
+  fmt::print("tuned for {} with {} of cache: mined from {} accesses, judged on the {} after them\n",
+             tuning.disk.name, o.cache, tuned.train_accesses, tuned.tail_accesses);
+  for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
+    const replay::TuningChoice& choice = tuned.choices[c];
+    fmt::print("  {:<8} other files {:<22} {:>9.4f} ms{}\n", choice.algorithm,
+               choice.rest_bytes == 0 ? "alone" : "by directory, " + human_bytes(choice.rest_bytes),
+               choice.evaluation.ms_per_access(tuning.disk), c == tuned.best ? "  chosen" : "");
+  }
+  return {};
+}
+
 Result<int> run_analyze(const AnalyzeOptions& o) {
-  CFFS_TRY(const replay::AnalysisOptions options, analysis_options(o.flags));
+  CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags));
+  if (o.tune) CFFS_TRY_VOID(tune(o, options));
   replay::Analysis analysis;
   {
     ProgressLine progress;
@@ -140,12 +176,16 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("LOG", o->logs, "Access logs, plain, gz, xz, zst or bz2; - for stdin")->required();
   command->add_option("-o,--output", o->output, "Plan to write, an SQLite file");
   add_analysis_flags(*command, o->flags);
+  command->add_flag("--tune", o->tune,
+                    "Choose --algorithm and --rest-bytes by what does best on the last part of the log");
+  command->add_option("--cache", o->cache, "With --tune: cache in front of the disk")->capture_default_str();
   command->add_option("--top", o->top, "Groups to print")->capture_default_str();
   command->add_option("--graph", o->graph, "Draw the strongest groups and their links, an SVG file");
   command->add_option("--transactions", o->transactions,
                       "Write the sessions as item numbers, a line each, for other programs");
   command->add_flag("--json", o->json, "For programs");
-  command->callback([o, &exit_code] {
+  command->callback([o, command, &exit_code] {
+    o->chosen = command->count("--algorithm") + command->count("--rest-bytes") > 0;
     const auto done = run_analyze(*o);
     exit_code = done ? *done : complain(done.error());
   });

@@ -16,10 +16,24 @@ struct EvaluateOptions {
   std::vector<std::string> inputs;
   AnalysisFlags flags;
   PolicyChoice references;
-  std::string tree, cache = "64M", disk = "hdd";
+  std::string tree, cache = "64M";
   double train = 0.7;
-  bool json = false;
+  std::vector<double> splits{0.3, 0.5, 0.7, 0.9};
+  bool cold = false, json = false;
 };
+
+// Milliseconds an access at each split: whether a policy wins by the choice of one.
+void print_splits(const replay::Trial& t, const grouping::DiskProfile& disk) {
+  if (t.splits.empty()) return;
+  fmt::print("{:<24}", disk.name + " ms, mined from");
+  for (const auto& split : t.splits) fmt::print(" {:>8.0f}%", 100 * split.train);
+  fmt::print("\n");
+  for (std::size_t e = 0; e < t.evaluations.size(); ++e) {
+    fmt::print("{:<24}", t.evaluations[e].name);
+    for (const auto& split : t.splits) fmt::print(" {:>9.4f}", split.evaluations[e].ms_per_access(disk));
+    fmt::print("\n");
+  }
+}
 
 void print_text(const EvaluateOptions& o, const replay::Trial& t) {
   fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses,
@@ -38,15 +52,22 @@ void print_text(const EvaluateOptions& o, const replay::Trial& t) {
     for (const auto& disk : grouping::disk_profiles()) fmt::print(" {:>11.4f}", e.ms_per_access(disk));
     fmt::print("\n");
   }
+  print_splits(t, *grouping::find_disk(o.flags.disk));
   if (!t.has_reference)
     fmt::print("reference was not judged: it reads documents; name their directory with --tree\n");
-  for (const auto& disk : grouping::disk_profiles()) {
-    if (disk.name != o.disk) continue;
-    const auto& best = t.evaluations[t.best(disk)];
-    const auto& none = t.evaluations.front();
-    fmt::print("recommended for {}: {} (predicted latency {:.2f} of none's)\n", disk.name, best.name,
-               none.ms_per_access(disk) > 0 ? best.ms_per_access(disk) / none.ms_per_access(disk) : 1.0);
-  }
+  const grouping::DiskProfile& disk = *grouping::find_disk(o.flags.disk);
+  const auto& best = t.evaluations[t.best(disk)];
+  const auto& none = t.evaluations.front();
+  fmt::print("recommended for {}: {} (predicted latency {:.2f} of none's)\n", disk.name, best.name,
+             none.ms_per_access(disk) > 0 ? best.ms_per_access(disk) / none.ms_per_access(disk) : 1.0);
+}
+
+nlohmann::ordered_json as_json(const grouping::Evaluation& e) {
+  nlohmann::ordered_json one{{"policy", e.name},           {"accesses", e.accesses},    {"hits", e.hits},
+                             {"hit_rate", e.hit_rate()},   {"seeks", e.seeks},          {"reads", e.reads},
+                             {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
+  for (const auto& disk : grouping::disk_profiles()) one["ms_per_access"][disk.name] = e.ms_per_access(disk);
+  return one;
 }
 
 void print_json(const replay::Trial& t) {
@@ -56,13 +77,11 @@ void print_json(const replay::Trial& t) {
                            {"files_not_in_tree", t.files_not_in_tree},
                            {"bytes", t.bytes},
                            {"mined_groups", t.mined_groups}};
-  for (const auto& e : t.evaluations) {
-    nlohmann::ordered_json one{{"policy", e.name},           {"accesses", e.accesses},    {"hits", e.hits},
-                               {"hit_rate", e.hit_rate()},   {"seeks", e.seeks},          {"reads", e.reads},
-                               {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
-    for (const auto& disk : grouping::disk_profiles())
-      one["ms_per_access"][disk.name] = e.ms_per_access(disk);
-    j["policies"].push_back(std::move(one));
+  for (const auto& e : t.evaluations) j["policies"].push_back(as_json(e));
+  for (const auto& split : t.splits) {
+    nlohmann::ordered_json one{{"train", split.train}};
+    for (const auto& e : split.evaluations) one["policies"].push_back(as_json(e));
+    j["splits"].push_back(std::move(one));
   }
   for (const auto& disk : grouping::disk_profiles())
     j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
@@ -78,6 +97,8 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   }
   CFFS_TRY(options.cache_bytes, parse_size(o.cache, "--cache"));
   options.train = o.train;
+  options.splits = o.splits;
+  options.cold = o.cold;
   options.tree = o.tree;
   options.references.depth = o.references.depth;
   options.references.shared = o.references.shared;
@@ -126,10 +147,11 @@ void add_evaluate(CLI::App& app, int& exit_code) {
   command->add_option("--train", o->train, "Share of the accesses, from the beginning, that mining sees")
       ->check(CLI::Range(0.01, 0.99))
       ->capture_default_str();
+  command->add_option("--splits", o->splits, "Other shares at which all are judged as well, split by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(0.01, 0.99));
+  command->add_flag("--cold", o->cold, "Begin with an empty cache, as a replay on a fresh mount does");
   command->add_option("--cache", o->cache, "Cache in front of the disk")->capture_default_str();
-  command->add_option("--disk", o->disk, "Disk to recommend for: hdd, ssd, network")
-      ->check(CLI::IsMember({"hdd", "ssd", "network"}))
-      ->capture_default_str();
   command->add_flag("--json", o->json, "For programs");
   command->callback([o, &exit_code] {
     const auto done = run_evaluate(*o);

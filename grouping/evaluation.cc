@@ -1,14 +1,21 @@
 #include "grouping/evaluation.h"
 
 #include <algorithm>
-#include <list>
 
 namespace cffs::grouping {
 
 const std::vector<DiskProfile>& disk_profiles() {
   static const std::vector<DiskProfile> profiles = {
-      {"hdd", 6.7, 130e6}, {"ssd", 0.08, 500e6}, {"network", 0.5, 125e6}};
+      {"hdd", 6.7, 130e6}, {"ssd", 0.08, 500e6}, {"cloud", 0.5, 125e6}};
   return profiles;
+}
+
+const DiskProfile* find_disk(std::string_view name) {
+  if (name == "network") name = "cloud";
+  for (const DiskProfile& disk : disk_profiles()) {
+    if (disk.name == name) return &disk;
+  }
+  return nullptr;
 }
 
 Layout layout_of(std::string name, const std::vector<Candidate>& files, const std::vector<Group>& groups,
@@ -22,19 +29,13 @@ Layout layout_of(std::string name, const std::vector<Candidate>& files, const st
     for (const std::size_t i : group) {
       if (files[i].size > composite_file_max) continue;
       if (unit == kNone) {
-        unit = static_cast<std::uint32_t>(layout.unit_bytes.size());
-        layout.unit_bytes.push_back(0);
+        unit = static_cast<std::uint32_t>(layout.unit_seeks.size());
         layout.unit_seeks.push_back(1);
       }
       layout.unit_of[i] = unit;
-      layout.unit_bytes[unit] += files[i].size;
     }
   }
-  const auto requests = [](std::uint64_t bytes, std::uint64_t largest) {
-    return std::max<std::uint64_t>(1, (bytes + largest - 1) / largest);
-  };
-  for (const std::uint64_t bytes : layout.unit_bytes)
-    layout.unit_reads.push_back(requests(bytes, kGroupRequestBytes));
+  layout.unit_request_bytes.assign(layout.unit_seeks.size(), kGroupRequestBytes);
   std::uint64_t table_bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     constexpr std::uint64_t kRowBytes = 200;
@@ -43,11 +44,9 @@ Layout layout_of(std::string name, const std::vector<Candidate>& files, const st
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (layout.unit_of[i] != kNone) continue;
-    layout.unit_of[i] = static_cast<std::uint32_t>(layout.unit_bytes.size());
-    layout.unit_bytes.push_back(files[i].size);
+    layout.unit_of[i] = static_cast<std::uint32_t>(layout.unit_seeks.size());
     layout.unit_seeks.push_back(files[i].size > inline_max || table_bytes > kSmallTable ? 1 : 0);
-    layout.unit_reads.push_back(layout.unit_seeks.back() == 0 ? 0
-                                                              : requests(files[i].size, kObjectRequestBytes));
+    layout.unit_request_bytes.push_back(kObjectRequestBytes);
   }
   return layout;
 }
@@ -59,44 +58,94 @@ double Evaluation::ms_per_access(const DiskProfile& disk) const {
   return ms / static_cast<double>(accesses);
 }
 
-Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
-                    const std::vector<Item>& accesses, std::uint64_t cache_bytes) {
-  struct Cached {
-    std::list<std::uint32_t>::iterator place;
+namespace {
+
+// Files by how recently they were used; a ring through all of them, kEnd at its seam.
+class Cache {
+ public:
+  explicit Cache(const std::vector<Candidate>& files)
+      : files_(files), end_(static_cast<std::uint32_t>(files.size())), links_(files.size() + 1) {
+    links_[end_] = {end_, end_, true};
+  }
+
+  bool has(std::uint32_t file) const { return links_[file].in; }
+  // As the latest.
+  void put(std::uint32_t file) {
+    if (links_[file].in) {
+      unlink(file);
+    } else {
+      held_ += files_[file].size;
+    }
+    const std::uint32_t first = links_[end_].next;
+    links_[file] = {end_, first, true};
+    links_[end_].next = file;
+    links_[first].before = file;
+  }
+  // One file stays, however large.
+  void shrink_to(std::uint64_t bytes) {
+    while (held_ > bytes && links_[end_].before != links_[end_].next) {
+      const std::uint32_t oldest = links_[end_].before;
+      unlink(oldest);
+      links_[oldest].in = false;
+      held_ -= files_[oldest].size;
+    }
+  }
+
+ private:
+  struct Link {
+    std::uint32_t before = 0, next = 0;
     bool in = false;
-    std::uint32_t stay = 0;  // how often it has been brought in
   };
+  void unlink(std::uint32_t file) {
+    links_[links_[file].before].next = links_[file].next;
+    links_[links_[file].next].before = links_[file].before;
+  }
+
+  const std::vector<Candidate>& files_;
+  const std::uint32_t end_;
+  std::vector<Link> links_;
+  std::uint64_t held_ = 0;
+};
+
+std::uint64_t requests(std::uint64_t bytes, std::uint64_t largest) {
+  return std::max<std::uint64_t>(1, (bytes + largest - 1) / largest);
+}
+
+}  // namespace
+
+Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
+                    const std::vector<Item>& accesses, std::uint64_t cache_bytes, std::size_t warming) {
   Evaluation e;
   e.name = layout.name;
-  std::list<std::uint32_t> recent;  // first: the latest
-  std::vector<Cached> units(layout.unit_bytes.size());
-  std::vector<std::uint32_t> used_in(files.size());  // the stay in which a file was last used
-  std::uint64_t held = 0;
-  for (const Item item : accesses) {
-    const std::uint32_t unit = layout.unit_of[item];
-    Cached& cached = units[unit];
-    ++e.accesses;
-    if (cached.in) {
-      ++e.hits;
-      recent.splice(recent.begin(), recent, cached.place);
+  std::vector<std::vector<std::uint32_t>> members(layout.unit_seeks.size());
+  for (std::uint32_t i = 0; i < files.size(); ++i) members[layout.unit_of[i]].push_back(i);
+  Cache cache(files);
+  std::vector<bool> unused(files.size());  // read while it counted, and not accessed since
+  for (std::size_t a = 0; a < accesses.size(); ++a) {
+    const Item item = accesses[a];
+    const bool counts = a >= warming;
+    if (counts) ++e.accesses;
+    if (cache.has(item)) {
+      if (counts) ++e.hits;
     } else {
-      e.seeks += layout.unit_seeks[unit];
-      e.reads += layout.unit_reads[unit];
-      e.bytes_read += layout.unit_bytes[unit];
-      held += layout.unit_bytes[unit];
-      recent.push_front(unit);
-      cached = {recent.begin(), true, cached.stay + 1};
-      while (held > cache_bytes && recent.size() > 1) {
-        const std::uint32_t oldest = recent.back();
-        recent.pop_back();
-        units[oldest].in = false;
-        held -= layout.unit_bytes[oldest];
+      const std::uint32_t unit = layout.unit_of[item];
+      std::uint64_t bytes = 0;
+      for (const std::uint32_t member : members[unit]) {
+        if (cache.has(member)) continue;
+        bytes += files[member].size;
+        unused[member] = counts;
+        cache.put(member);
+      }
+      if (counts) {
+        e.seeks += layout.unit_seeks[unit];
+        e.reads += layout.unit_seeks[unit] == 0 ? 0 : requests(bytes, layout.unit_request_bytes[unit]);
+        e.bytes_read += bytes;
       }
     }
-    if (used_in[item] != cached.stay) {
-      used_in[item] = cached.stay;
-      e.bytes_used += files[item].size;
-    }
+    cache.put(item);
+    cache.shrink_to(cache_bytes);
+    if (unused[item]) e.bytes_used += files[item].size;
+    unused[item] = false;
   }
   return e;
 }

@@ -1,13 +1,14 @@
 // What a grouping would cost on a sequence of accesses, without building anything: a cache and a disk as models.
 //
-// A unit is what one miss brings in: a group, or a file without one. The cache holds units, least recently used go
-// first. A miss costs one seek and the unit's bytes, in requests of a bounded size; an access whose unit is in the
-// cache costs nothing. Rows of the table cost nothing where the table is small enough to be read at mount. What was
+// A unit is what one miss brings in: a group, or a file without one. The cache holds files, as the kernel holds pages: the
+// least recently used go first, also those of a group whose others stay. A miss costs one seek and the bytes of those files
+// of the unit that are not in the cache, in requests of a bounded size; an access to a file in the cache costs nothing. Rows of the table cost nothing where the table is small enough to be read at mount. What was
 // brought in and never accessed before it left the cache was wasted. docs/GROUPING.md holds the model against replays.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grouping/mining/itemset.h"
@@ -19,17 +20,20 @@ struct DiskProfile {
   std::string name;
   double seek_ms = 0;  // of a read at another place, before the first byte
   double bytes_per_second = 0;
+  // What it would have read while it went to another place.
+  double exchange_bytes() const { return seek_ms / 1000 * bytes_per_second; }
 };
-// hdd, ssd, network: a hard disk, a solid-state disk, a disk behind a network.
+// hdd, ssd, cloud: a hard disk, a solid-state disk, a disk behind a network.
 const std::vector<DiskProfile>& disk_profiles();
+// Null: there is none of that name. "network" is an older name of cloud.
+const DiskProfile* find_disk(std::string_view name);
 
 // Where files lie: for each item its unit.
 struct Layout {
   std::string name;
-  std::vector<std::uint32_t> unit_of;  // index: item
-  std::vector<std::uint64_t> unit_bytes;
-  std::vector<std::uint8_t> unit_seeks;   // of a miss
-  std::vector<std::uint64_t> unit_reads;  // requests of a miss
+  std::vector<std::uint32_t> unit_of;             // index: item
+  std::vector<std::uint8_t> unit_seeks;           // of a miss
+  std::vector<std::uint64_t> unit_request_bytes;  // largest request of a miss
 };
 // Largest requests that the kernel makes: of a group that is prefetched, of a large file that is read through.
 inline constexpr std::uint64_t kGroupRequestBytes = 256 * 1024;
@@ -56,7 +60,8 @@ struct Evaluation {
     return bytes_read == 0 ? 0 : 1 - static_cast<double>(bytes_used) / static_cast<double>(bytes_read);
   }
 };
+// The first `warming` accesses fill the cache and are not counted.
 Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
-                    const std::vector<Item>& accesses, std::uint64_t cache_bytes);
+                    const std::vector<Item>& accesses, std::uint64_t cache_bytes, std::size_t warming = 0);
 
 }  // namespace cffs::grouping

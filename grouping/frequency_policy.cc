@@ -23,7 +23,8 @@ std::vector<Group> FrequencyPolicy::group(const std::vector<Candidate>& candidat
     add_in_pieces(groups, members, candidates, std::min(max_bytes, kGroupBytes));
     members.clear();
   }
-  std::vector<Group> rest = group_by_directory(candidates, taken, max_bytes);
+  const std::uint64_t rest_bytes = plan_ ? plan_->rest_bytes().value_or(max_bytes) : max_bytes;
+  std::vector<Group> rest = group_by_directory(candidates, taken, std::min(max_bytes, rest_bytes));
   groups.insert(groups.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
   return groups;
 }

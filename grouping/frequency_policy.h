@@ -1,5 +1,5 @@
 // Groups mined from accesses, taken from a plan (composite-file paper, frequency mode). Files without a place in the
-// plan are grouped by directory.
+// plan are grouped by directory, in groups as large as the plan says; it may say that they are alone.
 #pragma once
 
 #include "grouping/plan_groups.h"

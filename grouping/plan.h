@@ -1,6 +1,7 @@
 // A plan: a stored set of groups, with where it comes from. In memory; core/plan keeps it in an SQLite file.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,8 @@ struct Plan {
   std::vector<PlanFile> files;  // index: item
   std::vector<Itemset> itemsets;
   std::vector<SelectedGroup> groups;  // the most used first
+  // Largest group of a directory's files that are in none of these; 0: each is alone. nullopt: the plan does not say.
+  std::optional<std::uint64_t> rest_bytes;
 };
 
 }  // namespace cffs::grouping

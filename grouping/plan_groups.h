@@ -33,11 +33,15 @@ class PlanGroups {
 
   // By inode first: a file that moved keeps its place even where another has taken its name.
   std::optional<MemberPosition> find(std::uint64_t file, const std::string& path) const;
+  // Of files without a place here; nullopt: the policy decides.
+  void set_rest_bytes(std::optional<std::uint64_t> bytes) { rest_bytes_ = bytes; }
+  std::optional<std::uint64_t> rest_bytes() const { return rest_bytes_; }
   const std::vector<Member>& members(std::size_t group) const { return groups_[group]; }
   std::size_t size() const { return groups_.size(); }
 
  private:
   std::vector<std::vector<Member>> groups_;
+  std::optional<std::uint64_t> rest_bytes_;
   std::unordered_map<std::string, MemberPosition> by_path_;
   std::unordered_map<std::uint64_t, MemberPosition> by_file_;
 };

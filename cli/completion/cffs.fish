@@ -6,12 +6,15 @@ complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -
 complete -c cffs -n "__fish_seen_subcommand_from mount regroup" -l plan-ahead
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup evaluate" -l site-root -l depth -l shared -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l regroup-interval -l regroup-budget -l access-record -x
-complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l exchange-bytes -l rest-bytes -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -s o -l output -l graph -l transactions -r
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -l top -x
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l tree -r
-complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l train -l cache -x
-complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l disk -x -a "hdd ssd network"
+complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l train -l splits -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l cache -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -l tune
+complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l cold
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk -x -a "hdd cloud ssd"
 complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l blob-checksums -x -a "on off"

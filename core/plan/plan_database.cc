@@ -1,5 +1,7 @@
 #include "core/plan/plan_database.h"
 
+#include <charconv>
+
 #include "core/database/database.h"
 
 namespace cffs {
@@ -28,6 +30,8 @@ CREATE VIEW group_files AS SELECT grp, position, path, files.bytes AS bytes FROM
 constexpr DatabaseKind kKind{"plan", 0x63666670 /* "cffp" */, kPlanVersion, kSchema,
                              "make one with cffs analyze -o"};
 
+constexpr const char* kRestBytes = "rest_bytes";  // a parameter that placing files needs
+
 std::string hex(std::uint64_t value) {
   std::string text;
   for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
@@ -49,6 +53,7 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
                                 i.errors, i.others, i.first_ms, i.last_ms);
   }
   for (const auto& [name, value] : plan.parameters) good = good && parameter.insert(name, value);
+  if (plan.rest_bytes) good = good && parameter.insert(kRestBytes, std::to_string(*plan.rest_bytes));
   for (const auto& [name, value] : plan.summary) good = good && summary.insert(name, value);
   std::vector<std::uint64_t> supports;
   for (std::size_t f = 0; f < plan.files.size(); ++f) {
@@ -87,7 +92,20 @@ Result<grouping::Plan> read_plan(const std::string& path) {
   CFFS_TRY(const Database db, Database::open(path, kKind));
   grouping::Plan plan;
   Statement parameters(db, "SELECT name, value FROM parameters");
-  while (parameters.next()) plan.parameters.emplace_back(parameters.text(0), parameters.text(1));
+  while (parameters.next()) {
+    if (parameters.text(0) != kRestBytes) {
+      plan.parameters.emplace_back(parameters.text(0), parameters.text(1));
+      continue;
+    }
+    const std::string value = parameters.text(1);
+    std::uint64_t bytes = 0;
+    const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), bytes);
+    if (problem != std::errc() || end != value.data() + value.size()) {
+      return fail(Error::usage("plan " + path + ": its parameter rest_bytes is no number but '" + value +
+                               "'; make it again with cffs analyze"));
+    }
+    plan.rest_bytes = bytes;
+  }
   Statement files(db, "SELECT id, path, bytes, accesses, sessions FROM files ORDER BY id");
   while (files.next()) {
     if (files.number(0) != plan.files.size()) {

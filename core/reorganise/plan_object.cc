@@ -10,13 +10,16 @@ constexpr std::string_view kName = "plan";
 constexpr std::string_view kUnfinished = "plan.unfinished";
 constexpr std::string_view kMagic = "cffsPLAN";
 constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kFormatWithRest = 2;  // says what becomes of files without a place
 
 }  // namespace
 
 Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
-  w.u32(kFormat);
+  const auto rest_bytes = plan.rest_bytes();
+  w.u32(rest_bytes ? kFormatWithRest : kFormat);
+  if (rest_bytes) w.varint(*rest_bytes);
   w.varint(plan.size());
   for (std::size_t g = 0; g < plan.size(); ++g) {
     w.varint(plan.members(g).size());
@@ -49,11 +52,13 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   ByteReader end(std::string_view(bytes).substr(bytes.size() - 8));
   if (end.u64() != checksum(body)) return damaged();
   ByteReader r(body.substr(kMagic.size()));
-  if (const std::uint32_t format = r.u32(); format != kFormat) {
+  const std::uint32_t format = r.u32();
+  if (format != kFormat && format != kFormatWithRest) {
     return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +
-                             std::to_string(kFormat)));
+                             std::to_string(kFormat) + " and " + std::to_string(kFormatWithRest)));
   }
   grouping::PlanGroups plan;
+  if (format == kFormatWithRest) plan.set_rest_bytes(r.varint());
   for (std::uint64_t groups = r.varint(); groups > 0 && r.ok(); --groups) {
     std::vector<grouping::PlanGroups::Member> members;
     for (std::uint64_t m = r.varint(); m > 0 && r.ok(); --m) {

@@ -5,20 +5,13 @@
 #include <unordered_map>
 
 namespace cffs::grouping {
+namespace {
 
-MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
-                        const GroupMiningOptions& options,
-                        const std::function<void(const std::string&)>& on_step) {
-  constexpr double kAutomaticShare = 0.0005;
-  constexpr std::uint64_t kAutomaticLeast = 3;
-  const auto share = [&](double s) {
-    return static_cast<std::uint64_t>(std::ceil(s * static_cast<double>(transactions.size())));
-  };
-  MinedGroups mined;
-  mined.min_support = options.min_support > 0 ? options.min_support
-                      : options.relative_support > 0
-                          ? std::max<std::uint64_t>(1, share(options.relative_support))
-                          : std::max(kAutomaticLeast, share(kAutomaticShare));
+using Step = std::function<void(const std::string&)>;
+
+// From mined.min_support on.
+void mine_itemsets(MinedGroups& mined, const Transactions& transactions, const GroupMiningOptions& options,
+                   const Step& on_step) {
   const auto miner = make_miner(options.algorithm);
   for (;;) {
     if (on_step) on_step("mining sets that at least " + std::to_string(mined.min_support) + " sessions hold");
@@ -31,9 +24,39 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
     mined.support_raised = true;
     mined.min_support *= 2;
   }
-  if (on_step) on_step("choosing groups");
+}
+
+}  // namespace
+
+MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
+                        const GroupMiningOptions& options,
+                        const std::function<void(const std::string&)>& on_step) {
+  constexpr double kAutomaticShare = 0.0005;
+  constexpr std::uint64_t kAutomaticLeast = 3;
+  const bool benefit = options.algorithm == "benefit";
+  const auto share = [&](double s) {
+    return static_cast<std::uint64_t>(std::ceil(s * static_cast<double>(transactions.size())));
+  };
+  MinedGroups mined;
   mined.item_supports = item_supports(transactions);
-  mined.groups = select_groups(mined.itemsets, mined.item_supports, sizes, options.selection);
+  mined.min_support = options.min_support > 0 ? options.min_support
+                      : options.relative_support > 0
+                          ? std::max<std::uint64_t>(1, share(options.relative_support))
+                      : benefit ? BenefitOptions{}.min_together
+                                : std::max(kAutomaticLeast, share(kAutomaticShare));
+  if (benefit) {
+    if (on_step) on_step("merging files by what it saves");
+    std::size_t most = std::min(options.selection.max_members, SelectionOptions{}.max_members);
+    if (options.max_size > 0) most = std::min(most, options.max_size);
+    mined.groups =
+        benefit_groups(transactions, sizes,
+                       {options.exchange_bytes, mined.min_support,
+                        std::min(options.selection.max_bytes, SelectionOptions{}.max_bytes), most});
+  } else {
+    mine_itemsets(mined, transactions, options, on_step);
+    if (on_step) on_step("choosing groups");
+    mined.groups = select_groups(mined.itemsets, mined.item_supports, sizes, options.selection);
+  }
   order_groups(mined.groups, transactions);
   std::stable_sort(mined.groups.begin(), mined.groups.end(),
                    [](const SelectedGroup& a, const SelectedGroup& b) {

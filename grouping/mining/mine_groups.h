@@ -5,18 +5,21 @@
 #include <functional>
 #include <string>
 
+#include "grouping/mining/benefit.h"
 #include "grouping/mining/group_selection.h"
 #include "grouping/mining/miner.h"
 
 namespace cffs::grouping {
 
 struct GroupMiningOptions {
-  std::string algorithm = "closed";  // as make_miner() knows it
-  std::uint64_t min_support = 0;     // transactions; 0: relative_support decides
-  double relative_support = 0;       // share of the transactions; 0: automatic
-  std::size_t max_size = 0;          // files of an itemset; 0: any
+  std::string algorithm =
+      "closed";  // as make_miner() knows it, or "benefit": benefit_groups(), which has no itemsets
+  std::uint64_t min_support = 0;  // transactions; 0: relative_support decides
+  double relative_support = 0;    // share of the transactions; 0: automatic
+  std::size_t max_size = 0;       // files of an itemset; 0: any
   std::size_t max_itemsets = 2'000'000;
   SelectionOptions selection;
+  double exchange_bytes = 0;  // of benefit_groups()
 };
 
 struct MinedGroups {
@@ -27,7 +30,8 @@ struct MinedGroups {
   std::vector<SelectedGroup> groups;  // the most used first
 };
 
-// Where the support is automatic, three sessions and one in 2,000 are what a group needs to be more than chance; where
+// Of "benefit" the support is what two groups have together, two sessions where it is automatic, and nothing is raised. Else:
+// where the support is automatic, three sessions and one in 2,000 are what a group needs to be more than chance; where
 // that, or a support that was asked for, gives more itemsets than allowed, it is doubled and tried again.
 // `on_step` hears what is being done.
 MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,

@@ -31,6 +31,8 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const AnalysisOpt
     p.emplace_back("session_max_files", std::to_string(o.session_max_files));
     p.emplace_back("min_support", std::to_string(a.min_support));
     p.emplace_back("max_size", std::to_string(o.mining.max_size));
+    if (o.mining.algorithm == "benefit")
+      p.emplace_back("exchange_bytes", fmt::format("{:.0f}", o.mining.exchange_bytes));
   }
   return p;
 }
@@ -136,6 +138,7 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
     const LoggedFile& f = reader.files()[i];
     a.plan.files.push_back({f.path, f.bytes, f.accesses, supports[i]});
   }
+  a.plan.rest_bytes = options.rest_bytes;
   a.plan.parameters = parameters_of(options, gap_ms, a);
   a.plan.summary = {{"sessions", a.sessions.sessions},
                     {"sessions_apart_crawlers", a.sessions.apart_crawlers},

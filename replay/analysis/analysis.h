@@ -21,7 +21,8 @@ struct AnalysisOptions {
   bool adjacency = false;  // the paper's variant; `one_stream` mixes all clients in one, as it did
   bool one_stream = false;
   grouping::AdjacencyOptions adjacent;
-  double max_bad = 0.1;  // share of malformed lines from which on the analysis is refused
+  std::optional<std::uint64_t> rest_bytes;  // for the plan
+  double max_bad = 0.1;                     // share of malformed lines from which on the analysis is refused
 };
 
 struct Analysis {

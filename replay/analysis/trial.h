@@ -1,4 +1,5 @@
-// Which policy would win on a log: each is judged on the later part of it, what is mined is mined from the earlier.
+// Which policy would win on a log: each is judged on the later part of it, what is mined is mined from the earlier, which also
+// fills the cache.
 #pragma once
 
 #include "grouping/evaluation.h"
@@ -9,11 +10,19 @@ namespace cffs::replay {
 
 struct TrialOptions {
   AnalysisOptions analysis;
-  double train = 0.7;  // share of the accesses that mining sees
+  double train = 0.7;          // share of the accesses that mining sees
+  std::vector<double> splits;  // other shares to judge at
+  bool cold = false;           // nothing fills the cache before
   std::uint64_t cache_bytes = 64u << 20;
   std::string tree;  // directory with the site's or project's files; empty: the log's files alone
   std::vector<std::string> plans;  // plan files to judge as well
   grouping::ReferenceOptions references;
+};
+
+// What all policies do where mining sees that share of the accesses.
+struct Split {
+  double train = 0;
+  std::vector<grouping::Evaluation> evaluations;  // as in Trial
 };
 
 struct Trial {
@@ -21,6 +30,7 @@ struct Trial {
   std::uint64_t mined_groups = 0;
   bool has_reference = false;                     // only with a tree
   std::vector<grouping::Evaluation> evaluations;  // none, directory, reference, frequency, plans
+  std::vector<Split> splits;
   // The evaluation with the least predicted latency on that disk; ties go to the simpler policy.
   std::size_t best(const grouping::DiskProfile& disk) const;
 };

@@ -239,6 +239,32 @@ TEST_CASE("a plan finds files by path, and by inode once bound") {
   REQUIRE(read_plan_object(store).error().kind == ErrorKind::corruption);
 }
 
+TEST_CASE("a plan says what becomes of files without a place, in its file and in the store") {
+  grouping::Plan plan;
+  plan.files = {{"a", 10, 1, 1}, {"b", 10, 1, 1}};
+  plan.groups = {{{0, 1}, 2, 0, 1, 20}};
+  const std::vector<grouping::Candidate> files{
+      {1, 10, "a", 1}, {1, 10, "x", 2}, {1, 10, "y", 3}, {1, 10, "z", 4}};
+  using grouping::Group;
+  const auto grouped = [&](std::optional<std::uint64_t> rest_bytes) {
+    plan.rest_bytes = rest_bytes;
+    const TemporaryFile database;
+    REQUIRE(write_plan(database.path(), plan));
+    const auto back = read_plan(database.path());
+    REQUIRE(back);
+    REQUIRE(back->rest_bytes == rest_bytes);
+    MemoryStore store;
+    REQUIRE(write_plan_object(store, grouping::PlanGroups(*back)));
+    const auto kept = read_plan_object(store);
+    REQUIRE((kept && *kept));
+    REQUIRE((*kept)->rest_bytes() == rest_bytes);
+    return grouping::FrequencyPolicy(std::make_shared<grouping::PlanGroups>(**kept)).group(files, 100, {});
+  };
+  REQUIRE(grouped({}) == std::vector<Group>{{0}, {1, 2, 3}});
+  REQUIRE(grouped(20) == std::vector<Group>{{0}, {1, 2}, {3}});
+  REQUIRE(grouped(0) == std::vector<Group>{{0}, {1}, {2}, {3}});
+}
+
 TEST_CASE("the access record is a ring that survives damage") {
   MemoryStore store;
   const auto all = [&] {
