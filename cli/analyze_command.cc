@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
@@ -66,8 +67,9 @@ void print_text(const AnalyzeOptions& o, const replay::Analysis& a) {
   }
 }
 
-void print_json(const AnalyzeOptions& o, const replay::Analysis& a) {
+void print_json(const AnalyzeOptions& o, const replay::Analysis& a, nlohmann::ordered_json tuning) {
   nlohmann::ordered_json j;
+  if (!tuning.is_null()) j["tuning"] = std::move(tuning);
   for (const auto& [name, value] : a.plan.parameters) j["parameters"][name] = value;
   for (const auto& [name, value] : a.plan.summary) j["summary"][name] = value;
   for (const auto& i : a.plan.inputs) {
@@ -114,39 +116,63 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
   return {};
 }
 
-// Chooses algorithm and rest for the options, and says why.
-Status tune(const AnalyzeOptions& o, replay::AnalysisOptions& options) {
+// Chooses algorithm and rest for the options.
+Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile& disk,
+                            replay::AnalysisOptions& options) {
   if (o.chosen) return fail(Error::usage("--tune chooses --algorithm and --rest-bytes: leave them out"));
   for (const std::string& log : o.logs) {
     if (log == "-") return fail(Error::usage("--tune reads a log twice: it cannot come from stdin"));
   }
   replay::TuningOptions tuning;
-  tuning.disk = *grouping::find_disk(o.flags.disk);
+  tuning.disk = disk;
   CFFS_TRY(tuning.cache_bytes, parse_size(o.cache, "--cache"));
-  replay::Tuning tuned;
-  {
-    ProgressLine progress;
-    CFFS_TRY(tuned,
-             replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
-  }
-  const replay::TuningChoice& best = tuned.choices[tuned.best];
-  options.mining.algorithm = best.algorithm;
-  options.rest_bytes = best.rest_bytes;
-  if (o.json) return {};
+  ProgressLine progress;
+  CFFS_TRY(replay::Tuning tuned,
+           replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
+  options.mining.algorithm = tuned.choices[tuned.best].algorithm;
+  options.rest_bytes = tuned.choices[tuned.best].rest_bytes;
+  return tuned;
+}
+
+// What was tried, and why one was chosen.
+void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
   fmt::print("tuned for {} with {} of cache: mined from {} accesses, judged on the {} after them\n",
-             tuning.disk.name, o.cache, tuned.train_accesses, tuned.tail_accesses);
+             disk.name, o.cache, tuned.train_accesses, tuned.tail_accesses);
+  for (const auto& policy : tuned.policies)
+    fmt::print("  {:<44} {:>9.4f} ms\n", "policy " + policy.name + ", no plan", policy.ms_per_access(disk));
   for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
     const replay::TuningChoice& choice = tuned.choices[c];
-    fmt::print("  {:<8} other files {:<22} {:>9.4f} ms{}\n", choice.algorithm,
+    fmt::print("  {:<8} other files {:<23} {:>9.4f} ms{}\n", choice.algorithm,
                choice.rest_bytes == 0 ? "alone" : "by directory, " + human_bytes(choice.rest_bytes),
-               choice.evaluation.ms_per_access(tuning.disk), c == tuned.best ? "  chosen" : "");
+               choice.evaluation.ms_per_access(disk), c == tuned.best ? "  chosen" : "");
   }
-  return {};
+  if (const auto* better = tuned.better_policy(disk); better != nullptr)
+    fmt::print("no plan pays here: --policy={} would cost less\n", better->name);
+}
+
+nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
+  nlohmann::ordered_json j{
+      {"disk", disk.name}, {"train_accesses", tuned.train_accesses}, {"tail_accesses", tuned.tail_accesses}};
+  for (const auto& policy : tuned.policies)
+    j["policies"].push_back({{"policy", policy.name}, {"ms_per_access", policy.ms_per_access(disk)}});
+  for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
+    const replay::TuningChoice& choice = tuned.choices[c];
+    j["choices"].push_back({{"algorithm", choice.algorithm},
+                            {"rest_bytes", choice.rest_bytes},
+                            {"ms_per_access", choice.evaluation.ms_per_access(disk)},
+                            {"chosen", c == tuned.best}});
+  }
+  return j;
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
   CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags));
-  if (o.tune) CFFS_TRY_VOID(tune(o, options));
+  const grouping::DiskProfile& disk = *grouping::find_disk(o.flags.disk);
+  std::optional<replay::Tuning> tuned;
+  if (o.tune) {
+    CFFS_TRY(tuned, tune(o, disk, options));
+    if (!o.json) print_tuning(o, *tuned, disk);
+  }
   replay::Analysis analysis;
   {
     ProgressLine progress;
@@ -158,7 +184,7 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
     CFFS_TRY_VOID(write_text(o.graph, grouping::draw_plan(analysis.plan, *analysis.transactions)));
   if (!o.transactions.empty()) CFFS_TRY_VOID(write_transactions(o.transactions, *analysis.transactions));
   if (o.json) {
-    print_json(o, analysis);
+    print_json(o, analysis, tuned ? as_json(*tuned, disk) : nlohmann::ordered_json());
   } else {
     print_text(o, analysis);
     if (!o.output.empty()) fmt::print("plan: {}\n", o.output);

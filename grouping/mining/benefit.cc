@@ -14,7 +14,9 @@ namespace {
 constexpr std::size_t kNeighbours = 64;        // pairs remembered of a file
 constexpr std::size_t kGroupNeighbours = 256;  // of a group
 constexpr std::size_t kWindow = 256;           // files of a long session to either side, by how rare they are
-constexpr std::uint64_t kMostSteps = 4'000'000'000;  // comparisons of sessions: some ten seconds
+constexpr std::uint64_t kMostSteps = 1'000'000'000;  // comparisons of sessions: some twenty seconds at worst
+constexpr std::uint64_t kStepsOfPair =
+    64;  // as long as so many comparisons: to queue a pair, or pass it over
 constexpr std::uint32_t kGone = ~std::uint32_t{0};
 
 struct Neighbour {
@@ -68,9 +70,10 @@ class Merging {
 
   std::vector<std::vector<Item>> run() {
     count_pairs();
-    while (!queue_.empty()) {
+    while (!queue_.empty() && steps_ < kMostSteps) {
       const Merge merge = queue_.top();
       queue_.pop();
+      steps_ += kStepsOfPair;
       if (merged_into_[merge.a] != merge.a || merged_into_[merge.b] != merge.b) {
         look_again(now(merge.a), now(merge.b));
       } else if (merge.exact) {
@@ -107,7 +110,7 @@ class Merging {
   }
 
   void look_at(std::uint32_t a, std::uint32_t b) {
-    if (steps_ < kMostSteps) offer(a, b, together(clusters_[a].rows, clusters_[b].rows), true);
+    offer(a, b, together(clusters_[a].rows, clusters_[b].rows), true);
   }
 
   // A pair of which one has merged since: the group may have only the other's word that they are neighbours.
@@ -128,6 +131,11 @@ class Merging {
     std::nth_element(cluster.neighbours.begin(), end, cluster.neighbours.end(), better);
     cluster.neighbours.erase(end, cluster.neighbours.end());
     cluster.neighbours.shrink_to_fit();
+  }
+
+  static bool knows(const Cluster& cluster, std::uint32_t other) {
+    return std::any_of(cluster.neighbours.begin(), cluster.neighbours.end(),
+                       [&](const Neighbour& n) { return n.group == other; });
   }
 
   // How many sessions use each two files.
@@ -154,7 +162,9 @@ class Merging {
       }
       seen.clear();
       trim(cluster, kNeighbours);
-      for (const Neighbour& n : cluster.neighbours) offer(item, n.group, n.together, !windowed_);
+      for (const Neighbour& n : cluster.neighbours) {
+        if (n.group > item || !knows(clusters_[n.group], item)) offer(item, n.group, n.together, !windowed_);
+      }
     }
   }
 
@@ -202,7 +212,7 @@ class Merging {
     c.rows.reserve(a.rows.size() + b.rows.size());
     std::set_union(a.rows.begin(), a.rows.end(), b.rows.begin(), b.rows.end(), std::back_inserter(c.rows));
     c.rows.shrink_to_fit();
-    steps_ += c.rows.size();
+    steps_ += c.rows.size() + kStepsOfPair * (a.neighbours.size() + b.neighbours.size());
     clusters_[merge.a] = clusters_[merge.b] = {};
     c.neighbours = std::move(a.neighbours);
     c.neighbours.insert(c.neighbours.end(), b.neighbours.begin(), b.neighbours.end());

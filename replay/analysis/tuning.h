@@ -21,8 +21,11 @@ struct TuningChoice {
 
 struct Tuning {
   std::uint64_t train_accesses = 0, tail_accesses = 0;
-  std::vector<TuningChoice> choices;  // all that were tried
-  std::size_t best = 0;               // the least predicted latency; the first of those within 1 %
+  std::vector<TuningChoice> choices;           // all that were tried
+  std::size_t best = 0;                        // the least predicted latency; the first of those within 1 %
+  std::vector<grouping::Evaluation> policies;  // none, directory: what doing without a plan costs
+  // Policy that costs less than the best choice by more than 1 %; null: there is none.
+  const grouping::Evaluation* better_policy(const grouping::DiskProfile& disk) const;
 };
 
 // Algorithms closed and benefit, each with the other files alone and by directory at several sizes.
