@@ -102,6 +102,10 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   options.tree = o.tree;
   options.references.depth = o.references.depth;
   options.references.shared = o.references.shared;
+  if (grouping::leads_out(o.references.site_root)) {
+    return fail(Error::usage("--site-root=" + o.references.site_root +
+                             " leads out of the tree; give the directory in it where the site begins"));
+  }
   if (!o.references.site_root.empty())
     options.references.resolve.site_root = grouping::normalised(o.references.site_root);
   struct stat st;

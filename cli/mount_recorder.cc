@@ -78,8 +78,6 @@ MountRecorder::~MountRecorder() {
   }
   while (convert()) {
   }
-  if (builder_.counts().surprises > 0)
-    builder_.trace().about["surprises"] = std::to_string(builder_.counts().surprises);
   const replay::Trace trace = builder_.finish();
   if (const Status done = writer_.finish(trace); !done)
     ::syslog(LOG_ERR, "%s", done.error().message().c_str());

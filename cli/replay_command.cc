@@ -1,6 +1,7 @@
 // replay: a trace or a web log, played on a directory or a store.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -123,6 +124,27 @@ void describe(std::vector<replay::Run>& runs, const replay::Trace& trace, const 
   }
 }
 
+// Operations that did not follow from those before: when the trace was made, or now.
+std::uint64_t surprises_of(const replay::Trace& trace, const replay::Schedule& schedule) {
+  std::uint64_t recorded = 0;
+  if (const auto it = trace.about.find("surprises"); it != trace.about.end())
+    recorded = std::strtoull(it->second.c_str(), nullptr, 10);
+  return std::max(recorded, schedule.left_out + schedule.unexplained);
+}
+
+// A replay of what was not recorded whole is of another session: said, and no success.
+bool follows_recording(const replay::Trace& trace, const replay::Schedule& schedule, double most) {
+  const std::uint64_t surprises = surprises_of(trace, schedule);
+  const auto operations = static_cast<double>(trace.operations.size());
+  if (static_cast<double>(surprises) <= most * operations) return true;
+  std::fflush(stdout);
+  say(
+      fmt::format("{} of {} operations ({:.1f} %) do not follow from the recording, so this was not what was "
+                  "recorded; record all calls (cffs trace record), or allow it with --max-surprises",
+                  surprises, trace.operations.size(), 100 * static_cast<double>(surprises) / operations));
+  return false;
+}
+
 Result<int> run_replay(ReplayFlags o) {
   CFFS_TRY_VOID(settle(o));
   replay::LoadReport report;
@@ -153,7 +175,7 @@ Result<int> run_replay(ReplayFlags o) {
   } else {
     print_result(result, o);
   }
-  bool good = true;
+  bool good = follows_recording(trace, result.schedule, o.max_surprises);
   for (const replay::PlayReport& r : result.reports) good = good && r.problems() == 0;
   return good ? 0 : 1;
 }

@@ -131,6 +131,11 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
   command.add_option("--check", o.check, "What must be right of what comes back: content, size, none")
       ->check(CLI::IsMember({"content", "size", "none"}))
       ->capture_default_str();
+  command
+      .add_option("--max-surprises", o.max_surprises,
+                  "Share of operations that do not follow from the recording above which the exit status is 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command.add_option("--results", o.results, "Results file (SQLite) that the runs are added to");
   command.add_option("--name", o.name, "The target's name in results");
   command.add_flag("--json", o.json, "For programs");

@@ -18,6 +18,7 @@ struct ReplayFlags {
   std::string target, library, hosts = "auto", think = "zero", cache = "as-is", check = "content", before,
                                results, name;
   double longest_idle_s = 1;
+  double max_surprises = 0.01;  // share of the operations from which on a replay is no success
   bool predict = false, make_tree = false, cold = false, json = false;
   bool foreign_owner = false;  // of the library's store
 };

@@ -129,6 +129,13 @@ nlohmann::ordered_json json_of(const replay::ReplayResult& result, const ReplayF
 
 }  // namespace
 
+void print_unlisted(const replay::LoadReport& report) {
+  if (report.unlisted_parents == 0) return;
+  fmt::print(
+      "  note: {} directories that --initial does not list are made for what is in them; the first: {}\n",
+      report.unlisted_parents, report.first_unlisted);
+}
+
 void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
   const replay::TraceSummary s = replay::summary_of(trace);
   if (report.format == "common" || report.format == "combined") {
@@ -138,6 +145,7 @@ void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
     fmt::print("trace: {} operations of {} clients in {:.1f} s\n", s.operations, s.clients, s.seconds);
   }
   for (const std::string& sample : report.samples) fmt::print("  malformed: {}\n", sample);
+  print_unlisted(report);
   fmt::print("tree: {} files, {}", s.initial_files, human_bytes(s.initial_bytes));
   if (report.hosts > 1) {
     fmt::print(" ({} virtual hosts with the {} files of the site, each client on one)", report.hosts,

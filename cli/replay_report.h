@@ -8,6 +8,8 @@
 
 namespace cffs::cli {
 
+// Says which directories a list of the tree before left out; nothing where it left out none.
+void print_unlisted(const replay::LoadReport& report);
 void print_input(const replay::Trace& trace, const replay::LoadReport& report);
 void print_result(const replay::ReplayResult& result, const ReplayFlags& flags);
 // On stdout; the first problem of the last round goes to stderr.

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/replay_report.h"
 #include "replay/import/load_trace.h"
 #include "replay/import/record_command.h"
 #include "replay/model/trace_slice.h"
@@ -35,6 +36,7 @@ void print_report(const replay::Trace& trace, const replay::LoadReport& report, 
   fmt::print("  {} lines: {} malformed, {} without an operation on the tree\n", report.lines,
              report.malformed, report.passed_over);
   for (const std::string& sample : report.samples) fmt::print("  malformed: {}\n", sample);
+  print_unlisted(report);
   if (report.surprises > 0) {
     fmt::print("  {} outcomes do not follow from what was recorded; the first: {}\n", report.surprises,
                report.first_surprise);

@@ -24,7 +24,7 @@ _cffs() {
         return
       fi
       words="-o --format= --below= --initial= --hosts= --from= --to= --first= --last= --limit= --json" ;;
-    replay) words="--target= --library= --predict --make-tree --fresh --hosts=auto --min-files= --threads= --think=zero --think=recorded --longest-idle= --cache=as-is --cache=cold --cache=warm --cache=list: --cold --before= --warm-up= --rounds= --check=content --check=size --check=none --results= --name= --format= --below= --initial= --json" ;;
+    replay) words="--target= --library= --predict --make-tree --fresh --hosts=auto --min-files= --threads= --think=zero --think=recorded --longest-idle= --cache=as-is --cache=cold --cache=warm --cache=list: --cold --before= --warm-up= --rounds= --check=content --check=size --check=none --max-surprises= --results= --name= --format= --below= --initial= --json" ;;
     bench)
       if [ "$COMP_CWORD" = 2 ]; then
         mapfile -t COMPREPLY < <(compgen -W "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk --help" -- "$cur")

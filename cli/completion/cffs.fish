@@ -37,7 +37,7 @@ complete -c cffs -n "__fish_seen_subcommand_from trace replay" -l format -l belo
 complete -c cffs -n "__fish_seen_subcommand_from trace" -l from -l to -l first -l last -l limit -x
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l target -l library -l results -l initial -r
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l make-tree -l cold -l fresh -l predict
-complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -l think -l longest-idle -l before -l warm-up -l rounds -l name -x
+complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -l think -l longest-idle -l before -l warm-up -l max-surprises -l rounds -l name -x
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l cache -x -a "as-is cold warm"
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l check -x -a "content size none"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk"

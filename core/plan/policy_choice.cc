@@ -20,6 +20,10 @@ Status check_flags(const PolicyChoice& choice) {
   if (!choice.site_root.empty() && choice.name != "reference") {
     return fail(Error::usage("--site-root goes with --policy=reference, not with " + choice.name));
   }
+  if (grouping::leads_out(choice.site_root)) {
+    return fail(Error::usage("--site-root=" + choice.site_root +
+                             " leads out of the tree; give the directory in it where the site begins"));
+  }
   return {};
 }
 

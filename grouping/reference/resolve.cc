@@ -259,6 +259,21 @@ std::string percent_decoded(std::string_view text) {
   return out;
 }
 
+bool leads_out(std::string_view path) {
+  std::ptrdiff_t depth = 0;
+  for (std::size_t from = 0; from <= path.size() && depth >= 0;) {
+    const std::size_t slash = std::min(path.find('/', from), path.size());
+    const std::string_view part = path.substr(from, slash - from);
+    from = slash + 1;
+    if (part == "..") {
+      --depth;
+    } else if (!part.empty() && part != ".") {
+      ++depth;
+    }
+  }
+  return depth < 0;
+}
+
 std::string normalised(std::string_view path) {
   std::vector<std::string_view> parts;
   for (std::size_t from = 0; from <= path.size();) {

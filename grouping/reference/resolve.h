@@ -49,6 +49,8 @@ struct UrlPath {
 std::optional<UrlPath> resolve_url(const std::string& document, const std::string& base,
                                    std::string_view url);
 
+// Whether a path's ".." lead out of the tree that it is relative to, on the way at least.
+bool leads_out(std::string_view path);
 // Percent-encoding undone, but for %00 and %2F, which no file name can hold.
 std::string percent_decoded(std::string_view text);
 // "a/./b/../c" -> "a/c"; ".." above the root stays at the root.

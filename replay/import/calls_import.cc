@@ -113,7 +113,7 @@ std::shared_ptr<OpenFile> CallsImporter::file(std::uint32_t flags) {
 void CallsImporter::on_path(Call call, std::uint32_t mode, std::uint32_t flags, std::uint64_t length) {
   const auto place = builder_.trace_path(std::string(column_[5]));
   if (!place) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return;
   }
   Operation o = begin(call);
@@ -129,7 +129,7 @@ void CallsImporter::two_paths(Call call) {
   const auto from = builder_.trace_path(std::string(column_[5])),
              to = builder_.trace_path(std::string(column_[6]));
   if (!from || !to) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return;
   }
   Operation o = begin(call);
@@ -143,7 +143,7 @@ void CallsImporter::two_paths(Call call) {
 void CallsImporter::on_file(Call call, std::uint64_t length, std::uint32_t mode) {
   const auto on = file(call == Call::truncate ? O_RDWR : O_RDONLY);
   if (!on || on->handle == kNoHandle) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return;
   }
   Operation o = begin(call);
@@ -175,7 +175,7 @@ void CallsImporter::open() {
     }
     builder_.add(o);
   } else {
-    ++builder_.counts().outside;
+    builder_.pass_over();
   }
   if (result_ >= 0) files_.put(pid_, result_, opened, false);
 }
@@ -183,7 +183,7 @@ void CallsImporter::open() {
 void CallsImporter::move(bool writes, std::optional<std::uint64_t> offset) {
   const auto on = file(O_RDWR);
   if (!on || on->handle == kNoHandle) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return;
   }
   const auto moved = static_cast<std::uint64_t>(std::max<std::int64_t>(result_, 0));

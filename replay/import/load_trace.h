@@ -24,6 +24,8 @@ struct LoadReport {
   std::uint64_t passed_over = 0;  // well-formed, but no operation on a file below the root
   std::uint64_t surprises = 0;    // outcomes that do not follow from what was recorded
   std::string first_surprise;
+  std::uint64_t unlisted_parents = 0;  // directories made because the list of the tree before needs them
+  std::string first_unlisted;
   std::vector<std::string> samples;  // of malformed lines
   std::uint64_t site_files = 0;
   unsigned hosts = 1;

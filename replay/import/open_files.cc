@@ -42,6 +42,34 @@ void OpenFiles::close(std::uint64_t process, std::int64_t first, std::int64_t la
   }
 }
 
+OpenFiles::Elsewhere OpenFiles::elsewhere(std::uint64_t process, std::int64_t number,
+                                          std::string_view path) const {
+  const auto own = tables_.find(process);
+  Elsewhere last;
+  for (const auto& [other, table] : tables_) {
+    if (!table || other == process || (own != tables_.end() && table == own->second)) continue;
+    const auto it = table->find(number);
+    if (it == table->end() || !it->second.file || it->second.file->path != path) continue;
+    if (!last.file || it->second.file->line > last.file->line) last = {other, it->second.file};
+  }
+  return last;
+}
+
+void OpenFiles::join(std::uint64_t process, std::uint64_t other) {
+  (void)table(process);
+  (void)table(other);
+  const std::shared_ptr<Table> gone = tables_[process], kept = tables_[other];
+  if (gone == kept) return;
+  for (auto& [number, slot] : *gone) {
+    Slot& there = (*kept)[number];
+    if (!there.file || (slot.file && slot.file->line > there.file->line)) std::swap(there, slot);
+  }
+  for (auto& [member, table] : tables_) {
+    if (table == gone) table = kept;
+  }
+  for (auto& [number, slot] : *gone) drop(std::move(slot.file));
+}
+
 void OpenFiles::fork(std::uint64_t parent, std::uint64_t child, bool shares) {
   exit(child);  // a number that is used again
   (void)table(parent);

@@ -4,7 +4,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "replay/trace/operation.h"
@@ -18,6 +20,10 @@ struct OpenFile {
   std::uint64_t offset = 0;
   bool appends = false;
   bool listed = false;  // its entries were read since the last rewind
+  // A standard descriptor, opened by nobody who was recorded: whether it is written to.
+  std::optional<bool> redirected;
+  // Where in the recording it was opened, and by whom; line 0: that was not recorded.
+  std::uint64_t line = 0, opener = 0;
 };
 
 class OpenFiles {
@@ -29,6 +35,14 @@ class OpenFiles {
   void put(std::uint64_t process, std::int64_t number, std::shared_ptr<OpenFile> file, bool close_on_exec);
   void set_close_on_exec(std::uint64_t process, std::int64_t number, bool on);
   void close(std::uint64_t process, std::int64_t first, std::int64_t last);
+  // What another process has open by that number and path, and which process: of several the one opened last.
+  struct Elsewhere {
+    std::uint64_t process = 0;
+    std::shared_ptr<OpenFile> file;
+  };
+  Elsewhere elsewhere(std::uint64_t process, std::int64_t number, std::string_view path) const;
+  // From here on both use one table, as threads do; of two files by one number the one opened last is meant.
+  void join(std::uint64_t process, std::uint64_t other);
   void fork(std::uint64_t parent, std::uint64_t child, bool shares);
   void exec(std::uint64_t process);
   void exit(std::uint64_t process);

@@ -66,6 +66,7 @@ void StraceCalls::map() {
 void StraceCalls::close() {
   if (in.result_ < 0) return;
   const StraceDescriptor d = descriptor_of(argument(0));
+  (void)in.known_file(d);  // which may be another thread's
   in.files_.close(in.pid_, d.number, d.number);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <limits>
@@ -24,6 +25,7 @@ StraceImporter::StraceImporter(TraceBuilder& builder, std::string directory)
     : builder_(builder),
       files_([this](const OpenFile& file) {
         if (file.handle == kNoHandle) return;
+        if (file.redirected) redirections_[{file.path, *file.redirected}].offset = file.offset;
         Operation o = begin(Call::close);
         o.handle = file.handle;
         emit(o);
@@ -44,9 +46,11 @@ StraceImporter::Process& StraceImporter::process(std::uint64_t pid) {
   Process& p = processes_[pid];
   if (p.known) return p;
   p.known = true;
+  p.began = counts_.lines;
   // Its first line may come before the parent's clone returns: the parent is then one whose clone is not finished.
   for (auto& [parent, other] : processes_) {
     if (parent == pid || !other.forks) continue;
+    p.announced = true;
     p.directory = std::make_shared<std::string>(*other.directory);
     files_.fork(parent, pid, other.unfinished.find("CLONE_FILES") != std::string::npos);
     Operation o = begin(Call::spawn);
@@ -93,17 +97,57 @@ std::optional<PathId> StraceImporter::path_argument(std::size_t index) {
   return builder_.trace_path(absolute(here, *path));
 }
 
+std::shared_ptr<OpenFile> StraceImporter::known_file(const StraceDescriptor& d) {
+  auto own = files_.find(pid_, d.number);
+  const Process& self = process(pid_);
+  if (self.announced || !d.path.starts_with('/')) return own;
+  // Processes open the same files by the same numbers, each for itself.
+  const bool same = own && own->path == d.path;
+  if (same && (own->line == 0 || own->opener == pid_)) return own;
+  const auto other = files_.elsewhere(pid_, d.number, d.path);
+  if (!other.file || (same && own->line >= other.file->line)) return own;
+  if (other.file->line > self.began) {
+    files_.join(pid_, other.process);
+    process(pid_).directory = process(other.process).directory;
+  } else {
+    files_.put(pid_, d.number, other.file, false);
+  }
+  return other.file;
+}
+
+void StraceImporter::opened_to_redirect(const OpenFile& file, std::uint32_t flags) {
+  for (const bool writes : {false, true}) {
+    const std::uint32_t other = writes ? O_RDONLY : O_WRONLY;
+    if ((flags & O_ACCMODE) != other) redirections_[{file.path, writes}] = {{}, 0, file.appends};
+  }
+}
+
 std::shared_ptr<OpenFile> StraceImporter::file_argument(std::size_t index, std::uint32_t flags_if_unseen) {
   const StraceDescriptor d = descriptor_of(argument(index));
   if (d.number < 0) return {};
-  auto file = files_.find(pid_, d.number);
+  auto file = known_file(d);
   // What -y printed is the truth; a file that was renamed since it was opened is still the same file.
   if (file && (d.path.empty() || file->path == d.path || file->path.empty())) return file;
   if (!d.path.starts_with('/')) return file;
   const auto place = builder_.trace_path(d.path);
   if (file && file->handle != kNoHandle && (!place || builder_.is_open_on(file->handle, *place))) return file;
+  Redirection* redirection = nullptr;
+  const bool writes = d.number != STDIN_FILENO;
+  if (d.number <= STDERR_FILENO && place) {
+    redirection = &redirections_[{d.path, writes}];
+    if (auto shared = redirection->file.lock()) {
+      files_.put(pid_, d.number, shared, false);
+      return shared;
+    }
+  }
   auto seen = std::make_shared<OpenFile>();
   seen->path = d.path;
+  if (redirection != nullptr) {
+    redirection->file = seen;
+    seen->redirected = writes;
+    seen->offset = redirection->offset;
+    seen->appends = redirection->appends;
+  }
   if (place) {
     Operation o = begin(Call::open);
     o.path = *place;
@@ -118,7 +162,7 @@ std::shared_ptr<OpenFile> StraceImporter::file_argument(std::size_t index, std::
 
 bool StraceImporter::target_path(Operation& o, std::optional<PathId> path) const {
   if (!path) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return false;
   }
   o.path = *path;
@@ -127,7 +171,7 @@ bool StraceImporter::target_path(Operation& o, std::optional<PathId> path) const
 
 bool StraceImporter::target_file(Operation& o, const std::shared_ptr<OpenFile>& file) const {
   if (!file || file->handle == kNoHandle) {
-    ++builder_.counts().outside;
+    builder_.pass_over();
     return false;
   }
   o.handle = file->handle;

@@ -4,9 +4,16 @@
 // calls, calls cut in two. Seeks move an offset and are no operation; a mapping that may be read counts as a read of its
 // range; sendfile and copy_file_range are a read and a write. A descriptor whose open was not recorded is opened where it
 // is first used, by the path that -y printed.
+//
+// Of a process whose clone was not recorded (-p, a filter without process calls) descriptors tell whose it is: a file
+// that another process has open by the same number and path is that process's file. Where that was opened after this
+// one's first line, it came through a table that both share: from then on the two are threads of one process. A standard
+// descriptor that nobody was seen making (a shell's redirection, without dup or clone lines) is of the open file that was
+// made last of its path: make's children go on writing where the one before them stopped.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
@@ -44,9 +51,19 @@ class StraceImporter {
     std::int64_t unfinished_ns = 0;
     bool forks = false;  // the unfinished call makes a process
     bool known = false;
+    bool announced = false;   // a clone or fork of it was recorded: whose descriptors it has is known
+    std::uint64_t began = 0;  // its first line
+  };
+
+  // The open file that redirections of a path stand for.
+  struct Redirection {
+    std::weak_ptr<OpenFile> file;  // where a process has it open
+    std::uint64_t offset = 0;      // else: where it was left
+    bool appends = false;
   };
 
   Process& process(std::uint64_t pid);
+  void opened_to_redirect(const OpenFile& file, std::uint32_t flags);
   void call(std::uint64_t pid, std::int64_t time_ns, const StraceLine& line);
 
   // What the calls are made of.
@@ -56,6 +73,8 @@ class StraceImporter {
   std::optional<PathId> path_at(std::size_t directory_argument, std::size_t path_argument);
   std::optional<PathId> path_argument(std::size_t index);
   std::shared_ptr<OpenFile> file_argument(std::size_t index, std::uint32_t flags_if_unseen);
+  // The file behind a descriptor of the process at hand, as far as the recording tells; none: nobody was seen opening it.
+  std::shared_ptr<OpenFile> known_file(const StraceDescriptor& descriptor);
   std::string_view argument(std::size_t index) const;
   // Puts path or handle of a call's target in, from a path or a descriptor; false: outside.
   bool target_path(Operation& o, std::optional<PathId> path) const;
@@ -64,6 +83,7 @@ class StraceImporter {
   TraceBuilder& builder_;
   OpenFiles files_;
   std::unordered_map<std::uint64_t, Process> processes_;
+  std::map<std::pair<std::string, bool>, Redirection> redirections_;  // by path, and whether it is written to
   // Of a process whose start was not recorded: the directory seen last, most likely its parent's.
   std::string latest_directory_;
   StraceCounts counts_;

@@ -39,11 +39,14 @@ void StraceCalls::opened_as(Operation& o, std::optional<PathId> place, const Str
   auto file = std::make_shared<OpenFile>();
   file->path = opened.path.starts_with('/') ? opened.path
                                             : in.absolute(descriptor_of(argument(directory_index)), path);
+  file->line = in.counts_.lines;
+  file->opener = in.pid_;
   file->appends = (o.flags & O_APPEND) != 0;
   if (in.target_path(o, place)) {
     if (in.result_ >= 0) {
       o.result = 0;
       o.handle = file->handle = in.builder_.new_handle();
+      in.opened_to_redirect(*file, o.flags);
     }
     in.emit(o);
   }
@@ -55,7 +58,7 @@ void StraceCalls::two_paths(Call call, std::optional<PathId> from, std::optional
   Operation o = in.begin(call);
   o.flags = flags;
   if (!from || !to) {  // half outside: cannot be told apart from what is not there
-    ++in.builder_.counts().outside;
+    in.builder_.pass_over();
     return;
   }
   o.path = *from;

@@ -21,7 +21,8 @@ void StraceCalls::spawn() {
   const auto directory = in.process(in.pid_).directory;
   auto& made = in.processes_[child];
   made = {};
-  made.known = true;
+  made.known = made.announced = true;
+  made.began = in.counts_.lines;
   made.directory = shares_directory ? directory : std::make_shared<std::string>(*directory);
   Operation o = in.begin(Call::spawn);
   o.handle = in.builder_.trace().client(std::to_string(child));
@@ -39,7 +40,9 @@ void StraceCalls::reap(std::uint64_t child) {
 
 void StraceCalls::execute(std::size_t path_index, bool at) {
   on_path(Call::fetch, at ? in.path_at(0, path_index) : in.path_argument(path_index));
-  if (in.result_ >= 0) in.files_.exec(in.pid_);
+  if (in.result_ < 0) return;
+  in.files_.exec(in.pid_);
+  in.process(in.pid_).began = in.counts_.lines;  // what others open from here on is theirs
 }
 
 void StraceCalls::change_directory(const std::string& to) {

@@ -2,8 +2,7 @@
 // which file.
 //
 // A file is a path that a GET got with 200, 206 or 304. Its size is the largest reply of status 200, else of 206.
-// A directory URL stands for its index.html, also where the log names both /a and /a/b. Components that no file system
-// takes ("..", over 255 bytes) are replaced by their hash.
+// A directory URL stands for its index.html, also where the log names both /a and /a/b (site_path.h).
 #pragma once
 
 #include <cstdint>

@@ -67,8 +67,15 @@ Result<std::optional<std::string>> LineReader::next() {
     if (at_ == buffer_.size()) return std::optional<std::string>();
     newline = buffer_.size();
   }
-  std::string line = buffer_.substr(at_, newline - at_);
+  std::string line = buffer_.substr(at_, std::min(newline - at_, kLongestLine));
   at_ = std::min(newline + 1, buffer_.size());
+  // The rest of a line that is too long is no line of its own.
+  for (bool ended = newline < buffer_.size(); !ended && !(end_ && at_ == buffer_.size());) {
+    newline = buffer_.find('\n', at_);
+    ended = newline != std::string::npos;
+    at_ = ended ? newline + 1 : buffer_.size();
+    if (!ended && !end_) CFFS_TRY_VOID(fill());
+  }
   if (!line.empty() && line.back() == '\r') line.pop_back();
   return std::optional<std::string>(std::move(line));
 }

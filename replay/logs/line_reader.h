@@ -17,7 +17,8 @@ class LineReader {
  public:
   // "-" is standard input.
   static Result<LineReader> open(const std::string& path);
-  // Without its end; nullopt at the end of the file. A line longer than 1 MiB comes in pieces of about that.
+  // Without its end; nullopt at the end of the file. Of a line longer than 1 MiB the first
+  // MiB comes, as one line.
   Result<std::optional<std::string>> next();
 
  private:

@@ -6,9 +6,9 @@
 
 namespace cffs::replay {
 
-// Percent-encoding is undone (but for %00 and %2F, which no name can hold), empty and "." components are dropped, a
-// path that ends in "/" stands for index.html there. Components that no file system takes ("..", over 255 bytes) are
-// replaced by their hash.
+// Percent-encoding is undone (but for %00 and %2F, which no name can hold), empty and "." components are dropped, ".." takes
+// the one before it along (RFC 3986, 5.2.4; at the root there is none), a path that ends in "/", "." or ".." stands for
+// index.html there. Components that no file system takes (over 255 bytes) are replaced by their hash.
 std::string file_of_url_path(std::string_view path);
 
 }  // namespace cffs::replay

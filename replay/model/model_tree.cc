@@ -188,6 +188,22 @@ bool ModelTree::is_directory(const std::string& path) {
   return end.error == 0 && nodes_[end.node].kind == 'd';
 }
 
+ModelTree::Presence ModelTree::presence(std::string_view path) const {
+  NodeIndex at = 0;
+  while (!path.empty()) {
+    const std::string_view name = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    if (nodes_[at].kind == 'l') return Presence::there;
+    const auto it = entries_.find({at, std::string(name)});
+    const bool may_be = nodes_[at].initial && mode_ == Mode::infers;
+    const NodeIndex node = it != entries_.end() ? entry_nodes_[it->second] : may_be ? kUnknown : kAbsent;
+    if (node == kUnknown) return Presence::unknown;
+    if (node == kAbsent) return Presence::absent;
+    at = node;
+  }
+  return Presence::there;
+}
+
 bool ModelTree::is_open_on(std::uint32_t handle, const std::string& path) {
   const WalkEnd end = walk(0, path, true, {}, 0);
   return end.error == 0 && end.node == on_handle(handle);

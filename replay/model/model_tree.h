@@ -58,6 +58,9 @@ class ModelTree {
   // The size of what a handle is open on; 0 where it is not known.
   std::uint64_t size_of(std::uint32_t handle) const;
   bool is_directory(const std::string& path);
+  // What is known of a path. Symlinks on the way are not followed: what is behind one counts as there.
+  enum class Presence { there, absent, unknown };
+  Presence presence(std::string_view path) const;
   bool is_open_on(std::uint32_t handle, const std::string& path);
   // The tree as it is now, parents first, with paths interned in `trace`; and the present path of what each open handle is
   // on (none where its name is gone).

@@ -35,6 +35,11 @@ case_traces() {
   check "show" sh -c "'$cffs' trace show '$work/s.db' --first=100 --limit=5 | wc -l | grep -qx 6"
   check "slice" "$cffs" trace slice "$work/s.db" --from=1 --to=2 -o "$work/part.db"
   check "analyse a trace" "$cffs" analyze "$work/s.db" -o "$work/plan.db"
+  for i in $(seq 50); do echo "1 1.$i unlink(\"/r/a\") = 0"; done >"$work/gaps.strace"
+  mkdir "$work/empty"
+  check "a recording with gaps" "$cffs" trace import "$work/gaps.strace" --below=/r -o "$work/gaps.db"
+  check "is no success to replay" refused 'do not follow from the recording' "$cffs" replay "$work/gaps.db" --target="$work/empty" --fresh
+  check "unless told" "$cffs" replay "$work/gaps.db" --target="$work/empty" --fresh --max-surprises=1
   check "no such file" refused 'No such file' "$cffs" trace stat "$work/missing"
   check "not a trace" refused 'is no trace, web log' "$cffs" trace stat "$cffs"
   check "relative --below" refused 'not absolute' "$cffs" trace import "$session" --below=work -o "$work/x.db"
