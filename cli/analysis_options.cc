@@ -39,7 +39,8 @@ Result<double> parse_exchange(const AnalysisFlags& f) {
 }  // namespace
 
 void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
-  command.add_option("--format", f.format, "auto, common, combined, strace, trace, transactions")
+  command
+      .add_option("--format", f.format, "auto, common, combined, json, w3c, s3, strace, trace, transactions")
       ->capture_default_str();
   command
       .add_option("--algorithm", f.algorithm,
@@ -99,8 +100,9 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
   replay::AnalysisOptions o;
   const auto format = replay::log_format(f.format);
   if (!format) {
-    return fail(Error::usage("unknown format '" + f.format +
-                             "'; there is: auto, common, combined, strace, trace, transactions"));
+    return fail(
+        Error::usage("unknown format '" + f.format +
+                     "'; there is: auto, common, combined, json, w3c, s3, strace, trace, transactions"));
   }
   o.reader.format = *format;
   if (f.stream == "client") o.reader.stream = replay::StreamBy::client;

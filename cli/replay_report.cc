@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "replay/logs/log_format.h"
 #include "replay/results/statistics.h"
 #include "replay/trace/trace_summary.h"
 
@@ -138,7 +139,7 @@ void print_unlisted(const replay::LoadReport& report) {
 
 void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
   const replay::TraceSummary s = replay::summary_of(trace);
-  if (report.format == "common" || report.format == "combined") {
+  if (is_access_log(replay::log_format(report.format).value_or(replay::LogFormat::automatic))) {
     fmt::print("log: {} lines, {} malformed, {} other than successful GETs; {} clients, {} requests\n",
                report.lines, report.malformed, report.passed_over, s.clients, s.operations);
   } else {

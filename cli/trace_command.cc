@@ -168,7 +168,7 @@ void add_output(CLI::App& command, TraceOptions& o) {
 
 void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load) {
   command.add_option("--format", load.format, "Of the input")
-      ->check(CLI::IsMember({"auto", "trace", "common", "combined", "strace", "calls"}))
+      ->check(CLI::IsMember({"auto", "trace", "common", "combined", "json", "w3c", "s3", "strace", "calls"}))
       ->capture_default_str();
   command
       .add_option("--below", load.below,

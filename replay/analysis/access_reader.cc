@@ -56,7 +56,7 @@ bool AccessReader::is_crawler(std::string_view agent) {
 }
 
 bool AccessReader::web_line(std::string_view line, LogInput& input, const Visit& visit) {
-  const auto record = parse_access_line(line);
+  const auto record = access_log_.parse(line);
   if (!record) return false;
   const bool got = record->status == 200 || record->status == 206 || record->status == 304;
   const std::string_view path = path_of_target(record->target);
@@ -223,6 +223,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   if (is_trace_file(path)) return read_trace_file(path, visit);
   CFFS_TRY(LineReader reader, LineReader::open(path));
   const std::size_t slash = path.rfind('/');
+  access_log_ = AccessLog();
   LogInput input;
   input.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   input.format = options_.format;
@@ -233,16 +234,23 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     ++input.lines;
     input.hash = checksum(*line) + input.hash * 0x9e3779b97f4a7c15u;
     if (progress && input.lines % 65536 == 0) progress(input);
-    if (line->empty() || line->starts_with('#')) continue;
+    if (line->empty() || line->starts_with('#')) {
+      (void)access_log_.parse(*line);  // may name the fields of those that follow
+      continue;
+    }
     bool good = false;
     if (input.format == LogFormat::automatic) {
-      input.format = format_of_line(*line);
+      const auto request = access_log_.parse(*line);
+      input.format = request && !request->method.empty() ? access_log_.format() : format_of_line(*line);
       if (input.format == LogFormat::automatic) ++unknown;
     }
     format_ = input.format;
     switch (input.format) {
       case LogFormat::common:
       case LogFormat::combined:
+      case LogFormat::json:
+      case LogFormat::w3c:
+      case LogFormat::s3:
         good = web_line(*line, input, visit);
         break;
       case LogFormat::strace:
@@ -267,10 +275,10 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (unknown >= kGiveUp) break;
   }
   if (input.format == LogFormat::automatic && input.lines > 0 && unknown > 0) {
-    return fail(Error::usage(
-        fmt::format("{}: its first {} lines are of no known format (Common, Combined, strace, trace, "
-                    "transactions); name it with --format if it is one of them",
-                    path, unknown)));
+    return fail(Error::usage(fmt::format(
+        "{}: its first {} lines are of no known format (Common, Combined, JSON, W3C, S3, strace, trace, "
+        "transactions); name it with --format if it is one of them",
+        path, unknown)));
   }
   inputs_.push_back(std::move(input));
   return {};

@@ -16,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "grouping/mining/sessions.h"
+#include "replay/logs/access_log.h"
 #include "replay/logs/log_format.h"
 
 namespace cffs::replay {
@@ -82,6 +83,7 @@ class AccessReader {
   LogFormat format_ = LogFormat::automatic;
   std::vector<LogInput> inputs_;
   std::vector<LoggedFile> files_;
+  AccessLog access_log_;
   std::unordered_map<std::string, grouping::Item> by_path_;
   std::vector<bool> full_reply_;
   std::unordered_map<std::uint64_t, bool> agents_;  // hash -> crawler

@@ -12,6 +12,7 @@
 #include "replay/import/strace_import.h"
 #include "replay/import/web_import.h"
 #include "replay/logs/line_reader.h"
+#include "replay/logs/log_format.h"
 #include "replay/trace/trace_file.h"
 
 namespace cffs::replay {
@@ -27,7 +28,10 @@ std::string recognise(const std::string& file) {
     if (!line || !*line) return {};
     const std::string& text = **line;
     if (text.find('\0') != std::string::npos) return {};  // no text
-    if (const auto record = parse_access_line(text)) return record->agent.empty() ? "common" : "combined";
+    if (text.starts_with('{') || text.starts_with("#Fields:") || parse_access_line(text)) {
+      if (const LogFormat format = format_of_line(text); is_access_log(format))
+        return std::string(name_of(format));
+    }
     std::size_t tabs = 0;
     for (const char c : text) tabs += c == '\t' ? 1 : 0;
     if (tabs == 8) return "calls";
@@ -48,10 +52,9 @@ Result<Trace> load_web(const std::vector<std::string>& files, const LoadOptions&
   report.passed_over = tree.skipped();
   report.samples = tree.malformed_samples();
   if (tree.requests().empty()) {
-    return fail(Error::usage(fmt::format(
-        "{}: {} lines, {} malformed, no successful GET among them; is it a Common or Combined Log Format "
-        "file?",
-        files.front(), tree.lines(), tree.malformed())));
+    return fail(Error::usage(
+        fmt::format("{}: {} lines, {} malformed, no successful GET among them; is it an access log?",
+                    files.front(), tree.lines(), tree.malformed())));
   }
   report.site_files = tree.files().size();
   report.hosts = options.hosts != 0
@@ -146,7 +149,7 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
     if (files.size() != 1) return fail(Error::usage("one trace at a time, please"));
     return read_trace(files.front());
   }
-  const bool web = report.format == "common" || report.format == "combined";
+  const bool web = is_access_log(log_format(report.format).value_or(LogFormat::automatic));
   CFFS_TRY(Trace trace,
            web ? load_web(files, options, report) : load_recording(files, options, report, progress));
   if (static_cast<double>(report.malformed) > options.max_bad * static_cast<double>(report.lines)) {

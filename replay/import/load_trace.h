@@ -9,7 +9,7 @@
 namespace cffs::replay {
 
 struct LoadOptions {
-  std::string format = "auto";  // auto, trace, common, combined, strace, calls
+  std::string format = "auto";  // auto, trace, common, combined, json, w3c, s3, strace, calls
   std::string below = "/";      // of recordings: only what is below this directory; it becomes the root
   std::string initial;          // of recordings: the tree before, as a list; empty: inferred
   // Of web logs: copies of the site as virtual hosts; 0: so many that the tree has `min_files`.

@@ -16,9 +16,10 @@ constexpr std::size_t kSamples = 5;
 }  // namespace
 
 Status DocumentTree::read_log(const std::string& path) {
+  log_ = AccessLog();
   return each_line(path, [&](const std::string& line, std::uint64_t) -> Status {
     ++lines_;
-    if (const auto record = parse_access_line(line)) {
+    if (const auto record = log_.parse(line)) {
       add(*record);
       return {};
     }

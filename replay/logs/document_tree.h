@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "replay/logs/logged_request.h"
+#include "replay/logs/access_log.h"
 
 namespace cffs::replay {
 
@@ -48,6 +48,7 @@ class DocumentTree {
   std::uint64_t bytes() const;
 
  private:
+  AccessLog log_;
   void add(const LoggedRequest& record);
 
   std::unordered_map<std::string, std::uint32_t> clients_;

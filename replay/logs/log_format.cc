@@ -3,16 +3,19 @@
 #include <array>
 #include <utility>
 
+#include "replay/logs/access_log.h"
 #include "replay/logs/file_call.h"
-#include "replay/logs/logged_request.h"
 
 namespace cffs::replay {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, LogFormat>, 6> kFormats = {
+constexpr std::array<std::pair<std::string_view, LogFormat>, 9> kFormats = {
     {{"auto", LogFormat::automatic},
      {"common", LogFormat::common},
      {"combined", LogFormat::combined},
+     {"json", LogFormat::json},
+     {"w3c", LogFormat::w3c},
+     {"s3", LogFormat::s3},
      {"strace", LogFormat::strace},
      {"trace", LogFormat::trace},
      {"transactions", LogFormat::transactions}}};
@@ -33,9 +36,23 @@ std::string_view name_of(LogFormat format) {
   return "?";
 }
 
+bool is_access_log(LogFormat format) {
+  switch (format) {
+    case LogFormat::common:
+    case LogFormat::combined:
+    case LogFormat::json:
+    case LogFormat::w3c:
+    case LogFormat::s3:
+      return true;
+    default:
+      return false;
+  }
+}
+
 LogFormat format_of_line(std::string_view line) {
-  if (const auto request = parse_access_line(line))
-    return request->agent.empty() ? LogFormat::common : LogFormat::combined;
+  if (line.starts_with("#Fields:")) return LogFormat::w3c;
+  AccessLog log;
+  if (const auto request = log.parse(line); request && !request->method.empty()) return log.format();
   if (parse_calls_line(line)) return LogFormat::trace;
   if (const auto call = parse_strace_line(line); call && line.find('(') != std::string_view::npos)
     return LogFormat::strace;

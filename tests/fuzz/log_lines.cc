@@ -1,4 +1,5 @@
 // Lines of every kind of log in which accesses are looked for.
+#include "replay/logs/access_log.h"
 #include "replay/logs/file_call.h"
 #include "replay/logs/log_format.h"
 #include "replay/logs/logged_request.h"
@@ -14,6 +15,12 @@ void read_line(std::string_view line) {
     (void)path_of_target(request->target);
     (void)file_of_url_path(path_of_target(request->target));
   }
+  for (const std::string_view fields : {"", "#Fields: date time c-ip cs-method cs-uri-stem sc-status"}) {
+    AccessLog log;
+    (void)log.parse(fields);
+    if (const auto request = log.parse(line)) (void)path_of_target(request->target);
+  }
+  (void)parse_iso_time(line);
   (void)parse_log_time(line);
   (void)parse_strace_line(line);
   (void)parse_calls_line(line);

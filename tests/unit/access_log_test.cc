@@ -1,0 +1,134 @@
+// Access logs in the forms that servers write them: the samples are those of their documentation, addresses and all.
+#include "replay/logs/access_log.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "replay/import/load_trace.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace cffs::replay::test {
+namespace {
+
+using cffs::test::TemporaryDirectory;
+
+// caddyserver.com/docs/caddyfile/directives/log, the fields that matter here
+constexpr const char* kCaddy =
+    R"({"level":"info","ts":1646861401.5241024,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"127.0.0.1","remote_port":"41342","client_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"localhost","uri":"/a%20b.html?q=1","headers":{"User-Agent":["curl/7.82.0"],"Accept":["*/*"]}},"bytes_read":0,"user_id":"","duration":0.000929675,"size":10900,"status":200})";
+// nginx: log_format x escape=json '{...}', by the names of its variables
+constexpr const char* kNginx =
+    R"({"time_iso8601":"2022-03-09T22:30:01+01:00","remote_addr":"192.0.2.7","remote_user":"","request":"GET /d/\"x\".css HTTP/1.1","status":"200","body_bytes_sent":"512","http_user_agent":"Mozilla/5.0"})";
+// docs.aws.amazon.com, Amazon S3 server access log format
+constexpr const char* kS3 =
+    R"(79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be amzn-s3-demo-bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a59df900b949e55d96a1e698fbacedfd6e09d98eacf8f8d5218e7cd47ef2be DD6CC733AEXAMPLE REST.GET.OBJECT photos/2019/08/puppy.jpg "GET /amzn-s3-demo-bucket1/photos/2019/08/puppy.jpg HTTP/1.1" 206 - 1024 4406 - 28 "-" "S3Console/0.4" - 10S62Zv81kBW7BB6SX4XJ48o6kpcl6LPwEoizZQQxJd5qDSCTLX0TgS37kYUBKQW3+bPdrg1234= SigV4 ECDHE-RSA-AES128-SHA AuthHeader amzn-s3-demo-bucket1.s3.us-west-1.amazonaws.com TLSV1.1 - -)";
+constexpr const char* kS3Bucket =
+    R"(79a5 amzn-s3-demo-bucket1 [06/Feb/2019:00:00:38 +0000] 192.0.2.3 79a5 3E57427F3EXAMPLE REST.GET.VERSIONING - "GET /amzn-s3-demo-bucket1?versioning HTTP/1.1" 200 - 113 - 7 - "-" "S3Console/0.4" -)";
+// learn.microsoft.com, W3C logging of IIS
+constexpr const char* kIisFields =
+    "#Fields: date time c-ip cs-username s-ip s-port cs-method cs-uri-stem cs-uri-query sc-status "
+    "cs(User-Agent)";
+constexpr const char* kIis =
+    "2002-05-02 17:42:15 172.22.255.255 - 172.30.255.255 80 GET /images/picture.jpg - 200 "
+    "Mozilla/4.0+(compatible;MSIE+5.5;+Windows+2000+Server)";
+// docs.aws.amazon.com, CloudFront standard logs, its first fields
+constexpr const char* kCloudFrontFields =
+    "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) "
+    "cs(User-Agent)";
+constexpr const char* kCloudFront =
+    "2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111111abcdef8.cloudfront.net\t/index.html\t200\t-\t"
+    "Mozilla/5.0%20(Windows%20NT%2010.0)";
+
+}  // namespace
+
+TEST_CASE("requests are read from JSON as Caddy and nginx write it") {
+  AccessLog log;
+  const auto caddy = log.parse(kCaddy);
+  REQUIRE(caddy);
+  REQUIRE(log.format() == LogFormat::json);
+  REQUIRE(caddy->client == "127.0.0.1");
+  REQUIRE(caddy->method == "GET");
+  REQUIRE(path_of_target(caddy->target) == "/a%20b.html");
+  REQUIRE(caddy->status == 200);
+  REQUIRE(caddy->size == 10900);
+  REQUIRE(caddy->time_ms == 1646861401524);
+  REQUIRE(caddy->agent == "curl/7.82.0");
+  const auto nginx = log.parse(kNginx);
+  REQUIRE(nginx);
+  REQUIRE(nginx->client == "192.0.2.7");
+  REQUIRE(nginx->method == "GET");
+  REQUIRE(nginx->target == "/d/\"x\".css");
+  REQUIRE(nginx->status == 200);
+  REQUIRE(nginx->size == 512);
+  REQUIRE(nginx->time_ms == 1646861401000);
+  const auto other = log.parse(R"({"level":"info","msg":"serving initial configuration"})");
+  REQUIRE(other);
+  REQUIRE(other->method.empty());
+  for (const char* bad : {"{", R"({"status":"x"})", R"({"a":1} 5)", "{\"a\":\"\xff\"}"}) {
+    INFO(bad);
+    REQUIRE(!log.parse(bad));
+  }
+  REQUIRE(log.parse(
+      R"({"status":[[]],"request":{"headers":{"User-Agent":[]},"uri":5,"method":null},"ts":1e300})"));
+}
+
+TEST_CASE("W3C extended logs mean what their fields line says, with blanks or tabs") {
+  AccessLog log;
+  REQUIRE(log.parse(kIisFields)->method.empty());
+  const auto iis = log.parse(kIis);
+  REQUIRE(iis);
+  REQUIRE(log.format() == LogFormat::w3c);
+  REQUIRE(iis->client == "172.22.255.255");
+  REQUIRE(iis->target == "/images/picture.jpg");
+  REQUIRE(iis->status == 200);
+  REQUIRE(iis->time_ms == 1020361335000);
+  REQUIRE(!log.parse("2002-05-02 17:42:15 172.22.255.255"));
+  std::string more = kIis;
+  more += " word";
+  REQUIRE(!log.parse(more));
+  REQUIRE(log.parse(kCloudFrontFields));
+  const auto edge = log.parse(kCloudFront);
+  REQUIRE(edge);
+  REQUIRE(edge->client == "192.0.2.100");
+  REQUIRE(edge->method == "GET");
+  REQUIRE(edge->target == "/index.html");
+  REQUIRE(edge->size == 392);
+  REQUIRE(edge->status == 200);
+}
+
+TEST_CASE("S3's requests are those on objects, by their keys") {
+  AccessLog log;
+  const auto object = log.parse(kS3);
+  REQUIRE(object);
+  REQUIRE(log.format() == LogFormat::s3);
+  REQUIRE(object->client == "192.0.2.3");
+  REQUIRE(object->method == "GET");
+  REQUIRE(object->target == "/photos/2019/08/puppy.jpg");
+  REQUIRE(object->status == 206);
+  REQUIRE(object->size == 4406);
+  REQUIRE(object->agent == "S3Console/0.4");
+  REQUIRE(object->time_ms == 1549411238000);
+  const auto bucket = log.parse(kS3Bucket);
+  REQUIRE(bucket);
+  REQUIRE(bucket->method.empty());
+}
+
+TEST_CASE("access logs of every form are recognised and become traces") {
+  const TemporaryDirectory dir;
+  const auto loaded = [&](const std::string& lines) {
+    std::ofstream(dir.path + "/log") << lines << "\n";
+    LoadReport report;
+    const auto trace = load_trace({dir.path + "/log"}, {}, report);
+    REQUIRE(trace);
+    REQUIRE(report.malformed == 0);
+    REQUIRE(trace->operations.size() == 1);
+    return report.format + " " + trace->path(trace->operations[0].path);
+  };
+  REQUIRE(loaded(kCaddy) == "json a b.html");
+  REQUIRE(loaded(kNginx) == "json d/\"x\".css");
+  REQUIRE(loaded(std::string(kS3Bucket).append("\n").append(kS3)) == "s3 photos/2019/08/puppy.jpg");
+  REQUIRE(loaded(std::string("#Version: 1.0\n").append(kIisFields).append("\n").append(kIis)) ==
+          "w3c images/picture.jpg");
+  REQUIRE(loaded(std::string(kCloudFrontFields).append("\n").append(kCloudFront)) == "w3c index.html");
+}
+
+}  // namespace cffs::replay::test
