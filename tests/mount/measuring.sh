@@ -38,7 +38,7 @@ case_traces() {
   for i in $(seq 50); do echo "1 1.$i unlink(\"/r/a\") = 0"; done >"$work/gaps.strace"
   mkdir "$work/empty"
   check "a recording with gaps" "$cffs" trace import "$work/gaps.strace" --below=/r -o "$work/gaps.db"
-  check "is no success to replay" refused 'do not follow from the recording' "$cffs" replay "$work/gaps.db" --target="$work/empty" --fresh
+  check "is no success to replay" refused 'do not follow from the recording' sh -c "'$cffs' replay '$work/gaps.db' --target='$work/empty' --fresh >'$work/report'"
   check "unless told" "$cffs" replay "$work/gaps.db" --target="$work/empty" --fresh --max-surprises=1
   check "no such file" refused 'No such file' "$cffs" trace stat "$work/missing"
   check "not a trace" refused 'is no trace, web log' "$cffs" trace stat "$cffs"
