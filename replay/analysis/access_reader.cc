@@ -12,6 +12,7 @@
 #include "core/base/checksum.h"
 #include "replay/logs/file_call.h"
 #include "replay/logs/line_reader.h"
+#include "replay/logs/log_format.h"
 #include "replay/logs/logged_request.h"
 #include "replay/logs/site_path.h"
 #include "replay/trace/trace_file.h"
@@ -227,7 +228,10 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   LogInput input;
   input.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   input.format = options_.format;
-  std::uint64_t unknown = 0;  // malformed lines before the format is known
+  constexpr std::uint64_t kGiveUp = 1000;
+  std::uint64_t unknown = 0;  // lines before the format is known
+  // Those of them that an access log has between its requests: messages of the server, S3's other operations.
+  std::uint64_t no_requests = 0;
   for (;;) {
     CFFS_TRY(const auto line, reader.next());
     if (!line) break;
@@ -242,7 +246,15 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (input.format == LogFormat::automatic) {
       const auto request = access_log_.parse(*line);
       input.format = request && !request->method.empty() ? access_log_.format() : format_of_line(*line);
-      if (input.format == LogFormat::automatic) ++unknown;
+      if (input.format == LogFormat::automatic) {
+        ++unknown;
+        if (request && unknown < kGiveUp) {
+          ++no_requests;
+          continue;
+        }
+      } else {
+        (is_access_log(input.format) ? input.others : input.malformed) += no_requests;
+      }
     }
     format_ = input.format;
     switch (input.format) {
@@ -271,7 +283,6 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (input.samples.size() < kSamples) {
       input.samples.push_back(fmt::format("{} line {}: {}", input.name, input.lines, line->substr(0, 120)));
     }
-    constexpr std::uint64_t kGiveUp = 1000;
     if (unknown >= kGiveUp) break;
   }
   if (input.format == LogFormat::automatic && input.lines > 0 && unknown > 0) {

@@ -180,7 +180,7 @@ std::optional<LoggedRequest> AccessLog::parse_fields(std::string_view line) cons
     if (field == "sc-bytes") size_of(value, record.size);
   }
   if (!good || !rest.empty()) return {};
-  std::string when(date);
+  std::string when(date.empty() ? std::string_view(date_) : date);
   when += ' ';
   when += time;
   record.time_ms = parse_iso_time(when).value_or(0);
@@ -198,6 +198,11 @@ std::optional<LoggedRequest> AccessLog::parse(std::string_view line) {
       std::string_view rest = names;
       for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest))
         fields_.emplace_back(word);
+    }
+    constexpr std::string_view kDate = "#Date:";
+    if (line.starts_with(kDate)) {  // of the lines that follow, where they have only a time
+      std::string_view rest = line.substr(kDate.size());
+      date_ = take_word(rest);
     }
     return LoggedRequest{};
   }

@@ -34,6 +34,7 @@ class AccessLog {
 
   LogFormat format_ = LogFormat::automatic;
   std::vector<std::string> fields_;  // of the last `#Fields:` line
+  std::string date_;                 // of the last `#Date:` line
   enum Kept { kClient, kMethod, kTarget, kUser, kAgent, kKept };
   std::array<std::string, kKept> kept_;
 };

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "replay/analysis/access_reader.h"
 #include "replay/import/load_trace.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -82,6 +83,11 @@ TEST_CASE("W3C extended logs mean what their fields line says, with blanks or ta
   REQUIRE(iis->status == 200);
   REQUIRE(iis->time_ms == 1020361335000);
   REQUIRE(!log.parse("2002-05-02 17:42:15 172.22.255.255"));
+  // IIS leaves the date out where it says it once.
+  AccessLog dated;
+  REQUIRE(dated.parse("#Date: 2002-05-02 17:42:15"));
+  REQUIRE(dated.parse("#Fields: time c-ip cs-method cs-uri-stem sc-status"));
+  REQUIRE(dated.parse("17:42:15 172.22.255.255 GET /default.htm 200")->time_ms == 1020361335000);
   std::string more = kIis;
   more += " word";
   REQUIRE(!log.parse(more));
@@ -129,6 +135,29 @@ TEST_CASE("access logs of every form are recognised and become traces") {
   REQUIRE(loaded(std::string("#Version: 1.0\n").append(kIisFields).append("\n").append(kIis)) ==
           "w3c images/picture.jpg");
   REQUIRE(loaded(std::string(kCloudFrontFields).append("\n").append(kCloudFront)) == "w3c index.html");
+}
+
+TEST_CASE("lines between the requests of a log are none of its faults, also before the first request") {
+  const TemporaryDirectory dir;
+  const auto read = [&](const std::string& lines) {
+    std::ofstream(dir.path + "/log") << lines;
+    AccessReader reader{AccessReaderOptions()};
+    REQUIRE(reader.read(dir.path + "/log", [](const grouping::Access&) {}));
+    return reader.inputs().front();
+  };
+  const std::string bucket = std::string(kS3Bucket) + "\n";
+  const LogInput s3 = read(bucket + bucket + kS3 + "\n" + bucket);
+  CHECK(s3.format == LogFormat::s3);
+  CHECK(s3.lines == 4);
+  CHECK(s3.others == 3);
+  CHECK(s3.malformed == 0);
+  const LogInput json = read(std::string(R"({"level":"info","msg":"serving"})") + "\n" + kCaddy + "\n");
+  CHECK(json.format == LogFormat::json);
+  CHECK(json.others == 1);
+  CHECK(json.malformed == 0);
+  std::ofstream(dir.path + "/log") << bucket << bucket;
+  AccessReader none{AccessReaderOptions()};
+  CHECK(!none.read(dir.path + "/log", [](const grouping::Access&) {}));
 }
 
 }  // namespace cffs::replay::test
