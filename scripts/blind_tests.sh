@@ -126,14 +126,14 @@ an fsync leaves the file's row as it was
 
 a commit does not sync blobs
 @ core/fs/durability.cc
--if (Status done = dirty_objects_->sync_all(); !done) {
-+if (Status done; !done) {
+-CFFS_TRY_VOID(homes_.sync_dirty());
++
 
 after a commit whose blobs failed things go on
-@ core/fs/durability.cc
--  if (Status done = dirty_objects_->sync_all(); !done) {
--    table_->poison();
-+  if (Status done = dirty_objects_->sync_all(); !done) {
+@ core/fs/homes.h
+-    if (!done) table_.poison();
+-    return done;
++    return done;
 
 a commit does not sync the log
 @ core/fs/durability.cc
@@ -177,7 +177,7 @@ a new blob has no note that it may have to go
 
 a new blob is not synced by the commit
 @ core/fs/homes.cc
--dirty_.note(blob);  // before any row names it
+-dirty_.note(inode.ino, blob);  // before any row names it
 +
 
 an early sync of blobs that failed is no reason to stop
@@ -187,7 +187,7 @@ an early sync of blobs that failed is no reason to stop
 
 blobs that were written to are not synced by the commit
 @ core/fs/write.cc
--dirty_objects_->note(object);
+-dirty_objects_->note(node.inode.ino, object);
 +
 
 what lies behind a blob's end is not cut before a write behind it
@@ -197,13 +197,13 @@ what lies behind a blob's end is not cut before a write behind it
 
 a blob that was cut is not synced by the commit
 @ core/fs/truncate.cc
--  dirty_objects_->note(*object);
+-  dirty_objects_->note(node.inode.ino, *object);
 +
 = what lies behind the end that the row says is cut before the file grows
 
 a blob that was extended is not synced by the commit
 @ core/fs/truncate.cc
--      dirty_objects_->note(object);
+-      dirty_objects_->note(inode.ino, object);
 +
 
 what lies behind a blob's end is not cut before it is extended
@@ -213,7 +213,7 @@ what lies behind a blob's end is not cut before it is extended
 
 a blob with a hole is not synced by the commit
 @ core/fs/allocate.cc
--  dirty_objects_->note(object);
+-  dirty_objects_->note(inode.ino, object);
 +
 
 a rename over a name does not sync the source
@@ -270,8 +270,8 @@ inode numbers are used before it is durable that they are taken
 
 a failed sync of blobs is forgotten
 @ core/fs/dirty_objects.h
--!done && result_) result_ = std::move(done);
-+!done && result_) (void)done;
+-        result_ = std::move(done);
++        (void)done;
 
 a superblock is not synced
 @ core/fs/store_format.cc
@@ -320,8 +320,8 @@ a seal is not durably broken before the first change
 
 a blob is not durable before it is sealed
 @ core/fs/rehousing.cc
--if (const Status synced = object->sync(); !synced) {
-+if (const Status synced; !synced) {
+-if (homes_.is_dirty(inode.ino)) CFFS_TRY_VOID(homes_.sync_dirty());
++
 
 objects of the directory store are not synced
 @ core/object/posix_object.cc
