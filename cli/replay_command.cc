@@ -147,6 +147,7 @@ bool follows_recording(const replay::Trace& trace, const replay::Schedule& sched
 
 Result<int> run_replay(ReplayFlags o) {
   CFFS_TRY_VOID(settle(o));
+  if (!o.results.empty()) CFFS_TRY_VOID(replay::add_results(o.results, {}));
   replay::LoadReport report;
   ProgressLine progress;
   CFFS_TRY(const replay::Trace trace, replay::load_trace(o.inputs, o.load, report, [&](std::uint64_t lines) {

@@ -229,6 +229,7 @@ Status Session::run_target(const std::string& target) {
 Status Session::run() {
   const std::vector<std::string>& targets = options_.targets.empty() ? benchmark_.targets : options_.targets;
   for (const std::string& target : targets) CFFS_TRY_VOID(check_target(target));
+  if (!options_.results.empty()) CFFS_TRY_VOID(replay::add_results(options_.results, {}));
   std::vector<std::uint64_t> memories = options_.memory_bytes;
   if (memories.empty() && options_.size == Size::paper) memories = benchmark_.paper_memory;
   if (memories.empty()) memories.push_back(0);

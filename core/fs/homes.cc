@@ -11,6 +11,10 @@ namespace {
 // Staging: files up to so many times inline-max wait in the table for consolidation, so that creating one makes no object.
 constexpr std::uint64_t kStagedPerInline = 16;
 
+// So many chunks are looked up one by one: an iterator has to be set up on each file of level 0 and each level, and costs as
+// much as five of them.
+constexpr std::uint64_t kChunksByKey = 4;
+
 Result<std::string> read_member(const Object& composite, const Inode& inode) {
   if (inode.extent.length != inode.size) {
     return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ"));
@@ -45,6 +49,10 @@ Result<std::string> Homes::read_chunks(const Inode& inode) const {
   std::string bytes(inode.size, '\0');
   if (bytes.empty()) return bytes;
   const std::uint64_t last = (inode.size - 1) / kChunkBytes;
+  if (last < kChunksByKey) {
+    CFFS_TRY_VOID(read_inline(inode, 0, as_writable_bytes(bytes)));
+    return bytes;
+  }
   std::uint64_t next = 0;  // the first that was not seen
   Status whole;
   CFFS_TRY_VOID(

@@ -37,6 +37,7 @@ Status scan_rows(leveldb::DB& db, const leveldb::ReadOptions& reads, Key first, 
     if (it->key().size() != kKeyBytes) return fail(Error::corruption("table: a key of the wrong length"));
     const Key key = decode_key(view(it->key()));
     if (key > last || !visit(key, view(it->value()))) break;
+    if (key == last) break;  // the next may lie behind the deletion marks of all that was removed there
   }
   if (!it->status().ok()) return fail(to_error(it->status()));
   return {};

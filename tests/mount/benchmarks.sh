@@ -72,6 +72,8 @@ case " ${names[*]} " in *" end "*)
   refused "there is no target 'zfs'" "$cffs" bench create --targets=zfs
   refused "which library cannot serve" "$cffs" bench programs --tiny --targets=library
   refused "trace nowhere is not there" "$cffs" bench web-server --tiny --trace=nowhere --targets=ext4
+  refused "no regular file; choose another name" "$cffs" bench create --tiny --targets=ext4 --results="$base"
+  "$cffs" bench create --tiny --targets=ext4 --results="$base" 2>&1 | grep -q ' 1  ' && fail "measured before it looked at the results file"
   nothing_left refusals
 esac
 echo "$failures failures"
