@@ -8,6 +8,7 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kRowsInABatch = 256;  // 256 KiB of sums
+constexpr std::uint64_t kRowsByKey = 4;
 
 Key row_key(InodeId ino, std::uint64_t row) { return Key::tagged(KeyTag::block_sums, ino.value, row); }
 
@@ -106,6 +107,13 @@ Status BlobSums::erase(Batch& batch, InodeId ino) const {
     batch.erase(key);
     return true;
   });
+}
+
+Status BlobSums::erase_sealed(Batch& batch, InodeId ino, std::uint64_t size) const {
+  const std::uint64_t rows = size / kSumRowSpan + (size % kSumRowSpan != 0 ? 1 : 0);
+  if (rows > kRowsByKey) return erase(batch, ino);
+  for (std::uint64_t row = 0; row < rows; ++row) batch.erase(row_key(ino, row));
+  return {};
 }
 
 Status BlobSums::verify(InodeId ino, const Object& object, std::uint64_t size, std::uint64_t offset,

@@ -22,6 +22,9 @@ class BlobSums {
                      const std::function<bool()>& go_on);
   // The rows of this inode go, whatever they say.
   Status erase(Batch& batch, InodeId ino) const;
+  // The rows of a blob that is sealed at this size, which has none behind it. A few go by their keys: to look for them could
+  // mean to walk over the deletion marks of all that was removed behind this one.
+  Status erase_sealed(Batch& batch, InodeId ino, std::uint64_t size) const;
   // `data` is what was read of the object at `offset`, none of it beyond `size`, which is the file's. `corruption` names the
   // first block that differs. Blocks that it covers in part are read anew, and `data` then is what was checked.
   Status verify(InodeId ino, const Object& object, std::uint64_t size, std::uint64_t offset,

@@ -150,7 +150,7 @@ Status Engine::break_seal(Node& node) {
     if (node.inode.sealed) {
       const Inode before = node.inode;
       Batch batch;
-      CFFS_TRY_VOID(homes_.sums().erase(batch, node.ino));
+      CFFS_TRY_VOID(homes_.sums().erase_sealed(batch, node.ino, node.inode.size));
       node.inode.sealed = false;
       rows_.note_staged(batch, node);  // to be sealed again
       Status done = rows_.put(batch, node);
