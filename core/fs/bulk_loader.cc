@@ -64,12 +64,23 @@ Result<Row*> BulkLoader::row_of(Key key, std::map<Key, Row>& rows) const {
   return &rows.emplace(key, std::move(loaded)).first->second;
 }
 
+// Entries come to directories that nobody has locked, and may be there already.
+void BulkLoader::stop_counting(std::span<NewFile* const> files) const {
+  InodeId last{0};
+  for (const NewFile* file : files) {
+    if (file->parent == last) continue;
+    last = file->parent;
+    if (const NodePtr directory = nodes_.find(last)) directory->entries_at_most = Node::kUncounted;
+  }
+}
+
 Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* builder,
                           grouping::PolicyId policy, std::vector<std::string>& taken) {
   std::vector<Key> keys;
   if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
   for (const NewFile* file : files) keys.push_back(rows_.entry_key(file->parent, file->name));
   const RowLocks::Guard guard(locks_, keys);
+  stop_counting(files);
   Batch batch;
   CompositeAccounts accounts(table_);
   std::map<Key, Row> rows;

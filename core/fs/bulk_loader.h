@@ -39,6 +39,7 @@ class BulkLoader {
  private:
   Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, grouping::PolicyId policy,
                 std::vector<std::string>& taken);
+  void stop_counting(std::span<NewFile* const> files) const;
   Result<Row*> row_of(Key key, std::map<Key, Row>& rows) const CFFS_REQUIRES(row_stripes);
 
   Table& table_;

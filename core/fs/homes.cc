@@ -140,7 +140,8 @@ Status Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inod
   if (inode.home == Home::inline_) erase_chunks(batch, inode, 0);
   if (inode.home == Home::composite) accounts.free(inode.extent);
   if (inode.home == Home::blob) batch.put(PendingRemoval::of_blob(inode.ino).key(), {});
-  return inode.home == Home::blob && inode.sealed ? sums_.erase_sealed(batch, inode.ino, inode.size) : Status();
+  return inode.home == Home::blob && inode.sealed ? sums_.erase_sealed(batch, inode.ino, inode.size)
+                                                  : Status();
 }
 
 // Before memory is taken for it: a row may say anything.

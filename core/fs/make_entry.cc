@@ -60,6 +60,7 @@ Result<Attributes> Engine::make_entry(InodeId parent_ino, std::string_view name,
 Status Engine::insert_new(const NodePtr& parent, std::string_view name, const Inode& inode) {
   const Key key = rows_.entry_key(parent->ino, name);
   const bool is_directory = inode.is_directory();
+  parent->entry_comes();
   for (;;) {
     std::vector<Key> keys{key};
     if (is_directory) {
@@ -91,7 +92,8 @@ Status Engine::insert_new(const NodePtr& parent, std::string_view name, const In
       }
     }
     file_count_.added(1);
-    CFFS_TRY_VOID(rows_.refer(inode, key, alone, parent, name));
+    CFFS_TRY(const NodePtr made, rows_.refer(inode, key, alone, parent, name));
+    if (is_directory) made->entries_at_most = 0;  // before the stripe is let go: nobody else can have come by it
     return {};
   }
 }

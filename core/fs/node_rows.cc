@@ -207,9 +207,10 @@ void NodeRows::append_keys(std::vector<Key>& keys, InodeId parent, std::string_v
   if (target.inode.home == Home::composite) keys.push_back(Key::null_name(target.inode.extent.composite));
 }
 
-Result<bool> NodeRows::directory_is_empty(InodeId ino) const {
+Result<bool> NodeRows::directory_is_empty(const Target& target, const NodePtr& locked) const {
+  if (locked && target.node == locked && locked->is_known_empty()) return true;
   bool empty = true;
-  CFFS_TRY_VOID(table_.scan_directory(ino, 0, [&](Key, const Row& row) {
+  CFFS_TRY_VOID(table_.scan_directory(target.entry.ino, 0, [&](Key, const Row& row) {
     empty = row.entries.empty();
     return empty;
   }));

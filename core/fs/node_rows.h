@@ -71,7 +71,8 @@ class NodeRows {
                                            bool unchanged) const CFFS_REQUIRES(row_stripes);
   // The rows that a change of this name or its inode touches.
   void append_keys(std::vector<Key>& keys, InodeId parent, std::string_view name, const Target& target) const;
-  Result<bool> directory_is_empty(InodeId ino) const;
+  // `locked`: the node whose entries the caller holds exclusively, if there is one.
+  Result<bool> directory_is_empty(const Target& target, const NodePtr& locked) const;
   // Whether the node is where this entry is (no name: any); else the store has two rows for one inode.
   static Status check_place(const Node& node, Key row_key, std::string_view name)
       CFFS_REQUIRES_SHARED(node.mutex);

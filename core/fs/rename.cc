@@ -220,7 +220,7 @@ class Engine::RenameOperation {
       if (side->now && !side->now->same_place(*side->seen)) return false;
     }
     if (!replaces_ || !target_is_directory_) return true;
-    CFFS_TRY(const bool empty, e_.rows_.directory_is_empty(to_.now->entry.ino));
+    CFFS_TRY(const bool empty, e_.rows_.directory_is_empty(*to_.now, to_.seen->node));
     if (!empty) return fail(ENOTEMPTY);
     return true;
   }
@@ -252,12 +252,15 @@ class Engine::RenameOperation {
       rows.write(batch);
       if (is_staged(from_.now->inode)) e_.staged_.note(batch, *to_.directory);
       if (exchanges_ && is_staged(to_.now->inode)) e_.staged_.note(batch, *from_.directory);
+      if (!exchanges_ && !to_.now) to_.directory->entry_comes();
+      if (whiteout_) from_.directory->entry_comes();
       done = e_.rows_.write(batch, accounts);
     }
     if (!done) {
       restore_link_counts();
       return done;
     }
+    if (!exchanges_) from_.directory->entry_went();
     if (whiteout_) e_.file_count_.added(1);
     settle(*from_.now, to_);
     if (exchanges_) {

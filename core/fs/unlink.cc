@@ -44,7 +44,7 @@ Result<bool> Engine::try_remove(const NodePtr& parent, std::string_view name, co
   if (!target) return fail(ENOENT);
   if (!target->same_place(seen)) return false;
   if (is_directory) {
-    CFFS_TRY(const bool empty, rows_.directory_is_empty(target->entry.ino));
+    CFFS_TRY(const bool empty, rows_.directory_is_empty(*target, seen.node));
     if (!empty) return fail(ENOTEMPTY);
   }
   const NodeLocks nodes({target->node, is_directory ? parent : nullptr});
@@ -55,6 +55,7 @@ Result<bool> Engine::try_remove(const NodePtr& parent, std::string_view name, co
   target->refresh();
   if (!target->same_place(seen)) return false;  // a write may have moved it before the node was locked
   CFFS_TRY_VOID(remove_locked(parent, rows_.entry_key(parent->ino, name), name, *target, at));
+  parent->entry_went();
   return true;
 }
 
