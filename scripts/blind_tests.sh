@@ -329,6 +329,18 @@ objects of the directory store are not synced
 +if (false) {
 = the crash tests have their own store; a kernel's is needed
 
+a sync by another handle than the one that made an object leaves its name
+@ core/object/posix_store.cc
+-durable_names_.newest_beside(name));
++0);
+= the crash tests have their own store; posix_sync_test.cc sees it
+
+what is said when a writeback begins is forgotten
+@ core/object/posix_object.cc
+-if (sync_failed_ == 0) sync_failed_ = writeback_failed_;
++
+= the crash tests have their own store; posix_sync_test.cc sees it
+
 a backup takes its place before it is durable
 @ core/backup/backup.cc
 -CFFS_TRY_VOID(fresh.sync_everything());

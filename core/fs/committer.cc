@@ -32,7 +32,7 @@ void Committer::settle_soon() {
   wake_.notify_all();
 }
 
-// However much there is to settle, the commit comes when it is due.
+// However often there is something to settle, the commit comes when it is due, or as soon as what was begun before is settled.
 void Committer::run() {
   using Steady = std::chrono::steady_clock;
   const auto interval = std::chrono::milliseconds(interval_ms_);

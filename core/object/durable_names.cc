@@ -7,6 +7,19 @@ std::string DurableNames::folder_of(const std::string& name) {
   return slash == std::string::npos ? std::string(".") : name.substr(0, slash);
 }
 
+DurableNames::Number DurableNames::came(const std::string& name) {
+  const MutexLock guard(newest_mutex_);
+  const Number number = ++last_;
+  newest_[folder_of(name)] = number;
+  return number;
+}
+
+DurableNames::Number DurableNames::newest_beside(const std::string& name) const {
+  const MutexLock guard(newest_mutex_);
+  const auto it = newest_.find(folder_of(name));
+  return it == newest_.end() ? 0 : it->second;
+}
+
 Status DurableNames::make_durable(const std::string& name, Number number) {
   const std::string folder = folder_of(name);
   const MutexLock guard(mutex_);

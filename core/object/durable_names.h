@@ -24,7 +24,9 @@ class DurableNames {
   explicit DurableNames(SyncFolder sync_folder) : sync_folder_(std::move(sync_folder)) {}
 
   // To be called once a name is there: its number.
-  Number came() { return ++last_; }
+  Number came(const std::string& name);
+  // For who finds a name that may have come by another handle: the number of the last one that came into its folder; 0: none.
+  Number newest_beside(const std::string& name) const;
   // The folder that a name is in; "." for one without a slash.
   static std::string folder_of(const std::string& name);
   // The name that got this number, and the folders above it, outlast a power cut.
@@ -37,6 +39,9 @@ class DurableNames {
 
   const SyncFolder sync_folder_;
   std::atomic<Number> last_{0};
+  mutable Mutex newest_mutex_;  // leaf
+  // The last name that came into each folder.
+  std::map<std::string, Number> newest_ CFFS_GUARDED_BY(newest_mutex_);
   Mutex mutex_;  // held while a folder is synced
   // Folders whose own names are durable, and the last name of each that was there when a sync of it began that went well.
   std::map<std::string, Number> covered_ CFFS_GUARDED_BY(mutex_);

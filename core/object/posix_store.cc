@@ -163,7 +163,7 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
     fd = open_object(name, flags);
   }
   if (!fd) return fail(std::move(fd).error());
-  return make_posix_object(*this, name, std::move(*fd), durable_names_.came());
+  return make_posix_object(*this, name, std::move(*fd), durable_names_.came(name));
 }
 
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
@@ -171,7 +171,8 @@ Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   announce_blocking();
   CFFS_TRY(FileDescriptor fd,
            open_object(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC));
-  return make_posix_object(*this, name, std::move(fd), 0);
+  // Whoever made it may have closed it, or not synced it yet: a sync through this handle promises its name, too.
+  return make_posix_object(*this, name, std::move(fd), durable_names_.newest_beside(name));
 }
 
 Status PosixStore::remove(std::string_view name_view) {

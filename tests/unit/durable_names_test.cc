@@ -27,12 +27,12 @@ using Folders = std::vector<std::string>;
 
 TEST_CASE("durable names: one sync covers all that came before it") {
   Medium medium;
-  const auto first = medium.names.came(), second = medium.names.came();
+  const auto first = medium.names.came("blobs/0/1"), second = medium.names.came("blobs/0/2");
   REQUIRE(medium.names.make_durable("blobs/0/1", first));
   CHECK(medium.take() == Folders{"blobs/0", "blobs", "."});
   REQUIRE(medium.names.make_durable("blobs/0/2", second));
   CHECK(medium.take().empty());
-  const auto third = medium.names.came();
+  const auto third = medium.names.came("blobs/0/3");
   REQUIRE(medium.names.make_durable("blobs/0/3", third));
   CHECK(medium.take() == Folders{"blobs/0"});  // those above are durable
   REQUIRE(medium.names.make_durable("blobs/0/1", first));
@@ -41,7 +41,8 @@ TEST_CASE("durable names: one sync covers all that came before it") {
 
 TEST_CASE("durable names: each folder by itself") {
   Medium medium;
-  const auto here = medium.names.came(), there = medium.names.came(), top = medium.names.came();
+  const auto here = medium.names.came("blobs/0/1"), there = medium.names.came("blobs/1/10001");
+  const auto top = medium.names.came("catalogue");
   REQUIRE(medium.names.make_durable("blobs/0/1", here));
   REQUIRE(!medium.take().empty());
   REQUIRE(medium.names.make_durable("blobs/1/10001", there));
@@ -52,8 +53,8 @@ TEST_CASE("durable names: each folder by itself") {
 
 TEST_CASE("durable names: a sync asked for otherwise covers, too, but says nothing of the folders above") {
   Medium medium;
-  REQUIRE(medium.names.make_durable("blobs/0/1", medium.names.came()));
-  const auto later = medium.names.came();
+  REQUIRE(medium.names.make_durable("blobs/0/1", medium.names.came("blobs/0/1")));
+  const auto later = medium.names.came("blobs/1/10001");
   REQUIRE(medium.names.sync("blobs/0"));
   REQUIRE(medium.names.sync("blobs/1"));
   (void)medium.take();
@@ -65,7 +66,7 @@ TEST_CASE("durable names: a sync asked for otherwise covers, too, but says nothi
 
 TEST_CASE("durable names: what failed is tried again") {
   Medium medium;
-  const auto number = medium.names.came();
+  const auto number = medium.names.came("blobs/0/1");
   medium.failing = "blobs";
   CHECK(!medium.names.make_durable("blobs/0/1", number));
   CHECK(!medium.names.sync("blobs"));
@@ -74,9 +75,19 @@ TEST_CASE("durable names: what failed is tried again") {
   REQUIRE(medium.names.make_durable("blobs/0/1", number));
   CHECK(medium.take() == Folders{"blobs/0", "blobs", "."});
   medium.failing = "blobs/0";
-  const auto next = medium.names.came();
+  const auto next = medium.names.came("blobs/0/2");
   CHECK(!medium.names.make_durable("blobs/0/2", next));
   REQUIRE(medium.names.make_durable("blobs/0/1", number));  // that one is durable, whatever became of others
+}
+
+TEST_CASE("durable names: who finds a name asks for the last that came beside it") {
+  Medium medium;
+  CHECK(medium.names.newest_beside("blobs/0/1") == 0);
+  const auto first = medium.names.came("blobs/0/1"), second = medium.names.came("blobs/0/2");
+  (void)medium.names.came("blobs/1/10001");
+  CHECK(first < second);
+  CHECK(medium.names.newest_beside("blobs/0/1") == second);
+  CHECK(medium.names.newest_beside("catalogue") == 0);
 }
 
 // Names come while folders are synced: a name that came during a sync is not covered by it.
@@ -104,7 +115,7 @@ TEST_CASE("durable names: many at once") {
           const MutexLock guard(mutex);
           there.insert(name);
         }
-        const auto number = names.came();
+        const auto number = names.came("folder/" + std::to_string(name));
         if (!names.make_durable("folder/" + std::to_string(name), number)) ++lost;
         const MutexLock guard(mutex);
         if (!durable.contains(name)) ++lost;
