@@ -7,6 +7,7 @@
 
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
+#include "core/inspect/row_names.h"
 #include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
 #include "grouping/evaluation.h"
@@ -61,7 +62,7 @@ void print_text(const AnalyzeOptions& o, const replay::Analysis& a) {
     fmt::print("{:>4}. {} files, {}, {} sessions, confidence {:.0f} %\n", g + 1, group.items.size(),
                human_bytes(group.bytes), group.support, group.confidence * 100);
     for (std::size_t m = 0; m < std::min<std::size_t>(group.items.size(), 8); ++m) {
-      fmt::print("        {}\n", a.plan.files[group.items[m]].path);
+      fmt::print("        {}\n", printable(a.plan.files[group.items[m]].path));
     }
     if (group.items.size() > 8) fmt::print("        ... and {} more\n", group.items.size() - 8);
   }

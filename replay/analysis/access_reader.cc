@@ -12,6 +12,7 @@
 #include "core/base/checksum.h"
 #include "replay/logs/file_call.h"
 #include "replay/logs/line_reader.h"
+#include "replay/logs/line_sample.h"
 #include "replay/logs/log_format.h"
 #include "replay/logs/logged_request.h"
 #include "replay/logs/site_path.h"
@@ -281,7 +282,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (good) continue;
     ++input.malformed;
     if (input.samples.size() < kSamples) {
-      input.samples.push_back(fmt::format("{} line {}: {}", input.name, input.lines, line->substr(0, 120)));
+      input.samples.push_back(fmt::format("{} line {}: {}", input.name, input.lines, line_sample(*line)));
     }
     if (unknown >= kGiveUp) break;
   }

@@ -10,6 +10,7 @@
 
 #include "replay/import/open_files.h"
 #include "replay/logs/line_reader.h"
+#include "replay/logs/line_sample.h"
 #include "replay/logs/strace_line.h"
 #include "replay/logs/words.h"
 
@@ -303,7 +304,7 @@ Status import_calls(const std::string& name, TraceBuilder& builder, CallsCounts&
     if (importer.line(line, ends)) return {};
     ++counts.malformed;
     if (counts.samples.size() < kSamples)
-      counts.samples.push_back(fmt::format("line {}: {}", n, line.substr(0, 120)));
+      counts.samples.push_back(fmt::format("line {}: {}", n, line_sample(line)));
     return {};
   }));
   importer.finish();

@@ -31,11 +31,11 @@ const Json* found(const Json& object, std::initializer_list<const char*> names) 
   return nullptr;
 }
 
-// A string, or a number as nginx and Caddy write it; empty: neither.
+// A string, or a number as nginx and Caddy write it, or the first in a list of them; empty: neither.
 std::string text_of(const Json* value) {
+  if (value != nullptr && value->is_array() && !value->empty()) value = &value->front();
   if (value == nullptr) return {};
   if (value->is_string()) return value->get<std::string>();
-  if (value->is_array() && !value->empty()) return text_of(&value->front());
   return value->is_number_integer() ? value->dump() : std::string();
 }
 
@@ -188,6 +188,13 @@ std::optional<LoggedRequest> AccessLog::parse_fields(std::string_view line) cons
 }
 
 std::optional<LoggedRequest> AccessLog::parse(std::string_view line) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;  // sums of larger ones would be none
+  auto record = parse_any(line);
+  if (record && record->size > kMostBytes) record->size = 0;
+  return record;
+}
+
+std::optional<LoggedRequest> AccessLog::parse_any(std::string_view line) {
   if (line.empty()) return {};
   if (line.front() == '#') {
     constexpr std::string_view kFields = "#Fields:";

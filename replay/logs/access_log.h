@@ -23,12 +23,13 @@ namespace cffs::replay {
 class AccessLog {
  public:
   // Views into `line` or into this object, good until the next call. nullopt: malformed. A line that says something of the
-  // log itself (`#...`) is a request without a method.
+  // log itself (`#...`) is a request without a method. A size beyond 1 PiB is none: 0.
   std::optional<LoggedRequest> parse(std::string_view line);
   // Of the request parsed last.
   LogFormat format() const { return format_; }
 
  private:
+  std::optional<LoggedRequest> parse_any(std::string_view line);
   std::optional<LoggedRequest> parse_json(std::string_view line);
   std::optional<LoggedRequest> parse_fields(std::string_view line) const;
 

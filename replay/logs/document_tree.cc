@@ -6,6 +6,7 @@
 #include <set>
 
 #include "replay/logs/line_reader.h"
+#include "replay/logs/line_sample.h"
 #include "replay/logs/site_path.h"
 
 namespace cffs::replay {
@@ -25,7 +26,7 @@ Status DocumentTree::read_log(const std::string& path) {
     }
     ++malformed_;
     if (samples_.size() < kSamples) {
-      samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line.substr(0, 120)));
+      samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line_sample(line)));
     }
     return {};
   });

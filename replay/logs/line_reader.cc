@@ -33,14 +33,14 @@ Result<LineReader> LineReader::open(const std::string& path) {
   const char* name = path == "-" ? nullptr : path.c_str();
   archive_entry* entry = nullptr;
   if (archive_read_open_filename(a.get(), name, kBlock) != ARCHIVE_OK) {
-    return fail(Error::usage(path + ": " + problem_of(a.get())));
+    return fail(Error::usage(path + ": " + problem_of(a.get()) + "; is the file complete?"));
   }
   const int state = archive_read_next_header(a.get(), &entry);
   LineReader reader(std::move(a), path);
   if (state == ARCHIVE_EOF) {
     reader.end_ = true;
   } else if (state < ARCHIVE_WARN) {
-    return fail(Error::usage(path + ": " + problem_of(reader.archive_.get())));
+    return fail(Error::usage(path + ": " + problem_of(reader.archive_.get()) + "; is the file complete?"));
   }
   return reader;
 }

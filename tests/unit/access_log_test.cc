@@ -137,6 +137,43 @@ TEST_CASE("access logs of every form are recognised and become traces") {
   REQUIRE(loaded(std::string(kCloudFrontFields).append("\n").append(kCloudFront)) == "w3c index.html");
 }
 
+TEST_CASE("an access log's values nested however deep are no request's") {
+  constexpr int kDeep = 400'000;  // below the longest line
+  const std::string deep = std::string(kDeep, '[').append("\"/a\"").append(kDeep, ']');
+  AccessLog log;
+  const auto request =
+      log.parse(std::string(R"({"status":200,"method":["GET"],"uri":)").append(deep).append("}"));
+  REQUIRE(request);
+  CHECK(request->target.empty());
+  CHECK(request->method == "GET");
+  CHECK(!log.parse(deep));
+}
+
+TEST_CASE("sizes that no reply has are none, whatever the log's form") {
+  AccessLog log;
+  const std::string most = "18446744073709551615";
+  for (const std::string& line :
+       {R"({"status":200,"method":"GET","uri":"/a","size":)" + most + "}",
+        R"(1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.0" 200 )" + most,
+        R"({"status":200,"method":"GET","uri":"/a","size":1125899906842625})" + std::string()}) {
+    const auto request = log.parse(line);
+    REQUIRE(request);
+    CHECK(request->size == 0);
+  }
+  const auto request = log.parse(R"({"status":200,"method":"GET","uri":"/a","size":1125899906842624})");
+  REQUIRE(request);
+  CHECK(request->size == std::uint64_t{1} << 50);
+}
+
+TEST_CASE("what a terminal would obey is not shown of a log's lines") {
+  const TemporaryDirectory dir;
+  std::ofstream(dir.path + "/log") << kCaddy << "\n\x1b]0;title\x07 \xff\n";
+  AccessReader reader{AccessReaderOptions()};
+  REQUIRE(reader.read(dir.path + "/log", [](const grouping::Access&) {}));
+  REQUIRE(reader.inputs().front().samples.size() == 1);
+  CHECK(reader.inputs().front().samples.front() == "log line 2: \\x1b]0;title\\x07 \\xff");
+}
+
 TEST_CASE("lines between the requests of a log are none of its faults, also before the first request") {
   const TemporaryDirectory dir;
   const auto read = [&](const std::string& lines) {
