@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/database/database.h"
+#include "core/inspect/row_names.h"
 
 namespace cffs {
 namespace {
@@ -101,8 +102,8 @@ Result<grouping::Plan> read_plan(const std::string& path) {
     std::uint64_t bytes = 0;
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (problem != std::errc() || end != value.data() + value.size()) {
-      return fail(Error::usage("plan " + path + ": its parameter rest_bytes is no number but '" + value +
-                               "'; make it again with cffs analyze"));
+      return fail(Error::usage("plan " + path + ": its parameter rest_bytes is no number but '" +
+                               printable(value.substr(0, 40)) + "'; make it again with cffs analyze"));
     }
     plan.rest_bytes = bytes;
   }
@@ -125,7 +126,9 @@ Result<grouping::Plan> read_plan(const std::string& path) {
   while (members.next()) {
     while (at < ids.size() && ids[at] < members.number(0)) ++at;
     if (at == ids.size() || ids[at] != members.number(0) || members.number(1) >= plan.files.size()) {
-      return fail(Error::usage("plan " + path + ": a member names a group or file that is not there"));
+      return fail(Error::usage(
+          "plan " + path +
+          ": a member names a group or file that is not there; make it again with cffs analyze"));
     }
     plan.groups[at].items.push_back(static_cast<grouping::Item>(members.number(1)));
   }

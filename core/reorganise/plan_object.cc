@@ -55,7 +55,8 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   const std::uint32_t format = r.u32();
   if (format != kFormat && format != kFormatWithRest) {
     return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +
-                             std::to_string(kFormat) + " and " + std::to_string(kFormatWithRest)));
+                             std::to_string(kFormat) + " and " + std::to_string(kFormatWithRest) +
+                             "; mount with a newer cffs, or give a plan of your own with --plan"));
   }
   grouping::PlanGroups plan;
   if (format == kFormatWithRest) plan.set_rest_bytes(r.varint());

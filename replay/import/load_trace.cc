@@ -141,7 +141,7 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
   if (report.format == "auto") report.format = recognise(files.front());
   if (report.format.empty()) {
     return fail(
-        Error::usage(files.front() +
+        Error::usage(given.front() +
                      " is no trace, web log, strace output or file of calls; name its format with --format "
                      "if it is one of them"));
   }
@@ -154,7 +154,7 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
            web ? load_web(files, options, report) : load_recording(files, options, report, progress));
   if (static_cast<double>(report.malformed) > options.max_bad * static_cast<double>(report.lines)) {
     return fail(Error::usage(fmt::format(
-        "{}: {} of {} lines are malformed, the first: {}; is the format {}?", files.front(), report.malformed,
+        "{}: {} of {} lines are malformed, the first: {}; is the format {}?", given.front(), report.malformed,
         report.lines, report.samples.empty() ? "" : report.samples.front(), report.format)));
   }
   const bool empty = std::all_of(trace.operations.begin(), trace.operations.end(), [](const Operation& o) {
@@ -162,7 +162,7 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
   });
   if (empty) {
     return fail(Error::usage(fmt::format("{}: no operation on a file below {} in {} lines; see --below",
-                                         files.front(), options.below, report.lines)));
+                                         given.front(), options.below, report.lines)));
   }
   std::string names;
   for (const std::string& file : given) names += (names.empty() ? "" : " ") + base_name(file);

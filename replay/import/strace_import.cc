@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "replay/logs/line_reader.h"
+#include "replay/logs/line_sample.h"
 #include "replay/logs/words.h"
 
 namespace cffs::replay {
@@ -185,7 +186,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
   if (!parsed) {
     ++counts_.malformed;
     if (counts_.samples.size() < kSamples)
-      counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, text.substr(0, 120)));
+      counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, line_sample(text)));
     return;
   }
   const std::uint64_t pid = parsed->process.value_or(of_file);
@@ -213,7 +214,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
       } else {
         ++counts_.malformed;
         if (counts_.samples.size() < kSamples)
-          counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, whole.substr(0, 120)));
+          counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, line_sample(whole)));
       }
       processes_[pid].forks = false;
       break;

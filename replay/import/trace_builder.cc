@@ -10,6 +10,8 @@
 #include <set>
 #include <vector>
 
+#include "core/inspect/row_names.h"
+
 namespace cffs::replay {
 
 std::string normalised_path(std::string_view path) {
@@ -44,7 +46,7 @@ void TraceBuilder::know_initial(std::vector<InitialEntry> entries) {
       const std::string parent = path.substr(0, slash);
       if (!known.insert(parent).second) continue;
       entries.push_back({trace_.intern(parent), 'd', 0755, 0, {}});
-      if (counts_.unlisted_parents++ == 0) counts_.first_unlisted = parent;
+      if (counts_.unlisted_parents++ == 0) counts_.first_unlisted = printable(parent);
     }
   }
   std::sort(entries.begin(), entries.end(), [&](const InitialEntry& a, const InitialEntry& b) {
@@ -113,7 +115,7 @@ bool TraceBuilder::surprises(const Operation& o, const Outcome& outcome) {
   if (same && recorded == outcome.length) return false;
   ++counts_.surprises;
   if (counts_.first_surprise.empty()) {
-    const std::string path = o.path == kNoPath ? "" : " " + trace_.path(o.path);
+    const std::string path = o.path == kNoPath ? "" : " " + printable(trace_.path(o.path));
     const std::string was = o.result < 0 ? std::strerror(static_cast<int>(-o.result)) : "success";
     const std::string expected = outcome.error != 0 ? std::strerror(outcome.error) : "success";
     counts_.first_surprise =

@@ -265,6 +265,23 @@ TEST_CASE("a plan says what becomes of files without a place, in its file and in
   REQUIRE(grouped(0) == std::vector<Group>{{0}, {1}, {2}, {3}});
 }
 
+TEST_CASE("a plan whose word on the rest is no number is refused, whatever it would do to a terminal") {
+  grouping::Plan plan;
+  plan.files = {{"a", 10, 1, 1}};
+  for (const std::string& said : {std::string("-1"), std::string("18446744073709551616"), std::string("1M"),
+                                  std::string("\x1b]0;title\x07"), std::string(100'000, 'x')}) {
+    plan.parameters = {{"rest_bytes", said}};
+    const TemporaryFile database;
+    REQUIRE(write_plan(database.path(), plan));
+    const auto back = read_plan(database.path());
+    REQUIRE(!back);
+    const std::string sentence = back.error().message();
+    CHECK(sentence.find("make it again with cffs analyze") != std::string::npos);
+    CHECK(sentence.find('\x1b') == std::string::npos);
+    CHECK(sentence.size() < 400);
+  }
+}
+
 TEST_CASE("the access record is a ring that survives damage") {
   MemoryStore store;
   const auto all = [&] {
