@@ -22,7 +22,6 @@ namespace cffs::replay {
 namespace {
 
 constexpr std::size_t kSamples = 5;
-constexpr std::size_t kLongestPath = 4096;  // PATH_MAX: what is longer leads to no file
 
 bool is_too_long(std::string_view path) { return path.size() > kLongestPath; }
 

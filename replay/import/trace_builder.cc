@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/inspect/row_names.h"
+#include "replay/logs/site_path.h"
 
 namespace cffs::replay {
 
@@ -59,6 +60,7 @@ void TraceBuilder::know_initial(std::vector<InitialEntry> entries) {
 
 std::optional<PathId> TraceBuilder::trace_path(const std::string& absolute) {
   const std::string path = normalised_path(absolute);
+  if (path.size() > kLongestPath) return {};
   if (root_ == "/") return trace_.intern(path.substr(1));
   if (!path.starts_with(root_)) return {};
   if (path.size() == root_.size()) return trace_.intern("");

@@ -38,7 +38,7 @@ class TraceBuilder {
 
   // The tree as it was, where it is known: it is then not inferred. Call before the first operation.
   void know_initial(std::vector<InitialEntry> entries);
-  // Interns an absolute path as one of the trace; nullopt: it is outside.
+  // Interns an absolute path as one of the trace; nullopt: it is outside, or longer than a path can be.
   std::optional<PathId> trace_path(const std::string& absolute);
   // Times are as recorded; the first one becomes zero.
   void add(Operation operation);

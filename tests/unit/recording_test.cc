@@ -158,4 +158,26 @@ TEST_CASE("a line of 10 MB is one line") {
   REQUIRE(lengths == std::vector<std::size_t>{good.size() - 1, 1u << 20, good.size() - 1, 1u << 20});
 }
 
+TEST_CASE("a path that is longer than any is no file, in recordings and in web logs") {
+  std::string path = "/r";
+  while (path.size() < 100'000) path += "/a";
+  const Imported done = import("1 1.1 mkdir(\"" + path + "\", 0755) = 0\n1 1.2 mkdir(\"/r/b\", 0755) = 0\n");
+  CHECK(words(done.trace) == List{"mkdir b"});
+  CHECK(done.build.outside == 1);
+  const TemporaryDirectory dir;
+  const std::string head = "1.2.3.4 - - [10/Oct/2000:13:55:36 -0700] \"GET ", tail = " HTTP/1.0\" 200 5\n";
+  std::ofstream(dir.path + "/log") << head << path << tail << head << "/b" << tail;
+  LoadReport report;
+  const auto trace = load_trace({dir.path + "/log"}, LoadOptions(), report);
+  REQUIRE(trace);
+  CHECK(trace->initial.size() == 1);
+  CHECK(report.passed_over == 1);
+}
+
+TEST_CASE("what a terminal would obey is not shown of a recording's lines") {
+  const Imported done = import("1 1.1 mkdir(\"/r/b\", 0755) = 0\n\x1b]0;title\x07\n");
+  REQUIRE(done.counts.samples.size() == 1);
+  CHECK(done.counts.samples.front() == "line 2: \\x1b]0;title\\x07");
+}
+
 }  // namespace cffs::replay::test
