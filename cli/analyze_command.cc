@@ -7,7 +7,7 @@
 
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
-#include "core/inspect/row_names.h"
+#include "core/base/printable.h"
 #include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
 #include "grouping/evaluation.h"

@@ -10,21 +10,6 @@
 
 namespace cffs {
 
-std::string printable(std::string_view name) {
-  std::string text;
-  for (const char c : name) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u >= 0x20 && u < 0x7f && c != '\\') {
-      text += c;
-    } else {
-      std::array<char, 8> escaped{};
-      (void)std::snprintf(escaped.data(), escaped.size(), "\\x%02x", u);
-      text += escaped.data();
-    }
-  }
-  return text;
-}
-
 std::string key_text(Key key) {
   std::array<char, 40> text{};
   (void)std::snprintf(text.data(), text.size(), "%016llx %016llx", static_cast<unsigned long long>(key.upper),

@@ -5,12 +5,11 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/table/key.h"
 
 namespace cffs {
 
-// Control characters, bytes beyond ASCII and backslashes as \xNN.
-std::string printable(std::string_view name);
 // "ff00000000000000 0000000000000001", as `cffs dump` shows it.
 std::string key_text(Key key);
 // Of a row outside the namespace: whether its kind is known and its bytes decode.

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
+#include "core/base/printable.h"
 #include "core/database/database.h"
-#include "core/inspect/row_names.h"
 
 namespace cffs {
 namespace {

@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "core/inspect/row_names.h"
+#include "core/base/printable.h"
 #include "replay/logs/site_path.h"
 
 namespace cffs::replay {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/inspect/row_names.h"
+#include "core/base/printable.h"
 
 namespace cffs::replay {
 
