@@ -6,7 +6,8 @@
 
 namespace cffs {
 
-// Control characters, bytes beyond ASCII and backslashes as \xNN.
+// Well-formed UTF-8 as it is; control characters, what turns the direction of writing or cannot be seen, other bytes and
+// backslashes as \xNN.
 std::string printable(std::string_view name);
 
 }  // namespace cffs
