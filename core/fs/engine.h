@@ -26,6 +26,7 @@
 #include "core/fs/renamed_files.h"
 #include "core/fs/space_guard.h"
 #include "core/object/overlay_store.h"
+#include "core/table/absent_rows.h"
 
 namespace cffs {
 
@@ -236,6 +237,7 @@ class Engine final : public FileSystem {
   InodeCounter counter_;
   FileCount file_count_;
   RowLocks locks_;
+  AbsentRows absent_;
   Nameless nameless_;  // before the nodes, which have shares of it
   NodeTable nodes_;
   CompositeStore composites_;

@@ -19,6 +19,7 @@ Result<Attributes> Engine::lookup(InodeId parent_ino, std::string_view name) {
       const RowLocks::SharedGuard guard(locks_, key);
       CFFS_TRY(const Row row, table_->get_row(key));
       const Entry* entry = row.find(name);
+      if (row.entries.empty()) absent_.note(guard, key);
       if (entry == nullptr) return fail(ENOENT);
       if (entry->inode) {
         CFFS_TRY(const NodePtr found, rows_.refer(*entry->inode, key, row.entries.size() == 1, parent, name));

@@ -70,7 +70,10 @@ Status Engine::insert_new(const NodePtr& parent, std::string_view name, const In
     const RowLocks::Guard stripes(locks_, keys);
     const NodeLocks nodes({is_directory ? parent : nullptr});
 
-    CFFS_TRY(Row row, table_->get_row(key));
+    Row row;
+    if (!absent_.still(stripes, key)) {
+      CFFS_TRY(row, table_->get_row(key));
+    }
     if (row.find(name) != nullptr) return fail(EEXIST);
     const bool alone = row.entries.empty();
     Batch batch;

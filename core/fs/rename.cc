@@ -129,7 +129,11 @@ class Engine::RenameOperation {
   Result<bool> examine() {
     epoch_ = e_.locks_.epoch();
     CFFS_TRY(from_.seen, e_.rows_.peek(from_.directory->ino, from_.name));
-    CFFS_TRY(to_.seen, e_.rows_.peek(to_.directory->ino, to_.name, &free_row_));
+    to_.seen.reset();
+    free_row_ = Row();
+    if (!known_absent(to_.key)) {
+      CFFS_TRY(to_.seen, e_.rows_.peek(to_.directory->ino, to_.name, &free_row_));
+    }
     if (!from_.seen) return fail(ENOENT);
     if (to_.seen && must_be_free_) return fail(EEXIST);
     if (!to_.seen && exchanges_) return fail(ENOENT);
@@ -140,6 +144,11 @@ class Engine::RenameOperation {
     counts_links_ =
         (source_is_directory_ || target_is_directory_) && (from_.directory != to_.directory || replaces_);
     return false;
+  }
+
+  bool known_absent(Key key) const {
+    const RowLocks::SharedGuard guard(e_.locks_, key);
+    return e_.absent_.still(guard, key);
   }
 
   Result<bool> run_examined() {

@@ -74,6 +74,11 @@ class RowLocks {
       return false;
     }
 
+    // When a row of this key's stripe, which is one of these, may have been written last.
+    std::uint64_t stamp_of(Key key) const CFFS_NO_THREAD_SAFETY_ANALYSIS {
+      return locks_->stripes_[stripe_of(key)].stamp;
+    }
+
    private:
     RowLocks* locks_;
     std::vector<std::uint16_t> stripes_;
@@ -96,6 +101,11 @@ class RowLocks {
     bool changed_since(std::uint64_t epoch) const {
       stripe_.mutex.assert_held_shared();  // for as long as this guard lives
       return stripe_.stamp > epoch;
+    }
+    // When a row of this stripe, which is that of the key, may have been written last.
+    std::uint64_t stamp_of(Key) const {
+      stripe_.mutex.assert_held_shared();  // for as long as this guard lives
+      return stripe_.stamp;
     }
 
    private:
