@@ -45,8 +45,9 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command
       .add_option("--algorithm", f.algorithm,
                   "apriori: all frequent itemsets; closed: the closed ones; adjacency: the composite-file "
-                  "paper's variant; benefit: groups merged while they save more than they waste")
-      ->check(CLI::IsMember({"apriori", "closed", "adjacency", "benefit"}))
+                  "paper's variant; benefit: groups merged while they save more than they waste; none: no "
+                  "groups, the plan says only where other files go")
+      ->check(CLI::IsMember({"apriori", "closed", "adjacency", "benefit", "none"}))
       ->capture_default_str();
   command
       .add_option("--min-support", f.min_support,
@@ -72,6 +73,9 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
                      "With --algorithm=benefit: bytes that are worth a positioning, instead of the disk's");
   command.add_option("--rest-bytes", f.rest_bytes,
                      "Most bytes of a group of other files, those of one directory; 0: each is alone");
+  command.add_option("--table-bytes", f.table_bytes,
+                     "Files of at most so many bytes are in no group: they stay in the table, as far as the "
+                     "store's --inline-max allows; default 0");
   command.add_option("--stream", f.stream, "Whose accesses make a session: auto, client, user, process, one")
       ->check(CLI::IsMember({"auto", "client", "user", "process", "one"}))
       ->capture_default_str();
@@ -128,6 +132,9 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
   CFFS_TRY(o.mining.exchange_bytes, parse_exchange(f));
   if (!f.rest_bytes.empty()) {
     CFFS_TRY(o.rest_bytes, parse_size(f.rest_bytes, "--rest-bytes"));
+  }
+  if (!f.table_bytes.empty()) {
+    CFFS_TRY(o.mining.table_bytes, parse_size(f.table_bytes, "--table-bytes"));
   }
   if (f.session_gap != "auto") {
     char* end = nullptr;

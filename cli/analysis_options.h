@@ -11,7 +11,8 @@ namespace cffs::cli {
 struct AnalysisFlags {
   std::string format = "auto", algorithm = "closed", min_support = "auto", stream = "auto",
               crawlers = "apart";
-  std::string session_gap = "auto", max_bytes = "1M", below, prefix, disk = "hdd", exchange_bytes, rest_bytes;
+  std::string session_gap = "auto", max_bytes = "1M", below, prefix, disk = "hdd", exchange_bytes, rest_bytes,
+              table_bytes;
   double min_confidence = 0.3, max_bad = 0.1;
   std::size_t max_size = 0, max_itemsets = 2'000'000, session_max_files = 400, batch = 50'000;
 };

@@ -24,7 +24,7 @@ struct AnalyzeOptions {
   std::size_t top = 10;
   bool json = false, tune = false;
   std::string cache = "64M";
-  bool chosen = false;  // --algorithm or --rest-bytes was given
+  bool chosen = false;  // what --tune chooses was given
 };
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -120,7 +120,8 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
 // Chooses algorithm and rest for the options.
 Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile& disk,
                             replay::AnalysisOptions& options) {
-  if (o.chosen) return fail(Error::usage("--tune chooses --algorithm and --rest-bytes: leave them out"));
+  if (o.chosen)
+    return fail(Error::usage("--tune chooses --algorithm, --rest-bytes and --table-bytes: leave them out"));
   for (const std::string& log : o.logs) {
     if (log == "-") return fail(Error::usage("--tune reads a log twice: it cannot come from stdin"));
   }
@@ -132,18 +133,22 @@ Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile
            replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
   options.mining.algorithm = tuned.choices[tuned.best].algorithm;
   options.rest_bytes = tuned.choices[tuned.best].rest_bytes;
+  options.mining.table_bytes = tuned.choices[tuned.best].table_bytes;
   return tuned;
 }
 
 // What was tried, and why one was chosen.
 void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
-  fmt::print("tuned for {} with {} of cache: mined from {} accesses, judged on the {} after them\n",
-             disk.name, o.cache, tuned.train_accesses, tuned.tail_accesses);
+  fmt::print(
+      "tuned for {} with {} of cache: mined from the first half and the first 70 % of {} accesses, "
+      "judged on the {} after them\n",
+      disk.name, o.cache, tuned.accesses, tuned.tail_accesses);
   for (const auto& policy : tuned.policies)
-    fmt::print("  {:<44} {:>9.4f} ms\n", "policy " + policy.name + ", no plan", policy.ms_per_access(disk));
+    fmt::print("  {:<67} {:>9.4f} ms\n", "policy " + policy.name + ", no plan", policy.ms_per_access(disk));
   for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
     const replay::TuningChoice& choice = tuned.choices[c];
-    fmt::print("  {:<8} other files {:<23} {:>9.4f} ms{}\n", choice.algorithm,
+    fmt::print("  {:<8} tiny ones {:<12} other files {:<23} {:>9.4f} ms{}\n", choice.algorithm,
+               choice.table_bytes == 0 ? "in groups" : "in the table",
                choice.rest_bytes == 0 ? "alone" : "by directory, " + human_bytes(choice.rest_bytes),
                choice.evaluation.ms_per_access(disk), c == tuned.best ? "  chosen" : "");
   }
@@ -153,13 +158,14 @@ void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const gr
 
 nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
   nlohmann::ordered_json j{
-      {"disk", disk.name}, {"train_accesses", tuned.train_accesses}, {"tail_accesses", tuned.tail_accesses}};
+      {"disk", disk.name}, {"accesses", tuned.accesses}, {"tail_accesses", tuned.tail_accesses}};
   for (const auto& policy : tuned.policies)
     j["policies"].push_back({{"policy", policy.name}, {"ms_per_access", policy.ms_per_access(disk)}});
   for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
     const replay::TuningChoice& choice = tuned.choices[c];
     j["choices"].push_back({{"algorithm", choice.algorithm},
                             {"rest_bytes", choice.rest_bytes},
+                            {"table_bytes", choice.table_bytes},
                             {"ms_per_access", choice.evaluation.ms_per_access(disk)},
                             {"chosen", c == tuned.best}});
   }
@@ -203,8 +209,9 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("LOG", o->logs, "Access logs, plain, gz, xz, zst or bz2; - for stdin")->required();
   command->add_option("-o,--output", o->output, "Plan to write, an SQLite file");
   add_analysis_flags(*command, o->flags);
-  command->add_flag("--tune", o->tune,
-                    "Choose --algorithm and --rest-bytes by what does best on the last part of the log");
+  command->add_flag(
+      "--tune", o->tune,
+      "Choose --algorithm, --rest-bytes and --table-bytes by what does best on the last part of the log");
   command->add_option("--cache", o->cache, "With --tune: cache in front of the disk")->capture_default_str();
   command->add_option("--top", o->top, "Groups to print")->capture_default_str();
   command->add_option("--graph", o->graph, "Draw the strongest groups and their links, an SVG file");
@@ -212,7 +219,8 @@ void add_analyze(CLI::App& app, int& exit_code) {
                       "Write the sessions as item numbers, a line each, for other programs");
   command->add_flag("--json", o->json, "For programs");
   command->callback([o, command, &exit_code] {
-    o->chosen = command->count("--algorithm") + command->count("--rest-bytes") > 0;
+    o->chosen =
+        command->count("--algorithm") + command->count("--rest-bytes") + command->count("--table-bytes") > 0;
     const auto done = run_analyze(*o);
     exit_code = done ? *done : complain(done.error());
   });

@@ -36,19 +36,27 @@ Layout layout_of(std::string name, const std::vector<Candidate>& files, const st
     }
   }
   layout.unit_request_bytes.assign(layout.unit_seeks.size(), kGroupRequestBytes);
-  std::uint64_t table_bytes = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     constexpr std::uint64_t kRowBytes = 200;
     const bool in_table = layout.unit_of[i] == kNone && files[i].size <= inline_max;
-    table_bytes += kRowBytes + (in_table ? files[i].size : 0);
+    layout.table_bytes += kRowBytes + (in_table ? files[i].size : 0);
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (layout.unit_of[i] != kNone) continue;
     layout.unit_of[i] = static_cast<std::uint32_t>(layout.unit_seeks.size());
-    layout.unit_seeks.push_back(files[i].size > inline_max || table_bytes > kSmallTable ? 1 : 0);
+    layout.unit_seeks.push_back(files[i].size > inline_max ? 1 : 0);
     layout.unit_request_bytes.push_back(kObjectRequestBytes);
   }
   return layout;
+}
+
+void Evaluation::add(const Evaluation& other) {
+  accesses += other.accesses;
+  hits += other.hits;
+  seeks += other.seeks;
+  reads += other.reads;
+  bytes_read += other.bytes_read;
+  bytes_used += other.bytes_used;
 }
 
 double Evaluation::ms_per_access(const DiskProfile& disk) const {
@@ -119,6 +127,8 @@ Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
   e.name = layout.name;
   std::vector<std::vector<std::uint32_t>> members(layout.unit_seeks.size());
   for (std::uint32_t i = 0; i < files.size(); ++i) members[layout.unit_of[i]].push_back(i);
+  const bool table_in_memory = layout.table_bytes <= std::min(kSmallTable, cache_bytes / 2);
+  if (table_in_memory) cache_bytes -= layout.table_bytes;
   Cache cache(files);
   std::vector<bool> unused(files.size());  // read while it counted, and not accessed since
   for (std::size_t a = 0; a < accesses.size(); ++a) {
@@ -136,11 +146,13 @@ Evaluation evaluate(const Layout& layout, const std::vector<Candidate>& files,
         unused[member] = counts;
         cache.put(member);
       }
-      if (counts) {
-        e.seeks += layout.unit_seeks[unit];
-        e.reads += layout.unit_seeks[unit] == 0 ? 0 : requests(bytes, layout.unit_request_bytes[unit]);
-        e.bytes_read += bytes;
+      const bool from_memory = layout.unit_seeks[unit] == 0 && table_in_memory;
+      if (counts && !from_memory) {
+        e.seeks += 1;
+        e.reads += requests(bytes, layout.unit_request_bytes[unit]);
+        if (layout.unit_seeks[unit] == 0) e.bytes_read += kTableBlockBytes;  // at least, with its neighbours
       }
+      if (counts) e.bytes_read += bytes;
     }
     cache.put(item);
     cache.shrink_to(cache_bytes);

@@ -2,7 +2,8 @@
 //
 // A unit is what one miss brings in: a group, or a file without one. The cache holds files, as the kernel holds pages: the
 // least recently used go first, also those of a group whose others stay. A miss costs one seek and the bytes of those files
-// of the unit that are not in the cache, in requests of a bounded size; an access to a file in the cache costs nothing. Rows of the table cost nothing where the table is small enough to be read at mount. What was
+// of the unit that are not in the cache, in requests of a bounded size; an access to a file in the cache costs nothing. A table that is
+// small enough is read at mount and stays in memory: what it holds costs no seek, and its bytes are taken from the cache. What was
 // brought in and never accessed before it left the cache was wasted. docs/GROUPING.md holds the model against replays.
 #pragma once
 
@@ -34,11 +35,14 @@ struct Layout {
   std::vector<std::uint32_t> unit_of;             // index: item
   std::vector<std::uint8_t> unit_seeks;           // of a miss
   std::vector<std::uint64_t> unit_request_bytes;  // largest request of a miss
+  std::uint64_t table_bytes = 0;  // rows, and the files that are in the table, whose units have no seeks
 };
 // Largest requests that the kernel makes: of a group that is prefetched, of a large file that is read through.
 inline constexpr std::uint64_t kGroupRequestBytes = 256 * 1024;
 inline constexpr std::uint64_t kObjectRequestBytes = 1024 * 1024;
+// A table of at most so much, and of half of the cache, stays in memory.
 inline constexpr std::uint64_t kSmallTable = 32u << 20;
+inline constexpr std::uint64_t kTableBlockBytes = 4096;
 // Files in groups are subfiles: one seek brings their group. A file on its own is a row of the table up to inline_max,
 // and an object of its own above; the inodes of objects lie close together and cost little.
 Layout layout_of(std::string name, const std::vector<Candidate>& files, const std::vector<Group>& groups,
@@ -52,6 +56,8 @@ struct Evaluation {
   std::uint64_t reads = 0;  // requests to the device
   std::uint64_t bytes_read = 0;
   std::uint64_t bytes_used = 0;  // of those, of files accessed while they were in the cache
+  // Counts of the same layout behind another cut.
+  void add(const Evaluation& other);
   double ms_per_access(const DiskProfile& disk) const;
   double hit_rate() const {
     return accesses == 0 ? 0 : static_cast<double>(hits) / static_cast<double>(accesses);

@@ -29,6 +29,7 @@ struct Plan {
   std::vector<SelectedGroup> groups;  // the most used first
   // Largest group of a directory's files that are in none of these; 0: each is alone. nullopt: the plan does not say.
   std::optional<std::uint64_t> rest_bytes;
+  std::uint64_t table_bytes = 0;  // files of at most so many are in none of these: they stay in the table
 };
 
 }  // namespace cffs::grouping

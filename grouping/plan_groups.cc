@@ -2,7 +2,7 @@
 
 namespace cffs::grouping {
 
-PlanGroups::PlanGroups(const Plan& plan) : rest_bytes_(plan.rest_bytes) {
+PlanGroups::PlanGroups(const Plan& plan) : rest_bytes_(plan.rest_bytes), table_bytes_(plan.table_bytes) {
   for (const SelectedGroup& group : plan.groups) {
     std::vector<Member> members;
     for (const Item item : group.items) members.push_back({plan.files[item].path, 0});

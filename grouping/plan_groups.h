@@ -36,12 +36,16 @@ class PlanGroups {
   // Of files without a place here; nullopt: the policy decides.
   void set_rest_bytes(std::optional<std::uint64_t> bytes) { rest_bytes_ = bytes; }
   std::optional<std::uint64_t> rest_bytes() const { return rest_bytes_; }
+  // Files of at most so many bytes are in no group, whatever these say: they stay in the table.
+  void set_table_bytes(std::uint64_t bytes) { table_bytes_ = bytes; }
+  std::uint64_t table_bytes() const { return table_bytes_; }
   const std::vector<Member>& members(std::size_t group) const { return groups_[group]; }
   std::size_t size() const { return groups_.size(); }
 
  private:
   std::vector<std::vector<Member>> groups_;
   std::optional<std::uint64_t> rest_bytes_;
+  std::uint64_t table_bytes_ = 0;
   std::unordered_map<std::string, MemberPosition> by_path_;
   std::unordered_map<std::uint64_t, MemberPosition> by_file_;
 };

@@ -7,6 +7,23 @@
 
 namespace cffs::grouping {
 
+std::vector<Group> group_larger(const Policy& policy, const std::vector<Candidate>& candidates,
+                                std::uint64_t table_bytes, std::uint64_t max_bytes, const ReadContent& read) {
+  if (table_bytes == 0) return policy.group(candidates, max_bytes, read);
+  std::vector<Candidate> larger;
+  std::vector<std::size_t> index;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].size <= table_bytes) continue;
+    larger.push_back(candidates[i]);
+    index.push_back(i);
+  }
+  auto groups = policy.group(larger, max_bytes, [&](std::size_t i) { return read(index[i]); });
+  for (Group& group : groups) {
+    for (std::size_t& member : group) member = index[member];
+  }
+  return groups;
+}
+
 std::unique_ptr<Policy> make_policy(std::string_view name) {
   if (name == "none") return std::make_unique<NonePolicy>();
   if (name == "directory") return std::make_unique<DirectoryPolicy>();

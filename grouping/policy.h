@@ -48,6 +48,9 @@ class Policy {
   // plan (null: there is none), the rules by which documents embed others (null: they do not count).
   virtual std::shared_ptr<const PlanGroups> plan() const { return nullptr; }
   virtual const ReferenceOptions* references() const { return nullptr; }
+  // Of a policy that makes composites: files of at most so many bytes stay in the table, out of all groups. A store keeps none
+  // there that is larger than its inline_max.
+  virtual std::uint64_t table_bytes() const { return 0; }
   // Whether group() looks at paths.
   virtual bool needs_paths() const { return false; }
   // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group (none, whose files
@@ -57,6 +60,9 @@ class Policy {
                                    const ReadContent& read) const = 0;
 };
 
+// The policy's groups of those candidates that are larger than `table_bytes`; the others are in none.
+std::vector<Group> group_larger(const Policy& policy, const std::vector<Candidate>& candidates,
+                                std::uint64_t table_bytes, std::uint64_t max_bytes, const ReadContent& read);
 // The directory policy over the candidates that `taken` does not mark; policies use it for the rest.
 std::vector<Group> group_by_directory(const std::vector<Candidate>& candidates,
                                       const std::vector<bool>& taken, std::uint64_t max_bytes);

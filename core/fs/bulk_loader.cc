@@ -8,7 +8,7 @@
 namespace cffs {
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
-                                                  const grouping::Policy& policy) {
+                                                  const grouping::Policy& policy, std::uint64_t table_bytes) {
   for (const auto& group : groups) {
     for (const NewFile& file : group) CFFS_TRY_VOID(check_new_name(file.name));
   }
@@ -17,6 +17,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     CFFS_TRY(const std::uint64_t number, counter_.next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
   }
+  const auto is_member = [&](const NewFile& file) { return builder && file.content.size() > table_bytes; };
   std::vector<std::string> taken;
   std::vector<NewFile*> files;
   for (auto& group : groups) {
@@ -26,7 +27,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
       file.inode.size = file.content.size();
       file.inode.home = Home::none;
       files.push_back(&file);
-      if (!builder || file.content.empty()) continue;
+      if (!is_member(file)) continue;
       (void)builder->add(file.parent, file.name, file.inode, file.content);
     }
     if (builder) builder->end_group();
@@ -39,7 +40,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     CFFS_TRY_VOID(composites_.append(*builder, /*sync=*/true));  // before any row names it
     std::size_t next = 0;
     for (NewFile* file : files) {
-      if (file->content.empty()) continue;
+      if (!is_member(*file)) continue;
       file->inode.home = Home::composite;
       file->inode.extent = builder->extents()[next++];
     }

@@ -33,8 +33,9 @@ class BulkLoader {
         count_(count),
         space_(space) {}
 
+  // Files of at most `table_bytes` become table rows whatever the policy.
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups,
-                                        const grouping::Policy& policy);
+                                        const grouping::Policy& policy, std::uint64_t table_bytes);
 
  private:
   Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, grouping::PolicyId policy,

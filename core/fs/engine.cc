@@ -8,6 +8,7 @@
 #include <fstream>
 #include <random>
 
+#include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
 
 namespace cffs {
@@ -295,7 +296,8 @@ std::uint64_t Engine::load_limit() const {
 }
 
 Result<std::vector<std::string>> Engine::load(std::vector<std::vector<NewFile>> groups) {
-  return loader_.load(std::move(groups), *policy());
+  const auto by = policy();
+  return loader_.load(std::move(groups), *by, kept_in_table(*by, format_));
 }
 
 void Engine::note_access(InodeId ino, std::uint64_t stream) {

@@ -31,7 +31,9 @@ CREATE VIEW group_files AS SELECT grp, position, path, files.bytes AS bytes FROM
 constexpr DatabaseKind kKind{"plan", 0x63666670 /* "cffp" */, kPlanVersion, kSchema,
                              "make one with cffs analyze -o"};
 
-constexpr const char* kRestBytes = "rest_bytes";  // a parameter that placing files needs
+// Parameters that placing files needs.
+constexpr const char* kRestBytes = "rest_bytes";
+constexpr const char* kTableBytes = "table_bytes";
 
 std::string hex(std::uint64_t value) {
   std::string text;
@@ -55,6 +57,7 @@ bool fill(sqlite3* db, const grouping::Plan& plan) {
   }
   for (const auto& [name, value] : plan.parameters) good = good && parameter.insert(name, value);
   if (plan.rest_bytes) good = good && parameter.insert(kRestBytes, std::to_string(*plan.rest_bytes));
+  if (plan.table_bytes > 0) good = good && parameter.insert(kTableBytes, std::to_string(plan.table_bytes));
   for (const auto& [name, value] : plan.summary) good = good && summary.insert(name, value);
   std::vector<std::uint64_t> supports;
   for (std::size_t f = 0; f < plan.files.size(); ++f) {
@@ -94,18 +97,20 @@ Result<grouping::Plan> read_plan(const std::string& path) {
   grouping::Plan plan;
   Statement parameters(db, "SELECT name, value FROM parameters");
   while (parameters.next()) {
-    if (parameters.text(0) != kRestBytes) {
-      plan.parameters.emplace_back(parameters.text(0), parameters.text(1));
+    const std::string name = parameters.text(0);
+    const std::string value = parameters.text(1);
+    if (name != kRestBytes && name != kTableBytes) {
+      plan.parameters.emplace_back(name, value);
       continue;
     }
-    const std::string value = parameters.text(1);
     std::uint64_t bytes = 0;
     const auto [end, problem] = std::from_chars(value.data(), value.data() + value.size(), bytes);
     if (problem != std::errc() || end != value.data() + value.size()) {
-      return fail(Error::usage("plan " + path + ": its parameter rest_bytes is no number but '" +
+      return fail(Error::usage("plan " + path + ": its parameter " + name + " is no number but '" +
                                printable(value.substr(0, 40)) + "'; make it again with cffs analyze"));
     }
-    plan.rest_bytes = bytes;
+    if (name == kRestBytes) plan.rest_bytes = bytes;
+    if (name == kTableBytes) plan.table_bytes = bytes;
   }
   Statement files(db, "SELECT id, path, bytes, accesses, sessions FROM files ORDER BY id");
   while (files.next()) {

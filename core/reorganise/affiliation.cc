@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/fs/kept_in_table.h"
 #include "core/table/table.h"
 #include "grouping/reference/graph.h"
 
@@ -143,7 +144,7 @@ Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& a
   return !found;
 }
 
-// The file as it is, without its content; null where it is gone, not small, empty, or being written to.
+// The file as it is, without its content; null where it is gone, no file for a group, or being written to.
 Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName> at) {
   const auto [it, fresh] = seen_.try_emplace(file);
   if (!fresh) return it->second ? &*it->second : nullptr;
@@ -151,7 +152,8 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   CFFS_TRY(auto found, fs_.rehousing().find(at.value_or(EntryName{}), InodeId{file}));
   if (!found) return nullptr;
   const Inode& inode = found->inode;
-  const bool small = inode.size > 0 && inode.size <= fs_.store_format().composite_file_max;
+  const StoreFormat& format = fs_.store_format();
+  const bool small = inode.size > kept_in_table(policy_, format) && inode.size <= format.composite_file_max;
   const bool quiet = inode.home == Home::composite || inode.ctime_ns <= quiet_before_ns_;
   if (!small || !quiet || inode.holds_room()) return nullptr;
   it->second = std::move(*found);

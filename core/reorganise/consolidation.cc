@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/fs/kept_in_table.h"
 #include "core/fs/limits.h"
 #include "core/reorganise/affiliation.h"
 #include "core/table/table.h"
@@ -15,7 +16,8 @@ bool Consolidation::should_move(const Inode& inode) const {
   const bool composites = policy_->makes_composites();
   const StoreFormat& format = fs_.store_format();
   const std::uint64_t most = composites ? format.composite_file_max : format.inline_max;
-  const bool staged = inode.home == Home::blob || (composites && inode.home == Home::inline_);
+  const bool stays = inode.size <= kept_in_table(*policy_, format);
+  const bool staged = inode.home == Home::blob || (composites && inode.home == Home::inline_ && !stays);
   return staged && inode.size <= most && !inode.holds_room();
 }
 
@@ -89,7 +91,8 @@ Status Consolidation::move(std::vector<FileToMove> files, const std::vector<File
     if (!seen.insert(file.inode.ino).second) continue;
     CFFS_TRY(const bool readable, fs_.rehousing().read(file));
     if (!readable) continue;
-    const bool member = policy_->makes_composites() && file.inode.size > 0;
+    const bool member =
+        policy_->makes_composites() && file.inode.size > kept_in_table(*policy_, fs_.store_format());
     (member ? to_composites : to_table).push_back(std::move(file));
   }
   CFFS_TRY_VOID(move_to_table(to_table));

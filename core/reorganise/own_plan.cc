@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/fs/access_record.h"
+#include "core/fs/kept_in_table.h"
 #include "core/reorganise/small_files.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/mining/sessions.h"
@@ -41,6 +42,7 @@ class OwnMining {
     CFFS_TRY_VOID(locate());
     grouping::GroupMiningOptions mining;
     mining.max_itemsets = kMostItemsets;
+    mining.table_bytes = kept_in_table(*fs_.policy(), fs_.store_format());
     std::vector<std::uint64_t> sizes;
     for (const RecordedFile& file : files_) sizes.push_back(file.size > 0 ? file.size : kTooLarge);
     auto plan = plan_of(grouping::mine_groups(transactions_, sizes, mining).groups);
@@ -95,6 +97,10 @@ class OwnMining {
   template <typename Groups>
   std::shared_ptr<grouping::PlanGroups> plan_of(const Groups& groups) {
     auto plan = std::make_shared<grouping::PlanGroups>();
+    if (const auto before = fs_.policy()->plan()) {  // where files go that no group has is not what was mined
+      plan->set_rest_bytes(before->rest_bytes());
+      plan->set_table_bytes(before->table_bytes());
+    }
     for (std::size_t g = 0; g < groups.size(); ++g) {
       std::set<Spot> before;
       std::vector<grouping::PlanGroups::Member> members;

@@ -10,7 +10,8 @@ constexpr std::string_view kName = "plan";
 constexpr std::string_view kUnfinished = "plan.unfinished";
 constexpr std::string_view kMagic = "cffsPLAN";
 constexpr std::uint32_t kFormat = 1;
-constexpr std::uint32_t kFormatWithRest = 2;  // says what becomes of files without a place
+constexpr std::uint32_t kFormatWithRest = 2;   // says what becomes of files without a place
+constexpr std::uint32_t kFormatWithTable = 3;  // and, if it is known, which files are too small for one
 
 }  // namespace
 
@@ -18,7 +19,13 @@ Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   const auto rest_bytes = plan.rest_bytes();
-  w.u32(rest_bytes ? kFormatWithRest : kFormat);
+  if (plan.table_bytes() > 0) {
+    w.u32(kFormatWithTable);
+    w.varint(plan.table_bytes());
+    w.u8(rest_bytes ? 1 : 0);
+  } else {
+    w.u32(rest_bytes ? kFormatWithRest : kFormat);
+  }
   if (rest_bytes) w.varint(*rest_bytes);
   w.varint(plan.size());
   for (std::size_t g = 0; g < plan.size(); ++g) {
@@ -53,13 +60,15 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   if (end.u64() != checksum(body)) return damaged();
   ByteReader r(body.substr(kMagic.size()));
   const std::uint32_t format = r.u32();
-  if (format != kFormat && format != kFormatWithRest) {
+  if (format < kFormat || format > kFormatWithTable) {
     return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +
-                             std::to_string(kFormat) + " and " + std::to_string(kFormatWithRest) +
+                             std::to_string(kFormat) + " to " + std::to_string(kFormatWithTable) +
                              "; mount with a newer cffs, or give a plan of your own with --plan"));
   }
   grouping::PlanGroups plan;
-  if (format == kFormatWithRest) plan.set_rest_bytes(r.varint());
+  if (format == kFormatWithTable) plan.set_table_bytes(r.varint());
+  const bool says_rest = format == kFormatWithRest || (format == kFormatWithTable && r.u8() != 0);
+  if (says_rest) plan.set_rest_bytes(r.varint());
   for (std::uint64_t groups = r.varint(); groups > 0 && r.ok(); --groups) {
     std::vector<grouping::PlanGroups::Member> members;
     for (std::uint64_t m = r.varint(); m > 0 && r.ok(); --m) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/pace.h"
+#include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/reference_index.h"
 #include "core/reorganise/small_files.h"
@@ -22,7 +23,12 @@ namespace {
 class Regrouping {
  public:
   Regrouping(Reorganiser& reorganiser, const grouping::Policy& policy, const RegroupOptions& options)
-      : reorganiser_(reorganiser), fs_(reorganiser.fs()), options_(options), policy_(policy), filler_(fs_) {}
+      : reorganiser_(reorganiser),
+        fs_(reorganiser.fs()),
+        options_(options),
+        policy_(policy),
+        table_bytes_(kept_in_table(policy, fs_.store_format())),
+        filler_(fs_) {}
 
   Result<RegroupReport> run() {
     report_.policy = policy_.name();
@@ -40,7 +46,8 @@ class Regrouping {
         },
         options_.stop));
     report_.files = files_.size();
-    if (!stopped()) CFFS_TRY_VOID(policy_.makes_composites() ? form_groups() : dissolve());
+    if (!stopped() && policy_.makes_composites()) CFFS_TRY_VOID(form_groups());
+    if (!stopped()) CFFS_TRY_VOID(leave_composites());
     if (!options_.dry_run) {
       progress("making it durable");
       CFFS_TRY_VOID(fs_.sync());
@@ -91,8 +98,8 @@ class Regrouping {
     if (const auto* references = policy_.references(); references != nullptr && !options_.dry_run) {
       return groups_remembered(candidates, *references);
     }
-    return policy_.group(candidates, fs_.store_format().composite_max,
-                         [&](std::size_t i) { return content(i); });
+    return grouping::group_larger(policy_, candidates, table_bytes_, fs_.store_format().composite_max,
+                                  [&](std::size_t i) { return content(i); });
   }
 
   // By references; what documents embed goes into the store's index, for files that change later. Passes that go on between
@@ -133,7 +140,8 @@ class Regrouping {
     // How many of the files that lie at a place this store still has there.
     std::map<Where, std::size_t> at_place;
     for (const SmallFile& f : files_) {
-      if (f.home == Home::composite) ++at_place[{f.composite, f.group_offset}];
+      const bool leaves = f.size <= table_bytes_;
+      if (f.home == Home::composite && !leaves) ++at_place[{f.composite, f.group_offset}];
     }
     std::vector<grouping::Group> to_move;
     for (grouping::Group& group : groups) {
@@ -218,13 +226,14 @@ class Regrouping {
     return "inode " + std::to_string(f.ino.value) + " (" + f.name + ")";
   }
 
-  // Policy none: TableFS as published has no composites.
-  Status dissolve() {
-    const std::uint64_t inline_max = fs_.store_format().inline_max;
+  // What belongs in the table goes there. With policy none, TableFS as published, nothing stays in composites.
+  Status leave_composites() {
+    const bool none_stays = !policy_.makes_composites();
+    if (!pace_) pace_.emplace(options_.bytes_per_second);
     for (const SmallFile& f : files_) {
-      const bool out_of_place = f.home == Home::composite ||
-                                (f.home == Home::inline_ && f.size > inline_max) ||
-                                (f.home == Home::blob && f.size <= inline_max);
+      const bool out_of_place = f.size <= table_bytes_
+                                    ? f.home != Home::inline_
+                                    : none_stays && (f.home == Home::composite || f.home == Home::inline_);
       if (!out_of_place) continue;
       ++report_.files_to_move;
       report_.bytes_to_move += f.size;
@@ -233,6 +242,7 @@ class Regrouping {
       if (!moved && moved.error().kind != ErrorKind::corruption) return fail(moved.error());
       if (!moved) fs_.log(described(f) + " stays where it is: " + moved.error().message());
       if (moved) report_.files_moved += *moved;
+      pace_->spent(f.size, [this] { return !stopped(); });
       if (report_.files_moved % 256 == 0)
         progress("moving: " + std::to_string(report_.files_moved) + " files");
     }
@@ -254,6 +264,7 @@ class Regrouping {
   FileSystem& fs_;
   const RegroupOptions& options_;
   const grouping::Policy& policy_;
+  const std::uint64_t table_bytes_;  // files of at most so many belong in the table
   CompositeFiller filler_;
   std::vector<SmallFile> files_;
   RegroupReport report_;

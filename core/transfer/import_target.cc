@@ -2,6 +2,7 @@
 
 #include "core/base/thread.h"
 #include "core/fs/check_name.h"
+#include "core/fs/kept_in_table.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
@@ -143,13 +144,17 @@ void ImportTarget::load(std::vector<Pending> files) {
     candidates.push_back({file.parent.value, content->size(), {}, 0});
     ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
   }
+  const auto policy = fs_.policy();
+  const std::uint64_t table_bytes = kept_in_table(*policy, fs_.store_format());
   std::vector<grouping::Group> groups;
-  if (fs_.policy()->makes_composites()) {
-    groups = fs_.policy()->group(candidates, fs_.store_format().composite_max, {});
-  } else {
-    groups.emplace_back();
-    for (std::size_t i = 0; i < candidates.size(); ++i) groups.back().push_back(i);
+  grouping::Group together;  // what stays in the table, or all where there are no composites
+  if (policy->makes_composites())
+    groups = grouping::group_larger(*policy, candidates, table_bytes, fs_.store_format().composite_max, {});
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool stays = table_bytes > 0 && candidates[i].size <= table_bytes;
+    if (stays || !policy->makes_composites()) together.push_back(i);
   }
+  if (!together.empty()) groups.push_back(std::move(together));
   std::vector<std::vector<NewFile>> grouped;
   std::uint64_t bytes = 0;
   for (const grouping::Group& group : groups) {

@@ -28,7 +28,15 @@ void mine_itemsets(MinedGroups& mined, const Transactions& transactions, const G
 
 }  // namespace
 
-MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
+std::vector<std::uint64_t> sizes_to_group(std::vector<std::uint64_t> sizes, std::uint64_t table_bytes) {
+  if (table_bytes == 0) return sizes;
+  for (std::uint64_t& size : sizes) {
+    if (size <= table_bytes) size = ~std::uint64_t{0} >> 16;
+  }
+  return sizes;
+}
+
+MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& all_sizes,
                         const GroupMiningOptions& options,
                         const std::function<void(const std::string&)>& on_step) {
   constexpr double kAutomaticShare = 0.0005;
@@ -44,6 +52,8 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
                           ? std::max<std::uint64_t>(1, share(options.relative_support))
                       : benefit ? BenefitOptions{}.min_together
                                 : std::max(kAutomaticLeast, share(kAutomaticShare));
+  if (options.algorithm == "none") return mined;
+  const std::vector<std::uint64_t> sizes = sizes_to_group(all_sizes, options.table_bytes);
   if (benefit) {
     if (on_step) on_step("merging files by what it saves");
     std::size_t most = std::min(options.selection.max_members, SelectionOptions{}.max_members);

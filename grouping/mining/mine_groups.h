@@ -13,14 +13,18 @@ namespace cffs::grouping {
 
 struct GroupMiningOptions {
   std::string algorithm =
-      "closed";  // as make_miner() knows it, or "benefit": benefit_groups(), which has no itemsets
+      "closed";  // as make_miner() knows it; "benefit": benefit_groups(), no itemsets; "none": no groups
   std::uint64_t min_support = 0;  // transactions; 0: relative_support decides
   double relative_support = 0;    // share of the transactions; 0: automatic
   std::size_t max_size = 0;       // files of an itemset; 0: any
   std::size_t max_itemsets = 2'000'000;
   SelectionOptions selection;
-  double exchange_bytes = 0;  // of benefit_groups()
+  double exchange_bytes = 0;      // of benefit_groups()
+  std::uint64_t table_bytes = 0;  // files of at most so many are in no group
 };
+
+// For those who group: files of at most `table_bytes` are as large as no group is.
+std::vector<std::uint64_t> sizes_to_group(std::vector<std::uint64_t> sizes, std::uint64_t table_bytes);
 
 struct MinedGroups {
   std::uint64_t min_support = 0;  // transactions that were asked for in the end

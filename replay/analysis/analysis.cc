@@ -122,7 +122,8 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
     // Counts of adjacent accesses are not shares of sessions: the paper has no confidence.
     grouping::SelectionOptions selection = options.mining.selection;
     selection.min_confidence = 0;
-    a.plan.groups = grouping::select_groups(a.plan.itemsets, supports, sizes, selection);
+    a.plan.groups = grouping::select_groups(
+        a.plan.itemsets, supports, grouping::sizes_to_group(sizes, options.mining.table_bytes), selection);
     grouping::order_groups(a.plan.groups, *a.transactions);
   } else {
     auto mined = grouping::mine_groups(*a.transactions, sizes, options.mining, on_progress);
@@ -139,6 +140,7 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
     a.plan.files.push_back({f.path, f.bytes, f.accesses, supports[i]});
   }
   a.plan.rest_bytes = options.rest_bytes;
+  a.plan.table_bytes = options.mining.table_bytes;
   a.plan.parameters = parameters_of(options, gap_ms, a);
   a.plan.summary = {{"sessions", a.sessions.sessions},
                     {"sessions_apart_crawlers", a.sessions.apart_crawlers},

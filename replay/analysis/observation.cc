@@ -109,6 +109,7 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
   const auto mined = grouping::mine_groups(transactions, sizes, options.mining, on_progress);
   auto plan = std::make_shared<grouping::PlanGroups>();
   plan->set_rest_bytes(options.rest_bytes);
+  plan->set_table_bytes(options.mining.table_bytes);
   for (const auto& group : mined.groups) {
     std::vector<grouping::PlanGroups::Member> members;
     for (const grouping::Item item : group.items) members.push_back({observed.tree.files[item].path, 0});

@@ -30,7 +30,9 @@ class Judge {
       return std::string(std::istreambuf_iterator<char>(file), {});
     };
     std::vector<grouping::Group> groups;
-    if (policy.makes_composites()) groups = policy.group(observed_.tree.files, grouping::kGroupBytes, read);
+    if (policy.makes_composites())
+      groups = grouping::group_larger(policy, observed_.tree.files, policy.table_bytes(),
+                                      grouping::kGroupBytes, read);
     return grouping::layout_of(std::move(name), observed_.tree.files, groups);
   }
 

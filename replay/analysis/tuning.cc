@@ -8,6 +8,8 @@ namespace cffs::replay {
 namespace {
 
 constexpr double kTie = 0.99;
+// Which files stay in the table: none, those that policy none keeps there by default.
+constexpr std::uint64_t kTableBytes[] = {0, 4096};
 // Of a directory's group; 0: each file alone. The largest first: what is nearest to a mount's default wins a tie.
 constexpr std::uint64_t kRestBytes[] = {grouping::kGroupBytes, 256 * 1024, 64 * 1024, 0};
 
@@ -28,32 +30,52 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
                     const TuningOptions& tuning, const std::function<void(const std::string&)>& on_progress) {
   CFFS_TRY(const Observed observed, observe(logs, options.reader, "", on_progress));
   Tuning tuned;
-  const auto cut = static_cast<std::size_t>(tuning.train * static_cast<double>(observed.accesses.size()));
-  tuned.train_accesses = cut;
-  tuned.tail_accesses = observed.accesses.size() - cut;
+  tuned.accesses = observed.accesses.size();
   std::vector<grouping::Item> accesses;
   for (const grouping::Access& a : observed.accesses) accesses.push_back(a.item);
-  const auto judge = [&](const char* name, const std::vector<grouping::Group>& groups) {
-    if (on_progress) on_progress(std::string("judging ") + name);
-    const auto layout = grouping::layout_of(name, observed.tree.files, groups);
-    return grouping::evaluate(layout, observed.tree.files, accesses, tuning.cache_bytes, cut);
+  const auto cut_at = [&](double share) {
+    return static_cast<std::size_t>(share * static_cast<double>(accesses.size()));
   };
-  tuned.policies = {
-      judge("none", {}),
-      judge("directory", grouping::DirectoryPolicy().group(observed.tree.files, grouping::kGroupBytes, {}))};
-  for (const char* algorithm : {"closed", "benefit"}) {
-    AnalysisOptions tried = options;
-    tried.mining.algorithm = algorithm;
-    CFFS_TRY(const auto mined, mine(observed, cut, tried, on_progress));
-    for (const std::uint64_t rest_bytes : kRestBytes) {
-      mined->set_rest_bytes(rest_bytes);
-      const auto groups =
-          grouping::FrequencyPolicy(mined).group(observed.tree.files, grouping::kGroupBytes, {});
-      tuned.choices.push_back({algorithm, rest_bytes, judge(algorithm, groups)});
-      const double best = tuned.choices[tuned.best].evaluation.ms_per_access(tuning.disk);
-      if (tuned.choices.back().evaluation.ms_per_access(tuning.disk) < kTie * best)
-        tuned.best = tuned.choices.size() - 1;
+  const auto judge = [&](grouping::Evaluation& total, const std::vector<grouping::Group>& groups,
+                         std::size_t cut) {
+    if (on_progress) on_progress("judging " + total.name);
+    const auto layout = grouping::layout_of(total.name, observed.tree.files, groups);
+    total.add(grouping::evaluate(layout, observed.tree.files, accesses, tuning.cache_bytes, cut));
+  };
+  tuned.policies.resize(2);
+  tuned.policies[0].name = "none";
+  tuned.policies[1].name = "directory";
+  const auto by_directory = grouping::DirectoryPolicy().group(observed.tree.files, grouping::kGroupBytes, {});
+  for (const double share : tuning.train) {
+    tuned.tail_accesses += accesses.size() - cut_at(share);
+    judge(tuned.policies[0], {}, cut_at(share));
+    judge(tuned.policies[1], by_directory, cut_at(share));
+  }
+  for (const char* algorithm : {"closed", "benefit", "none"}) {
+    for (const std::uint64_t table_bytes : kTableBytes) {
+      AnalysisOptions tried = options;
+      tried.mining.algorithm = algorithm;
+      tried.mining.table_bytes = table_bytes;
+      const std::size_t first = tuned.choices.size();
+      for (const std::uint64_t rest_bytes : kRestBytes) {
+        tuned.choices.push_back({algorithm, rest_bytes, table_bytes, {}});
+        tuned.choices.back().evaluation.name = algorithm;
+      }
+      for (const double share : tuning.train) {
+        CFFS_TRY(const auto mined, mine(observed, cut_at(share), tried, on_progress));
+        const grouping::FrequencyPolicy policy(mined);
+        for (std::size_t c = first; c < tuned.choices.size(); ++c) {
+          mined->set_rest_bytes(tuned.choices[c].rest_bytes);
+          judge(tuned.choices[c].evaluation,
+                grouping::group_larger(policy, observed.tree.files, table_bytes, grouping::kGroupBytes, {}),
+                cut_at(share));
+        }
+      }
     }
+  }
+  const auto ms = [&](std::size_t c) { return tuned.choices[c].evaluation.ms_per_access(tuning.disk); };
+  for (std::size_t c = 1; c < tuned.choices.size(); ++c) {
+    if (ms(c) < kTie * ms(tuned.best)) tuned.best = c;
   }
   return tuned;
 }

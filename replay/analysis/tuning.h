@@ -8,27 +8,30 @@
 namespace cffs::replay {
 
 struct TuningOptions {
-  double train = 0.7;  // share of the accesses that mining sees
+  // Shares of the accesses that mining sees: a choice that does well by chance behind one of them will not behind both.
+  std::vector<double> train = {0.5, 0.7};
   std::uint64_t cache_bytes = 64u << 20;
   grouping::DiskProfile disk;
 };
 
 struct TuningChoice {
-  std::string algorithm;         // as --algorithm
-  std::uint64_t rest_bytes = 0;  // as --rest-bytes
-  grouping::Evaluation evaluation;
+  std::string algorithm;            // as --algorithm
+  std::uint64_t rest_bytes = 0;     // as --rest-bytes
+  std::uint64_t table_bytes = 0;    // as --table-bytes
+  grouping::Evaluation evaluation;  // of all tails together
 };
 
 struct Tuning {
-  std::uint64_t train_accesses = 0, tail_accesses = 0;
-  std::vector<TuningChoice> choices;           // all that were tried
+  std::uint64_t accesses = 0, tail_accesses = 0;  // of the log; that were judged, all tails together
+  std::vector<TuningChoice> choices;              // all that were tried
   std::size_t best = 0;                        // the least predicted latency; the first of those within 1 %
   std::vector<grouping::Evaluation> policies;  // none, directory: what doing without a plan costs
   // Policy that costs less than the best choice by more than 1 %; null: there is none.
   const grouping::Evaluation* better_policy(const grouping::DiskProfile& disk) const;
 };
 
-// Algorithms closed and benefit, each with the other files alone and by directory at several sizes.
+// Algorithms closed and benefit, and no groups at all, each with the other files alone and by directory at several sizes, and with
+// files of at most 4 KiB, a store's default for its table, in groups or in the table.
 Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions& options,
                     const TuningOptions& tuning, const std::function<void(const std::string&)>& on_progress);
 

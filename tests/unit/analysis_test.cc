@@ -248,11 +248,13 @@ TEST_CASE("a plan says what becomes of files without a place, in its file and in
   using grouping::Group;
   const auto grouped = [&](std::optional<std::uint64_t> rest_bytes) {
     plan.rest_bytes = rest_bytes;
+    plan.table_bytes = 7;
     const TemporaryFile database;
     REQUIRE(write_plan(database.path(), plan));
     const auto back = read_plan(database.path());
     REQUIRE(back);
     REQUIRE(back->rest_bytes == rest_bytes);
+    REQUIRE(back->table_bytes == 7);
     MemoryStore store;
     REQUIRE(write_plan_object(store, grouping::PlanGroups(*back)));
     const auto kept = read_plan_object(store);

@@ -42,9 +42,10 @@ TEST_CASE("tuning chooses the least predicted latency on the tail, and says what
   tuning.cache_bytes = 1 << 20;
   const auto tuned = replay::tune({path}, options, tuning, {});
   REQUIRE(tuned);
-  REQUIRE(tuned->choices.size() == 8);
+  REQUIRE(tuned->choices.size() == 24);
   REQUIRE(tuned->policies.size() == 2);
-  REQUIRE(tuned->train_accesses + tuned->tail_accesses == 2 * (kPairs + kReaders));
+  REQUIRE(tuned->accesses == 2 * (kPairs + kReaders));
+  REQUIRE(tuned->tail_accesses == kPairs + kReaders + 6 * (kPairs + kReaders) / 10);
   const auto ms = [&](const grouping::Evaluation& e) { return e.ms_per_access(tuning.disk); };
   const replay::TuningChoice& best = tuned->choices[tuned->best];
   for (const auto& choice : tuned->choices) REQUIRE(ms(best.evaluation) <= ms(choice.evaluation) / 0.99);
@@ -52,12 +53,12 @@ TEST_CASE("tuning chooses the least predicted latency on the tail, and says what
   REQUIRE(ms(best.evaluation) < 0.7 * ms(tuned->policies[0]));
   REQUIRE(tuned->better_policy(tuning.disk) == nullptr);
   for (const auto& choice : tuned->choices) {
-    if (choice.algorithm == best.algorithm && choice.rest_bytes == best.rest_bytes) break;
+    if (&choice == &best) break;
     REQUIRE(ms(choice.evaluation) > ms(best.evaluation));  // an earlier one would have won a tie
   }
 }
 
-TEST_CASE("where no plan pays, tuning names the policy that does") {
+TEST_CASE("where no group pays, tuning keeps tiny files in the table, as policy none does") {
   // Files of the table cost nothing, in a composite a read.
   const TemporaryDirectory directory;
   const std::string path = directory.path + "/log";
@@ -70,9 +71,19 @@ TEST_CASE("where no plan pays, tuning names the policy that does") {
   options.mining.exchange_bytes = tuning.disk.exchange_bytes();
   const auto tuned = replay::tune({path}, options, tuning, {});
   REQUIRE(tuned);
-  const auto* better = tuned->better_policy(tuning.disk);
-  REQUIRE(better != nullptr);
-  REQUIRE(better->name == "none");
+  const replay::TuningChoice& best = tuned->choices[tuned->best];
+  REQUIRE(best.table_bytes == 4096);
+  REQUIRE(tuned->better_policy(tuning.disk) == nullptr);
+  REQUIRE(best.evaluation.seeks == 0);
+  for (const auto& choice : tuned->choices) {
+    if (choice.table_bytes == 0) REQUIRE(choice.evaluation.seeks > 0);
+  }
+  options.mining.algorithm = best.algorithm;
+  options.mining.table_bytes = best.table_bytes;
+  const auto analysis = replay::analyse({path}, options, {});
+  REQUIRE(analysis);
+  REQUIRE(analysis->plan.table_bytes == 4096);
+  REQUIRE(analysis->plan.groups.empty());
 }
 
 }  // namespace cffs::test
