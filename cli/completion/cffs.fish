@@ -6,7 +6,7 @@ complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -
 complete -c cffs -n "__fish_seen_subcommand_from mount regroup" -l plan-ahead
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup evaluate" -l site-root -l depth -l shared -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l regroup-interval -l regroup-budget -l access-record -x
-complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l exchange-bytes -l rest-bytes -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l format -l algorithm -l exchange-bytes -l rest-bytes -l table-bytes -l min-support -l min-confidence -l max-size -l max-bytes -l max-itemsets -l stream -l session-gap -l session-max-files -l crawlers -l batch -l below -l prefix -l max-bad -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -s o -l output -l graph -l transactions -r
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -l top -x
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l tree -r
