@@ -369,7 +369,9 @@ std::uint64_t ReadAhead::worth_of_a_request() const {
 
 ReadAheadCounters ReadAhead::counters() const {
   const MutexLock guard(mutex_);
-  return {asked_, used_, worth_of_a_request()};
+  const bool measured = small_.samples >= kSmallNeeded && large_.samples >= kLargeNeeded;
+  const std::uint64_t worth = has_arm() ? std::max(worth_to_one(), kArmBreakEven) : worth_to_one();
+  return {asked_, used_, measured ? worth : 0, worth_of_a_request()};
 }
 
 }  // namespace cffs

@@ -9,6 +9,8 @@ namespace cffs {
 struct ReadAheadCounters {
   std::uint64_t asked = 0;  // read beyond members
   std::uint64_t used = 0;   // of that, what a reader then came to
+  // What a request is worth to a reader alone; 0: the medium was not measured yet.
+  std::uint64_t worth = 0;
   std::uint64_t break_even =
       0;  // what a request is worth on this medium, to those who wait side by side lately
 };

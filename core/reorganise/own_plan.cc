@@ -23,7 +23,7 @@ constexpr std::int64_t kRecordGapMs = 2'000;
 constexpr std::size_t kRecordWindow = 64;
 constexpr std::size_t kMostItemsets = 500'000;
 // Worth it: at least this share of the reads saved, and a read for every so many bytes copied (what a disk moves in the
-// time of one random read).
+// time of one random read), where it is not known better.
 constexpr double kLeastSaved = 0.05;
 constexpr std::uint64_t kBytesPerRead = 256 * 1024;
 // What is gone, empty or large cannot be a member.
@@ -34,7 +34,7 @@ using Spot = std::pair<std::uint64_t, std::uint64_t>;
 
 class OwnMining {
  public:
-  explicit OwnMining(FileSystem& fs) : fs_(fs) {}
+  OwnMining(FileSystem& fs, std::uint64_t exchange_bytes) : fs_(fs), exchange_bytes_(exchange_bytes) {}
 
   Result<OwnPlan> run(bool always) {
     CFFS_TRY_VOID(read_record());
@@ -42,6 +42,10 @@ class OwnMining {
     CFFS_TRY_VOID(locate());
     grouping::GroupMiningOptions mining;
     mining.max_itemsets = kMostItemsets;
+    if (exchange_bytes_ > 0) {
+      mining.algorithm = "benefit";
+      mining.exchange_bytes = static_cast<double>(exchange_bytes_);
+    }
     mining.table_bytes = kept_in_table(*fs_.policy(), fs_.store_format());
     std::vector<std::uint64_t> sizes;
     for (const RecordedFile& file : files_) sizes.push_back(file.size > 0 ? file.size : kTooLarge);
@@ -133,10 +137,11 @@ class OwnMining {
   bool pays() const {
     const std::uint64_t saved = own_.reads_now - std::min(own_.reads_now, own_.reads_then);
     return saved > 0 && static_cast<double>(saved) >= kLeastSaved * static_cast<double>(own_.reads_now) &&
-           saved * kBytesPerRead >= own_.bytes_to_move;
+           saved * (exchange_bytes_ > 0 ? exchange_bytes_ : kBytesPerRead) >= own_.bytes_to_move;
   }
 
   FileSystem& fs_;
+  const std::uint64_t exchange_bytes_;
   OwnPlan own_;
   std::unordered_map<std::uint64_t, grouping::Item> items_;
   std::vector<RecordedFile> files_;
@@ -145,6 +150,8 @@ class OwnMining {
 
 }  // namespace
 
-Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always) { return OwnMining(fs).run(always); }
+Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always, std::uint64_t exchange_bytes) {
+  return OwnMining(fs, exchange_bytes).run(always);
+}
 
 }  // namespace cffs

@@ -17,7 +17,9 @@ struct OwnPlan {
   std::uint64_t bytes_to_move = 0;
 };
 
-// `always`: also where it would not pay. ENOSPC: no room for the temporary file of sessions.
-Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always);
+// `always`: also where it would not pay. `exchange_bytes`: what a request is worth on the store's medium; where it is known files
+// are merged by what that saves, and moving has to pay by it; 0: it is not, frequent sets decide.
+// ENOSPC: no room for the temporary file of sessions.
+Result<OwnPlan> mine_own_accesses(FileSystem& fs, bool always, std::uint64_t exchange_bytes = 0);
 
 }  // namespace cffs

@@ -79,7 +79,7 @@ void RegroupJobs::job(const Policy& policy, bool dry_run, std::uint64_t bytes_pe
 // By itself: what the record says, where it pays.
 void RegroupJobs::mine() {
   say("running", "mining the access record");
-  const auto own = mine_own_accesses(fs_, false);
+  const auto own = mine_own_accesses(fs_, false, fs_.read_ahead().worth);
   if (own && own->groups) {
     fs_.log("regrouping by what " + std::to_string(own->sessions) +
             " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
