@@ -2,21 +2,55 @@
 
 namespace cffs::grouping {
 
+namespace {
+
+struct Extent {
+  std::uint64_t bytes = 0;
+  std::size_t files = 0;
+
+  bool fits_with(const Extent& more, std::uint64_t max_bytes) const {
+    return bytes + more.bytes <= max_bytes && files + more.files <= kMostMembers;
+  }
+};
+
+}  // namespace
+
 std::vector<Group> group_by_directory(const std::vector<Candidate>& candidates,
                                       const std::vector<bool>& taken, std::uint64_t max_bytes) {
+  const auto is_taken = [&](std::size_t i) { return !taken.empty() && taken[i]; };
+  // The candidates from `begin` on that lie together.
+  const auto lying_together = [&](std::size_t begin) {
+    Extent found;
+    for (std::size_t i = begin; i < candidates.size(); ++i) {
+      if (is_taken(i)) continue;
+      const bool same = candidates[i].directory == candidates[begin].directory &&
+                        candidates[i].place == candidates[begin].place;
+      if (!same) break;
+      found.bytes += candidates[i].size;
+      ++found.files;
+    }
+    return found;
+  };
   std::vector<Group> groups;
-  std::uint64_t bytes = 0;
+  Extent group;
   const Candidate* before = nullptr;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!taken.empty() && taken[i]) continue;
-    const bool same_directory = before != nullptr && candidates[i].directory == before->directory;
-    if (!same_directory || bytes + candidates[i].size > max_bytes || groups.back().size() >= kMostMembers) {
-      groups.emplace_back();
-      bytes = 0;
+    if (is_taken(i)) continue;
+    const Candidate& here = candidates[i];
+    const bool same_directory = before != nullptr && here.directory == before->directory;
+    bool cut = !same_directory || !group.fits_with({here.size, 1}, max_bytes);
+    if (!cut && here.place != 0 && here.place != before->place) {
+      const Extent together = lying_together(i);
+      cut = !group.fits_with(together, max_bytes) && Extent().fits_with(together, max_bytes);
     }
-    before = &candidates[i];
+    if (cut) {
+      groups.emplace_back();
+      group = {};
+    }
+    before = &here;
     groups.back().push_back(i);
-    bytes += candidates[i].size;
+    group.bytes += here.size;
+    ++group.files;
   }
   return groups;
 }

@@ -21,6 +21,7 @@ struct Candidate {
   std::uint64_t size = 0;       // bytes
   std::string path;             // relative to the root; may be empty where the policy does not look at it
   std::uint64_t file = 0;       // number that stays the same when the file is renamed (its inode); 0: none
+  std::uint64_t place = 0;      // not 0: equal for files that lie in one group now
 };
 
 // Contents are asked for only by policies that read them, and only of documents. nullopt: cannot be read now.
@@ -63,7 +64,8 @@ class Policy {
 // The policy's groups of those candidates that are larger than `table_bytes`; the others are in none.
 std::vector<Group> group_larger(const Policy& policy, const std::vector<Candidate>& candidates,
                                 std::uint64_t table_bytes, std::uint64_t max_bytes, const ReadContent& read);
-// The directory policy over the candidates that `taken` does not mark; policies use it for the rest.
+// The directory policy over the candidates that `taken` does not mark; policies use it for the rest. Where a directory is too
+// large for one group it is cut between files that do not lie together now, if that can be.
 std::vector<Group> group_by_directory(const std::vector<Candidate>& candidates,
                                       const std::vector<bool>& taken, std::uint64_t max_bytes);
 // Cuts a group where it gets too large, keeping the order.

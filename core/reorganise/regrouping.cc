@@ -1,10 +1,12 @@
 #include "core/reorganise/regrouping.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -91,15 +93,39 @@ class Regrouping {
 
   // The policy's groups, as indices into files_.
   Result<std::vector<grouping::Group>> groups() {
+    order_large_directories();
     std::vector<grouping::Candidate> candidates;
     candidates.reserve(files_.size());
-    for (SmallFile& f : files_)
-      candidates.push_back({f.parent.value, f.size, std::move(f.path), f.ino.value});
+    std::map<Where, std::uint64_t> places;
+    for (SmallFile& f : files_) {
+      std::uint64_t place = 0;
+      if (f.home == Home::composite)
+        place = places.try_emplace({f.composite, f.group_offset}, places.size() + 1).first->second;
+      candidates.push_back({f.parent.value, f.size, std::move(f.path), f.ino.value, place});
+    }
     if (const auto* references = policy_.references(); references != nullptr && !options_.dry_run) {
       return groups_remembered(candidates, *references);
     }
     return grouping::group_larger(policy_, candidates, table_bytes_, fs_.store_format().composite_max,
                                   [&](std::size_t i) { return content(i); });
+  }
+
+  // What is too large for one group comes as it lies, so that the policy can cut it where it is cut now.
+  void order_large_directories() {
+    const auto where = [](const SmallFile& f) {
+      return std::tuple(f.home != Home::composite, f.composite, f.group_offset);
+    };
+    for (auto begin = files_.begin(); begin != files_.end();) {
+      std::uint64_t bytes = 0;
+      auto end = begin;
+      for (; end != files_.end() && end->parent == begin->parent; ++end) bytes += end->size;
+      const bool large = bytes > fs_.store_format().composite_max ||
+                         static_cast<std::size_t>(end - begin) > grouping::kMostMembers;
+      if (large)
+        std::stable_sort(begin, end,
+                         [&](const SmallFile& a, const SmallFile& b) { return where(a) < where(b); });
+      begin = end;
+    }
   }
 
   // By references; what documents embed goes into the store's index, for files that change later. Passes that go on between

@@ -167,6 +167,7 @@ class Walk {
         file(f.name, ino, f.st);
       }
     }
+    target_.files_complete(ino);
   }
 
   std::vector<Found> list() {

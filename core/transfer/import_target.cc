@@ -23,7 +23,11 @@ Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.
 
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
                            std::function<void(const ImportReport&)> on_progress)
-    : fs_(fs), on_progress_(std::move(on_progress)), first_new_inode_(fs.next_inode()) {
+    : fs_(fs),
+      on_progress_(std::move(on_progress)),
+      first_new_inode_(fs.next_inode()),
+      table_bytes_(kept_in_table(*fs.policy(), fs.store_format())),
+      pending_(fs.store_format().composite_max, kMostPending) {
   workers_.reserve(std::max(1u, jobs));
   for (unsigned i = 0; i < std::max(1u, jobs); ++i) {
     auto worker = make_thread("a thread that imports", [this] { work(); });
@@ -112,17 +116,26 @@ void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes
     return failed("'" + name + "': " + good.error().message());
   }
   const std::uint64_t size = attributes.size;
-  const std::uint64_t most = fs_.store_format().composite_max;
-  if (pending_bytes_ + size > most || pending_.size() >= kMostPending) flush_pending();
-  pending_bytes_ += size;
-  pending_.push_back({parent, std::move(name), std::move(attributes), size, std::move(read)});
+  Pending file{parent, std::move(name), std::move(attributes), size, std::move(read)};
+  const bool grouped = in_a_group(file);
+  pending_.add(std::move(file), grouped);
+  hand_out();
 }
 
-void ImportTarget::flush_pending() {
-  if (pending_.empty()) return;
-  pending_bytes_ = 0;
-  auto files = std::make_shared<std::vector<Pending>>(std::exchange(pending_, {}));
-  enqueue([this, files] { load(std::move(*files)); });
+void ImportTarget::files_complete(InodeId directory) {
+  pending_.directory_complete(directory);
+  hand_out();
+}
+
+bool ImportTarget::in_a_group(const Pending& file) const {
+  return file.size > table_bytes_ && fs_.policy()->makes_composites();
+}
+
+void ImportTarget::hand_out() {
+  for (auto& share : pending_.take()) {
+    auto files = std::make_shared<std::vector<Pending>>(std::move(share));
+    enqueue([this, files] { load(std::move(*files)); });
+  }
 }
 
 void ImportTarget::load(std::vector<Pending> files) {
@@ -145,14 +158,21 @@ void ImportTarget::load(std::vector<Pending> files) {
     ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
   }
   const auto policy = fs_.policy();
-  const std::uint64_t table_bytes = kept_in_table(*policy, fs_.store_format());
-  std::vector<grouping::Group> groups;
-  grouping::Group together;  // what stays in the table, or all where there are no composites
-  if (policy->makes_composites())
-    groups = grouping::group_larger(*policy, candidates, table_bytes, fs_.store_format().composite_max, {});
+  std::vector<grouping::Candidate> members;
+  std::vector<std::size_t> index;
+  grouping::Group together;  // what is in no group
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const bool stays = table_bytes > 0 && candidates[i].size <= table_bytes;
-    if (stays || !policy->makes_composites()) together.push_back(i);
+    if (!policy->makes_composites() || candidates[i].size <= table_bytes_) {
+      together.push_back(i);
+    } else {
+      members.push_back(std::move(candidates[i]));
+      index.push_back(i);
+    }
+  }
+  std::vector<grouping::Group> groups;
+  if (!members.empty()) groups = policy->group(members, fs_.store_format().composite_max, {});
+  for (grouping::Group& group : groups) {
+    for (std::size_t& i : group) i = index[i];
   }
   if (!together.empty()) groups.push_back(std::move(together));
   std::vector<std::vector<NewFile>> grouped;
@@ -257,7 +277,7 @@ void ImportTarget::wait_for_workers() {
 }
 
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
-  std::erase_if(pending_, [&](const Pending& p) { return p.parent == parent && p.name == name; });
+  pending_.erase_if([&](const Pending& p) { return p.parent == parent && p.name == name; });
   wait_for_workers();  // whatever is on its way must have arrived before it can be replaced
   const auto there = fs_.lookup(parent, name);
   if (!there) return;
@@ -270,7 +290,8 @@ void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
 }
 
 Result<ImportReport> ImportTarget::finish() {
-  flush_pending();
+  pending_.all_complete();
+  hand_out();
   wait_for_workers();
   for (const Link& link : links_) {
     const auto first = fs_.lookup(link.first_parent, link.first_name);

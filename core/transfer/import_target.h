@@ -18,6 +18,7 @@
 #include "core/base/mutex.h"
 #include "core/fs/file_system.h"
 #include "core/fs/new_file.h"
+#include "core/transfer/pending_groups.h"
 
 namespace cffs {
 
@@ -40,6 +41,8 @@ class ImportTarget {
   // A file of at most small_limit() bytes. `read` is called later, once, by a worker, and may set attributes.
   using ReadFile = std::function<Result<std::string>(Inode& attributes)>;
   void small_file(InodeId parent, std::string name, Inode attributes, ReadFile read);
+  // No more small files of this directory are to come: what is together need not wait for others.
+  void files_complete(InodeId directory);
   // Called by a worker with a function that writes at an offset; the file gets its size from `attributes`.
   using WriteAt = std::function<Status(std::uint64_t offset, std::string_view bytes)>;
   using CopyFile = std::function<Status(const WriteAt&)>;
@@ -70,7 +73,8 @@ class ImportTarget {
   };
   using Job = std::function<void()>;
 
-  void flush_pending();
+  bool in_a_group(const Pending& file) const;
+  void hand_out();
   void load(std::vector<Pending> files);
   void enqueue(Job job);
   void wait_for_workers();
@@ -84,8 +88,8 @@ class ImportTarget {
   FileSystem& fs_;
   const std::function<void(const ImportReport&)> on_progress_;
   const InodeId first_new_inode_;
-  std::vector<Pending> pending_;
-  std::uint64_t pending_bytes_ = 0;
+  const std::uint64_t table_bytes_;  // files of at most so many stay in the table
+  PendingGroups<Pending> pending_;
   struct Link {
     InodeId parent;
     std::string name;

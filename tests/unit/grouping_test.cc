@@ -16,6 +16,22 @@ TEST_CASE("the directory policy groups neighbours of one directory, up to the ma
   REQUIRE(make_policy("nonsense") == nullptr);
 }
 
+TEST_CASE("a directory too large for one group is cut where it is cut now, if that can be") {
+  const auto grouped = [](const std::vector<std::pair<std::uint64_t, std::uint64_t>>& files) {
+    std::vector<Candidate> candidates;
+    for (const auto& [size, place] : files) candidates.push_back({1, size, {}, 0, place});
+    return group_by_directory(candidates, {}, 100);
+  };
+  // As if from left to right: {0, 1}, {2, 3}.
+  CHECK(grouped({{50, 0}, {40, 0}, {30, 0}, {70, 0}}) == std::vector<Group>{{0, 1}, {2, 3}});
+  // {1, 2} lies together, and stays so.
+  CHECK(grouped({{50, 1}, {40, 2}, {30, 2}, {70, 3}}) == std::vector<Group>{{0}, {1, 2}, {3}});
+  // What fits is joined.
+  CHECK(grouped({{50, 1}, {20, 2}, {30, 2}, {70, 3}}) == std::vector<Group>{{0, 1, 2}, {3}});
+  // What lies together and is too large is cut like any other.
+  CHECK(grouped({{50, 1}, {40, 2}, {70, 2}, {10, 3}}) == std::vector<Group>{{0, 1}, {2, 3}});
+}
+
 TEST_CASE("every candidate ends in exactly one group and pack, in order, within the maximum") {
   std::mt19937_64 random(7);
   for (int round = 0; round < 200; ++round) {
