@@ -1,9 +1,12 @@
 #include "cli/analysis_options.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
+#include "cli/commands.h"
 #include "fusefs/mount_options.h"
-#include "grouping/evaluation.h"
+#include "replay/analysis/disk_measure.h"
 
 namespace cffs::cli {
 namespace {
@@ -26,8 +29,8 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
   return {};
 }
 
-Result<double> parse_exchange(const AnalysisFlags& f) {
-  if (f.exchange_bytes.empty()) return grouping::find_disk(f.disk)->exchange_bytes();
+Result<double> parse_exchange(const AnalysisFlags& f, const grouping::DiskProfile& disk) {
+  if (f.exchange_bytes.empty()) return disk.exchange_bytes();
   if (f.algorithm != "benefit") {
     return fail(Error::usage("--exchange-bytes goes with --algorithm=benefit, not with " + f.algorithm));
   }
@@ -65,9 +68,15 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
                   "Where there are more, the support is raised; 0: no limit")
       ->capture_default_str();
   command
-      .add_option("--disk", f.disk,
-                  "hdd, cloud, ssd: the disk that is judged for, and that prices a positioning")
-      ->check(CLI::IsMember({"hdd", "cloud", "ssd", "network"}))
+      .add_option(
+          "--disk", f.disk,
+          "hdd, cloud, ssd: the disk that is judged for, and that prices a positioning; this: the one "
+          "of --disk-at, measured")
+      ->check(CLI::IsMember({"hdd", "cloud", "ssd", "network", "this"}))
+      ->capture_default_str();
+  command
+      .add_option("--disk-at", f.disk_at,
+                  "With --disk=this: a store, or another directory of the disk; a few seconds of reads")
       ->capture_default_str();
   command.add_option("--exchange-bytes", f.exchange_bytes,
                      "With --algorithm=benefit: bytes that are worth a positioning, instead of the disk's");
@@ -100,7 +109,18 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
       ->capture_default_str();
 }
 
-Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
+Result<grouping::DiskProfile> judged_disk(const AnalysisFlags& f) {
+  if (f.disk == "this") return replay::measure_disk(f.disk_at);
+  return *grouping::find_disk(f.disk);
+}
+
+std::string described(const grouping::DiskProfile& disk) {
+  return fmt::format("{:.3f} ms a place, {:.0f} MB/s: a place is worth {}", disk.seek_ms,
+                     disk.bytes_per_second / 1e6,
+                     human_bytes(static_cast<std::uint64_t>(disk.exchange_bytes())));
+}
+
+Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const grouping::DiskProfile& disk) {
   replay::AnalysisOptions o;
   const auto format = replay::log_format(f.format);
   if (!format) {
@@ -129,7 +149,7 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f) {
   o.mining.max_itemsets = f.max_itemsets;
   o.mining.selection.min_confidence = f.min_confidence;
   CFFS_TRY(o.mining.selection.max_bytes, parse_size(f.max_bytes, "--max-bytes"));
-  CFFS_TRY(o.mining.exchange_bytes, parse_exchange(f));
+  CFFS_TRY(o.mining.exchange_bytes, parse_exchange(f, disk));
   if (!f.rest_bytes.empty()) {
     CFFS_TRY(o.rest_bytes, parse_size(f.rest_bytes, "--rest-bytes"));
   }

@@ -157,8 +157,11 @@ void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const gr
 }
 
 nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
-  nlohmann::ordered_json j{
-      {"disk", disk.name}, {"accesses", tuned.accesses}, {"tail_accesses", tuned.tail_accesses}};
+  nlohmann::ordered_json j{{"disk", disk.name},
+                           {"disk_ms_a_place", disk.seek_ms},
+                           {"disk_bytes_per_second", disk.bytes_per_second},
+                           {"accesses", tuned.accesses},
+                           {"tail_accesses", tuned.tail_accesses}};
   for (const auto& policy : tuned.policies)
     j["policies"].push_back({{"policy", policy.name}, {"ms_per_access", policy.ms_per_access(disk)}});
   for (std::size_t c = 0; c < tuned.choices.size(); ++c) {
@@ -173,8 +176,9 @@ nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::Disk
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
-  CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags));
-  const grouping::DiskProfile& disk = *grouping::find_disk(o.flags.disk);
+  CFFS_TRY(const grouping::DiskProfile disk, judged_disk(o.flags));
+  CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags, disk));
+  if (o.flags.disk == "this" && !o.json) fmt::print("{}: {}\n", o.flags.disk_at, described(disk));
   std::optional<replay::Tuning> tuned;
   if (o.tune) {
     CFFS_TRY(tuned, tune(o, disk, options));

@@ -35,7 +35,16 @@ void print_splits(const replay::Trial& t, const grouping::DiskProfile& disk) {
   }
 }
 
-void print_text(const EvaluateOptions& o, const replay::Trial& t) {
+// The models, and the one that was measured.
+std::vector<grouping::DiskProfile> shown_disks(const grouping::DiskProfile& judged) {
+  auto disks = grouping::disk_profiles();
+  if (grouping::find_disk(judged.name) == nullptr) disks.push_back(judged);
+  return disks;
+}
+
+void print_text(const EvaluateOptions& o, const replay::Trial& t, const grouping::DiskProfile& disk) {
+  const auto disks = shown_disks(disk);
+  if (o.flags.disk == "this") fmt::print("{}: {}\n", o.flags.disk_at, described(disk));
   fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses,
              t.train_accesses, t.mined_groups);
   fmt::print(
@@ -44,53 +53,56 @@ void print_text(const EvaluateOptions& o, const replay::Trial& t) {
       o.cache);
   fmt::print("{:<24} {:>9} {:>9} {:>9} {:>12} {:>9}", "policy", "hit rate", "seeks", "reads", "read",
              "wasted");
-  for (const auto& disk : grouping::disk_profiles()) fmt::print(" {:>11}", disk.name + " ms");
+  for (const auto& d : disks) fmt::print(" {:>11}", d.name + " ms");
   fmt::print("\n");
   for (const auto& e : t.evaluations) {
     fmt::print("{:<24} {:>8.1f}% {:>9} {:>9} {:>12} {:>8.1f}%", e.name, 100 * e.hit_rate(), e.seeks, e.reads,
                human_bytes(e.bytes_read), 100 * e.waste());
-    for (const auto& disk : grouping::disk_profiles()) fmt::print(" {:>11.4f}", e.ms_per_access(disk));
+    for (const auto& d : disks) fmt::print(" {:>11.4f}", e.ms_per_access(d));
     fmt::print("\n");
   }
-  print_splits(t, *grouping::find_disk(o.flags.disk));
+  print_splits(t, disk);
   if (!t.has_reference)
     fmt::print("reference was not judged: it reads documents; name their directory with --tree\n");
-  const grouping::DiskProfile& disk = *grouping::find_disk(o.flags.disk);
   const auto& best = t.evaluations[t.best(disk)];
   const auto& none = t.evaluations.front();
   fmt::print("recommended for {}: {} (predicted latency {:.2f} of none's)\n", disk.name, best.name,
              none.ms_per_access(disk) > 0 ? best.ms_per_access(disk) / none.ms_per_access(disk) : 1.0);
 }
 
-nlohmann::ordered_json as_json(const grouping::Evaluation& e) {
+nlohmann::ordered_json as_json(const grouping::Evaluation& e,
+                               const std::vector<grouping::DiskProfile>& disks) {
   nlohmann::ordered_json one{{"policy", e.name},           {"accesses", e.accesses},    {"hits", e.hits},
                              {"hit_rate", e.hit_rate()},   {"seeks", e.seeks},          {"reads", e.reads},
                              {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
-  for (const auto& disk : grouping::disk_profiles()) one["ms_per_access"][disk.name] = e.ms_per_access(disk);
+  for (const auto& disk : disks) one["ms_per_access"][disk.name] = e.ms_per_access(disk);
   return one;
 }
 
-void print_json(const replay::Trial& t) {
+void print_json(const replay::Trial& t, const grouping::DiskProfile& judged) {
+  const auto disks = shown_disks(judged);
   nlohmann::ordered_json j{{"train_accesses", t.train_accesses},
                            {"test_accesses", t.test_accesses},
                            {"files", t.files},
                            {"files_not_in_tree", t.files_not_in_tree},
                            {"bytes", t.bytes},
                            {"mined_groups", t.mined_groups}};
-  for (const auto& e : t.evaluations) j["policies"].push_back(as_json(e));
+  for (const auto& disk : disks)
+    j["disks"][disk.name] = {{"ms_a_place", disk.seek_ms}, {"bytes_per_second", disk.bytes_per_second}};
+  for (const auto& e : t.evaluations) j["policies"].push_back(as_json(e, disks));
   for (const auto& split : t.splits) {
     nlohmann::ordered_json one{{"train", split.train}};
-    for (const auto& e : split.evaluations) one["policies"].push_back(as_json(e));
+    for (const auto& e : split.evaluations) one["policies"].push_back(as_json(e, disks));
     j["splits"].push_back(std::move(one));
   }
-  for (const auto& disk : grouping::disk_profiles())
-    j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
+  for (const auto& disk : disks) j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<int> run_evaluate(const EvaluateOptions& o) {
   replay::TrialOptions options;
-  CFFS_TRY(options.analysis, analysis_options(o.flags));
+  CFFS_TRY(const grouping::DiskProfile disk, judged_disk(o.flags));
+  CFFS_TRY(options.analysis, analysis_options(o.flags, disk));
   if (options.analysis.adjacency) {
     return fail(Error::usage(
         "evaluate mines by sessions; judge the adjacency variant by the plan that analyze makes of it"));
@@ -122,9 +134,9 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
              replay::try_policies(logs, options, [&](const std::string& step) { progress.show(step); }));
   }
   if (o.json) {
-    print_json(trial);
+    print_json(trial, disk);
   } else {
-    print_text(o, trial);
+    print_text(o, trial, disk);
   }
   return 0;
 }
