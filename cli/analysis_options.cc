@@ -65,7 +65,9 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command.add_option("--max-bytes", f.max_bytes, "Most bytes of a group")->capture_default_str();
   command
       .add_option("--max-itemsets", f.max_itemsets,
-                  "Where there are more, the support is raised; 0: no limit")
+                  "Where there are more, the support is raised; with --algorithm=apriori and a support that "
+                  "is given, "
+                  "that is an error; 0: no limit")
       ->capture_default_str();
   command
       .add_option(

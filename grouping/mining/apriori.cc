@@ -1,6 +1,8 @@
 #include "grouping/mining/apriori.h"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "grouping/mining/tid_set.h"
 
@@ -8,6 +10,8 @@ namespace cffs::grouping {
 namespace {
 
 constexpr std::size_t kTriangleItems = 8192;  // 128 MiB of counts at most
+
+using TidLists = std::vector<std::vector<std::uint32_t>>;
 
 // One level: itemsets of k items, end to end, in lexicographic order.
 struct Level {
@@ -33,11 +37,12 @@ class Run {
  public:
   Run(const Transactions& transactions, const MiningOptions& options)
       : options_(options), p_(project(transactions, options.min_support)), order_(p_) {
-    std::vector<std::vector<std::uint32_t>> tids(p_.originals.size());
+    TidLists tids(p_.originals.size());
     for (std::uint32_t tid = 0; tid < order_.size(); ++tid) {
       for (const Item item : p_.rows[order_.row(tid)]) tids[item].push_back(tid);
     }
-    for (auto& list : tids) tids_.emplace_back(std::move(list), order_);
+    for (const auto& list : tids) tids_.emplace_back(list, order_);
+    if (tids.size() > kTriangleItems) lists_ = std::move(tids);
   }
 
   MiningResult run() {
@@ -68,25 +73,57 @@ class Run {
     return counts;
   }
 
+  // The items behind `a` that are in frequent pairs with it, ascending: by one pass over its rows.
+  std::vector<Item> partners(Item a, std::vector<std::uint64_t>& counts) const {
+    std::vector<Item> met;
+    for (const std::uint32_t tid : lists_[a]) {
+      const auto& row = p_.rows[order_.row(tid)];
+      for (auto it = std::upper_bound(row.begin(), row.end(), a); it != row.end(); ++it) {
+        if (counts[*it] == 0) met.push_back(*it);
+        counts[*it] += order_.weight(tid);
+      }
+    }
+    std::sort(met.begin(), met.end());
+    std::erase_if(met, [&](Item b) { return std::exchange(counts[b], 0) < options_.min_support; });
+    return met;
+  }
+
   Level pairs() {
     const std::size_t n = p_.originals.size();
     Level level{2, {}};
     if (n < 2) return level;
-    const bool counted = n <= kTriangleItems;
-    const std::vector<std::uint32_t> counts = counted ? triangle() : std::vector<std::uint32_t>();
     TidSet both;
+    const auto add = [&](Item a, Item b) {
+      TidSet::intersect(tids_[a], tids_[b], order_, both);
+      const std::array<Item, 2> pair{a, b};
+      if (!found_.add(pair, both.support(order_), both.last(order_))) return false;
+      level.items.insert(level.items.end(), pair.begin(), pair.end());
+      return true;
+    };
+    if (n <= kTriangleItems) {
+      const std::vector<std::uint32_t> counts = triangle();
+      for (Item a = 0; a < n; ++a) {
+        for (Item b = a + 1; b < n; ++b) {
+          const bool frequent = counts[std::size_t{b} * (b - 1) / 2 + a] >= options_.min_support;
+          if (frequent && !add(a, b)) return level;
+        }
+      }
+      return level;
+    }
+    std::vector<std::uint64_t> counts(n);
     for (Item a = 0; a < n; ++a) {
-      for (Item b = a + 1; b < n; ++b) {
-        if (counted && counts[std::size_t{b} * (b - 1) / 2 + a] < options_.min_support) continue;
-        TidSet::intersect(tids_[a], tids_[b], order_, both);
-        const std::uint64_t support = both.support(order_);
-        if (support < options_.min_support) continue;
-        const std::array<Item, 2> pair{a, b};
-        if (!found_.add(pair, support, both.last(order_))) return level;
-        level.items.insert(level.items.end(), pair.begin(), pair.end());
+      for (const Item b : partners(a, counts)) {
+        if (!add(a, b)) return level;
       }
     }
     return level;
+  }
+
+  // False: enough, give up.
+  bool may_join() {
+    if (options_.max_joins == 0 || ++joins_ <= options_.max_joins) return true;
+    found_.give_up();
+    return false;
   }
 
   // Every subset of k items is frequent. The two that were joined are known to be.
@@ -119,7 +156,7 @@ class Run {
           TidSet::intersect(prefix, tids_[level[i].back()], order_, members[i - first]);
         }
         for (std::size_t i = first; i < end && !found_.gave_up(); ++i) {
-          for (std::size_t j = i + 1; j < end; ++j) {
+          for (std::size_t j = i + 1; j < end && may_join(); ++j) {
             candidate.assign(level[i].begin(), level[i].end());
             candidate.push_back(level[j].back());
             if (!subsets_frequent(level, candidate)) continue;
@@ -140,6 +177,8 @@ class Run {
   const Projection p_;
   const TidOrder order_;
   std::vector<TidSet> tids_;  // of each item
+  TidLists lists_;            // the same, where pairs are counted by them
+  std::uint64_t joins_ = 0;
   ItemsetSink found_{p_, options_};
 };
 

@@ -23,11 +23,12 @@ struct MiningOptions {
   std::uint64_t min_support = 2;  // transactions, at least 1
   std::size_t max_size = 0;       // items of a set; 0: any number
   std::size_t max_itemsets = 0;   // gives up beyond; 0: never
+  std::uint64_t max_joins = 0;    // of Apriori: candidates it may look at; gives up beyond; 0: never
 };
 
 struct MiningResult {
   std::vector<Itemset> itemsets;  // by size, then by items
-  bool gave_up = false;           // more than max_itemsets; the itemsets found so far are no complete answer
+  bool gave_up = false;           // more than allowed; the itemsets found so far are no complete answer
 };
 
 }  // namespace cffs::grouping

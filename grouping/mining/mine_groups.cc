@@ -12,14 +12,25 @@ using Step = std::function<void(const std::string&)>;
 // From mined.min_support on.
 void mine_itemsets(MinedGroups& mined, const Transactions& transactions, const GroupMiningOptions& options,
                    const Step& on_step) {
+  // Candidates that turn out to be rare cost time and are no itemsets.
+  constexpr std::uint64_t kJoinsForAnItemset = 32;
   const auto miner = make_miner(options.algorithm);
+  const bool asked_for = options.min_support > 0 || options.relative_support > 0;
   for (;;) {
     if (on_step) on_step("mining sets that at least " + std::to_string(mined.min_support) + " sessions hold");
     MiningResult result =
-        miner->mine(transactions, {mined.min_support, options.max_size, options.max_itemsets});
+        miner->mine(transactions, {mined.min_support, options.max_size, options.max_itemsets,
+                                   kJoinsForAnItemset * options.max_itemsets});
     if (!result.gave_up) {
       mined.itemsets = std::move(result.itemsets);
       break;
+    }
+    if (asked_for && options.algorithm == "apriori") {
+      mined.problem = "more than " + std::to_string(options.max_itemsets) + " sets of files are in " +
+                      std::to_string(mined.min_support) +
+                      " sessions and more, too many to list all as apriori does: take "
+                      "--algorithm=closed, a higher --min-support (auto finds one), or bound --max-size";
+      return;
     }
     mined.support_raised = true;
     mined.min_support *= 2;
@@ -64,6 +75,7 @@ MinedGroups mine_groups(const Transactions& transactions, const std::vector<std:
                         std::min(options.selection.max_bytes, SelectionOptions{}.max_bytes), most});
   } else {
     mine_itemsets(mined, transactions, options, on_step);
+    if (!mined.problem.empty()) return mined;
     if (on_step) on_step("choosing groups");
     mined.groups = select_groups(mined.itemsets, mined.item_supports, sizes, options.selection);
   }

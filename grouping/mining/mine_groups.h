@@ -29,6 +29,7 @@ std::vector<std::uint64_t> sizes_to_group(std::vector<std::uint64_t> sizes, std:
 struct MinedGroups {
   std::uint64_t min_support = 0;  // transactions that were asked for in the end
   bool support_raised = false;    // by itself: fewer would have given more than max_itemsets
+  std::string problem;            // not empty: nothing was mined, and why
   std::vector<std::uint64_t> item_supports;
   std::vector<Itemset> itemsets;
   std::vector<SelectedGroup> groups;  // the most used first
@@ -36,7 +37,8 @@ struct MinedGroups {
 
 // Of "benefit" the support is what two groups have together, two sessions where it is automatic, and nothing is raised. Else:
 // where the support is automatic, three sessions and one in 2,000 are what a group needs to be more than chance; where
-// that, or a support that was asked for, gives more itemsets than allowed, it is doubled and tried again.
+// that, or a support that was asked for, gives more itemsets than allowed, it is doubled and tried again. "apriori" has a
+// problem there with a support that was asked for: who wants all the sets of that support does not want others.
 // `on_step` hears what is being done.
 MinedGroups mine_groups(const Transactions& transactions, const std::vector<std::uint64_t>& sizes,
                         const GroupMiningOptions& options,

@@ -23,6 +23,7 @@ class ItemsetSink {
       : projection_(projection), options_(options) {}
   // Items of the projection. False: enough, give up.
   bool add(std::span<const Item> items, std::uint64_t support, std::uint64_t last);
+  void give_up() { result_.gave_up = true; }
   bool gave_up() const { return result_.gave_up; }
   MiningResult take();
 

@@ -127,6 +127,7 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
     grouping::order_groups(a.plan.groups, *a.transactions);
   } else {
     auto mined = grouping::mine_groups(*a.transactions, sizes, options.mining, on_progress);
+    if (!mined.problem.empty()) return fail(Error::usage(mined.problem));
     a.min_support = mined.min_support;
     a.support_raised = mined.support_raised;
     a.plan.itemsets = std::move(mined.itemsets);

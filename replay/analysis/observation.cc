@@ -107,6 +107,7 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
   std::vector<std::uint64_t> sizes;
   for (const auto& f : observed.tree.files) sizes.push_back(f.size);
   const auto mined = grouping::mine_groups(transactions, sizes, options.mining, on_progress);
+  if (!mined.problem.empty()) return fail(Error::usage(mined.problem));
   auto plan = std::make_shared<grouping::PlanGroups>();
   plan->set_rest_bytes(options.rest_bytes);
   plan->set_table_bytes(options.mining.table_bytes);

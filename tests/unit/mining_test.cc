@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "grouping/mining/mine_groups.h"
 #include "grouping/mining/miner.h"
 #include "tests/test_seeds.h"
 
@@ -133,6 +134,75 @@ TEST_CASE("a miner gives up where it is told to, and says so") {
   REQUIRE(!closed.gave_up);
   REQUIRE(closed.itemsets.size() == 1);
   REQUIRE(closed.itemsets[0].items == row);
+}
+
+TEST_CASE("Apriori gives up where it looks at too many sets that are rare") {
+  // Each two of 200 items are together in two transactions, no three in more than one.
+  Transactions transactions;
+  for (int copy = 0; copy < 2; ++copy) {
+    for (Item a = 0; a < 200; ++a) {
+      for (Item b = a + 1; b < 200; ++b) REQUIRE(transactions.add(std::vector<Item>{a, b}));
+    }
+  }
+  MiningOptions options{2, 0, 1'000'000};
+  const auto all = make_miner("apriori")->mine(transactions, options);
+  REQUIRE(!all.gave_up);
+  REQUIRE(all.itemsets.size() == 200 + 200 * 199 / 2);
+  options.max_joins = 100'000;
+  REQUIRE(make_miner("apriori")->mine(transactions, options).gave_up);
+}
+
+TEST_CASE("Apriori counts the pairs of many items as it counts those of few") {
+  std::mt19937_64 random(11);
+  Transactions transactions;
+  for (int row = 0; row < 12'000; ++row) {
+    std::set<Item> items;
+    for (int i = 0; i < 6; ++i) items.insert(static_cast<Item>(random() % 20'000));
+    const auto often = static_cast<Item>(random() % 50);
+    items.insert({often, often + 1});
+    std::vector<Item> in_order(items.begin(), items.end());
+    std::shuffle(in_order.begin(), in_order.end(), random);
+    REQUIRE(transactions.add(in_order));
+    if (row % 5 == 0) REQUIRE(transactions.add(in_order));
+  }
+  std::map<std::vector<Item>, std::uint64_t> counted;
+  (void)transactions.for_each([&](std::uint64_t, std::span<const Item> row) {
+    std::vector<Item> items(row.begin(), row.end());
+    std::sort(items.begin(), items.end());
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      for (std::size_t j = i + 1; j < items.size(); ++j) ++counted[{items[i], items[j]}];
+    }
+  });
+  std::erase_if(counted, [](const auto& pair) { return pair.second < 2; });
+  std::size_t frequent_items = 0;
+  std::map<std::vector<Item>, std::uint64_t> found;
+  for (const Itemset& set : make_miner("apriori")->mine(transactions, {2, 2, 0}).itemsets) {
+    frequent_items += set.items.size() == 1;
+    if (set.items.size() == 2) found[set.items] = set.support;
+  }
+  REQUIRE(frequent_items > 8192);
+  REQUIRE(found == counted);
+}
+
+TEST_CASE("more sets than allowed: a support that was asked for is Apriori's problem, another is raised") {
+  Transactions transactions;
+  std::vector<Item> row(20);
+  for (Item i = 0; i < 20; ++i) row[i] = i;
+  for (int i = 0; i < 5; ++i) REQUIRE(transactions.add(row));
+  GroupMiningOptions options;
+  options.max_itemsets = 1000;
+  options.algorithm = "apriori";
+  const std::vector<std::uint64_t> sizes(20, 10);
+  const MinedGroups by_itself = mine_groups(transactions, sizes, options);
+  CHECK(by_itself.problem.empty());
+  CHECK(by_itself.support_raised);
+  options.min_support = 2;
+  const MinedGroups asked = mine_groups(transactions, sizes, options);
+  CHECK(asked.problem.find("1000 sets") != std::string::npos);
+  CHECK(asked.problem.find("2 sessions") != std::string::npos);
+  CHECK(asked.groups.empty());
+  options.max_size = 2;
+  CHECK(mine_groups(transactions, sizes, options).problem.empty());
 }
 
 }  // namespace cffs::grouping::test
