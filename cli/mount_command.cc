@@ -36,7 +36,7 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--regroup-budget", o->mount.regroup_budget,
-                   "Bytes a second that it then copies; 0: no limit")
+                   "Bytes a second that it then copies; auto: a tenth of what the disk moves; 0: no limit")
       ->capture_default_str();
   command
       ->add_option("--access-record", o->mount.access_record,

@@ -18,8 +18,9 @@ struct MountOptions {
   PolicyChoice policy;
   bool plan_ahead = false;             // take a plan none of whose files are in the store
   double regroup_interval_s = 86'400;  // policy frequency: how often it mines its own accesses; 0: never
-  std::string regroup_budget = "16M";  // bytes a second of what it then copies; 0: no limit
-  std::string access_record = "4M";    // size of the ring; 0: none is kept
+  std::string regroup_budget =
+      "auto";  // bytes a second of what it then copies; 0: no limit; auto: by the medium
+  std::string access_record = "4M";  // size of the ring; 0: none is kept
   double commit_interval_s = 5;
   double quiet_s = 2;
   std::string cache_size = "32M";

@@ -31,7 +31,9 @@ Result<FileSystemOptions> engine_options(const MountOptions& options, const Serv
 Result<RegroupJobsOptions> regroup_options(const MountOptions& options) {
   RegroupJobsOptions regrouping;
   if (!options.read_only) regrouping.interval_ms = milliseconds(options.regroup_interval_s);
-  CFFS_TRY(regrouping.bytes_per_second, parse_size(options.regroup_budget, "--regroup-budget"));
+  if (options.regroup_budget != "auto") {
+    CFFS_TRY(regrouping.bytes_per_second, parse_size(options.regroup_budget, "--regroup-budget"));
+  }
   return regrouping;
 }
 

@@ -371,7 +371,9 @@ ReadAheadCounters ReadAhead::counters() const {
   const MutexLock guard(mutex_);
   const bool measured = small_.samples >= kSmallNeeded && large_.samples >= kLargeNeeded;
   const std::uint64_t worth = has_arm() ? std::max(worth_to_one(), kArmBreakEven) : worth_to_one();
-  return {asked_, used_, measured ? worth : 0, worth_of_a_request()};
+  const double rise = large_.nanoseconds - small_.nanoseconds;
+  const double rate = measured && rise > 0 ? 1e9 * (large_.bytes - small_.bytes) / rise : 0;
+  return {asked_, used_, measured ? worth : 0, static_cast<std::uint64_t>(rate), worth_of_a_request()};
 }
 
 }  // namespace cffs

@@ -11,6 +11,8 @@ struct ReadAheadCounters {
   std::uint64_t used = 0;   // of that, what a reader then came to
   // What a request is worth to a reader alone; 0: the medium was not measured yet.
   std::uint64_t worth = 0;
+  std::uint64_t bytes_per_second =
+      0;  // that the medium moves to one reader; 0: as above, or too many to be seen
   std::uint64_t break_even =
       0;  // what a request is worth on this medium, to those who wait side by side lately
 };

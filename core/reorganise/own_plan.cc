@@ -1,16 +1,19 @@
 #include "core/reorganise/own_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "core/fs/access_record.h"
 #include "core/fs/kept_in_table.h"
+#include "core/reorganise/regrouping.h"
 #include "core/reorganise/small_files.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/mining/sessions.h"
@@ -49,9 +52,14 @@ class OwnMining {
     mining.table_bytes = kept_in_table(*fs_.policy(), fs_.store_format());
     std::vector<std::uint64_t> sizes;
     for (const RecordedFile& file : files_) sizes.push_back(file.size > 0 ? file.size : kTooLarge);
-    auto plan = plan_of(grouping::mine_groups(transactions_, sizes, mining).groups);
+    auto mined = grouping::mine_groups(transactions_, sizes, mining).groups;
+    assign(mined);
+    if (!always) drop_those_that_do_not_pay(mined);
+    auto plan = plan_of(mined);
     count_reads();
-    if (plan->size() > 0 && (always || pays())) own_.groups = std::move(plan);
+    if (plan->size() == 0 || (!always && !pays())) return own_;
+    if (!always) keep_former_groups(*plan);
+    own_.groups = std::move(plan);
     return own_;
   }
 
@@ -88,6 +96,7 @@ class OwnMining {
 
   Status locate() {
     return visit_small_files(fs_, [&](const SmallFile& f) {
+      if (f.home == Home::composite) ++files_at_[{f.composite.value, f.group_offset}];
       const auto it = items_.find(f.ino.value);
       if (it == items_.end()) return;
       RecordedFile& file = files_[it->second];
@@ -98,22 +107,94 @@ class OwnMining {
     });
   }
 
-  template <typename Groups>
+  using Groups = std::vector<grouping::SelectedGroup>;
+
+  std::uint64_t worth_of_a_read() const { return exchange_bytes_ > 0 ? exchange_bytes_ : kBytesPerRead; }
+
+  void assign(const Groups& groups) {
+    for (RecordedFile& file : files_) file.group.reset();
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      for (const grouping::Item item : groups[g].items) files_[item].group = g;
+    }
+  }
+
+  // What is copied for a group has to be worth the reads that it saves, not that others save: popularity moves a little every
+  // day, and most of what could be moved for it saves hardly anything (docs/GROUPING.md).
+  void drop_those_that_do_not_pay(Groups& groups) {
+    std::vector<std::uint64_t> saved(groups.size());
+    std::map<std::size_t, std::set<Spot>> places;  // of each group that the session is in
+    (void)transactions_.for_each([&](std::uint64_t, std::span<const grouping::Item> session) {
+      places.clear();
+      for (const grouping::Item item : session) {
+        const RecordedFile& file = files_[item];
+        if (file.group) places[*file.group].insert(file.spot);
+      }
+      for (const auto& [group, spots] : places) saved[group] += spots.size() - 1;
+    });
+    Groups kept;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      if (in_place(groups[g]) || saved[g] * worth_of_a_read() >= groups[g].bytes)
+        kept.push_back(std::move(groups[g]));
+    }
+    groups = std::move(kept);
+    assign(groups);
+  }
+
+  bool in_place(const grouping::SelectedGroup& group) const {
+    const Spot& first = files_[group.items.front()].spot;
+    const auto there = files_at_.find(first);
+    return there != files_at_.end() && lies_in_place(group.items.size(), there->second) &&
+           std::all_of(group.items.begin(), group.items.end(),
+                       [&](grouping::Item item) { return files_[item].spot == first; });
+  }
+
+  // Behind the new ones, those of the plan before, as far as no new one has their files: where nothing is won by moving a file, it
+  // stays. But for those that the record speaks against: their files were used, and no two of them together.
+  void keep_former_groups(grouping::PlanGroups& plan) const {
+    const auto before = fs_.policy()->plan();
+    if (!before) return;
+    std::unordered_set<std::string> taken;
+    for (std::size_t g = 0; g < plan.size(); ++g) {
+      for (const auto& member : plan.members(g)) taken.insert(member.path);
+    }
+    std::vector<std::vector<grouping::PlanGroups::Member>> former(before->size());
+    std::unordered_map<grouping::Item, std::size_t> former_of;
+    for (std::size_t g = 0; g < before->size(); ++g) {
+      for (const auto& member : before->members(g)) {
+        const auto recorded = items_.find(member.file);
+        if (member.file != 0 && recorded != items_.end()) {
+          if (files_[recorded->second].group) continue;
+          former_of.emplace(recorded->second, g);
+        }
+        if (member.file != 0 || !taken.contains(member.path)) former[g].push_back(member);
+      }
+    }
+    std::vector<bool> used(former.size()), together(former.size());
+    std::map<std::size_t, std::size_t> met;
+    (void)transactions_.for_each([&](std::uint64_t, std::span<const grouping::Item> session) {
+      met.clear();
+      for (const grouping::Item item : session) {
+        const auto group = former_of.find(item);
+        if (group != former_of.end()) ++met[group->second];
+      }
+      for (const auto& [group, members] : met) (members > 1 ? together : used)[group] = true;
+    });
+    for (std::size_t g = 0; g < former.size(); ++g) {
+      if (former[g].size() > 1 && (together[g] || !used[g])) plan.add_group(std::move(former[g]));
+    }
+  }
+
   std::shared_ptr<grouping::PlanGroups> plan_of(const Groups& groups) {
     auto plan = std::make_shared<grouping::PlanGroups>();
     if (const auto before = fs_.policy()->plan()) {  // where files go that no group has is not what was mined
       plan->set_rest_bytes(before->rest_bytes());
       plan->set_table_bytes(before->table_bytes());
     }
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      std::set<Spot> before;
+    for (const grouping::SelectedGroup& group : groups) {
       std::vector<grouping::PlanGroups::Member> members;
-      for (const grouping::Item item : groups[g].items) {
-        files_[item].group = g;
-        before.insert(files_[item].spot);
+      for (const grouping::Item item : group.items)
         members.push_back({files_[item].path, files_[item].number});
-      }
-      if (before.size() > 1) own_.bytes_to_move += groups[g].bytes;
+      if (!in_place(group)) own_.bytes_to_move += group.bytes;
       plan->add_group(std::move(members));
     }
     return plan;
@@ -137,7 +218,7 @@ class OwnMining {
   bool pays() const {
     const std::uint64_t saved = own_.reads_now - std::min(own_.reads_now, own_.reads_then);
     return saved > 0 && static_cast<double>(saved) >= kLeastSaved * static_cast<double>(own_.reads_now) &&
-           saved * (exchange_bytes_ > 0 ? exchange_bytes_ : kBytesPerRead) >= own_.bytes_to_move;
+           saved * worth_of_a_read() >= own_.bytes_to_move;
   }
 
   FileSystem& fs_;
@@ -145,6 +226,7 @@ class OwnMining {
   OwnPlan own_;
   std::unordered_map<std::uint64_t, grouping::Item> items_;
   std::vector<RecordedFile> files_;
+  std::map<Spot, std::size_t> files_at_;  // in composites
   grouping::Transactions transactions_;
 };
 

@@ -1,5 +1,6 @@
 #include "core/reorganise/regroup_jobs.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -76,6 +77,14 @@ void RegroupJobs::job(const Policy& policy, bool dry_run, std::uint64_t bytes_pe
   progress_.clear();
 }
 
+// In bytes a second.
+std::uint64_t RegroupJobs::budget() const {
+  constexpr std::uint64_t kUnmeasured = 16u << 20, kLeast = 1u << 20;
+  if (options_.bytes_per_second) return *options_.bytes_per_second;
+  const std::uint64_t medium = fs_.read_ahead().bytes_per_second;
+  return medium == 0 ? kUnmeasured : std::max(kLeast, medium / 10);
+}
+
 // By itself: what the record says, where it pays.
 void RegroupJobs::mine() {
   say("running", "mining the access record");
@@ -84,7 +93,7 @@ void RegroupJobs::mine() {
     fs_.log("regrouping by what " + std::to_string(own->sessions) +
             " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
             std::to_string(own->reads_now) + " reads become " + std::to_string(own->reads_then));
-    job(std::make_shared<grouping::FrequencyPolicy>(own->groups), false, options_.bytes_per_second);
+    job(std::make_shared<grouping::FrequencyPolicy>(own->groups), false, budget());
     return;
   }
   const MutexLock guard(mutex_);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,8 +18,9 @@
 namespace cffs {
 
 struct RegroupJobsOptions {
-  std::int64_t interval_ms = 0;        // 0: never by itself
-  std::uint64_t bytes_per_second = 0;  // budget of what it does by itself; 0: none
+  std::int64_t interval_ms = 0;  // 0: never by itself
+  // Budget of what it does by itself; 0: none. nullopt: a tenth of what the medium moves, as far as that was measured.
+  std::optional<std::uint64_t> bytes_per_second;
 };
 
 class RegroupJobs {
@@ -42,6 +44,7 @@ class RegroupJobs {
   void job(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
   Result<RegroupReport> regroup_by(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
   void mine();
+  std::uint64_t budget() const;
   void say(const std::string& state, const std::string& progress);
 
   Reorganiser& reorganiser_;

@@ -182,9 +182,8 @@ class Regrouping {
           ++elsewhere;
       }
       const bool several = group.size() > 1;
-      // A quarter of strangers is no reason to copy.
       const bool in_place =
-          elsewhere == 0 && places.size() == 1 && at_place[*places.begin()] * 3 <= group.size() * 4;
+          elsewhere == 0 && places.size() == 1 && lies_in_place(group.size(), at_place[*places.begin()]);
       const bool alone_in_place = !several && elsewhere == 0;
       if (several) {
         ++report_.groups;

@@ -38,6 +38,12 @@ struct RegroupReport {
   std::uint64_t composites_before = 0, composites_after = 0;
 };
 
+// Whether a group of `members` files that all lie at one place of `at_place` files stays there: a quarter of strangers is no
+// reason to copy.
+constexpr bool lies_in_place(std::size_t members, std::size_t at_place) {
+  return at_place * 3 <= members * 4;
+}
+
 // Consolidation goes on between its steps. Under the policy reference what documents embed is looked at anew, and
 // remembered.
 // The store's policy stays as it is (core/reorganise/policy_adoption.h). A dry run changes nothing.

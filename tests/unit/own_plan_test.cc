@@ -2,6 +2,7 @@
 #include "core/reorganise/own_plan.h"
 
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
@@ -108,6 +109,59 @@ TEST_CASE("a plan made anew keeps what the one before said of other files") {
   REQUIRE(again.groups);
   REQUIRE(again.groups->rest_bytes() == std::optional<std::uint64_t>(0));
   REQUIRE(again.groups->table_bytes() == 1);
+}
+
+TEST_CASE("each group has to pay for itself") {
+  Recorded s;
+  // What two large files save is less than what they would have to be copied for.
+  const InodeId c = s.directory("c"), d = s.directory("d");
+  const InodeId lonely = s.file(c, "lonely", 300'000), other = s.file(d, "other", 300'000);
+  REQUIRE(Reorganiser(*s.fs).consolidate_now());
+  for (int session = 0; session < 2; ++session) {
+    s.clock->pass_ms(10'000);
+    s.fs->note_access(lonely, 1);
+    s.fs->note_access(other, 1);
+  }
+  constexpr std::uint64_t kExchange = 250'000;  // two requests saved, 600,000 bytes to copy
+  const OwnPlan all = s.mine(true, kExchange);
+  REQUIRE(all.groups);
+  const OwnPlan paying = s.mine(false, kExchange);
+  REQUIRE(paying.groups);
+  CHECK(all.groups->find(lonely.value, ""));
+  CHECK_FALSE(paying.groups->find(lonely.value, ""));
+  CHECK(paying.groups->size() == all.groups->size() - 1);
+  CHECK(paying.bytes_to_move == all.bytes_to_move - 600'000);
+}
+
+TEST_CASE("what the plan before grouped stays, unless the record speaks against it or a new group has it") {
+  Recorded s;
+  const InodeId c = s.directory("c");
+  std::vector<InodeId> apart, silent;
+  for (const char* name : {"w", "x"}) apart.push_back(s.file(c, name, 3000));
+  for (const char* name : {"y", "z"}) silent.push_back(s.file(c, name, 3000));
+  for (int session = 0; session < 6; ++session) {
+    s.clock->pass_ms(10'000);
+    s.fs->note_access(apart[static_cast<std::size_t>(session % 2)], 1);
+  }
+  auto before = std::make_shared<grouping::PlanGroups>();
+  before->add_group({{"c/w", apart[0].value}, {"c/x", apart[1].value}});
+  before->add_group({{"c/y", silent[0].value}, {"c/z", silent[1].value}});
+  before->add_group({{"a/0", s.first[0].value}, {"a/1", s.first[1].value}, {"c/y", 0}, {"gone", 0}});
+  s.fs->set_policy(std::make_shared<grouping::FrequencyPolicy>(before));
+  const OwnPlan own = s.mine(false, 1'000'000);
+  REQUIRE(own.groups);
+  const auto group_of = [&](InodeId file) {
+    const auto found = own.groups->find(file.value, "");
+    return found ? std::optional(found->group) : std::nullopt;
+  };
+  for (int i = 0; i < Recorded::kPairs; ++i) {
+    const auto n = static_cast<std::size_t>(i);
+    REQUIRE(group_of(s.first[n]));
+    CHECK(group_of(s.first[n]) == group_of(s.second[n]));
+  }
+  CHECK_FALSE(group_of(apart[0]));
+  REQUIRE(group_of(silent[0]));
+  CHECK(group_of(silent[0]) == group_of(silent[1]));
 }
 
 }  // namespace cffs::test
