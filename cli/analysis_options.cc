@@ -43,7 +43,8 @@ Result<double> parse_exchange(const AnalysisFlags& f, const grouping::DiskProfil
 
 void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command
-      .add_option("--format", f.format, "auto, common, combined, json, w3c, s3, strace, trace, transactions")
+      .add_option("--format", f.format,
+                  "auto, common, combined, json, w3c, s3, strace, fatrace, opensnoop, trace, transactions")
       ->capture_default_str();
   command
       .add_option("--algorithm", f.algorithm,
@@ -126,9 +127,9 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const g
   replay::AnalysisOptions o;
   const auto format = replay::log_format(f.format);
   if (!format) {
-    return fail(
-        Error::usage("unknown format '" + f.format +
-                     "'; there is: auto, common, combined, json, w3c, s3, strace, trace, transactions"));
+    return fail(Error::usage("unknown format '" + f.format +
+                             "'; there is: auto, common, combined, json, w3c, s3, strace, fatrace, "
+                             "opensnoop, trace, transactions"));
   }
   o.reader.format = *format;
   if (f.stream == "client") o.reader.stream = replay::StreamBy::client;

@@ -15,6 +15,7 @@
 #include "replay/logs/line_sample.h"
 #include "replay/logs/log_format.h"
 #include "replay/logs/logged_request.h"
+#include "replay/logs/opensnoop_line.h"
 #include "replay/logs/site_path.h"
 #include "replay/trace/trace_file.h"
 
@@ -101,8 +102,7 @@ std::optional<std::string> AccessReader::below(const std::string& path) const {
   return std::string(rest);
 }
 
-bool AccessReader::call_line(std::string_view line, bool strace, LogInput& input, const Visit& visit) {
-  const auto call = strace ? parse_strace_line(line) : parse_calls_line(line);
+bool AccessReader::call_line(const std::optional<FileCall>& call, LogInput& input, const Visit& visit) {
   if (!call) return false;
   const std::pair<std::uint64_t, std::int64_t> descriptor{call->process, call->descriptor};
   std::string absolute = call->path;
@@ -225,6 +225,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   CFFS_TRY(LineReader reader, LineReader::open(path));
   const std::size_t slash = path.rfind('/');
   access_log_ = AccessLog();
+  fatrace_ = FatraceEvents();
   LogInput input;
   input.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   input.format = options_.format;
@@ -266,10 +267,16 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
         good = web_line(*line, input, visit);
         break;
       case LogFormat::strace:
-        good = call_line(*line, true, input, visit);
+        good = call_line(parse_strace_line(*line), input, visit);
         break;
       case LogFormat::trace:
-        good = call_line(*line, false, input, visit);
+        good = call_line(parse_calls_line(*line), input, visit);
+        break;
+      case LogFormat::fatrace:
+        good = call_line(fatrace_.parse(*line), input, visit);
+        break;
+      case LogFormat::opensnoop:
+        good = call_line(parse_opensnoop_line(*line), input, visit);
         break;
       case LogFormat::transactions:
         good = transaction_line(*line, input, visit);
@@ -287,8 +294,8 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   }
   if (input.format == LogFormat::automatic && input.lines > 0 && unknown > 0) {
     return fail(Error::usage(fmt::format(
-        "{}: its first {} lines are of no known format (Common, Combined, JSON, W3C, S3, strace, trace, "
-        "transactions); name it with --format if it is one of them",
+        "{}: its first {} lines are of no known format (Common, Combined, JSON, W3C, S3, strace, fatrace, "
+        "opensnoop, trace, transactions); name it with --format if it is one of them",
         path, unknown)));
   }
   inputs_.push_back(std::move(input));
@@ -306,7 +313,7 @@ void AccessReader::settle_directories() {
   for (LoggedFile& f : files_) {
     if (!directories.contains(f.path)) continue;
     const std::string index = f.path + "/index.html";
-    f.path = by_path_.contains(index) ? std::string() : index;
+    f.path = is_of_machine(format_) || by_path_.contains(index) ? std::string() : index;
   }
 }
 

@@ -1,8 +1,9 @@
 // Accesses from logs of any known kind: web logs (Common, Combined), strace output, the same calls tab-separated, trace
-// files, and transactions (one a line, item numbers, as frequent-itemset programs exchange them). Plain or compressed, one
+// files, recordings of a whole machine (fatrace, opensnoop), and transactions (one a line, item numbers, as frequent-itemset programs exchange them). Plain or compressed, one
 // after the other.
 //
-// What counts as an access: of a web log a GET answered 200, 206 or 304; of a trace a file opened for reading or run.
+// What counts as an access: of a web log a GET answered 200, 206 or 304; of a trace a file opened for reading or run; of
+// fatrace a file read, of opensnoop one opened.
 // Error responses and other methods are counted and passed over; crawlers are marked. Memory: one entry for each
 // distinct file; a trace file is held whole while it is read, all else is streamed.
 #pragma once
@@ -17,6 +18,7 @@
 #include "core/base/error.h"
 #include "grouping/mining/sessions.h"
 #include "replay/logs/access_log.h"
+#include "replay/logs/fatrace_events.h"
 #include "replay/logs/log_format.h"
 
 namespace cffs::replay {
@@ -61,7 +63,8 @@ class AccessReader {
   // ENOSPC, as a sentence: more than most_files.
   Status read(const std::string& path, const Visit& visit, const Progress& progress = {});
   // Web logs may name both /a and /a/b: where a is a directory, its file is a/index.html. Files whose name is taken by
-  // that are left with an empty path. Call after the last read().
+  // that are left with an empty path, and so are directories in a recording of a whole machine, which does not tell them from
+  // files. Call after the last read().
   void settle_directories();
 
   const std::vector<LogInput>& inputs() const { return inputs_; }
@@ -74,7 +77,7 @@ class AccessReader {
   Status read_trace_file(const std::string& path, const Visit& visit);
   grouping::Item file(std::string path);
   bool web_line(std::string_view line, LogInput& input, const Visit& visit);
-  bool call_line(std::string_view line, bool strace, LogInput& input, const Visit& visit);
+  bool call_line(const std::optional<FileCall>& call, LogInput& input, const Visit& visit);
   bool transaction_line(std::string_view line, LogInput& input, const Visit& visit);
   bool is_crawler(std::string_view agent);
   std::optional<std::string> below(const std::string& path) const;
@@ -84,6 +87,7 @@ class AccessReader {
   std::vector<LogInput> inputs_;
   std::vector<LoggedFile> files_;
   AccessLog access_log_;
+  FatraceEvents fatrace_;
   std::unordered_map<std::string, grouping::Item> by_path_;
   std::vector<bool> full_reply_;
   std::unordered_map<std::uint64_t, bool> agents_;  // hash -> crawler

@@ -5,7 +5,9 @@
 namespace cffs::replay {
 namespace {
 
-bool is_trace(LogFormat format) { return format == LogFormat::strace || format == LogFormat::trace; }
+bool is_trace(LogFormat format) {
+  return format == LogFormat::strace || format == LogFormat::trace || is_of_machine(format);
+}
 
 std::vector<std::pair<std::string, std::string>> parameters_of(const AnalysisOptions& o, std::int64_t gap_ms,
                                                                const Analysis& a) {

@@ -4,12 +4,14 @@
 #include <utility>
 
 #include "replay/logs/access_log.h"
+#include "replay/logs/fatrace_events.h"
 #include "replay/logs/file_call.h"
+#include "replay/logs/opensnoop_line.h"
 
 namespace cffs::replay {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, LogFormat>, 9> kFormats = {
+constexpr std::array<std::pair<std::string_view, LogFormat>, 11> kFormats = {
     {{"auto", LogFormat::automatic},
      {"common", LogFormat::common},
      {"combined", LogFormat::combined},
@@ -17,6 +19,8 @@ constexpr std::array<std::pair<std::string_view, LogFormat>, 9> kFormats = {
      {"w3c", LogFormat::w3c},
      {"s3", LogFormat::s3},
      {"strace", LogFormat::strace},
+     {"fatrace", LogFormat::fatrace},
+     {"opensnoop", LogFormat::opensnoop},
      {"trace", LogFormat::trace},
      {"transactions", LogFormat::transactions}}};
 
@@ -34,6 +38,10 @@ std::string_view name_of(LogFormat format) {
     if (known == format) return name;
   }
   return "?";
+}
+
+bool is_of_machine(LogFormat format) {
+  return format == LogFormat::fatrace || format == LogFormat::opensnoop;
 }
 
 bool is_access_log(LogFormat format) {
@@ -54,6 +62,8 @@ LogFormat format_of_line(std::string_view line) {
   AccessLog log;
   if (const auto request = log.parse(line); request && !request->method.empty()) return log.format();
   if (parse_calls_line(line)) return LogFormat::trace;
+  if (FatraceEvents().parse(line)) return LogFormat::fatrace;
+  if (parse_opensnoop_line(line)) return LogFormat::opensnoop;
   if (const auto call = parse_strace_line(line); call && line.find('(') != std::string_view::npos)
     return LogFormat::strace;
   if (line.find_first_not_of("0123456789 ") == std::string_view::npos && !line.empty())

@@ -11,28 +11,6 @@
 namespace cffs::replay {
 namespace {
 
-// 1795228278.568819, 12:34:56, 12:34:56.789012, 0.000123: whole nanoseconds, since a double holds too few digits.
-bool time_of(std::string_view word, std::int64_t& time_ns) {
-  std::int64_t seconds = 0, h = 0, m = 0;
-  if (word.size() >= 8 && word[2] == ':' && word[5] == ':') {
-    if (!whole_number(word.substr(0, 2), h) || !whole_number(word.substr(3, 2), m)) return false;
-    word.remove_prefix(6);
-  } else if (word.find('.') == std::string_view::npos) {
-    return false;
-  }
-  const std::size_t point = std::min(word.find('.'), word.size());
-  if (!whole_number(word.substr(0, point), seconds) || seconds < 0 || seconds > 100'000'000'000) return false;
-  std::string_view fraction = word.substr(std::min(point + 1, word.size()));
-  if (fraction.size() > 9) fraction = fraction.substr(0, 9);
-  std::int64_t ns = 0;
-  if (!fraction.empty() && !whole_number(fraction, ns)) return false;
-  for (std::size_t i = fraction.size(); i < 9; ++i) ns *= 10;
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  if (seconds > std::numeric_limits<std::int64_t>::max() / kSecond - 100'000) return false;
-  time_ns = (seconds + h * 3600 + m * 60) * kSecond + ns;
-  return true;
-}
-
 // Where the string that opens at text[at] ends: behind its closing quote.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
   for (++at; at < text.size(); ++at) {
@@ -160,7 +138,7 @@ bool take_result(std::string_view rest, StraceLine& into) {
   if (rest.ends_with('>')) {
     const std::size_t open = rest.rfind(" <");
     std::int64_t ns = 0;
-    if (open != std::string_view::npos && time_of(rest.substr(open + 2, rest.size() - open - 3), ns)) {
+    if (open != std::string_view::npos && strace_time(rest.substr(open + 2, rest.size() - open - 3), ns)) {
       constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
       into.duration_ns = static_cast<std::uint32_t>(std::min(ns, kMost));
       rest = rest.substr(0, open);
@@ -171,6 +149,28 @@ bool take_result(std::string_view rest, StraceLine& into) {
 }
 
 }  // namespace
+
+// 1795228278.568819, 12:34:56, 12:34:56.789012, 0.000123: whole nanoseconds, since a double holds too few digits.
+bool strace_time(std::string_view word, std::int64_t& time_ns) {
+  std::int64_t seconds = 0, h = 0, m = 0;
+  if (word.size() >= 8 && word[2] == ':' && word[5] == ':') {
+    if (!whole_number(word.substr(0, 2), h) || !whole_number(word.substr(3, 2), m)) return false;
+    word.remove_prefix(6);
+  } else if (word.find('.') == std::string_view::npos) {
+    return false;
+  }
+  const std::size_t point = std::min(word.find('.'), word.size());
+  if (!whole_number(word.substr(0, point), seconds) || seconds < 0 || seconds > 100'000'000'000) return false;
+  std::string_view fraction = word.substr(std::min(point + 1, word.size()));
+  if (fraction.size() > 9) fraction = fraction.substr(0, 9);
+  std::int64_t ns = 0;
+  if (!fraction.empty() && !whole_number(fraction, ns)) return false;
+  for (std::size_t i = fraction.size(); i < 9; ++i) ns *= 10;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  if (seconds > std::numeric_limits<std::int64_t>::max() / kSecond - 100'000) return false;
+  time_ns = (seconds + h * 3600 + m * 60) * kSecond + ns;
+  return true;
+}
 
 int errno_of_name(std::string_view name) {
   for (const auto& [known, value] : kErrors) {
@@ -303,7 +303,7 @@ std::optional<StraceLine> parse_strace(std::string_view line) {
   }
   std::string_view after = rest;
   std::int64_t time_ns = 0;
-  if (time_of(take_word(after), time_ns)) {
+  if (strace_time(take_word(after), time_ns)) {
     // Seconds without colons are the epoch's, unless there are far too few of them.
     constexpr std::int64_t kLongAgo = 100'000'000'000'000'000;  // 1973
     parsed.relative = time_ns < kLongAgo && rest.substr(0, rest.size() - after.size()).find(':') == rest.npos;

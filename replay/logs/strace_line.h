@@ -31,6 +31,8 @@ struct StraceLine {
   std::optional<std::int64_t> value() const;
 };
 
+// A time stamp of -t, -tt, -ttt or -r in nanoseconds; false: it is none.
+bool strace_time(std::string_view word, std::int64_t& time_ns);
 // Views into `line`; nullopt: malformed.
 std::optional<StraceLine> parse_strace(std::string_view line);
 // "call(arguments) = result": name, arguments, result, duration. False: malformed.
