@@ -1,4 +1,5 @@
-// Recordings of a whole machine: lines of fatrace as it wrote them, of opensnoop.bt as its documentation shows them.
+// Recordings of a whole machine: lines of fatrace (paths shortened; the file without a name is its manual's), of opensnoop.bt in the
+// columns that its documentation shows.
 #include <catch2/catch.hpp>
 #include <fstream>
 
