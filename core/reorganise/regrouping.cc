@@ -6,7 +6,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -110,23 +109,29 @@ class Regrouping {
                                   [&](std::size_t i) { return content(i); });
   }
 
-  // What is too large for one group comes as it lies, so that the policy can cut it where it is cut now.
+  // What is too large for one group comes as it lies, so that the policy can cut it where it is cut now: place by place, in the
+  // order in which their first files are listed. (Not in the composites' order, which workers of an import finish in any.)
   void order_large_directories() {
-    const auto where = [](const SmallFile& f) {
-      return std::tuple(f.home != Home::composite, f.composite, f.group_offset);
-    };
     for (auto begin = files_.begin(); begin != files_.end();) {
       std::uint64_t bytes = 0;
       auto end = begin;
-      for (; end != files_.end() && end->parent == begin->parent; ++end) bytes += end->size;
+      std::map<Where, std::size_t> first;
+      for (; end != files_.end() && end->parent == begin->parent; ++end) {
+        bytes += end->size;
+        if (end->home == Home::composite) first.try_emplace(where(*end), first.size());
+      }
+      const auto rank = [&](const SmallFile& f) {
+        return f.home == Home::composite ? first.at(where(f)) : first.size();
+      };
       const bool large = bytes > fs_.store_format().composite_max ||
                          static_cast<std::size_t>(end - begin) > grouping::kMostMembers;
       if (large)
         std::stable_sort(begin, end,
-                         [&](const SmallFile& a, const SmallFile& b) { return where(a) < where(b); });
+                         [&](const SmallFile& a, const SmallFile& b) { return rank(a) < rank(b); });
       begin = end;
     }
   }
+  static Where where(const SmallFile& f) { return {f.composite, f.group_offset}; }
 
   // By references; what documents embed goes into the store's index, for files that change later. Passes that go on between
   // write there too: one at a time.
