@@ -35,6 +35,8 @@ std::string recognise(const std::string& file) {
     std::size_t tabs = 0;
     for (const char c : text) tabs += c == '\t' ? 1 : 0;
     if (tabs == 8) return "calls";
+    if (const LogFormat format = format_of_line(text); is_of_machine(format))
+      return std::string(name_of(format));
     if (const auto call = parse_strace(text); call && call->kind == StraceLine::Kind::call) return "strace";
   }
   return {};
@@ -144,6 +146,12 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
         Error::usage(given.front() +
                      " is no trace, web log, strace output or file of calls; name its format with --format "
                      "if it is one of them"));
+  }
+  if (is_of_machine(log_format(report.format).value_or(LogFormat::automatic))) {
+    return fail(
+        Error::usage(given.front() + " is a recording of " + report.format +
+                     ", which does not say how much was read: it cannot be replayed; cffs analyze and "
+                     "cffs evaluate read it"));
   }
   if (report.format == "trace") {
     if (files.size() != 1) return fail(Error::usage("one trace at a time, please"));

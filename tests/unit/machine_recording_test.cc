@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "replay/analysis/analysis.h"
+#include "replay/import/load_trace.h"
 #include "replay/logs/fatrace_events.h"
 #include "replay/logs/opensnoop_line.h"
 #include "tests/unit/temporary_directory.h"
@@ -139,6 +140,17 @@ TEST_CASE("garbage in a recording of a whole machine ends with file, line and cu
     REQUIRE(sentence.find("--max-bad") != std::string::npos);
     REQUIRE(sentence.find('\033') == std::string::npos);
   }
+}
+
+TEST_CASE("who wants to replay a recording of a whole machine is told what reads it") {
+  const cffs::test::TemporaryDirectory directory;
+  const std::string path = directory.path + "/work.fatrace";
+  std::ofstream(path) << kFatrace;
+  LoadReport report;
+  const auto loaded = load_trace({path}, {}, report);
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().message().find("work.fatrace is a recording of fatrace") != std::string::npos);
+  CHECK(loaded.error().message().find("cffs analyze") != std::string::npos);
 }
 
 }  // namespace cffs::replay::test
