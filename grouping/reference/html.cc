@@ -1,14 +1,11 @@
-// HTML and SVG, parsed by libgumbo as a browser would, faults included.
-#include <gumbo.h>
+// HTML and SVG, read by libxml2's HTML parser as a stream of tags, faults included: no tree is built.
+#include <libxml/HTMLparser.h>
 
 #include <algorithm>
 #include <array>
-#include <csetjmp>
-#include <cstddef>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <unordered_map>
+#include <string>
 #include <vector>
 
 #include "grouping/reference/extract.h"
@@ -17,90 +14,107 @@
 namespace cffs::grouping {
 namespace {
 
-// Browsers cut trees at this depth.
+// Browsers cut trees at this depth. The parser looks through all that is open at each tag.
 constexpr std::size_t kDeepest = 512;
+constexpr std::size_t kChunk = 64u << 10;
 
-// Elements that need no end tag do not nest.
-bool never_nests(std::string_view name) {
-  constexpr std::array<std::string_view, 33> kNames = {
-      "area",   "base",    "basefont", "br",    "col",  "dd",      "dt",     "embed", "frame",
-      "hr",     "img",     "input",    "li",    "link", "meta",    "option", "p",     "param",
-      "source", "tbody",   "td",       "tfoot", "th",   "thead",   "tr",     "track", "wbr",
-      "image",  "bgsound", "colgroup", "rp",    "rt",   "optgroup"};
+const char* text_of(const xmlChar* text) { return reinterpret_cast<const char*>(text); }
+
+// Elements in which browsers see no tags, and the parser does.
+bool holds_only_text(std::string_view name) {
+  constexpr std::array<std::string_view, 6> kNames = {"textarea", "title",   "xmp",
+                                                      "iframe",   "noembed", "noframes"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-// The nesting that tags claim. An end tag closes what its own name opened, and none reaches out of a table or a cell, whose end
-// closes all in it.
-class ClaimedDepth {
- public:
-  ClaimedDepth() : frames_(1) {}
+// Whether a tag may have more attributes than any has: the parser compares each with all before it. What ends a name or a value
+// counts as one; comments, scripts and styles are passed over.
+bool has_endless_tag(std::string_view html) {
+  constexpr std::size_t kMostAttributes = 4096;
+  const auto behind = [&](std::string_view what, std::size_t from) {
+    const std::size_t found = html.find(what, from);
+    return found == std::string_view::npos ? html.size() : found + what.size();
+  };
+  for (std::size_t at = html.find('<'); at < html.size(); at = html.find('<', at)) {
+    ++at;
+    if (html.substr(at).starts_with("!--")) at = behind("-->", at);
+    if (at >= html.size() || !is_word(html[at])) continue;
+    const std::size_t name = at;
+    std::size_t attributes = 0;
+    char before = 0;  // blanks do not count
+    for (; at < html.size() && html[at] != '>'; ++at) {
+      const char c = html[at];
+      if ((c == '"' || c == '\'') && before == '=') at = std::min(html.find(c, at + 1), html.size());
+      if (c == '=' || c == '/' || c == '"' || c == '\'' || is_space(c)) ++attributes;
+      if (!is_space(c)) before = c;
+      if (attributes > 3 * kMostAttributes) return true;
+    }
+    for (const std::string_view raw : {"script", "style"}) {
+      if (!same_ignoring_case(html.substr(name, raw.size()), raw)) continue;
+      do at = html.find("</", std::min(at + 1, html.size()));
+      while (at < html.size() && !same_ignoring_case(html.substr(at + 2, raw.size()), raw));
+    }
+  }
+  return false;
+}
 
-  void open(const std::string& name) {
-    const bool cell = is_cell(name);
-    if (cell && frames_.back().is_cell) pop();
-    if (cell || name == "table") {
-      frames_.push_back({cell, 0, {}});
-    } else if (!never_nests(name)) {
-      ++frames_.back().count;
-      ++frames_.back().open[name];
-      ++depth_;
+// The attributes of one tag, name and value in turn, names in small letters.
+class Attributes {
+ public:
+  explicit Attributes(const xmlChar** pairs) : pairs_(pairs) {}
+
+  std::string_view operator[](std::string_view name) const {
+    for (const xmlChar** pair = pairs_; pair != nullptr && *pair != nullptr; pair += 2) {
+      if (text_of(pair[0]) == name) return pair[1] == nullptr ? std::string_view() : text_of(pair[1]);
     }
-    deepest_ = std::max(deepest_, depth_ + frames_.size());
+    return {};
   }
-  void close(const std::string& name) {
-    if (is_cell(name)) {
-      if (frames_.back().is_cell) pop();
-    } else if (name == "table") {
-      if (frames_.back().is_cell) pop();
-      if (frames_.size() > 1) pop();
-    } else if (const auto it = frames_.back().open.find(name);
-               it != frames_.back().open.end() && it->second > 0) {
-      --it->second;
-      --frames_.back().count;
-      --depth_;
+  std::size_t bytes() const {
+    std::size_t sum = 0;
+    for (const xmlChar** at = pairs_; at != nullptr && *at != nullptr; at += 2) {
+      sum += std::string_view(text_of(at[0])).size();
+      if (at[1] != nullptr) sum += std::string_view(text_of(at[1])).size();
     }
+    return sum;
   }
-  std::size_t deepest() const { return deepest_; }
 
  private:
-  struct Frame {  // a table, a cell, or the page
-    bool is_cell = false;
-    std::size_t count = 0;
-    std::unordered_map<std::string, std::size_t> open;
-  };
-  static bool is_cell(std::string_view name) { return name == "td" || name == "th" || name == "caption"; }
-  void pop() {
-    depth_ -= frames_.back().count;
-    frames_.pop_back();
-  }
-
-  std::vector<Frame> frames_;
-  std::size_t depth_ = 0, deepest_ = 0;
+  const xmlChar** pairs_;
 };
-
-std::size_t claimed_depth(std::string_view html) {
-  ClaimedDepth depth;
-  for (std::size_t at = html.find('<'); at != std::string_view::npos; at = html.find('<', at + 1)) {
-    const bool closing = at + 1 < html.size() && html[at + 1] == '/';
-    std::size_t end = at + 1 + (closing ? 1 : 0);
-    const std::size_t from = end;
-    while (end < html.size() && is_word(html[end]) && end - from < 16) ++end;
-    if (end == from) continue;
-    const std::string name = lowered(html.substr(from, end - from));
-    closing ? depth.close(name) : depth.open(name);
-  }
-  return depth.deepest();
-}
-
-std::string_view attribute(const GumboElement& element, const char* name) {
-  const GumboAttribute* found = gumbo_get_attribute(&element.attributes, name);
-  return found == nullptr ? std::string_view() : std::string_view(found->value);
-}
 
 class Collector {
  public:
   Collector(Extracted& out, Effort& effort) : out_(out), effort_(effort) {}
+
+  // False: too deep, or too much work; nothing of it counts.
+  bool open(std::string_view name, const Attributes& attributes) {
+    if (++depth_ > kDeepest || !effort_.spend(kTagEffort + depth_ + attributes.bytes())) return false;
+    if (text_only_.empty()) {
+      element(name, attributes);
+      if (holds_only_text(name)) text_only_ = name;
+    }
+    if (name == "svg") ++svg_;
+    if (name == "frameset") ++framesets_;
+    return true;
+  }
+  void close(std::string_view name) {
+    if (depth_ > 0) --depth_;
+    if (name == "svg" && svg_ > 0) --svg_;
+    if (name == "frameset" && framesets_ > 0) --framesets_;
+    if (name == text_only_) text_only_.clear();
+    if (name == "style" && kept_ == Kept::style) append(extract_css(text_));
+    if (name == "script" && kept_ == Kept::module) append(extract_script(text_));
+    kept_ = Kept::none;
+    text_.clear();
+  }
+  bool text(std::string_view text) {
+    if (kept_ != Kept::none) text_ += text;
+    return effort_.spend(text.size());
+  }
+
+ private:
+  enum class Kept { none, style, module };
+  static constexpr std::size_t kTagEffort = 64;
 
   void url(std::string_view target) {
     target = trimmed(target);
@@ -128,170 +142,148 @@ class Collector {
                            std::make_move_iterator(more.end()));
   }
 
-  void element(const GumboNode& node) {
-    const GumboElement& e = node.v.element;
-    const std::string_view style = attribute(e, "style");
-    if (!style.empty()) append(extract_css(style));
-    switch (e.tag) {
-      case GUMBO_TAG_BASE:
-        if (out_.base.empty()) out_.base = trimmed(attribute(e, "href"));
-        return;
-      case GUMBO_TAG_LINK:
-        link(e);
-        return;
-      case GUMBO_TAG_STYLE:
-        append(extract_css(text_of(e)));
-        return;
-      case GUMBO_TAG_SCRIPT: {
-        const std::string_view source = attribute(e, "src");
-        if (!source.empty()) {
-          url(source);
-        } else if (attribute(e, "type") == "module") {
-          append(extract_script(text_of(e)));
-        }
-        return;
-      }
-      case GUMBO_TAG_INPUT:
-        if (same_ignoring_case(attribute(e, "type"), "image")) url(attribute(e, "src"));
-        return;
-      case GUMBO_TAG_OBJECT:
-        url(attribute(e, "data"));
-        return;
-      case GUMBO_TAG_IMG:
-      case GUMBO_TAG_SOURCE:
-      case GUMBO_TAG_VIDEO:
-      case GUMBO_TAG_AUDIO:
-      case GUMBO_TAG_TRACK:
-      case GUMBO_TAG_IFRAME:
-      case GUMBO_TAG_FRAME:
-      case GUMBO_TAG_EMBED:
-      case GUMBO_TAG_BGSOUND:
-        url(attribute(e, "src"));
-        url(attribute(e, "data-src"));
-        url(attribute(e, "poster"));
-        srcset(attribute(e, "srcset"));
-        srcset(attribute(e, "data-srcset"));
-        return;
-      default:
-        break;
-    }
-    if (e.tag_namespace == GUMBO_NAMESPACE_SVG) {
-      const std::string name = svg_name(e);
-      if (name == "image" || name == "use" || name == "feimage" || name == "script") {
-        url(attribute(e, "href"));
-        url(attribute(e, "xlink:href"));
-      }
-      return;
-    }
-    url(attribute(e, "background"));  // body, table, td of older pages
+  void keep(Kept what) {
+    kept_ = what;
+    text_.clear();
   }
 
- private:
-  void link(const GumboElement& e) {
+  void element(std::string_view name, const Attributes& attributes) {
+    constexpr std::array<std::string_view, 9> kWithSource = {"img",    "source", "video", "audio",  "track",
+                                                             "iframe", "frame",  "embed", "bgsound"};
+    const std::string_view style = attributes["style"];
+    if (!style.empty()) append(extract_css(style));
+    if (name == "frame" && framesets_ == 0) return;   // browsers show none
+    const bool image = name == "image" && svg_ == 0;  // which browsers take for img
+    if (image || std::find(kWithSource.begin(), kWithSource.end(), name) != kWithSource.end()) {
+      url(attributes["src"]);
+      url(attributes["data-src"]);
+      url(attributes["poster"]);
+      srcset(attributes["srcset"]);
+      srcset(attributes["data-srcset"]);
+    } else if (name == "base") {
+      if (out_.base.empty()) out_.base = trimmed(attributes["href"]);
+    } else if (name == "link") {
+      link(attributes);
+    } else if (name == "style") {
+      keep(Kept::style);
+    } else if (name == "script") {
+      const std::string_view source = attributes["src"];
+      if (!source.empty())
+        url(source);
+      else if (attributes["type"] == "module")
+        keep(Kept::module);
+    } else if (name == "input") {
+      if (same_ignoring_case(attributes["type"], "image")) url(attributes["src"]);
+    } else if (name == "object") {
+      url(attributes["data"]);
+    } else if (svg_ > 0) {
+      if (name == "image" || name == "use" || name == "feimage") {
+        url(attributes["href"]);
+        url(attributes["xlink:href"]);
+      }
+    } else {
+      url(attributes["background"]);  // body, table, td of older pages
+    }
+  }
+
+  void link(const Attributes& attributes) {
     constexpr std::array<std::string_view, 9> kEmbedding = {
         "stylesheet", "icon",          "apple-touch-icon",
         "preload",    "modulepreload", "manifest",
         "mask-icon",  "import",        "apple-touch-icon-precomposed"};
-    for (const std::string_view word : words_of(attribute(e, "rel"))) {
+    for (const std::string_view word : words_of(attributes["rel"])) {
       for (const std::string_view known : kEmbedding) {
         if (!same_ignoring_case(word, known)) continue;
-        url(attribute(e, "href"));
-        srcset(attribute(e, "imagesrcset"));
+        url(attributes["href"]);
+        srcset(attributes["imagesrcset"]);
         return;
       }
     }
   }
-  static std::string text_of(const GumboElement& e) {
-    std::string text;
-    for (unsigned i = 0; i < e.children.length; ++i) {
-      const auto* child = static_cast<const GumboNode*>(e.children.data[i]);
-      if (child->type == GUMBO_NODE_TEXT || child->type == GUMBO_NODE_WHITESPACE ||
-          child->type == GUMBO_NODE_CDATA) {
-        text += child->v.text.text;
-      }
-    }
-    return text;
-  }
-  static std::string svg_name(const GumboElement& e) {
-    GumboStringPiece name = e.original_tag;
-    if (name.data == nullptr) return {};
-    gumbo_tag_from_original_text(&name);
-    return lowered({name.data, name.length});
-  }
 
   Extracted& out_;
   Effort& effort_;
+  std::size_t depth_ = 0, svg_ = 0, framesets_ = 0;
+  std::string text_only_;  // the element that is open and holds only text
+  Kept kept_ = Kept::none;
+  std::string text_;
 };
 
-// The parser's memory: in order, freed all at once. Where the text wants too much, parsing ends; formatting elements that are
-// opened again in each paragraph make more of a page than it has bytes, without nesting deep. Freeing the tree by the
-// parser's own function would also recurse as deep as the tree is.
-class Arena {
+// What the parser calls back. It is C: nothing may be thrown through it.
+class Reading {
  public:
-  explicit Arena(Effort& effort) : effort_(effort) {}
-  Arena(const Arena&) = delete;
-  Arena& operator=(const Arena&) = delete;
+  explicit Reading(Collector& collector) : collector_(collector) {
+    handler_.startElement = [](void* self, const xmlChar* name, const xmlChar** attributes) {
+      auto& reading = *static_cast<Reading*>(self);
+      reading.guarded([&] { return reading.collector_.open(text_of(name), Attributes(attributes)); });
+    };
+    handler_.endElement = [](void* self, const xmlChar* name) {
+      auto& reading = *static_cast<Reading*>(self);
+      reading.guarded([&] { return reading.collector_.close(text_of(name)), true; });
+    };
+    handler_.characters = &Reading::on_text;
+    handler_.cdataBlock = &Reading::on_text;  // of script and style
+  }
 
-  // Null: too much. Parses within the arena, which must outlive the tree.
-  const GumboOutput* parse(std::string_view text) {
-    GumboOptions options = kGumboDefaultOptions;
-    options.max_errors = 0;
-    options.allocator = &Arena::allocate;
-    options.deallocator = [](void*, void*) {};
-    options.userdata = this;
-    if (setjmp(too_much_) != 0) return nullptr;
-    return gumbo_parse_with_options(&options, text.data(), text.size());
+  // False: given up.
+  bool read(std::string_view html) {
+    static const bool initialised = (xmlInitParser(), true);
+    (void)initialised;
+    context_.reset(htmlCreatePushParserCtxt(&handler_, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
+    if (!context_) return false;
+    htmlCtxtUseOptions(context_.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                           HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    while (!html.empty() && !given_up_) {
+      const std::size_t n = std::min(html.size(), kChunk);
+      htmlParseChunk(context_.get(), html.data(), static_cast<int>(n), 0);
+      html.remove_prefix(n);
+    }
+    if (!given_up_) htmlParseChunk(context_.get(), "", 0, 1);
+    return !given_up_;
   }
 
  private:
-  static constexpr std::size_t kBlock = 1u << 20;
-  static constexpr std::size_t kMemoryPerEffort = 4;  // a node has some hundred bytes
+  struct Free {
+    void operator()(htmlParserCtxtPtr context) const { htmlFreeParserCtxt(context); }
+  };
 
-  // The parser is C: nothing is left undone by leaving it.
-  static void* allocate(void* self, std::size_t bytes) {
-    auto& arena = *static_cast<Arena*>(self);
-    bytes = (bytes + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) * alignof(std::max_align_t);
-    if (!arena.effort_.spend(bytes / kMemoryPerEffort)) std::longjmp(arena.too_much_, 1);
-    if (arena.used_ + bytes > arena.size_) {
-      arena.size_ = std::max(kBlock, bytes);
-      arena.used_ = 0;
-      void* block = std::malloc(arena.size_);
-      if (block == nullptr) std::longjmp(arena.too_much_, 1);
-      arena.blocks_.emplace_back(block);
+  template <typename Work>
+  void guarded(const Work& work) noexcept {
+    if (given_up_) return;
+    try {
+      given_up_ = !work();
+    } catch (const std::exception&) {  // no memory
+      given_up_ = true;
     }
-    void* place = static_cast<char*>(arena.blocks_.back().get()) + arena.used_;
-    arena.used_ += bytes;
-    return place;
+    if (given_up_) xmlStopParser(context_.get());
+  }
+  static void on_text(void* self, const xmlChar* text, int bytes) {
+    auto& reading = *static_cast<Reading*>(self);
+    reading.guarded([&] {
+      return reading.collector_.text({text_of(text), static_cast<std::size_t>(bytes)});
+    });
   }
 
-  struct Free {
-    void operator()(void* block) const { std::free(block); }
-  };
-  Effort& effort_;
-  std::vector<std::unique_ptr<void, Free>> blocks_;
-  std::size_t size_ = 0, used_ = 0;  // of the last block
-  std::jmp_buf too_much_;
+  Collector& collector_;
+  htmlSAXHandler handler_ = {};
+  std::unique_ptr<htmlParserCtxt, Free> context_;
+  bool given_up_ = false;
 };
 
 }  // namespace
 
 Extracted extract_html(std::string_view content, Effort& effort) {
   Extracted out;
-  if (claimed_depth(content) > kDeepest) return out;
-  Arena arena(effort);
-  const GumboOutput* const output = arena.parse(content);
-  if (output == nullptr) return out;
+  if (has_endless_tag(content)) return out;
   Collector collector(out, effort);
-  std::vector<const GumboNode*> stack{output->root};
-  while (!stack.empty()) {
-    const GumboNode* node = stack.back();
-    stack.pop_back();
-    if (node->type != GUMBO_NODE_ELEMENT && node->type != GUMBO_NODE_TEMPLATE) continue;
-    collector.element(*node);
-    const GumboVector& children = node->v.element.children;
-    for (unsigned i = children.length; i > 0; --i)
-      stack.push_back(static_cast<const GumboNode*>(children.data[i - 1]));
+  // The parser takes a zero for the text's end.
+  std::string without_zeros;
+  if (content.find('\0') != std::string_view::npos) {
+    without_zeros = content;
+    std::replace(without_zeros.begin(), without_zeros.end(), '\0', ' ');
+    content = without_zeros;
   }
+  if (!Reading(collector).read(content)) return {};
   return out;
 }
 

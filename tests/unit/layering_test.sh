@@ -12,7 +12,7 @@ core/blob        core/base core/object |
 core/composite   core/base core/object core/table |
 core/database    core/base | sqlite3
 grouping/mining  |
-grouping/reference | gumbo uriparser
+grouping/reference | libxml uriparser
 grouping         grouping/mining grouping/reference |
 core/fs          core/base core/object core/table core/blob core/composite grouping |
 core/reorganise  core/base core/object core/table core/composite core/fs grouping grouping/mining grouping/reference |
@@ -56,7 +56,7 @@ faults() {
     grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
   } | layers=$layers lenient=${2:-0} awk '
     BEGIN {
-      guarded = "leveldb sqlite3 fuse liburing CLI archive gumbo uriparser"; libraries = split(guarded, library, " ")
+      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser"; libraries = split(guarded, library, " ")
       n = split(ENVIRON["layers"], line, "\n")
       for (i = 1; i <= n; ++i) {
         if (line[i] == "") continue

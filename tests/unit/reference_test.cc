@@ -58,6 +58,40 @@ TEST_CASE("HTML embeds images, styles, scripts, frames; links lead elsewhere") {
   REQUIRE(targets("f.html", "<frameset><frame src='menu.html'></frameset>") == Names{"menu.html"});
 }
 
+TEST_CASE("HTML is read as browsers read it where that tells what is embedded") {
+  // Elements that hold only text, to their own end tag.
+  REQUIRE(targets("a.html",
+                  "<title><img src=no.png></title><textarea><img src=no.png><b></textarea>"
+                  "<iframe src=f.html><img src=no.png></iframe><xmp><img src=no.png></xmp><img src=a.png>") ==
+          Names{"f.html", "a.png"});
+  REQUIRE(targets("a.html",
+                  "<script>var a = '<img src=no.png>'; // </b></script><style>b{}</style><img src=a.png>") ==
+          Names{"a.png"});
+  REQUIRE(targets("a.html", "<noscript><img src=a.png></noscript><template><img src=b.png></template>") ==
+          Names{"a.png", "b.png"});
+  // An image is an img, but for SVG's.
+  REQUIRE(
+      targets("a.html",
+              "<image src=a.png href=no.png><svg><image src=no.png href=b.png /></svg><image src=c.png>") ==
+      Names{"a.png", "b.png", "c.png"});
+  REQUIRE(targets("a.svg",
+                  "<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg'><style><![CDATA[@import "
+                  "'a.css';]]></style>"
+                  "<g><use xlink:href='b.svg#c'/></g></svg>") == Names{"a.css", "b.svg#c"});
+  // Character references, names in any case, attributes without quotes, or twice, or with a zero in between.
+  REQUIRE(targets("a.html", "<IMG ALT='>' sRc='a&amp;b.png' src=no.png><img src=c&#46;png/>") ==
+          Names{"a&b.png", "c.png/"});
+  REQUIRE(targets("a.html", std::string("<img src=a.png>\0<p\0><img src=b.png>", 34)) ==
+          Names{"a.png", "b.png"});
+  // Of attributes no more than anybody writes, wherever they are.
+  std::string many = "<p ";
+  for (int n = 0; n < 20'000; ++n) many += "a" + std::to_string(n) + "=1 ";
+  REQUIRE(targets("a.html", many + "><img src=no.png>").empty());
+  REQUIRE(targets("a.html", "<!-- " + many + "--><img src=a.png>") == Names{"a.png"});
+  REQUIRE(targets("a.html", "<script>if (a <b" + many + ") {}</script><img src=a.png>") == Names{"a.png"});
+  REQUIRE(targets("a.html", "<p title='" + many + "'><img src=a.png>") == Names{"a.png"});
+}
+
 TEST_CASE("junk of any size gives references or none, never a crash") {
   std::string deep;
   for (int i = 0; i < 200'000; ++i) deep += "<div>";
