@@ -39,8 +39,13 @@ class PendingGroups {
     groups_.splice(groups_.end(), groups_, group);  // it waits from now
     group->bytes += size;
     open_bytes_ += size;
+    ++group->added;
+    ++open_files_;
     group->files.push_back(std::move(file));
-    while (open_bytes_ > kOpenShares * share_bytes_ && groups_.size() > 1) close(groups_.begin());
+    while ((open_bytes_ > kOpenShares * share_bytes_ || open_files_ > kOpenShares * share_files_) &&
+           groups_.size() > 1) {
+      close(groups_.begin());
+    }
   }
   // No more files of this directory are to come.
   void directory_complete(InodeId directory) {
@@ -69,16 +74,18 @@ class PendingGroups {
     InodeId directory;
     std::vector<File> files;
     std::uint64_t bytes = 0;
+    std::size_t added = 0;
   };
   using Groups = std::list<Group>;
 
   typename Groups::iterator open(InodeId directory) {
-    groups_.push_back({directory, {}, 0});
+    groups_.push_back({directory, {}, 0, 0});
     return open_[directory.value] = std::prev(groups_.end());
   }
   void close(typename Groups::iterator group) {
     open_.erase(group->directory.value);
     open_bytes_ -= group->bytes;
+    open_files_ -= group->added;
     complete(std::move(group->files), group->bytes);
     groups_.erase(group);
   }
@@ -97,6 +104,7 @@ class PendingGroups {
   Groups groups_;  // open, the one that waited longest first
   std::unordered_map<std::uint64_t, typename Groups::iterator> open_;
   std::uint64_t open_bytes_ = 0;
+  std::size_t open_files_ = 0;
   std::vector<File> share_;
   std::uint64_t share_size_ = 0;
   std::vector<std::vector<File>> ready_;

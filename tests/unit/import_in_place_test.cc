@@ -140,4 +140,30 @@ TEST_CASE(
   CHECK(report.files_to_move == 0);
 }
 
+TEST_CASE("what waits in an import is bounded, in bytes and in files, over however many directories") {
+  struct File {
+    InodeId parent;
+    std::uint64_t size = 0;
+  };
+  constexpr std::uint64_t kShareBytes = 20'000, kFiles = 100'000;
+  constexpr std::size_t kShareFiles = 2 * grouping::kMostMembers;
+  for (const std::uint64_t size : {1u, 900u, 20'000u}) {
+    PendingGroups<File> pending(kShareBytes, kShareFiles);
+    std::uint64_t given = 0;
+    for (std::uint64_t i = 0; i < kFiles; ++i) {
+      pending.add({InodeId{i % 7 == 0 ? 3 : i}, size}, true);
+      for (const auto& share : pending.take()) {
+        REQUIRE(share.size() <= kShareFiles);
+        REQUIRE(share.size() * size <= kShareBytes);
+        given += share.size();
+      }
+      REQUIRE(i + 1 - given <= 6 * kShareFiles);
+      REQUIRE((i + 1 - given) * size <= 6 * kShareBytes);
+    }
+    pending.all_complete();
+    for (const auto& share : pending.take()) given += share.size();
+    REQUIRE(given == kFiles);
+  }
+}
+
 }  // namespace cffs::test
