@@ -188,7 +188,9 @@ TEST_CASE("lines between the requests of a log are none of its faults, also befo
   CHECK(s3.lines == 4);
   CHECK(s3.others == 3);
   CHECK(s3.malformed == 0);
-  const LogInput json = read(std::string(R"({"level":"info","msg":"serving"})") + "\n" + kCaddy + "\n");
+  std::string lines = R"({"level":"info","msg":"serving"})";
+  lines.append("\n").append(kCaddy).append("\n");
+  const LogInput json = read(lines);
   CHECK(json.format == LogFormat::json);
   CHECK(json.others == 1);
   CHECK(json.malformed == 0);
