@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <vector>
 
 #include "replay/analysis/access_reader.h"
 #include "replay/import/load_trace.h"
@@ -176,25 +177,24 @@ TEST_CASE("what a terminal would obey is not shown of a log's lines") {
 
 TEST_CASE("lines between the requests of a log are none of its faults, also before the first request") {
   const TemporaryDirectory dir;
-  const auto read = [&](const std::string& lines) {
-    std::ofstream(dir.path + "/log") << lines;
+  const auto read = [&](const std::vector<const char*>& lines) {
+    std::ofstream log(dir.path + "/log");
+    for (const char* line : lines) log << line << '\n';
+    log.close();
     AccessReader reader{AccessReaderOptions()};
     REQUIRE(reader.read(dir.path + "/log", [](const grouping::Access&) {}));
     return reader.inputs().front();
   };
-  const std::string bucket = std::string(kS3Bucket) + "\n";
-  const LogInput s3 = read(bucket + bucket + kS3 + "\n" + bucket);
+  const LogInput s3 = read({kS3Bucket, kS3Bucket, kS3, kS3Bucket});
   CHECK(s3.format == LogFormat::s3);
   CHECK(s3.lines == 4);
   CHECK(s3.others == 3);
   CHECK(s3.malformed == 0);
-  std::string lines = R"({"level":"info","msg":"serving"})";
-  lines.append("\n").append(kCaddy).append("\n");
-  const LogInput json = read(lines);
+  const LogInput json = read({R"({"level":"info","msg":"serving"})", kCaddy});
   CHECK(json.format == LogFormat::json);
   CHECK(json.others == 1);
   CHECK(json.malformed == 0);
-  std::ofstream(dir.path + "/log") << bucket << bucket;
+  std::ofstream(dir.path + "/log") << kS3Bucket << '\n' << kS3Bucket << '\n';
   AccessReader none{AccessReaderOptions()};
   CHECK(!none.read(dir.path + "/log", [](const grouping::Access&) {}));
 }
