@@ -14,9 +14,10 @@
 namespace cffs::grouping {
 namespace {
 
-// Browsers cut trees at this depth. The parser looks through all that is open at each tag.
+// Browsers cut trees at this depth. The parser may look through all that is open at each tag, and leaves open what browsers
+// close (a dt before a dt): where more is open, reading begins afresh at the next piece.
 constexpr std::size_t kDeepest = 512;
-constexpr std::size_t kChunk = 64u << 10;
+constexpr std::size_t kPiece = 4u << 10;  // bytes: bounds how much deeper one piece may lead
 
 const char* text_of(const xmlChar* text) { return reinterpret_cast<const char*>(text); }
 
@@ -86,9 +87,9 @@ class Collector {
  public:
   Collector(Extracted& out, Effort& effort) : out_(out), effort_(effort) {}
 
-  // False: too deep, or too much work; nothing of it counts.
+  // False: too much work; nothing of it counts.
   bool open(std::string_view name, const Attributes& attributes) {
-    if (++depth_ > kDeepest || !effort_.spend(kTagEffort + depth_ + attributes.bytes())) return false;
+    if (!effort_.spend(kTagEffort + ++depth_ + attributes.bytes())) return false;
     if (text_only_.empty()) {
       element(name, attributes);
       if (holds_only_text(name)) text_only_ = name;
@@ -111,6 +112,7 @@ class Collector {
     if (kept_ != Kept::none) text_ += text;
     return effort_.spend(text.size());
   }
+  std::size_t depth() const { return depth_; }
 
  private:
   enum class Kept { none, style, module };
@@ -229,20 +231,43 @@ class Reading {
   bool read(std::string_view html) {
     static const bool initialised = (xmlInitParser(), true);
     (void)initialised;
-    context_.reset(htmlCreatePushParserCtxt(&handler_, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
-    if (!context_) return false;
-    htmlCtxtUseOptions(context_.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
-                                           HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    bool afresh = false;
     while (!html.empty() && !given_up_) {
-      const std::size_t n = std::min(html.size(), kChunk);
+      if (!context_ && !begin(afresh)) return false;
+      const std::size_t n = piece_of(html);
       htmlParseChunk(context_.get(), html.data(), static_cast<int>(n), 0);
       html.remove_prefix(n);
+      afresh = collector_.depth() > kDeepest;
+      if (afresh) end();
     }
-    if (!given_up_) htmlParseChunk(context_.get(), "", 0, 1);
+    end();
     return !given_up_;
   }
 
  private:
+  // What goes to the parser at once ends before a tag: of an end tag cut in two the parser loses what follows.
+  static std::size_t piece_of(std::string_view html) {
+    if (html.size() <= kPiece) return html.size();
+    std::size_t tag = html.rfind('<', kPiece);
+    if (tag == 0 || tag == std::string_view::npos) tag = std::min(html.find('<', kPiece), html.size());
+    return std::min(tag, std::size_t{1} << 30);
+  }
+  bool begin(bool amid_body) {
+    context_.reset(htmlCreatePushParserCtxt(&handler_, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
+    if (!context_) return false;
+    htmlCtxtUseOptions(context_.get(), HTML_PARSE_RECOVER | HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING |
+                                           HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    // An end tag with nothing open would end the document.
+    constexpr std::string_view kBody = "<html><body>";
+    if (amid_body) htmlParseChunk(context_.get(), kBody.data(), static_cast<int>(kBody.size()), 0);
+    return true;
+  }
+  // All that is open is closed.
+  void end() {
+    if (context_ && !given_up_) htmlParseChunk(context_.get(), "", 0, 1);
+    context_.reset();
+  }
+
   struct Free {
     void operator()(htmlParserCtxtPtr context) const { htmlFreeParserCtxt(context); }
   };

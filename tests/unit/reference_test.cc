@@ -92,6 +92,28 @@ TEST_CASE("HTML is read as browsers read it where that tells what is embedded") 
   REQUIRE(targets("a.html", "<p title='" + many + "'><img src=a.png>") == Names{"a.png"});
 }
 
+TEST_CASE("a page of any length gives what it embeds, wherever its tags come to lie") {
+  // The parser is given pieces: no tag, comment or script may be lost where they meet.
+  const std::string ends =
+      "<script>if (a < b) load();</script><script src=x.js></script><!-- <b --><img src=y.png>";
+  for (std::size_t before = 3'900; before < 4'110; ++before) {
+    INFO(before);
+    REQUIRE(targets("a.html", std::string(before, 'x') + ends) == Names{"x.js", "y.png"});
+    REQUIRE(targets("a.html", std::string(before, 'x') + "<style>@import 'a.css'; </style><b title='<'>" +
+                                  ends) == Names{"a.css", "x.js", "y.png"});
+  }
+  // An index by LaTeX2HTML: terms without descriptions, which the parser leaves open, one in the other.
+  std::string index = "<DL>", nested;
+  Names images;
+  for (int n = 0; n < 3'000; ++n) {
+    images.push_back("i" + std::to_string(n) + ".png");
+    index += "<DT><A HREF=\"node1.html#1\"><STRONG>term <IMG SRC=\"" + images.back() + "\"></STRONG></A>\n";
+    nested += "<div class=\"one of many\"><img src=\"" + images.back() + "\"></p>\n";
+  }
+  REQUIRE(targets("index.html", index + "</DL>") == images);
+  REQUIRE(targets("nested.html", nested) == images);
+}
+
 TEST_CASE("junk of any size gives references or none, never a crash") {
   std::string deep;
   for (int i = 0; i < 200'000; ++i) deep += "<div>";
