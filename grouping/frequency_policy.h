@@ -18,6 +18,7 @@ class FrequencyPolicy final : public Policy {
   bool makes_composites() const override { return true; }
   std::shared_ptr<const PlanGroups> plan() const override { return plan_; }
   std::uint64_t table_bytes() const override { return plan_ ? plan_->table_bytes() : 0; }
+  double share_around(std::uint64_t file) const override { return plan_ ? plan_->share_around(file) : 0; }
   bool needs_paths() const override { return plan_ != nullptr; }
   std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                            const ReadContent& read) const override;

@@ -28,11 +28,14 @@ class PlanGroups {
   PlanGroups() = default;
   explicit PlanGroups(const Plan& plan);
 
-  void add_group(std::vector<Member> members);
+  // `share`: of the group's bytes, what those used who touched it, by the plan's confidence; 0: not known.
+  void add_group(std::vector<Member> members, double share = 0);
   void bind(MemberPosition at, std::uint64_t file);
 
   // By inode first: a file that moved keeps its place even where another has taken its name.
   std::optional<MemberPosition> find(std::uint64_t file, const std::string& path) const;
+  // Of the group that a file is bound to; 0: of none, or not known.
+  double share_around(std::uint64_t file) const;
   // Of files without a place here; nullopt: the policy decides.
   void set_rest_bytes(std::optional<std::uint64_t> bytes) { rest_bytes_ = bytes; }
   std::optional<std::uint64_t> rest_bytes() const { return rest_bytes_; }
@@ -40,10 +43,12 @@ class PlanGroups {
   void set_table_bytes(std::uint64_t bytes) { table_bytes_ = bytes; }
   std::uint64_t table_bytes() const { return table_bytes_; }
   const std::vector<Member>& members(std::size_t group) const { return groups_[group]; }
+  double share(std::size_t group) const { return shares_[group]; }
   std::size_t size() const { return groups_.size(); }
 
  private:
   std::vector<std::vector<Member>> groups_;
+  std::vector<double> shares_;  // of groups_, 0 to 1
   std::optional<std::uint64_t> rest_bytes_;
   std::uint64_t table_bytes_ = 0;
   std::unordered_map<std::string, MemberPosition> by_path_;

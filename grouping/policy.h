@@ -52,6 +52,8 @@ class Policy {
   // Of a policy that makes composites: files of at most so many bytes stay in the table, out of all groups. A store keeps none
   // there that is larger than its inline_max.
   virtual std::uint64_t table_bytes() const { return 0; }
+  // Of the bytes of the file's group, what is wanted by who comes to it, as far as a plan says; 0: not known.
+  virtual double share_around(std::uint64_t /*file*/) const { return 0; }
   // Whether group() looks at paths.
   virtual bool needs_paths() const { return false; }
   // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group (none, whose files

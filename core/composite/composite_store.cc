@@ -185,13 +185,12 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
   });
 }
 
-Result<std::size_t> CompositeStore::read_for(ReaderId reader, const Object& object, const Extent& extent,
+Result<std::size_t> CompositeStore::read_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
-  return read_verified(extent, offset, out,
-                       [&](Bytes whole) { return fetch(reader, object, extent, whole); });
+  return read_verified(extent, offset, out, [&](Bytes whole) { return fetch(wish, object, extent, whole); });
 }
 
-Result<std::size_t> CompositeStore::read_again(ReaderId reader, const Object& object, const Extent& extent,
+Result<std::size_t> CompositeStore::read_again(const Wish& wish, const Object& object, const Extent& extent,
                                                std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
@@ -199,40 +198,40 @@ Result<std::size_t> CompositeStore::read_again(ReaderId reader, const Object& ob
   CFFS_TRY(const auto cached, object.try_read_at(at, wanted));
   if (cached) return *cached;
   const auto share = object.share_in_memory(at, wanted.size());
-  CFFS_TRY(const std::size_t n, wait_for(reader, object, extent, at, wanted, share));
+  CFFS_TRY(const std::size_t n, wait_for(wish, object, extent, at, wanted, share));
   if (n != wanted.size()) return differs(extent);
   return n;
 }
 
 // All of a member.
-Result<std::size_t> CompositeStore::fetch(ReaderId reader, const Object& object, const Extent& extent,
+Result<std::size_t> CompositeStore::fetch(const Wish& wish, const Object& object, const Extent& extent,
                                           Bytes out) {
   const auto share = object.share_in_memory(extent.offset, out.size());
   if (!share || *share >= 1) {
     CFFS_TRY(const auto cached, object.try_read_at(extent.offset, out));
     if (cached) {
-      (void)come_to(reader, extent, ReadAhead::Found::in_memory, 0);
+      (void)come_to(wish, extent, ReadAhead::Found::in_memory, 0);
       return *cached;
     }
   }
-  return wait_for(reader, object, extent, extent.offset, out, share);
+  return wait_for(wish, object, extent, extent.offset, out, share);
 }
 
 // Bytes of a member at that place of the object, which memory did not give, and with them what its reader is likely to come to.
 // `share` of them is in memory or on its way.
-Result<std::size_t> CompositeStore::wait_for(ReaderId reader, const Object& object, const Extent& extent,
+Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t at, Bytes out, std::optional<double> share) {
   using Found = ReadAhead::Found;
   announce_blocking();
   if (share && *share >= 1) {
-    (void)come_to(reader, extent, Found::on_its_way, 0);
+    (void)come_to(wish, extent, Found::on_its_way, 0);
     return object.read_at(at, out);
   }
   measure_.wait_while_measured();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Wait waits(read_ahead_);
-  const ReadAhead::Advice advice = come_to(reader, extent, Found::absent, info.size);
+  const ReadAhead::Advice advice = come_to(wish, extent, Found::absent, info.size);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
   const bool tells = alone ? share && *share == 0 : is_absent(object, range);
@@ -245,9 +244,11 @@ Result<std::size_t> CompositeStore::wait_for(ReaderId reader, const Object& obje
   return n;
 }
 
-ReadAhead::Advice CompositeStore::come_to(ReaderId reader, const Extent& extent, ReadAhead::Found found,
+ReadAhead::Advice CompositeStore::come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
                                           std::uint64_t composite_bytes) {
-  const ReadAhead::Advice advice = read_ahead_.touch(reader, extent, found, composite_bytes);
+  const bool asks = found == ReadAhead::Found::absent && planned_share_;
+  const ReadAhead::Advice advice =
+      read_ahead_.touch(wish.reader, extent, found, composite_bytes, asks ? planned_share_(wish.file) : 0);
   if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
   if (advice.measure && background_) measure_.begin(extent.composite);
   return advice;

@@ -24,6 +24,8 @@ class CompositeStore {
         background_(background) {}
   // Called where a sync failed: asked again, the medium may say that all is well.
   void on_failed_sync(std::function<void()> call) { failed_sync_ = std::move(call); }
+  // Asked of files that are not in memory: of the bytes of the file's group, what is wanted by who comes to it; 0: not known.
+  void on_absent(std::function<double(InodeId)> call) { planned_share_ = std::move(call); }
 
   static std::string object_name(CompositeId id);
   static std::uint64_t folder_of(CompositeId id);
@@ -44,11 +46,16 @@ class CompositeStore {
   // with it: for those who go through all of it.
   static Result<std::size_t> read(const Object& object, const Extent& extent, std::uint64_t offset,
                                   Bytes out);
+  // Who wants which file.
+  struct Wish {
+    ReaderId reader = 0;
+    InodeId file;
+  };
   // The same for one of many readers: what comes with the member is read_ahead()'s to say.
-  Result<std::size_t> read_for(ReaderId reader, const Object& object, const Extent& extent,
+  Result<std::size_t> read_for(const Wish& wish, const Object& object, const Extent& extent,
                                std::uint64_t offset, Bytes out);
   // The same of a member whose checksum was looked at since somebody looked it up: it is not looked at again.
-  Result<std::size_t> read_again(ReaderId reader, const Object& object, const Extent& extent,
+  Result<std::size_t> read_again(const Wish& wish, const Object& object, const Extent& extent,
                                  std::uint64_t offset, Bytes out);
   // Nothing is read from now on but what is asked for.
   void stop_reading_ahead() {
@@ -65,17 +72,18 @@ class CompositeStore {
                            const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
-  Result<std::size_t> fetch(ReaderId reader, const Object& object, const Extent& extent, Bytes out);
-  Result<std::size_t> wait_for(ReaderId reader, const Object& object, const Extent& extent, std::uint64_t at,
+  Result<std::size_t> fetch(const Wish& wish, const Object& object, const Extent& extent, Bytes out);
+  Result<std::size_t> wait_for(const Wish& wish, const Object& object, const Extent& extent, std::uint64_t at,
                                Bytes out, std::optional<double> share);
-  ReadAhead::Advice come_to(ReaderId reader, const Extent& extent, ReadAhead::Found found,
+  ReadAhead::Advice come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
                             std::uint64_t composite_bytes);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;
   MediumMeasure measure_;
   const bool background_;
-  std::function<void()> failed_sync_;  // set before others come
+  std::function<void()> failed_sync_;             // set before others come
+  std::function<double(InodeId)> planned_share_;  // the same
 };
 
 }  // namespace cffs

@@ -27,6 +27,7 @@ constexpr double kOutlier = 8;  // times as long as usual: no more than that is 
 constexpr double kLikely = 0.5;
 constexpr std::uint64_t kSoon = 2;             // of the reader's own touches
 constexpr std::uint64_t kMembersThatTell = 8;  // how large a group's members are
+constexpr unsigned kPlanBelieved = 4;          // visits, until only they say what a plan is worth
 constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same of the rest
 // A composite is read to its end where its single requests have cost so many times as much. Once would be the least in the worst
 // case, and is the worst for who reads a tenth of a store on a fast disk: it comes just before the last request.
@@ -56,6 +57,11 @@ void ReadAhead::Visit::add(std::uint64_t bytes, std::uint64_t touch) {
   last_touch = touch;
 }
 
+void ReadAhead::Visit::plan(double share) {
+  const double wanted = share * static_cast<double>(total) - static_cast<double>(first);
+  planned = tells() && wanted > 0 ? std::min(1.0, wanted / static_cast<double>(total - first)) : 0;
+}
+
 ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t offset) {
   Visit* oldest = &all.front();
   for (Visit& visit : all) {
@@ -72,6 +78,29 @@ ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t o
 // by its bytes. One visit like this one that came to nothing stands beside them, for a beginning.
 double ReadAhead::Visits::expected(const Visit& but) const {
   return share(but, 0, [](const Visit&) { return true; });
+}
+
+// The same by a plan: what it says of this range, times what it was worth for this reader, whose last visits say how much they
+// wanted of what was planned. As long as they are few, it is believed. 0: it says nothing.
+double ReadAhead::Visits::expected_by_plan(const Visit& but) const {
+  if (but.planned <= 0) return 0;
+  double planned = 0, wanted = 0;
+  unsigned visits = 0;
+  for (const Visit& visit : all) {
+    if (&visit == &but || visit.planned <= 0 || !visit.tells()) continue;
+    const auto rest = static_cast<double>(visit.total - visit.first);
+    planned += visit.planned * rest;
+    wanted += visit.share_of_rest() * rest;
+    ++visits;
+  }
+  if (visits < kPlanBelieved) {
+    const double belief = (1 - static_cast<double>(visits) / kPlanBelieved) * but.planned *
+                          static_cast<double>(but.total - but.first);
+    planned += belief;
+    wanted += belief;
+  }
+  const double p = std::min(1.0, but.planned * wanted / planned);
+  return visits > 0 ? p : std::max(p, expected(but));
 }
 
 // The same of a range with a second touch soon after the first, as it was with the others of that kind. One that was wanted
@@ -154,7 +183,7 @@ bool ReadAhead::pays(double chance, std::uint64_t item) const {
 
 // Of the rest of a range that the reader has come to, more than once perhaps.
 double ReadAhead::chance(const Visits& visits, const Visit& visit) {
-  double p = visits.expected(visit);
+  double p = visit.planned > 0 ? visits.expected_by_plan(visit) : visits.expected(visit);
   if (visit.members > 1 && visit.tells()) p = std::max(p, visit.share_of_rest());
   return p;
 }
@@ -255,7 +284,7 @@ int ReadAhead::next_of(Reader& reader, Visit& whole) const {
 }
 
 ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found found,
-                                   std::uint64_t composite_bytes) {
+                                   std::uint64_t composite_bytes, double planned_share) {
   const MutexLock guard(mutex_);
   if (found == Found::absent) {
     constexpr double kNews = 1.0 / 8;
@@ -269,6 +298,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   Visit& group = who.groups.at(extent.composite.value, extent.group_offset);
   group.total = extent.group_length;
   group.add(extent.length, who.touches);
+  if (planned_share > 0) group.plan(planned_share);
   Visit& whole = who.composites.at(extent.composite.value, 0);
   whole.total = paid.bytes;
   whole.add(extent.length, who.touches);

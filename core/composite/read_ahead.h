@@ -2,7 +2,8 @@
 //
 // A wider read pays where what it brings is wanted soon: each request that it saves is worth as many bytes as the medium gives in
 // the time that a request takes. What will be wanted follows from what each reader wanted lately: the share of the groups and
-// composites it came to, beyond their first member. Nothing is known of a first touch, so it brings its member alone. And a
+// composites it came to, beyond their first member, and from what a plan says of the group. Of a first touch nothing else is known,
+// so without either it brings its member alone. And a
 // composite whose single requests have cost twice as much as all of it is read to its end, whoever made them: so at most about
 // three times the least is spent where readers keep coming back.
 //
@@ -64,8 +65,10 @@ class ReadAhead {
   };
 
   // A reader has come to a member. Where it is absent it is about to be read with what the advice says; where it is not, there is
-  // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole.
-  Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes);
+  // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole. `planned_share`: of the
+  // group's bytes, what is wanted by who comes to it, as a plan says; 0: none does.
+  Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes,
+               double planned_share = 0);
   // All that an advice said beyond the member, or that take_whole() allowed, has been asked of the medium: from now on what is
   // absent of it was pushed out. Once for each advice of more than a member, and for each take_whole() that was true.
   void asked(CompositeId composite);
@@ -91,17 +94,20 @@ class ReadAhead {
     std::uint64_t first = 0, touched = 0;     // bytes of the first member, and of all that it came to
     std::uint64_t members = 0;                // that it came to
     std::uint64_t last_touch = 0;             // the how manieth of the reader
+    double planned = 0;                       // share of the rest that a plan says is wanted
     bool twice = false;                       // a second touch came soon after the first
     bool ahead = false;                       // all of it was read; of a composite: the next one was guessed
     bool tells() const;                       // there was a rest that could be wanted
     double share_of_rest() const;
     void add(std::uint64_t bytes, std::uint64_t touch);
+    void plan(double share);  // of all of it
   };
   struct Visits {
     std::array<Visit, 8> all;
     // The visit of that range; where it is none of these, it takes the place of the oldest.
     Visit& at(std::uint64_t composite, std::uint64_t offset);
     double expected(const Visit& but) const;
+    double expected_by_plan(const Visit& but) const;
     double expected_after_two(const Visit& but) const;
     template <typename Counts>
     double share(const Visit& but, double before, const Counts& counts) const;

@@ -188,6 +188,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
   space_.on_shortage([this] { return make_room(); });
   space_.on_need([this] { return table_->room_needed(); });
   composites_.on_failed_sync([this] { table_->poison(); });
+  composites_.on_absent([this](InodeId file) { return policy()->share_around(file.value); });
   adopt(*options_.policy);
   if (options_.access_record_bytes > 0) {
     access_record_ = std::make_unique<AccessRecord>(store_, options_.access_record_bytes);

@@ -74,8 +74,8 @@ Result<std::size_t> Engine::read_member(Node& node, std::uint64_t offset, Bytes 
   CFFS_TRY(const auto object, homes_.object_of(node));
   const std::uint64_t known_good = node.verified.load(std::memory_order_relaxed);
   const bool verify = known_good != extent.checksum || known_good == 0;
-  auto n = verify ? composites_.read_for(reader, *object, extent, offset, out)
-                  : composites_.read_again(reader, *object, extent, offset, out);
+  auto n = verify ? composites_.read_for({reader, node.ino}, *object, extent, offset, out)
+                  : composites_.read_again({reader, node.ino}, *object, extent, offset, out);
   if (n && verify) node.verified.store(extent.checksum, std::memory_order_relaxed);
   if (!n) return fail(told(node, n.error()));
   return n;

@@ -180,7 +180,8 @@ class OwnMining {
       for (const auto& [group, members] : met) (members > 1 ? together : used)[group] = true;
     });
     for (std::size_t g = 0; g < former.size(); ++g) {
-      if (former[g].size() > 1 && (together[g] || !used[g])) plan.add_group(std::move(former[g]));
+      if (former[g].size() > 1 && (together[g] || !used[g]))
+        plan.add_group(std::move(former[g]), before->share(g));
     }
   }
 
@@ -195,7 +196,7 @@ class OwnMining {
       for (const grouping::Item item : group.items)
         members.push_back({files_[item].path, files_[item].number});
       if (!in_place(group)) own_.bytes_to_move += group.bytes;
-      plan->add_group(std::move(members));
+      plan->add_group(std::move(members), group.confidence);
     }
     return plan;
   }

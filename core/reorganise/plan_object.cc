@@ -1,5 +1,7 @@
 #include "core/reorganise/plan_object.h"
 
+#include <cmath>
+
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
 
@@ -10,8 +12,17 @@ constexpr std::string_view kName = "plan";
 constexpr std::string_view kUnfinished = "plan.unfinished";
 constexpr std::string_view kMagic = "cffsPLAN";
 constexpr std::uint32_t kFormat = 1;
-constexpr std::uint32_t kFormatWithRest = 2;   // says what becomes of files without a place
-constexpr std::uint32_t kFormatWithTable = 3;  // and, if it is known, which files are too small for one
+constexpr std::uint32_t kFormatWithRest = 2;    // says what becomes of files without a place
+constexpr std::uint32_t kFormatWithTable = 3;   // and, if it is known, which files are too small for one
+constexpr std::uint32_t kFormatWithShares = 4;  // and how much of each group is wanted by who comes to it
+constexpr double kWholeShare = 255;
+
+bool has_shares(const grouping::PlanGroups& plan) {
+  for (std::size_t g = 0; g < plan.size(); ++g) {
+    if (plan.share(g) > 0) return true;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -19,8 +30,9 @@ Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
   std::string bytes(kMagic);
   ByteWriter w(bytes);
   const auto rest_bytes = plan.rest_bytes();
-  if (plan.table_bytes() > 0) {
-    w.u32(kFormatWithTable);
+  const bool shares = has_shares(plan);
+  if (plan.table_bytes() > 0 || shares) {
+    w.u32(shares ? kFormatWithShares : kFormatWithTable);
     w.varint(plan.table_bytes());
     w.u8(rest_bytes ? 1 : 0);
   } else {
@@ -29,6 +41,7 @@ Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
   if (rest_bytes) w.varint(*rest_bytes);
   w.varint(plan.size());
   for (std::size_t g = 0; g < plan.size(); ++g) {
+    if (shares) w.u8(static_cast<std::uint8_t>(std::lround(plan.share(g) * kWholeShare)));
     w.varint(plan.members(g).size());
     for (const auto& member : plan.members(g)) {
       w.varint(member.file);
@@ -60,22 +73,23 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   if (end.u64() != checksum(body)) return damaged();
   ByteReader r(body.substr(kMagic.size()));
   const std::uint32_t format = r.u32();
-  if (format < kFormat || format > kFormatWithTable) {
+  if (format < kFormat || format > kFormatWithShares) {
     return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +
-                             std::to_string(kFormat) + " to " + std::to_string(kFormatWithTable) +
+                             std::to_string(kFormat) + " to " + std::to_string(kFormatWithShares) +
                              "; mount with a newer cffs, or give a plan of your own with --plan"));
   }
   grouping::PlanGroups plan;
-  if (format == kFormatWithTable) plan.set_table_bytes(r.varint());
-  const bool says_rest = format == kFormatWithRest || (format == kFormatWithTable && r.u8() != 0);
+  if (format >= kFormatWithTable) plan.set_table_bytes(r.varint());
+  const bool says_rest = format == kFormatWithRest || (format >= kFormatWithTable && r.u8() != 0);
   if (says_rest) plan.set_rest_bytes(r.varint());
   for (std::uint64_t groups = r.varint(); groups > 0 && r.ok(); --groups) {
+    const double share = format == kFormatWithShares ? r.u8() / kWholeShare : 0;
     std::vector<grouping::PlanGroups::Member> members;
     for (std::uint64_t m = r.varint(); m > 0 && r.ok(); --m) {
       const std::uint64_t file = r.varint();
       members.push_back({std::string(r.string()), file});
     }
-    plan.add_group(std::move(members));
+    plan.add_group(std::move(members), share);
   }
   if (!r.ok()) return damaged();
   return std::optional<grouping::PlanGroups>(std::move(plan));

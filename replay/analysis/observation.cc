@@ -114,7 +114,7 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
   for (const auto& group : mined.groups) {
     std::vector<grouping::PlanGroups::Member> members;
     for (const grouping::Item item : group.items) members.push_back({observed.tree.files[item].path, 0});
-    plan->add_group(std::move(members));
+    plan->add_group(std::move(members), group.confidence);
   }
   return plan;
 }

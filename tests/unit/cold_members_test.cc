@@ -1,6 +1,7 @@
 // What a member that is not in memory asks of the medium.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <memory>
 
 #include "core/composite/composite_store.h"
 #include "core/object/memory_store.h"
@@ -46,37 +47,70 @@ class ColdObject final : public test::PassingObject {
 
 }  // namespace
 
-TEST_CASE("a cold member is one request of its own bytes; what follows it comes with its group, whole") {
-  MemoryStore objects;
-  CompositeStore store(objects, 16, false);
-  CompositeBuilder builder(CompositeId{40}, 0, 0);
-  std::vector<std::string> contents;
-  for (std::uint64_t i = 0; i < 12; ++i) {
-    contents.emplace_back(60'000 + i, static_cast<char>('a' + i));
-    Inode inode;
-    inode.ino = InodeId{100 + i};
-    inode.mode = S_IFREG | 0640;
-    builder.add(InodeId{2}, std::string(1, static_cast<char>('a' + i)), inode, contents.back());
-    if (i % 4 == 3) builder.end_group();
+namespace {
+
+// Three groups of four members in one composite.
+struct ColdComposite {
+  ColdComposite() {
+    CompositeBuilder builder(CompositeId{40}, 0, 0);
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      contents.emplace_back(60'000 + i, static_cast<char>('a' + i));
+      Inode inode;
+      inode.ino = InodeId{100 + i};
+      inode.mode = S_IFREG | 0640;
+      builder.add(InodeId{2}, std::string(1, static_cast<char>('a' + i)), inode, contents.back());
+      if (i % 4 == 3) builder.end_group();
+    }
+    REQUIRE(store.append(builder, false));
+    extents = builder.extents();
+    cold = std::make_unique<ColdObject>(*store.open(CompositeId{40}));
   }
-  REQUIRE(store.append(builder, false));
-  const ColdObject cold(*store.open(CompositeId{40}));
-  const auto read = [&](std::size_t i) {
+  void read(std::size_t i) {
     std::string out(contents[i].size(), '\0');
-    REQUIRE(*store.read_for(9, cold, builder.extents()[i], 0, as_writable_bytes(out)) == out.size());
+    REQUIRE(*store.read_for({9, InodeId{100 + i}}, *cold, extents[i], 0, as_writable_bytes(out)) ==
+            out.size());
     CHECK(out == contents[i]);
-  };
-  read(5);
+  }
+
+  MemoryStore objects;
+  CompositeStore store{objects, 16, false};
+  std::vector<std::string> contents;
+  std::vector<Extent> extents;
+  std::unique_ptr<ColdObject> cold;
+};
+
+}  // namespace
+
+TEST_CASE("a cold member is one request of its own bytes; what follows it comes with its group, whole") {
+  ColdComposite composite;
+  const ColdObject& cold = *composite.cold;
+  composite.read(5);
   CHECK(cold.alone);
   CHECK(cold.requests == 1);
-  CHECK(cold.bytes == contents[5].size());
-  read(6);
+  CHECK(cold.bytes == composite.contents[5].size());
+  composite.read(6);
   CHECK(cold.requests == 2);
-  CHECK(cold.bytes == contents[5].size() + builder.extents()[6].group_length);
-  read(4);
-  read(7);
+  CHECK(cold.bytes == composite.contents[5].size() + composite.extents[6].group_length);
+  composite.read(4);
+  composite.read(7);
   CHECK(cold.requests == 2);
-  CHECK(store.read_ahead().counters().used == contents[4].size() + contents[7].size());
+  CHECK(composite.store.read_ahead().counters().used ==
+        composite.contents[4].size() + composite.contents[7].size());
+}
+
+TEST_CASE("a first touch of a group that a plan says is wanted together is one request for all of it") {
+  ColdComposite composite;
+  std::vector<std::uint64_t> asked_of;
+  composite.store.on_absent([&](InodeId file) {
+    asked_of.push_back(file.value);
+    return file.value < 104 ? 0.9 : file.value < 108 ? 0.3 : 0;
+  });
+  composite.read(2);
+  CHECK(composite.cold->requests == 1);
+  CHECK(composite.cold->bytes == composite.extents[2].group_length);
+  for (const std::size_t i : {0u, 1u, 3u}) composite.read(i);
+  CHECK(composite.cold->requests == 1);
+  CHECK(asked_of == std::vector<std::uint64_t>{102});  // the others were in memory
 }
 
 }  // namespace cffs

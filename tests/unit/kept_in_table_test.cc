@@ -209,6 +209,31 @@ TEST_CASE("a store remembers which files its plan keeps in the table") {
   }
 }
 
+TEST_CASE("a plan's shares are kept, whatever else it says") {
+  for (const bool says_rest : {false, true}) {
+    for (const std::uint64_t table_bytes : {0u, 4096u}) {
+      grouping::PlanGroups plan;
+      plan.add_group({{"a", 7}, {"b", 8}}, 0.6);
+      plan.add_group({{"c", 9}, {"d", 0}});
+      plan.add_group({{"e", 10}, {"f", 11}}, 7);
+      plan.set_table_bytes(table_bytes);
+      if (says_rest) plan.set_rest_bytes(0);
+      MemoryStore store;
+      REQUIRE(write_plan_object(store, plan));
+      const auto back = read_plan_object(store);
+      REQUIRE((back && *back));
+      CHECK((*back)->table_bytes() == table_bytes);
+      CHECK((*back)->rest_bytes() == plan.rest_bytes());
+      REQUIRE((*back)->size() == 3);
+      CHECK((*back)->share_around(8) == Approx(0.6).margin(0.002));
+      CHECK((*back)->share_around(9) == 0);
+      CHECK((*back)->share_around(11) == 1);
+      CHECK((*back)->share_around(0) == 0);
+      CHECK((*back)->share_around(77) == 0);
+    }
+  }
+}
+
 TEST_CASE("groups of larger files only") {
   const std::vector<grouping::Candidate> files{
       {1, 50, "a", 1}, {1, 101, "b", 2}, {1, 100, "c", 3}, {2, 500, "d", 4}};

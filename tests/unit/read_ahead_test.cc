@@ -34,6 +34,8 @@ struct Readers {
   std::unordered_map<std::uint64_t, std::vector<bool>> memory;
   int next = 0;
 
+  double planned = 0;  // share of each group
+
   Scope touch(std::uint64_t composite, std::uint64_t group, std::uint64_t member, ReaderId reader = 1) {
     const Extent e = extent(composite, group, member);
     std::vector<bool>& there = memory[composite];
@@ -41,7 +43,7 @@ struct Readers {
     const std::uint64_t at = group * kMembers + member;
     const bool cold = !there[at];
     const ReadAhead::Advice advice =
-        ahead.touch(reader, e, cold ? Found::absent : Found::in_memory, kComposite);
+        ahead.touch(reader, e, cold ? Found::absent : Found::in_memory, kComposite, cold ? planned : 0);
     if (advice.scope != Scope::member) ahead.asked(e.composite);
     if (advice.next != 0) next = advice.next;
     if (!cold) return Scope::member;
@@ -71,6 +73,25 @@ TEST_CASE("a first touch brings its member alone, a second one soon after it the
   CHECK(readers.requests == 2);
   for (std::uint64_t m = 0; m < kMembers; ++m) readers.touch(7, 3, m);
   CHECK(readers.requests == 2);
+}
+
+TEST_CASE("a first touch brings the group where a plan says so, until this reader has shown otherwise") {
+  Readers readers;
+  readers.planned = 0.9;
+  CHECK(readers.touch(7, 3, 11) == Scope::group);
+  CHECK(readers.requests == 1);
+  // One that wants single files, whatever was mined from others: it pays for a few groups and no more.
+  std::uint64_t groups = 0;
+  for (std::uint64_t n = 0; n < 40; ++n)
+    groups += readers.touch(100 + n, n % kGroups, 5, 2) == Scope::group ? 1 : 0;
+  CHECK(groups >= 1);
+  CHECK(groups <= 8);
+  // What is hardly ever wanted whole is not brought for a plan's sake.
+  Readers others;
+  others.planned = 0.08;  // a member is 1/20
+  CHECK(others.touch(7, 3, 11) == Scope::member);
+  others.planned = 1.0 / kMembers;
+  CHECK(others.touch(8, 3, 11) == Scope::member);
 }
 
 TEST_CASE("who wanted groups whole gets the next one at once") {
