@@ -197,44 +197,50 @@ Result<std::size_t> CompositeStore::read_again(const Wish& wish, const Object& o
   const std::uint64_t at = extent.offset + offset;
   CFFS_TRY(const auto cached, object.try_read_at(at, wanted));
   if (cached) return *cached;
-  const auto share = object.share_in_memory(at, wanted.size());
-  CFFS_TRY(const std::size_t n, wait_for(wish, object, extent, at, wanted, share));
+  const Look look = look_for(object, at, wanted.size());
+  CFFS_TRY(const std::size_t n, wait_for(wish, object, extent, at, wanted, look));
   if (n != wanted.size()) return differs(extent);
   return n;
+}
+
+CompositeStore::Look CompositeStore::look_for(const Object& object, std::uint64_t at,
+                                              std::uint64_t bytes) const {
+  const std::uint64_t asks = read_ahead_.asks();
+  return {object.share_in_memory(at, bytes), asks};
 }
 
 // All of a member.
 Result<std::size_t> CompositeStore::fetch(const Wish& wish, const Object& object, const Extent& extent,
                                           Bytes out) {
-  const auto share = object.share_in_memory(extent.offset, out.size());
-  if (!share || *share >= 1) {
+  const Look look = look_for(object, extent.offset, out.size());
+  if (!look.share || *look.share >= 1) {
     CFFS_TRY(const auto cached, object.try_read_at(extent.offset, out));
     if (cached) {
-      (void)come_to(wish, extent, ReadAhead::Found::in_memory, 0);
+      (void)come_to(wish, extent, ReadAhead::Found::in_memory, 0, look);
       return *cached;
     }
   }
-  return wait_for(wish, object, extent, extent.offset, out, share);
+  return wait_for(wish, object, extent, extent.offset, out, look);
 }
 
 // Bytes of a member at that place of the object, which memory did not give, and with them what its reader is likely to come to.
-// `share` of them is in memory or on its way.
+// `look`: what of them is in memory or on its way.
 Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& object, const Extent& extent,
-                                             std::uint64_t at, Bytes out, std::optional<double> share) {
+                                             std::uint64_t at, Bytes out, const Look& look) {
   using Found = ReadAhead::Found;
   announce_blocking();
-  if (share && *share >= 1) {
-    (void)come_to(wish, extent, Found::on_its_way, 0);
+  if (look.share && *look.share >= 1) {
+    (void)come_to(wish, extent, Found::on_its_way, 0, look);
     return object.read_at(at, out);
   }
   measure_.wait_while_measured();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Wait waits(read_ahead_);
-  const ReadAhead::Advice advice = come_to(wish, extent, Found::absent, info.size);
+  const ReadAhead::Advice advice = come_to(wish, extent, Found::absent, info.size, look);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
-  const bool tells = alone ? share && *share == 0 : is_absent(object, range);
+  const bool tells = alone ? look.share && *look.share == 0 : is_absent(object, range);
   const std::uint64_t start = elapsed_ns();
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
   const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
@@ -245,10 +251,10 @@ Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& obj
 }
 
 ReadAhead::Advice CompositeStore::come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
-                                          std::uint64_t composite_bytes) {
+                                          std::uint64_t composite_bytes, const Look& look) {
   const bool asks = found == ReadAhead::Found::absent && planned_share_;
-  const ReadAhead::Advice advice =
-      read_ahead_.touch(wish.reader, extent, found, composite_bytes, asks ? planned_share_(wish.file) : 0);
+  const ReadAhead::Advice advice = read_ahead_.touch(wish.reader, extent, found, composite_bytes,
+                                                     asks ? planned_share_(wish.file) : 0, look.asks);
   if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
   if (advice.measure && background_) measure_.begin(extent.composite);
   return advice;

@@ -72,11 +72,17 @@ class CompositeStore {
                            const std::function<void(const RecordMeta&, std::uint64_t data_offset)>& visit);
 
  private:
+  // What of some bytes is in memory or on its way (nullopt: not known), and read_ahead_.asks() before that was asked.
+  struct Look {
+    std::optional<double> share;
+    std::uint64_t asks = 0;
+  };
+  Look look_for(const Object& object, std::uint64_t at, std::uint64_t bytes) const;
   Result<std::size_t> fetch(const Wish& wish, const Object& object, const Extent& extent, Bytes out);
   Result<std::size_t> wait_for(const Wish& wish, const Object& object, const Extent& extent, std::uint64_t at,
-                               Bytes out, std::optional<double> share);
+                               Bytes out, const Look& look);
   ReadAhead::Advice come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
-                            std::uint64_t composite_bytes);
+                            std::uint64_t composite_bytes, const Look& look);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;

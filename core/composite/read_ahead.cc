@@ -34,6 +34,8 @@ constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same 
 constexpr std::uint64_t kPaid = 2;
 constexpr unsigned kRest = 8;  // composites after a guess that was wrong
 
+constexpr double kNews = 1.0 / 8;  // what the last one counts in a mean
+constexpr double kMostlyStays = 0.75;
 constexpr std::uint64_t kAllRoom = std::uint64_t{1} << 40;
 constexpr std::uint64_t kLeastRoom = 64u << 10;
 constexpr std::uint64_t kShareOfRoom =
@@ -236,28 +238,37 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
     case Scope::composite:
       asked_ += whole.total - std::min(whole.total, whole.touched);
       account.whole = true;
+      account.saved = 0;
       break;
   }
   account.brought = asked_;
 }
 
 // It was brought, and is gone before it was wanted. What was read ahead since then is what memory could not keep beside it; but
-// where it kept others beside more than that, all was dropped, and what came before this moment says nothing more.
+// where it kept others beside more than that, all was dropped, and what came before this moment says nothing more. And where nearly
+// all is still there when it is wanted, what is gone grew cold: some kernels take that away though memory is free.
+// Where there was room, a composite that saved enough requests while it was there is read whole again at once.
 void ReadAhead::lose(Visit& group, Account& account) {
   const std::uint64_t since = asked_ - account.brought;
-  if (since < kept_) {
-    dropped_ = asked_;
-    kept_ = 0;
-  } else if (account.brought > dropped_) {
-    room_ = std::max(kLeastRoom, std::min(room_, since / kShareOfRoom));
+  account.paid = account.whole ? account.saved : 0;
+  if (account.brought > dropped_) {
+    stays_ -= kNews * stays_;
+    if (since < kept_) {
+      dropped_ = asked_;
+      kept_ = 0;
+    } else if (stays_ < kMostlyStays) {
+      room_ = std::max(kLeastRoom, std::min(room_, since / kShareOfRoom));
+      account.paid = 0;
+    }
   }
   account.whole = account.guessed = group.ahead = false;
-  account.paid = 0;
 }
 
 // It was brought, and is there when it is wanted.
 void ReadAhead::keep(const Account& account) {
-  if (account.brought > dropped_) kept_ = std::max(kept_, asked_ - account.brought);
+  if (account.brought <= dropped_) return;
+  kept_ = std::max(kept_, asked_ - account.brought);
+  stays_ += kNews * (1 - stays_);
 }
 
 // Whether what was guessed when it was at the one before came true.
@@ -284,10 +295,10 @@ int ReadAhead::next_of(Reader& reader, Visit& whole) const {
 }
 
 ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found found,
-                                   std::uint64_t composite_bytes, double planned_share) {
+                                   std::uint64_t composite_bytes, double planned_share,
+                                   std::uint64_t looked) {
   const MutexLock guard(mutex_);
   if (found == Found::absent) {
-    constexpr double kNews = 1.0 / 8;
     crowd_ += kNews * (std::max(1.0, static_cast<double>(waiting_.load(std::memory_order_relaxed))) - crowd_);
   }
   Reader& who = reader(id, extent);
@@ -306,10 +317,12 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
 
   Advice advice;
   const bool ahead = paid.whole || group.ahead;
-  // Whoever brings it may still wait for where it lies; others come meanwhile.
-  if (found == Found::absent && ahead && paid.being_asked > 0) found = Found::on_its_way;
+  // Whoever brings it may still wait for where it lies, or had not yet asked when this one looked.
+  if (found == Found::absent && ahead && (paid.being_asked > 0 || paid.asked_at > looked))
+    found = Found::on_its_way;
   if (found != Found::absent) {
     if (ahead) used_ = std::min(asked_, used_ + extent.length);
+    if (paid.whole) paid.saved += worth_of_a_request() + extent.length;
     if (ahead && found == Found::in_memory) keep(paid);
   } else if (ahead) {
     lose(group, paid);
@@ -329,6 +342,8 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
 void ReadAhead::asked(CompositeId composite) {
   const MutexLock guard(mutex_);
   Account& paid = account(composite.value);
+  paid.asked_at = asks_.load(std::memory_order_relaxed) + 1;
+  asks_.store(paid.asked_at, std::memory_order_release);
   if (paid.being_asked > 0) --paid.being_asked;  // where no other took its place meanwhile
 }
 
@@ -338,6 +353,7 @@ bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes) {
   paid.guessed = true;
   if (paid.whole || !fits(bytes)) return false;
   paid.whole = true;
+  paid.saved = 0;
   ++paid.being_asked;
   asked_ += bytes;
   paid.brought = asked_;

@@ -67,8 +67,11 @@ class ReadAhead {
   // A reader has come to a member. Where it is absent it is about to be read with what the advice says; where it is not, there is
   // only a `next` to follow. `composite_bytes`: of the object; 0: not known, then it is not read whole. `planned_share`: of the
   // group's bytes, what is wanted by who comes to it, as a plan says; 0: none does.
+  // `looked`: what asks() was before somebody looked for it in memory.
   Advice touch(ReaderId reader, const Extent& extent, Found found, std::uint64_t composite_bytes,
-               double planned_share = 0);
+               double planned_share = 0, std::uint64_t looked = UINT64_MAX);
+  // How often asked() was called.
+  std::uint64_t asks() const { return asks_.load(std::memory_order_acquire); }
   // All that an advice said beyond the member, or that take_whole() allowed, has been asked of the medium: from now on what is
   // absent of it was pushed out. Once for each advice of more than a member, and for each take_whole() that was true.
   void asked(CompositeId composite);
@@ -130,7 +133,9 @@ class ReadAhead {
     std::uint64_t paid =
         0;  // bytes: those of single requests and of groups, and what a request is worth for each
     std::uint64_t brought = 0;  // Counters::asked when it was read ahead last
-    unsigned being_asked = 0;   // by how many who have not asked the medium for all of it yet
+    std::uint64_t saved = 0;    // the same of what was wanted since all of it was brought, had it been absent
+    std::uint64_t asked_at = 0;  // asks_ when the medium was asked for it last
+    unsigned being_asked = 0;    // by how many who have not asked the medium for all of it yet
     bool whole = false, guessed = false;
   };
   // Of requests of about one size, means that forget.
@@ -162,6 +167,7 @@ class ReadAhead {
 
   std::atomic<unsigned> waiting_{0};
   std::atomic<std::uint64_t> waits_{0};       // that there ever were
+  std::atomic<std::uint64_t> asks_{0};        // changed under mutex_
   mutable Mutex mutex_;                       // leaf
   double crowd_ CFFS_GUARDED_BY(mutex_) = 1;  // who waits at once, lately
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
@@ -171,7 +177,8 @@ class ReadAhead {
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t dropped_ CFFS_GUARDED_BY(mutex_) = 0;  // asked_ when memory had lost what it had room for
   std::uint64_t kept_ CFFS_GUARDED_BY(mutex_) =
-      0;  // bytes read ahead beside which memory kept others since then
+      0;                                      // bytes read ahead beside which memory kept others since then
+  double stays_ CFFS_GUARDED_BY(mutex_) = 0;  // share of what was read ahead that is there when it is wanted
   bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;     // or is about to be
   unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests
   std::uint64_t busy_until_ CFFS_GUARDED_BY(mutex_) = 0;  // the medium, as far as is known

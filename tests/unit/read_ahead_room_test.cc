@@ -52,6 +52,19 @@ TEST_CASE("what somebody is about to ask for is on its way, not lost") {
   CHECK(has_room(ahead));
 }
 
+TEST_CASE("who looked before others had asked for it cannot say that it was lost") {
+  ReadAhead ahead;
+  REQUIRE(touch(ahead, 5, 3, Found::absent) == Scope::member);
+  const std::uint64_t looked = ahead.asks();  // and waits for something else
+  REQUIRE(touch(ahead, 5, 7, Found::absent) == Scope::group);
+  ahead.asked(CompositeId{5});
+  (void)ahead.touch(2, member_of(5, 9), Found::absent, kComposite, 0, looked);
+  CHECK(ahead.counters().used == kMember);
+  CHECK(has_room(ahead));
+  (void)ahead.touch(2, member_of(5, 9), Found::absent, kComposite, 0, ahead.asks());
+  CHECK_FALSE(has_room(ahead));
+}
+
 TEST_CASE("what was asked for and is absent when it is wanted had no room") {
   ReadAhead ahead;
   REQUIRE(touch(ahead, 5, 3, Found::absent) == Scope::member);
@@ -78,6 +91,31 @@ TEST_CASE("what is gone though older things were there was dropped, with all the
   bring(ahead, 30);
   (void)touch(ahead, 30, 4, Found::absent);
   CHECK_FALSE(has_room(ahead));
+}
+
+TEST_CASE("where nearly all that was brought stays, what is gone was not pushed out") {
+  ReadAhead ahead;
+  for (std::uint64_t c = 1; c <= 20; ++c) bring(ahead, c);
+  for (std::uint64_t c = 10; c <= 20; ++c) (void)touch(ahead, c, 3, Found::in_memory);
+  (void)touch(ahead, 1, 4, Found::absent);  // more came since than was seen to have room
+  CHECK(has_room(ahead));
+  // But not where that is what happens as a rule.
+  for (std::uint64_t c = 40; c < 60; ++c) {
+    bring(ahead, c);
+    if (c % 3 == 0) (void)touch(ahead, c, 3, Found::in_memory);
+  }
+  for (std::uint64_t c = 40; c < 60; ++c) (void)touch(ahead, c, 5, c < 56 ? Found::absent : Found::in_memory);
+  CHECK_FALSE(has_room(ahead));
+}
+
+TEST_CASE("a composite that saved much while it was there is read whole again where it was not pushed out") {
+  for (const std::uint64_t wanted : {3, 100}) {
+    ReadAhead ahead;
+    for (std::uint64_t c = 1; c <= 20; ++c) bring(ahead, c);
+    for (std::uint64_t m = 0; m < wanted; ++m) REQUIRE(touch(ahead, 2, m, Found::in_memory) == Scope::member);
+    (void)touch(ahead, 2, 120, Found::absent);
+    CHECK(touch(ahead, 2, 180, Found::absent) == (wanted == 100 ? Scope::composite : Scope::member));
+  }
 }
 
 TEST_CASE("who waits for the medium knows whether anybody did beside it") {
