@@ -12,12 +12,15 @@ bin=$here/build/release
 log=$here/traces/nasa_19950801.log.xz
 train=70
 rounds=3
+mining=()
 usage() {
   cat <<USAGE
-usage: bench/grouping_check.sh [--log FILE] [--train PERCENT] [--rounds N] [--bin DIR]
+usage: bench/grouping_check.sh [--log FILE] [--train PERCENT] [--rounds N] [--tune DISK] [--bin DIR]
   --log FILE       web log, Common or Combined Log Format ($log)
   --train PERCENT  share of the lines that groups are mined from ($train)
   --rounds N       cold replays of each policy; the median counts ($rounds)
+  --tune DISK      groups, what becomes of the rest and of tiny files as analyze --tune chooses for that disk
+                   (hdd, cloud, ssd) and a cache that holds everything; without it, what analyze does by itself
   --bin DIR        where cffs was built ($bin)
 USAGE
 }
@@ -27,6 +30,7 @@ while [ $# -gt 0 ]; do
     --log) log=$2; shift 2 ;;
     --train) train=$2; shift 2 ;;
     --rounds) rounds=$2; shift 2 ;;
+    --tune) mining=(--tune --disk="$2" --cache=64G); shift 2 ;;
     --bin) bin=$2; shift 2 ;;
     -h|--help) usage; exit 0 ;;
     *) usage >&2; fail "unknown option '$1'" ;;
@@ -64,7 +68,7 @@ tail -n +$((lines * train / 100 + 1)) "$work/whole.log" >"$work/test.log"
 "$cffs" trace import "$work/train.log" -o "$work/train.db" >/dev/null
 trained=$("$cffs" trace stat --json "$work/train.db" | python3 -c 'import json, sys; print(json.load(sys.stdin)["operations"])')
 "$cffs" trace slice --first=$((trained + 1)) "$work/whole.db" -o "$work/test.db" >/dev/null
-"$cffs" analyze "$work/train.log" -o "$work/plan.db" --top=0 | grep -E '^(groups|expected)'
+"$cffs" analyze "$work/train.log" -o "$work/plan.db" --top=0 "${mining[@]}" | grep -E '^(groups|expected|takes)'
 
 declare -A device
 policies=(none directory frequency)
