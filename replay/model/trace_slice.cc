@@ -97,7 +97,11 @@ Trace slice(const Trace& trace, const SliceOptions& options) {
     if (move.path(entry.path) && !part.path(entry.path).empty()) part.initial.push_back(std::move(entry));
   }
   if (begin == end) return part;
-  const std::int64_t start_ns = trace.operations[begin].time_ns;
+  // Logs are written as requests end: the first line is not always the earliest.
+  std::int64_t start_ns = trace.operations[begin].time_ns;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (inside(i)) start_ns = std::min(start_ns, trace.operations[i].time_ns);
+  }
   // Files that were open are opened first, by whoever uses them next.
   for (std::size_t i = begin; i < end; ++i) {
     const Operation& o = trace.operations[i];

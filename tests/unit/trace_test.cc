@@ -226,6 +226,24 @@ TEST_CASE("a slice starts from the tree that the operations before it left") {
   REQUIRE(slice(done.trace, options).operations.empty());
 }
 
+TEST_CASE("a slice whose first operation is not its earliest is a trace like any other") {
+  Imported done = import(
+      "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
+      "1 1.0 mkdir(\"/r/b\", 0755) = 0\n"
+      "1 1.0 mkdir(\"/r/c\", 0755) = 0\n");
+  done.trace.operations[1].time_ns = 5'000'000'000;  // as in a log that is written when requests end
+  done.trace.operations[2].time_ns = 3'000'000'000;
+  SliceOptions options;
+  options.first = 2;
+  const Trace part = slice(done.trace, options);
+  REQUIRE(part.operations.size() == 2);
+  REQUIRE(part.operations[0].time_ns == 2'000'000'000);
+  REQUIRE(part.operations[1].time_ns == 0);
+  const TemporaryDirectory directory;
+  REQUIRE(write_trace(directory.path + "/part.db", part));
+  REQUIRE(read_trace(directory.path + "/part.db"));
+}
+
 TEST_CASE("a command is recorded with its children") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path + "/before") << "hello";
