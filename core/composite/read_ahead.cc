@@ -31,7 +31,12 @@ constexpr unsigned kPlanBelieved = 4;          // visits, until only they say wh
 constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same of the rest
 // A composite is read to its end where its single requests have cost so many times as much. Once would be the least in the worst
 // case, and is the worst for who reads a tenth of a store on a fast disk: it comes just before the last request.
-constexpr std::uint64_t kPaid = 2;
+constexpr double kPaid = 2;
+// Where an arm moves for each request two or three of them are as dear as a composite, and who came twice mostly comes again: half
+// as much is enough, which in the worst case is three times the least, too. As long as what was read so saved what it cost.
+constexpr double kPaidWithArm = 0.5;
+constexpr std::uint64_t kTrusted = 16u << 20;  // bytes that may have saved nothing yet
+constexpr std::uint64_t kRemembered = 256u << 20;
 constexpr unsigned kRest = 8;  // composites after a guess that was wrong
 
 constexpr double kNews = 1.0 / 8;  // what the last one counts in a mean
@@ -211,6 +216,12 @@ bool ReadAhead::is_curious(const Extent& extent) {
   return true;
 }
 
+// Single requests have cost so much that the whole composite is better read, whoever made them.
+bool ReadAhead::is_paid(const Account& account, std::uint64_t total) const {
+  const bool soon = has_arm() && returned_ + kTrusted >= bought_;
+  return static_cast<double>(account.paid) >= (soon ? kPaidWithArm : kPaid) * static_cast<double>(total);
+}
+
 ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, const Visit& group,
                                    const Visit& whole, const Account& account) {
   const std::uint64_t member =
@@ -218,7 +229,7 @@ ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, c
   const bool group_pays = extent.group_length > extent.length && fits(extent.group_length) &&
                           (is_curious(extent) || pays(chance_of_group(reader.groups, group), member));
   if (whole.tells() && fits(whole.total)) {
-    if (account.paid >= kPaid * whole.total) return Scope::composite;
+    if (is_paid(account, whole.total)) return Scope::composite;
     const std::uint64_t item = group_pays ? extent.group_length : reader.composites.mean_member();
     if (pays(chance_of_composite(reader.composites, whole), item)) return Scope::composite;
   }
@@ -239,6 +250,11 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
       asked_ += whole.total - std::min(whole.total, whole.touched);
       account.whole = true;
       account.saved = 0;
+      bought_ += whole.total;
+      if (bought_ > kRemembered) {
+        bought_ /= 2;
+        returned_ /= 2;
+      }
       break;
   }
   account.brought = asked_;
@@ -322,7 +338,11 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
     found = Found::on_its_way;
   if (found != Found::absent) {
     if (ahead) used_ = std::min(asked_, used_ + extent.length);
-    if (paid.whole) paid.saved += worth_of_a_request() + extent.length;
+    if (paid.whole) {
+      const std::uint64_t saved = worth_of_a_request() + extent.length;
+      paid.saved += saved;
+      returned_ += saved;
+    }
     if (ahead && found == Found::in_memory) keep(paid);
   } else if (ahead) {
     lose(group, paid);

@@ -4,8 +4,8 @@
 // the time that a request takes. What will be wanted follows from what each reader wanted lately: the share of the groups and
 // composites it came to, beyond their first member, and from what a plan says of the group. Of a first touch nothing else is known,
 // so without either it brings its member alone. And a
-// composite whose single requests have cost twice as much as all of it is read to its end, whoever made them: so at most about
-// three times the least is spent where readers keep coming back.
+// composite whose single requests have cost twice as much as all of it (half as much where an arm moves for each) is read to its
+// end, whoever made them: so at most about three times the least is spent where readers keep coming back.
 //
 // Pure; the clock is its callers'. Allocates nothing once it is made. Thread safety: everything.
 #pragma once
@@ -156,6 +156,7 @@ class ReadAhead {
   bool pays(double chance, std::uint64_t item) const CFFS_REQUIRES(mutex_);
   bool fits(std::uint64_t bytes) const CFFS_REQUIRES(mutex_) { return bytes <= kMost && bytes <= room_; }
   bool is_curious(const Extent& extent) CFFS_REQUIRES(mutex_);
+  bool is_paid(const Account& account, std::uint64_t total) const CFFS_REQUIRES(mutex_);
   Scope choose(const Reader& reader, const Extent& extent, const Visit& group, const Visit& whole,
                const Account& account) CFFS_REQUIRES(mutex_);
   void book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account)
@@ -177,7 +178,9 @@ class ReadAhead {
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t dropped_ CFFS_GUARDED_BY(mutex_) = 0;  // asked_ when memory had lost what it had room for
   std::uint64_t kept_ CFFS_GUARDED_BY(mutex_) =
-      0;                                      // bytes read ahead beside which memory kept others since then
+      0;  // bytes read ahead beside which memory kept others since then
+  std::uint64_t bought_ CFFS_GUARDED_BY(mutex_) = 0;    // bytes of composites that were read whole, lately
+  std::uint64_t returned_ CFFS_GUARDED_BY(mutex_) = 0;  // what their requests would have cost since
   double stays_ CFFS_GUARDED_BY(mutex_) = 0;  // share of what was read ahead that is there when it is wanted
   bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;     // or is about to be
   unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests

@@ -165,6 +165,41 @@ TEST_CASE("a composite that readers keep coming back to is read to its end, for 
   CHECK(requests * worth + bytes < 5 * kComposite);
 }
 
+TEST_CASE(
+    "where an arm moves a composite is read whole after half of what it costs, as long as that saves "
+    "anything") {
+  const auto hard_disk = [](ReadAhead& ahead) {
+    ahead.measured({16u << 10, 7'000'000}, {512u << 10, 11'000'000});
+  };
+  // How many touches of single groups it takes, each time by another reader.
+  std::uint64_t reader = 0;
+  const auto touches_until_whole = [&](ReadAhead& ahead, std::uint64_t composite) {
+    for (std::uint64_t n = 1; n <= kGroups; ++n) {
+      const auto advice = ahead.touch(++reader, extent(composite, n - 1, 3), Found::absent, kComposite);
+      if (advice.scope != Scope::member) ahead.asked(CompositeId{composite});
+      if (advice.scope == Scope::composite) return n;
+    }
+    return kGroups + 1;
+  };
+  ReadAhead ahead;
+  hard_disk(ahead);
+  const std::uint64_t at_first = touches_until_whole(ahead, 7);
+  CHECK(at_first <= 4);
+  // Composites that nobody comes back to: more is paid before the next one.
+  std::uint64_t composite = 8;
+  for (; composite < 20; ++composite) (void)touches_until_whole(ahead, composite);
+  CHECK(touches_until_whole(ahead, composite) > at_first + 1);
+  // And those that many come back to.
+  ReadAhead used;
+  hard_disk(used);
+  for (composite = 8; composite < 20; ++composite) {
+    (void)touches_until_whole(used, composite);
+    for (std::uint64_t m = 0; m < kMembers; ++m)
+      (void)used.touch(++reader, extent(composite, 5, m), Found::in_memory, kComposite);
+  }
+  CHECK(touches_until_whole(used, composite) == at_first);
+}
+
 TEST_CASE("processes for a file each are one reader, as long as they stay in a composite") {
   Readers readers;
   ReaderId process = 1000;
