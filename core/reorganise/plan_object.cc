@@ -89,7 +89,8 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
       const std::uint64_t file = r.varint();
       members.push_back({std::string(r.string()), file});
     }
-    plan.add_group(std::move(members), share);
+    // A byte of a stranger's plan makes an empty group, which takes twenty here.
+    if (!members.empty()) plan.add_group(std::move(members), share);
   }
   if (!r.ok()) return damaged();
   return std::optional<grouping::PlanGroups>(std::move(plan));

@@ -234,6 +234,18 @@ TEST_CASE("a plan's shares are kept, whatever else it says") {
   }
 }
 
+TEST_CASE("a plan's empty groups are not kept") {
+  grouping::PlanGroups plan;
+  for (int i = 0; i < 1000; ++i) plan.add_group({});
+  plan.add_group({{"a", 7}, {"b", 8}});
+  MemoryStore store;
+  REQUIRE(write_plan_object(store, plan));
+  const auto back = read_plan_object(store);
+  REQUIRE((back && *back));
+  CHECK((*back)->size() == 1);
+  CHECK((*back)->find(8, "")->position == 1);
+}
+
 TEST_CASE("groups of larger files only") {
   const std::vector<grouping::Candidate> files{
       {1, 50, "a", 1}, {1, 101, "b", 2}, {1, 100, "c", 3}, {2, 500, "d", 4}};
