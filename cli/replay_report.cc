@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "replay/import/trace_builder.h"
 #include "replay/logs/log_format.h"
 #include "replay/results/statistics.h"
 #include "replay/trace/trace_summary.h"
@@ -131,6 +132,12 @@ nlohmann::ordered_json json_of(const replay::ReplayResult& result, const ReplayF
 }  // namespace
 
 void print_unlisted(const replay::LoadReport& report) {
+  if (report.from_outside > 0) {
+    fmt::print(
+        "  note: {} names were linked or moved in from outside of the tree, or out of it: there they are in "
+        "{}\n",
+        report.from_outside, replay::kOutside);
+  }
   if (report.unlisted_parents == 0) return;
   fmt::print(
       "  note: {} directories that --initial does not list are made for what is in them; the first: {}\n",

@@ -93,7 +93,7 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   if (pid == 0) become_strace(to_us.get(), command);
   to_us.reset();
 
-  StraceImporter importer(builder, here.data());
+  StraceImporter importer(builder, here.data(), true);
   const Status read = each_line("/dev/fd/" + std::to_string(from_strace.get()),
                                 [&](const std::string& line, std::uint64_t) -> Status {
                                   importer.line(line, static_cast<std::uint64_t>(pid));
@@ -116,6 +116,7 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   recorded.report.malformed = counts.malformed;
   recorded.report.samples = counts.samples;
   recorded.report.passed_over = counts.passed_over + builder.counts().outside;
+  recorded.report.from_outside = builder.counts().from_outside;
   recorded.report.surprises = builder.counts().surprises;
   recorded.report.first_surprise = builder.counts().first_surprise;
   recorded.trace = builder.finish();

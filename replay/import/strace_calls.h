@@ -31,7 +31,8 @@ struct StraceCalls {
   void creat();
   void opened_as(Operation& o, std::optional<PathId> place, const StraceDescriptor& opened,
                  const std::string& path, std::size_t directory_index);
-  void two_paths(Call call, std::optional<PathId> from, std::optional<PathId> to, std::uint32_t flags = 0);
+  // Absolute; empty: it was not printed.
+  void two_paths(Call call, const std::string& from, const std::string& to, std::uint32_t flags = 0);
   void symlink(std::size_t target_index, std::optional<PathId> path);
 
   // --- attributes ---

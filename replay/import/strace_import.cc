@@ -22,8 +22,9 @@ bool makes_process(std::string_view name) {
 
 }  // namespace
 
-StraceImporter::StraceImporter(TraceBuilder& builder, std::string directory)
+StraceImporter::StraceImporter(TraceBuilder& builder, std::string directory, bool is_live)
     : builder_(builder),
+      is_live_(is_live),
       files_([this](const OpenFile& file) {
         if (file.handle == kNoHandle) return;
         if (file.redirected) redirections_[{file.path, *file.redirected}].offset = file.offset;
@@ -84,18 +85,26 @@ std::string StraceImporter::absolute(const StraceDescriptor& directory, const st
   return from + "/" + path;
 }
 
-std::optional<PathId> StraceImporter::path_at(std::size_t directory_argument, std::size_t path_argument) {
+std::string StraceImporter::absolute_at(std::size_t directory_argument, std::size_t path_argument) {
   const auto path = quoted(argument(path_argument));
-  if (!path) return {};
-  return builder_.trace_path(absolute(descriptor_of(argument(directory_argument)), *path));
+  return path ? absolute(descriptor_of(argument(directory_argument)), *path) : std::string();
+}
+
+std::string StraceImporter::absolute_argument(std::size_t index) {
+  const auto path = quoted(argument(index));
+  StraceDescriptor here;
+  here.working_directory = true;
+  return path ? absolute(here, *path) : std::string();
+}
+
+std::optional<PathId> StraceImporter::path_at(std::size_t directory_argument, std::size_t path_argument) {
+  const std::string path = absolute_at(directory_argument, path_argument);
+  return path.empty() ? std::optional<PathId>() : builder_.trace_path(path);
 }
 
 std::optional<PathId> StraceImporter::path_argument(std::size_t index) {
-  const auto path = quoted(argument(index));
-  if (!path) return {};
-  StraceDescriptor here;
-  here.working_directory = true;
-  return builder_.trace_path(absolute(here, *path));
+  const std::string path = absolute_argument(index);
+  return path.empty() ? std::optional<PathId>() : builder_.trace_path(path);
 }
 
 std::shared_ptr<OpenFile> StraceImporter::known_file(const StraceDescriptor& d) {

@@ -32,8 +32,8 @@ struct StraceCounts {
 
 class StraceImporter {
  public:
-  // `directory`: where the first process was started, for relative paths without -y.
-  StraceImporter(TraceBuilder& builder, std::string directory);
+  // `directory`: where the first process was started, for relative paths without -y. `is_live`: the recording goes on now.
+  StraceImporter(TraceBuilder& builder, std::string directory, bool is_live = false);
 
   // `process`: of a file that holds one process alone (strace -ff), where lines have no pid.
   void line(const std::string& text, std::uint64_t process = 0);
@@ -70,6 +70,9 @@ class StraceImporter {
   Operation begin(Call call) const;
   void emit(Operation operation) { builder_.add(operation); }
   std::string absolute(const StraceDescriptor& directory, const std::string& path);
+  // Of paths that are arguments; empty: not printed.
+  std::string absolute_at(std::size_t directory_argument, std::size_t path_argument);
+  std::string absolute_argument(std::size_t index);
   std::optional<PathId> path_at(std::size_t directory_argument, std::size_t path_argument);
   std::optional<PathId> path_argument(std::size_t index);
   std::shared_ptr<OpenFile> file_argument(std::size_t index, std::uint32_t flags_if_unseen);
@@ -81,6 +84,7 @@ class StraceImporter {
   bool target_file(Operation& o, const std::shared_ptr<OpenFile>& file) const;
 
   TraceBuilder& builder_;
+  const bool is_live_;
   OpenFiles files_;
   std::unordered_map<std::uint64_t, Process> processes_;
   std::map<std::pair<std::string, bool>, Redirection> redirections_;  // by path, and whether it is written to

@@ -53,16 +53,30 @@ void StraceCalls::opened_as(Operation& o, std::optional<PathId> place, const Str
   if (in.result_ >= 0) in.files_.put(in.pid_, in.result_, file, (o.flags & O_CLOEXEC) != 0);
 }
 
-void StraceCalls::two_paths(Call call, std::optional<PathId> from, std::optional<PathId> to,
-                            std::uint32_t flags) {
+void StraceCalls::two_paths(Call call, const std::string& from, const std::string& to, std::uint32_t flags) {
+  constexpr std::uint32_t kExchange = 2;
   Operation o = in.begin(call);
   o.flags = flags;
-  if (!from || !to) {  // half outside: cannot be told apart from what is not there
+  const auto place_of = [&](const std::string& path) {
+    return path.empty() ? std::optional<PathId>() : in.builder_.trace_path(path);
+  };
+  auto source = place_of(from), target = place_of(to);
+  // Half outside: a local clone links its objects, a download is moved into its place. What failed cannot be told apart from what
+  // is not there.
+  if (source.has_value() != target.has_value() && !from.empty() && !to.empty() && in.result_ >= 0 &&
+      (flags & kExchange) == 0) {
+    const std::string& now = call == Call::link ? from : to;
+    if (!source)
+      source = in.builder_.outside_path(from, true, in.is_live_ ? now : std::string());
+    else
+      target = in.builder_.outside_path(to, false, {});
+  }
+  if (!source || !target) {
     in.builder_.pass_over();
     return;
   }
-  o.path = *from;
-  o.path2 = *to;
+  o.path = *source;
+  o.path2 = *target;
   in.emit(o);
 }
 
@@ -97,15 +111,15 @@ bool StraceCalls::names(std::string_view n) {
   } else if (n == "unlinkat") {
     on_path(holds(argument(2), "AT_REMOVEDIR") ? Call::rmdir : Call::unlink, in.path_at(0, 1));
   } else if (n == "rename") {
-    two_paths(Call::rename, in.path_argument(0), in.path_argument(1));
+    two_paths(Call::rename, in.absolute_argument(0), in.absolute_argument(1));
   } else if (n == "renameat" || n == "renameat2") {
     const std::uint32_t flags = (holds(argument(4), "RENAME_NOREPLACE") ? 1u : 0u) |
                                 (holds(argument(4), "RENAME_EXCHANGE") ? 2u : 0u);
-    two_paths(Call::rename, in.path_at(0, 1), in.path_at(2, 3), flags);
+    two_paths(Call::rename, in.absolute_at(0, 1), in.absolute_at(2, 3), flags);
   } else if (n == "link") {
-    two_paths(Call::link, in.path_argument(0), in.path_argument(1));
+    two_paths(Call::link, in.absolute_argument(0), in.absolute_argument(1));
   } else if (n == "linkat") {
-    two_paths(Call::link, in.path_at(0, 1), in.path_at(2, 3));
+    two_paths(Call::link, in.absolute_at(0, 1), in.absolute_at(2, 3));
   } else if (n == "symlink") {
     symlink(0, in.path_argument(1));
   } else if (n == "symlinkat") {

@@ -14,6 +14,15 @@
 #include "replay/logs/site_path.h"
 
 namespace cffs::replay {
+namespace {
+
+void sort_by_path(std::vector<InitialEntry>& entries, const Trace& trace) {
+  std::sort(entries.begin(), entries.end(), [&](const InitialEntry& a, const InitialEntry& b) {
+    return trace.path(a.path) < trace.path(b.path);
+  });
+}
+
+}  // namespace
 
 std::string normalised_path(std::string_view path) {
   std::vector<std::string_view> parts;
@@ -50,9 +59,7 @@ void TraceBuilder::know_initial(std::vector<InitialEntry> entries) {
       if (counts_.unlisted_parents++ == 0) counts_.first_unlisted = printable(parent);
     }
   }
-  std::sort(entries.begin(), entries.end(), [&](const InitialEntry& a, const InitialEntry& b) {
-    return trace_.path(a.path) < trace_.path(b.path);
-  });
+  sort_by_path(entries, trace_);
   model_ = ModelTree(ModelTree::Mode::replays, root_);
   for (const InitialEntry& entry : entries) model_.add(trace_.path(entry.path), entry);
   trace_.initial = std::move(entries);
@@ -66,6 +73,35 @@ std::optional<PathId> TraceBuilder::trace_path(const std::string& absolute) {
   if (path.size() == root_.size()) return trace_.intern("");
   if (path[root_.size()] != '/') return {};
   return trace_.intern(path.substr(root_.size() + 1));
+}
+
+std::optional<PathId> TraceBuilder::outside_path(const std::string& absolute, bool comes,
+                                                 const std::string& now) {
+  const std::string path = std::string(kOutside) + normalised_path(absolute);
+  if (path.size() > kLongestPath) return {};
+  ++counts_.from_outside;
+  const PathId id = trace_.intern(path);
+  if (infers_) return id;
+  settle();
+  const auto know = [&](const std::string& name, const InitialEntry& entry) {
+    if (model_.presence(name) == ModelTree::Presence::there) return;
+    model_.add(name, entry);
+    trace_.initial.push_back(entry);
+  };
+  for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    const std::string parent = path.substr(0, slash);
+    know(parent, {trace_.intern(parent), 'd', 0755, 0, {}});
+  }
+  if (!comes) return id;
+  InitialEntry entry{id, 'f', 0644, 0, {}};
+  struct stat st;
+  if (!now.empty() && ::lstat(now.c_str(), &st) == 0) {
+    if (S_ISDIR(st.st_mode)) entry.kind = 'd';
+    if (S_ISREG(st.st_mode)) entry.size = static_cast<std::uint64_t>(st.st_size);
+    entry.mode = st.st_mode & 07777;
+  }
+  know(path, entry);
+  return id;
 }
 
 std::uint32_t TraceBuilder::implied_flags(PathId path, std::uint32_t first_use) {
@@ -199,6 +235,7 @@ bool TraceBuilder::adopt_size(const Operation& o, std::uint64_t size) {
 Trace TraceBuilder::finish() {
   settle();
   if (infers_) trace_.initial = model_.inferred(trace_);
+  if (!infers_ && counts_.from_outside > 0) sort_by_path(trace_.initial, trace_);
   if (counts_.surprises > 0) trace_.about["surprises"] = std::to_string(counts_.surprises);
   if (counts_.supplied > 0) trace_.about["supplied_operations"] = std::to_string(counts_.supplied);
   return std::move(trace_);

@@ -19,6 +19,9 @@ namespace cffs::replay {
 // "/a/./b//../c" -> "/a/c". Symlinks are not known here: ".." goes back by name.
 std::string normalised_path(std::string_view path);
 
+// Directory of a trace for what is outside of its root.
+inline constexpr std::string_view kOutside = ".outside";
+
 struct BuildCounts {
   std::uint64_t outside = 0;  // operations on files that are not below the root
   // Their outcome, or the size they showed, does not follow from the operations before: something was not recorded.
@@ -28,7 +31,8 @@ struct BuildCounts {
       0;  // operations that nobody recorded, without which others could not have succeeded
   std::uint64_t unlisted_parents = 0;  // directories that the list of the tree before did not have, and needs
   std::string first_unlisted;
-  std::uint64_t moved = 0;  // operations that were written later than one that needed them
+  std::uint64_t from_outside = 0;  // names that came from outside of the root, or went there
+  std::uint64_t moved = 0;         // operations that were written later than one that needed them
 };
 
 class TraceBuilder {
@@ -40,6 +44,9 @@ class TraceBuilder {
   void know_initial(std::vector<InitialEntry> entries);
   // Interns an absolute path as one of the trace; nullopt: it is outside, or longer than a path can be.
   std::optional<PathId> trace_path(const std::string& absolute);
+  // A name outside that something came from, or went to: a place in kOutside, where what came from there lies at first. `now`:
+  // where it can be looked at now, of a recording that is going on; empty: of one that is over.
+  std::optional<PathId> outside_path(const std::string& absolute, bool comes, const std::string& now);
   // Times are as recorded; the first one becomes zero.
   void add(Operation operation);
   std::uint32_t new_handle() { return ++handles_; }

@@ -45,6 +45,7 @@ std::size_t split_arguments(std::string_view text, std::vector<std::string_view>
   const auto finish = [&](std::size_t end) {
     std::string_view argument = text.substr(begin, end - begin);
     while (argument.starts_with(' ')) argument.remove_prefix(1);
+    while (argument.ends_with(' ')) argument.remove_suffix(1);  // before "<unfinished ...>"
     if (!argument.empty()) arguments.push_back(argument);
   };
   while (at < text.size()) {

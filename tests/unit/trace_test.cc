@@ -226,6 +226,61 @@ TEST_CASE("a slice starts from the tree that the operations before it left") {
   REQUIRE(slice(done.trace, options).operations.empty());
 }
 
+TEST_CASE("a call that another process interrupts is read like one that none does") {
+  const Imported done = import(
+      "1 1.0 openat(AT_FDCWD</r>, \"f\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/f>\n"
+      "1 1.0 close(3</r/f>) = 0\n"
+      "1 1.0 openat(AT_FDCWD</r>, \"f\", O_RDONLY|O_PATH|O_DIRECTORY <unfinished ...>\n"
+      "2 1.0 exit_group(0) = ?\n"
+      "1 1.0 <... openat resumed>)             = -1 ENOTDIR (Not a directory)\n");
+  REQUIRE(done.trace.operations.size() == 3);
+  REQUIRE((done.trace.operations[2].flags & O_DIRECTORY) != 0);
+  REQUIRE(done.build.surprises == 0);
+}
+
+TEST_CASE("what comes from outside of the tree, or goes there, has a place of its own") {
+  const char* const kCalls =
+      "1 1.0 mkdir(\"/r/objects\", 0755) = 0\n"
+      "1 1.0 link(\"/from/objects/a\", \"/r/objects/a\") = 0\n"
+      "1 1.0 linkat(5</from/objects>, \"b\", AT_FDCWD</r>, \"objects/b\", 0) = 0\n"
+      "1 1.0 stat(\"/r/objects/a\", {st_mode=S_IFREG|0444, st_size=700, ...}) = 0\n"
+      "1 1.0 rename(\"/tmp/download\", \"/r/package\") = 0\n"
+      "1 1.0 rename(\"/r/package\", \"/trash/package\") = 0\n"
+      "1 1.0 rename(\"/trash/nothing\", \"/r/nothing\") = -1 EXDEV (Invalid cross-device link)\n";
+  const List kWords = {
+      "mkdir objects",    "link .outside/from/objects/a objects/a", "link .outside/from/objects/b objects/b",
+      "stat objects/a", "rename .outside/tmp/download package",   "rename package .outside/trash/package"};
+  const auto entry = [](const Trace& trace, const std::string& path) {
+    for (const InitialEntry& e : trace.initial) {
+      if (trace.path(e.path) == path) return e;
+    }
+    FAIL(path);
+    return InitialEntry{};
+  };
+  const Imported done = import(kCalls);
+  CHECK(words(done.trace) == kWords);
+  CHECK(done.build.surprises == 0);
+  CHECK(done.build.from_outside == 4);
+  CHECK(done.build.outside == 1);
+  CHECK(entry(done.trace, ".outside/from/objects/a").size == 700);
+  CHECK(entry(done.trace, ".outside/trash").kind == 'd');
+  // The same where the tree before is known: parents come first in it.
+  TraceBuilder builder("/r");
+  builder.know_initial({{builder.trace().intern("zebra"), 'f', 0644, 3, {}}});
+  StraceImporter importer(builder, "/r");
+  std::istringstream lines(kCalls);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("st_size") == line.npos) importer.line(line, 1);
+  }
+  importer.finish();
+  const std::uint64_t surprises = builder.counts().surprises;
+  const Trace trace = builder.finish();
+  CHECK(surprises == 0);
+  CHECK(entry(trace, ".outside/tmp/download").kind == 'f');
+  CHECK(trace.path(trace.initial.front().path) == ".outside");
+  CHECK(trace.path(trace.initial.back().path) == "zebra");
+}
+
 TEST_CASE("a slice whose first operation is not its earliest is a trace like any other") {
   Imported done = import(
       "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
