@@ -127,18 +127,10 @@ void CallsImporter::on_path(Call call, std::uint32_t mode, std::uint32_t flags, 
 }
 
 void CallsImporter::two_paths(Call call) {
-  const auto from = builder_.trace_path(std::string(column_[5])),
-             to = builder_.trace_path(std::string(column_[6]));
-  if (!from || !to) {
-    builder_.pass_over();
-    return;
-  }
   Operation o = begin(call);
-  o.path = *from;
-  o.path2 = *to;
   // The flags of renameat2 are not in there; only one of them explains this refusal.
   if (call == Call::rename && result_ == -EEXIST) o.flags = 1;
-  builder_.add(o);
+  if (builder_.place_two(o, std::string(column_[5]), std::string(column_[6]), {})) builder_.add(o);
 }
 
 void CallsImporter::on_file(Call call, std::uint64_t length, std::uint32_t mode) {

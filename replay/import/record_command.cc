@@ -7,45 +7,14 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
-#include <filesystem>
 
 #include "core/object/file_descriptor.h"
+#include "replay/import/snapshot.h"
 #include "replay/import/strace_import.h"
 #include "replay/logs/line_reader.h"
 
 namespace cffs::replay {
 namespace {
-
-// The tree as it is, without leaving its file system.
-Result<std::vector<InitialEntry>> snapshot(const std::string& root, TraceBuilder& builder) {
-  namespace stdfs = std::filesystem;
-  std::vector<InitialEntry> entries;
-  std::error_code error;
-  const auto options = stdfs::directory_options::skip_permission_denied;
-  for (auto it = stdfs::recursive_directory_iterator(root, options, error);
-       it != stdfs::recursive_directory_iterator(); it.increment(error)) {
-    if (error) return fail(error.value(), root);
-    const auto status = it->symlink_status(error);
-    InitialEntry entry;
-    entry.mode = static_cast<std::uint32_t>(status.permissions()) & 07777;
-    if (stdfs::is_symlink(status)) {
-      entry.kind = 'l';
-      entry.target = stdfs::read_symlink(it->path(), error).string();
-    } else if (stdfs::is_directory(status)) {
-      entry.kind = 'd';
-    } else if (stdfs::is_regular_file(status)) {
-      entry.size = it->file_size(error);
-    } else {
-      continue;
-    }
-    if (const auto place = builder.trace_path(it->path().string())) {
-      entry.path = *place;
-      entries.push_back(std::move(entry));
-    }
-  }
-  if (error) return fail(error.value(), root);
-  return entries;
-}
 
 [[noreturn]] void become_strace(int output, const std::vector<std::string>& command) {
   const std::string out = "/dev/fd/" + std::to_string(output);
@@ -82,7 +51,12 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   std::array<char, PATH_MAX> here{};
   if (::getcwd(here.data(), here.size()) == nullptr) return fail(errno, "working directory");
   TraceBuilder builder(root.data());
-  CFFS_TRY(auto before, snapshot(root.data(), builder));
+  CFFS_TRY(const auto found, snapshot(root.data()));
+  std::vector<InitialEntry> before;
+  for (const auto& [path, entry] : found) {
+    before.push_back(entry);
+    before.back().path = builder.trace().intern(path);
+  }
   builder.know_initial(std::move(before));
 
   std::array<int, 2> ends{};

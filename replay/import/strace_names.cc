@@ -54,30 +54,10 @@ void StraceCalls::opened_as(Operation& o, std::optional<PathId> place, const Str
 }
 
 void StraceCalls::two_paths(Call call, const std::string& from, const std::string& to, std::uint32_t flags) {
-  constexpr std::uint32_t kExchange = 2;
   Operation o = in.begin(call);
   o.flags = flags;
-  const auto place_of = [&](const std::string& path) {
-    return path.empty() ? std::optional<PathId>() : in.builder_.trace_path(path);
-  };
-  auto source = place_of(from), target = place_of(to);
-  // Half outside: a local clone links its objects, a download is moved into its place. What failed cannot be told apart from what
-  // is not there.
-  if (source.has_value() != target.has_value() && !from.empty() && !to.empty() && in.result_ >= 0 &&
-      (flags & kExchange) == 0) {
-    const std::string& now = call == Call::link ? from : to;
-    if (!source)
-      source = in.builder_.outside_path(from, true, in.is_live_ ? now : std::string());
-    else
-      target = in.builder_.outside_path(to, false, {});
-  }
-  if (!source || !target) {
-    in.builder_.pass_over();
-    return;
-  }
-  o.path = *source;
-  o.path2 = *target;
-  in.emit(o);
+  const std::string& now = call == Call::link ? from : to;
+  if (in.builder_.place_two(o, from, to, in.is_live_ ? now : std::string())) in.emit(o);
 }
 
 void StraceCalls::symlink(std::size_t target_index, std::optional<PathId> path) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/printable.h"
+#include "replay/import/snapshot.h"
 #include "replay/logs/site_path.h"
 
 namespace cffs::replay {
@@ -101,7 +102,37 @@ std::optional<PathId> TraceBuilder::outside_path(const std::string& absolute, bo
     entry.mode = st.st_mode & 07777;
   }
   know(path, entry);
+  if (entry.kind != 'd') return id;
+  if (const auto inside = snapshot(now)) {
+    for (auto [name, below] : *inside) {
+      const std::string whole = path + "/" + name;
+      below.path = trace_.intern(whole);
+      know(whole, below);
+    }
+  }
   return id;
+}
+
+bool TraceBuilder::place_two(Operation& o, const std::string& from, const std::string& to,
+                             const std::string& now) {
+  constexpr std::uint32_t kExchange = 2;
+  const auto place_of = [&](const std::string& path) {
+    return path.empty() ? std::optional<PathId>() : trace_path(path);
+  };
+  auto source = place_of(from), target = place_of(to);
+  // A local clone links its objects, a download is moved into its place.
+  const bool half = source.has_value() != target.has_value() && !from.empty() && !to.empty();
+  if (half && o.result >= 0 && (o.flags & kExchange) == 0) {
+    auto& outside = source ? target : source;
+    outside = outside_path(source ? to : from, !source, now);
+  }
+  if (!source || !target) {
+    pass_over();
+    return false;
+  }
+  o.path = *source;
+  o.path2 = *target;
+  return true;
 }
 
 std::uint32_t TraceBuilder::implied_flags(PathId path, std::uint32_t first_use) {

@@ -44,9 +44,11 @@ class TraceBuilder {
   void know_initial(std::vector<InitialEntry> entries);
   // Interns an absolute path as one of the trace; nullopt: it is outside, or longer than a path can be.
   std::optional<PathId> trace_path(const std::string& absolute);
-  // A name outside that something came from, or went to: a place in kOutside, where what came from there lies at first. `now`:
-  // where it can be looked at now, of a recording that is going on; empty: of one that is over.
-  std::optional<PathId> outside_path(const std::string& absolute, bool comes, const std::string& now);
+  // Puts both paths (absolute; empty: not known) of a rename or link in. An end outside of the root is in kOutside, where what
+  // comes from there lies at first; `now`: where that can be looked at, of a recording that is going on, else empty. False: passed
+  // over, since both are outside, or it failed, which says nothing of what is there.
+  bool place_two(Operation& operation, const std::string& from, const std::string& to,
+                 const std::string& now);
   // Times are as recorded; the first one becomes zero.
   void add(Operation operation);
   std::uint32_t new_handle() { return ++handles_; }
@@ -77,6 +79,7 @@ class TraceBuilder {
   Trace finish();
 
  private:
+  std::optional<PathId> outside_path(const std::string& absolute, bool comes, const std::string& now);
   void settle();
   void take_effect(Operation operation);
   // What `operation` shows that the tree did not; false: it follows.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <random>
 #include <tuple>
 
@@ -248,7 +249,7 @@ TEST_CASE("what comes from outside of the tree, or goes there, has a place of it
       "1 1.0 rename(\"/r/package\", \"/trash/package\") = 0\n"
       "1 1.0 rename(\"/trash/nothing\", \"/r/nothing\") = -1 EXDEV (Invalid cross-device link)\n";
   const List kWords = {
-      "mkdir objects",    "link .outside/from/objects/a objects/a", "link .outside/from/objects/b objects/b",
+      "mkdir objects",  "link .outside/from/objects/a objects/a", "link .outside/from/objects/b objects/b",
       "stat objects/a", "rename .outside/tmp/download package",   "rename package .outside/trash/package"};
   const auto entry = [](const Trace& trace, const std::string& path) {
     for (const InitialEntry& e : trace.initial) {
@@ -317,6 +318,26 @@ TEST_CASE("a command is recorded with its children") {
   REQUIRE(calls(Call::spawn).calls >= 2);
   REQUIRE(s.changes);
   REQUIRE(!record_command({"true"}, directory.path + "/missing"));
+}
+
+TEST_CASE("a directory that is moved into a recorded tree comes with what is in it") {
+  const TemporaryDirectory directory;
+  const std::string tree = directory.path + "/tree";
+  REQUIRE(::mkdir(tree.c_str(), 0755) == 0);
+  const auto recorded = record_command({"/bin/sh", "-c",
+                                        "cd " + directory.path +
+                                            "; mkdir -p new/sub; echo hello > new/sub/f; mv new tree/; ln "
+                                            "tree/new/sub/f kept; cat tree/new/sub/f"},
+                                       tree);
+  REQUIRE(recorded);
+  REQUIRE(recorded->exit_code == 0);
+  CHECK(recorded->report.surprises == 0);
+  CHECK(recorded->report.from_outside == 2);
+  std::map<std::string, std::uint64_t> files;
+  for (const InitialEntry& entry : recorded->trace.initial) {
+    if (entry.kind == 'f') files.emplace(recorded->trace.path(entry.path), entry.size);
+  }
+  CHECK(files == std::map<std::string, std::uint64_t>{{".outside" + directory.path + "/new/sub/f", 6}});
 }
 
 TEST_CASE("what a file holds is recognised, and refused in a sentence where it is nothing known") {
