@@ -3,8 +3,9 @@
 #
 # The log is cut in two by lines. The tree is what the whole log implies; groups are mined from the first part; the second
 # is replayed cold, one reader, on stores with policies none, directory and frequency, each on an ext4 of its own, and
-# judged by evaluate on the same lines. Printed: device reads and bytes, predicted and measured, and the error. Then what
-# the access record costs: the same replay with and without it, interleaved.
+# judged by evaluate on the same lines, once as if a miss always read its group, once as a mount reads on that disk, which is
+# measured. Printed: device reads and bytes, predicted and measured, and the errors. Then what the access record costs: the same
+# replay with and without it, interleaved.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -111,22 +112,30 @@ for round in $(seq "$rounds"); do
   say "round $round done"
 done
 # The kernel's cache holds all of it, so evaluate's does too.
-"$cffs" evaluate "$work/test.log" "$work/plan.db" --tree="$work/tree" --train=0.01 --cold --cache=64G --json >"$work/predicted.json"
-python3 - "$work/measured" "$work/predicted.json" "$work/plan.db" <<'PY'
+for reading in group mount; do
+  "$cffs" evaluate "$work/test.log" "$work/plan.db" --tree="$work/tree" --train=0.01 --cold --cache=64G --reading=$reading \
+    --disk=this --disk-at="$work/disk-directory" --json >"$work/predicted-$reading.json"
+done
+python3 - "$work" <<'PY'
 import json, sys
+work = sys.argv[1]
 measured = {}
-for line in open(sys.argv[1]):
+for line in open(work + "/measured"):
     name, reads, size, rate = line.split()
     measured.setdefault(name, []).append((int(reads), int(size), float(rate)))
 median = lambda values: sorted(values)[len(values) // 2]
-predicted = {p["policy"]: p for p in json.load(open(sys.argv[2]))["policies"]}
-predicted["frequency"] = predicted[sys.argv[3]]
-print(f"\n{'policy':<11}{'reads predicted':>16}{'measured':>10}{'error':>8}{'MB predicted':>14}{'measured':>10}{'error':>8}{'requests/s':>12}")
+def predictions(reading):
+    predicted = {p["policy"]: p for p in json.load(open(f"{work}/predicted-{reading}.json"))["policies"]}
+    predicted["frequency"] = predicted[work + "/plan.db"]
+    return predicted
+models = [predictions(reading) for reading in ("group", "mount")]
+print(f"\n{'':<11}{'reads':>8}{'of groups':>16}{'as mounted':>16}{'MB':>9}{'of groups':>16}{'as mounted':>16}{'requests/s':>12}")
+def beside(predicted, value, digits):
+    return f"{predicted:>9.{digits}f} {100 * (predicted / max(value, 1e-6) - 1):>+4.0f} %"
 for p in ("none", "directory", "frequency"):
     reads, size, rate = (median([m[i] for m in measured[p]]) for i in range(3))
-    want, want_bytes = predicted[p]["reads"], predicted[p]["bytes_read"]
-    reads, size = max(reads, 1), max(size, 1)
-    print(f"{p:<11}{want:>16}{reads:>10}{100 * (want / reads - 1):>7.0f}%{want_bytes / 1e6:>14.1f}{size / 1e6:>10.1f}{100 * (want_bytes / size - 1):>7.0f}%{rate:>12.0f}")
+    print(f"{p:<11}{reads:>8}" + "".join(f"{beside(m[p]['reads'], reads, 0):>16}" for m in models) +
+          f"{size / 1e6:>9.1f}" + "".join(f"{beside(m[p]['bytes_read'] / 1e6, size / 1e6, 1):>16}" for m in models) + f"{rate:>12.0f}")
 on, off = (median([m[2] for m in measured[r]]) for r in ("record4M", "record0"))
 print(f"\nthe access record: {on:.0f} requests/s with it, {off:.0f} without: {100 * (1 - on / off):+.1f} % (median of {len(measured['record0'])})")
 PY

@@ -29,7 +29,7 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
   return {};
 }
 
-Result<double> parse_exchange(const AnalysisFlags& f, const grouping::DiskProfile& disk) {
+Result<double> parse_exchange(const AnalysisFlags& f, const replay::DiskProfile& disk) {
   if (f.exchange_bytes.empty()) return disk.exchange_bytes();
   if (f.algorithm != "benefit") {
     return fail(Error::usage("--exchange-bytes goes with --algorithm=benefit, not with " + f.algorithm));
@@ -81,6 +81,13 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
       .add_option("--disk-at", f.disk_at,
                   "With --disk=this: a store, or another directory of the disk; a few seconds of reads")
       ->capture_default_str();
+  command
+      .add_option(
+          "--reading", f.reading,
+          "What is read where a file is not in the cache: group: its group; mount: itself, its group or "
+          "its composite, as a mount decides on that disk")
+      ->check(CLI::IsMember({"group", "mount"}))
+      ->capture_default_str();
   command.add_option("--exchange-bytes", f.exchange_bytes,
                      "With --algorithm=benefit: bytes that are worth a positioning, instead of the disk's");
   command.add_option("--rest-bytes", f.rest_bytes,
@@ -112,18 +119,22 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
       ->capture_default_str();
 }
 
-Result<grouping::DiskProfile> judged_disk(const AnalysisFlags& f) {
+Result<replay::DiskProfile> judged_disk(const AnalysisFlags& f) {
   if (f.disk == "this") return replay::measure_disk(f.disk_at);
-  return *grouping::find_disk(f.disk);
+  return *replay::find_disk(f.disk);
 }
 
-std::string described(const grouping::DiskProfile& disk) {
+replay::Reading judged_reading(const AnalysisFlags& f) {
+  return f.reading == "mount" ? replay::Reading::mount : replay::Reading::group;
+}
+
+std::string described(const replay::DiskProfile& disk) {
   return fmt::format("{:.3f} ms a place, {:.0f} MB/s: a place is worth {}", disk.seek_ms,
                      disk.bytes_per_second / 1e6,
                      human_bytes(static_cast<std::uint64_t>(disk.exchange_bytes())));
 }
 
-Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const grouping::DiskProfile& disk) {
+Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const replay::DiskProfile& disk) {
   replay::AnalysisOptions o;
   const auto format = replay::log_format(f.format);
   if (!format) {

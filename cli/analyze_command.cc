@@ -10,8 +10,8 @@
 #include "core/base/printable.h"
 #include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
-#include "grouping/evaluation.h"
 #include "grouping/plan_drawing.h"
+#include "replay/analysis/evaluation.h"
 #include "replay/analysis/tuning.h"
 
 namespace cffs::cli {
@@ -118,7 +118,7 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
 }
 
 // Chooses algorithm and rest for the options.
-Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile& disk,
+Result<replay::Tuning> tune(const AnalyzeOptions& o, const replay::DiskProfile& disk,
                             replay::AnalysisOptions& options) {
   if (o.chosen)
     return fail(Error::usage("--tune chooses --algorithm, --rest-bytes and --table-bytes: leave them out"));
@@ -126,8 +126,9 @@ Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile
     if (log == "-") return fail(Error::usage("--tune reads a log twice: it cannot come from stdin"));
   }
   replay::TuningOptions tuning;
-  tuning.disk = disk;
-  CFFS_TRY(tuning.cache_bytes, parse_size(o.cache, "--cache"));
+  tuning.model.disk = disk;
+  tuning.model.reading = judged_reading(o.flags);
+  CFFS_TRY(tuning.model.cache_bytes, parse_size(o.cache, "--cache"));
   ProgressLine progress;
   CFFS_TRY(replay::Tuning tuned,
            replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
@@ -138,7 +139,7 @@ Result<replay::Tuning> tune(const AnalyzeOptions& o, const grouping::DiskProfile
 }
 
 // What was tried, and why one was chosen.
-void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
+void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const replay::DiskProfile& disk) {
   fmt::print(
       "tuned for {} with {} of cache: mined from the first half and the first 70 % of {} accesses, "
       "judged on the {} after them\n",
@@ -156,7 +157,7 @@ void print_tuning(const AnalyzeOptions& o, const replay::Tuning& tuned, const gr
     fmt::print("no plan pays here: --policy={} would cost less\n", better->name);
 }
 
-nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::DiskProfile& disk) {
+nlohmann::ordered_json as_json(const replay::Tuning& tuned, const replay::DiskProfile& disk) {
   nlohmann::ordered_json j{{"disk", disk.name},
                            {"disk_ms_a_place", disk.seek_ms},
                            {"disk_bytes_per_second", disk.bytes_per_second},
@@ -176,7 +177,7 @@ nlohmann::ordered_json as_json(const replay::Tuning& tuned, const grouping::Disk
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
-  CFFS_TRY(const grouping::DiskProfile disk, judged_disk(o.flags));
+  CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
   CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags, disk));
   if (o.flags.disk == "this" && !o.json) fmt::print("{}: {}\n", o.flags.disk_at, described(disk));
   std::optional<replay::Tuning> tuned;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/analysis_options.h"
@@ -23,91 +24,95 @@ struct EvaluateOptions {
 };
 
 // Milliseconds an access at each split: whether a policy wins by the choice of one.
-void print_splits(const replay::Trial& t, const grouping::DiskProfile& disk) {
+void print_splits(const replay::Trial& t, std::size_t disk) {
   if (t.splits.empty()) return;
-  fmt::print("{:<24}", disk.name + " ms, mined from");
+  fmt::print("{:<24}", t.disks[disk].name + " ms, mined from");
   for (const auto& split : t.splits) fmt::print(" {:>8.0f}%", 100 * split.train);
   fmt::print("\n");
-  for (std::size_t e = 0; e < t.evaluations.size(); ++e) {
-    fmt::print("{:<24}", t.evaluations[e].name);
-    for (const auto& split : t.splits) fmt::print(" {:>9.4f}", split.evaluations[e].ms_per_access(disk));
+  for (std::size_t p = 0; p < t.judgements.size(); ++p) {
+    fmt::print("{:<24}", t.judgements[p].name);
+    for (const auto& split : t.splits) fmt::print(" {:>9.4f}", t.ms_per_access(split.judgements[p], disk));
     fmt::print("\n");
   }
 }
 
-// The models, and the one that was measured.
-std::vector<grouping::DiskProfile> shown_disks(const grouping::DiskProfile& judged) {
-  auto disks = grouping::disk_profiles();
-  if (grouping::find_disk(judged.name) == nullptr) disks.push_back(judged);
-  return disks;
-}
-
-void print_text(const EvaluateOptions& o, const replay::Trial& t, const grouping::DiskProfile& disk) {
-  const auto disks = shown_disks(disk);
-  if (o.flags.disk == "this") fmt::print("{}: {}\n", o.flags.disk_at, described(disk));
+// `judged`: the disk whose reads are shown, by its number.
+void print_text(const EvaluateOptions& o, const replay::Trial& t, std::size_t judged) {
+  if (o.flags.disk == "this") fmt::print("{}: {}\n", o.flags.disk_at, described(t.disks[judged]));
   fmt::print("judged on the last {} accesses; mined from the {} before: {} groups\n", t.test_accesses,
              t.train_accesses, t.mined_groups);
   fmt::print(
-      "tree: {} files, {}{}; cache: {}\n", t.files, human_bytes(t.bytes),
+      "tree: {} files, {}{}; cache: {}; reads of {}\n", t.files, human_bytes(t.bytes),
       t.files_not_in_tree > 0 ? fmt::format(" ({} of the log are not in it)", t.files_not_in_tree) : "",
-      o.cache);
+      o.cache, t.disks[judged].name);
   fmt::print("{:<24} {:>9} {:>9} {:>9} {:>12} {:>9}", "policy", "hit rate", "seeks", "reads", "read",
              "wasted");
-  for (const auto& d : disks) fmt::print(" {:>11}", d.name + " ms");
+  for (const auto& d : t.disks) fmt::print(" {:>11}", d.name + " ms");
   fmt::print("\n");
-  for (const auto& e : t.evaluations) {
+  for (const auto& judgement : t.judgements) {
+    const auto& e = judgement.on[judged];
     fmt::print("{:<24} {:>8.1f}% {:>9} {:>9} {:>12} {:>8.1f}%", e.name, 100 * e.hit_rate(), e.seeks, e.reads,
                human_bytes(e.bytes_read), 100 * e.waste());
-    for (const auto& d : disks) fmt::print(" {:>11.4f}", e.ms_per_access(d));
+    for (std::size_t d = 0; d < t.disks.size(); ++d) fmt::print(" {:>11.4f}", t.ms_per_access(judgement, d));
     fmt::print("\n");
   }
-  print_splits(t, disk);
+  print_splits(t, judged);
   if (!t.has_reference)
     fmt::print("reference was not judged: it reads documents; name their directory with --tree\n");
-  const auto& best = t.evaluations[t.best(disk)];
-  const auto& none = t.evaluations.front();
-  fmt::print("recommended for {}: {} (predicted latency {:.2f} of none's)\n", disk.name, best.name,
-             none.ms_per_access(disk) > 0 ? best.ms_per_access(disk) / none.ms_per_access(disk) : 1.0);
+  const auto& best = t.judgements[t.best(judged)];
+  const double none = t.ms_per_access(t.judgements.front(), judged);
+  fmt::print("recommended for {}: {} (predicted latency {:.2f} of none's)\n", t.disks[judged].name, best.name,
+             none > 0 ? t.ms_per_access(best, judged) / none : 1.0);
 }
 
-nlohmann::ordered_json as_json(const grouping::Evaluation& e,
-                               const std::vector<grouping::DiskProfile>& disks) {
+nlohmann::ordered_json as_json(const replay::Trial& t, const replay::Judgement& judgement,
+                               std::size_t judged) {
+  const auto& e = judgement.on[judged];
   nlohmann::ordered_json one{{"policy", e.name},           {"accesses", e.accesses},    {"hits", e.hits},
                              {"hit_rate", e.hit_rate()},   {"seeks", e.seeks},          {"reads", e.reads},
                              {"bytes_read", e.bytes_read}, {"bytes_used", e.bytes_used}};
-  for (const auto& disk : disks) one["ms_per_access"][disk.name] = e.ms_per_access(disk);
+  for (std::size_t d = 0; d < t.disks.size(); ++d)
+    one["ms_per_access"][t.disks[d].name] = t.ms_per_access(judgement, d);
   return one;
 }
 
-void print_json(const replay::Trial& t, const grouping::DiskProfile& judged) {
-  const auto disks = shown_disks(judged);
+void print_json(const replay::Trial& t, std::size_t judged) {
   nlohmann::ordered_json j{{"train_accesses", t.train_accesses},
                            {"test_accesses", t.test_accesses},
                            {"files", t.files},
                            {"files_not_in_tree", t.files_not_in_tree},
                            {"bytes", t.bytes},
-                           {"mined_groups", t.mined_groups}};
-  for (const auto& disk : disks)
+                           {"mined_groups", t.mined_groups},
+                           {"reads_of", t.disks[judged].name}};
+  for (const auto& disk : t.disks)
     j["disks"][disk.name] = {{"ms_a_place", disk.seek_ms}, {"bytes_per_second", disk.bytes_per_second}};
-  for (const auto& e : t.evaluations) j["policies"].push_back(as_json(e, disks));
+  for (const auto& judgement : t.judgements) j["policies"].push_back(as_json(t, judgement, judged));
   for (const auto& split : t.splits) {
     nlohmann::ordered_json one{{"train", split.train}};
-    for (const auto& e : split.evaluations) one["policies"].push_back(as_json(e, disks));
+    for (const auto& judgement : split.judgements) one["policies"].push_back(as_json(t, judgement, judged));
     j["splits"].push_back(std::move(one));
   }
-  for (const auto& disk : disks) j["recommended"][disk.name] = t.evaluations[t.best(disk)].name;
+  for (std::size_t d = 0; d < t.disks.size(); ++d)
+    j["recommended"][t.disks[d].name] = t.judgements[t.best(d)].name;
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 Result<int> run_evaluate(const EvaluateOptions& o) {
   replay::TrialOptions options;
-  CFFS_TRY(const grouping::DiskProfile disk, judged_disk(o.flags));
+  CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
   CFFS_TRY(options.analysis, analysis_options(o.flags, disk));
   if (options.analysis.adjacency) {
     return fail(Error::usage(
         "evaluate mines by sessions; judge the adjacency variant by the plan that analyze makes of it"));
   }
   CFFS_TRY(options.cache_bytes, parse_size(o.cache, "--cache"));
+  options.reading = judged_reading(o.flags);
+  // The models, and the one that was measured.
+  if (replay::find_disk(disk.name) == nullptr) options.disks.push_back(disk);
+  const auto judged = static_cast<std::size_t>(
+      std::find_if(options.disks.begin(), options.disks.end(),
+                   [&](const replay::DiskProfile& one) { return one.name == disk.name; }) -
+      options.disks.begin());
   options.train = o.train;
   options.splits = o.splits;
   options.cold = o.cold;
@@ -134,9 +139,9 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
              replay::try_policies(logs, options, [&](const std::string& step) { progress.show(step); }));
   }
   if (o.json) {
-    print_json(trial, disk);
+    print_json(trial, judged);
   } else {
-    print_text(o, trial, disk);
+    print_text(o, trial, judged);
   }
   return 0;
 }

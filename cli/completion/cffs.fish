@@ -16,6 +16,7 @@ complete -c cffs -n "__fish_seen_subcommand_from analyze" -l tune
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l cold
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk -x -a "hdd cloud ssd this"
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk-at -r
+complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l reading -x -a "group mount"
 complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l blob-checksums -x -a "on off"

@@ -42,7 +42,7 @@ class DiskMeasure {
  public:
   explicit DiskMeasure(const std::string& directory) : directory_(directory) {}
 
-  Result<grouping::DiskProfile> run() {
+  Result<DiskProfile> run() {
     CFFS_TRY(memory_, aligned(kLarge));
     open_composites();
     if (bytes_ < kScratch) CFFS_TRY_VOID(make_scratch());
@@ -51,7 +51,7 @@ class DiskMeasure {
     // Two sizes, two unknowns. A disk that answers both alike moves bytes faster than could be told.
     const double ns_per_byte = std::max((large - small) / static_cast<double>(kLarge - kSmall), 1e-3);
     const double place_ns = std::max(small - ns_per_byte * kSmall, 1e3);
-    return grouping::DiskProfile{"this", place_ns / 1e6, 1e9 / ns_per_byte};
+    return DiskProfile{"this", place_ns / 1e6, 1e9 / ns_per_byte};
   }
 
  private:
@@ -136,7 +136,7 @@ class DiskMeasure {
 
 }  // namespace
 
-Result<grouping::DiskProfile> measure_disk(const std::string& directory) {
+Result<DiskProfile> measure_disk(const std::string& directory) {
   struct stat st;
   if (::stat(directory.c_str(), &st) != 0) return fail(errno, directory);
   if (!S_ISDIR(st.st_mode)) return fail(Error::usage(directory + " is no directory"));

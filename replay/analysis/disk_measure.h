@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "grouping/evaluation.h"
+#include "replay/analysis/evaluation.h"
 
 namespace cffs::replay {
 
@@ -13,6 +13,6 @@ namespace cffs::replay {
 // scratch file of 256 MiB (less where room is scarce) that has no name and is gone with the call. The medium's own caches answer as they would
 // answer a store. Takes up to four seconds, and the time that writing the scratch file takes. ENOSPC: no room for one; EINVAL: the
 // file system has no reads past the memory. The profile's name is "this".
-Result<grouping::DiskProfile> measure_disk(const std::string& directory);
+Result<DiskProfile> measure_disk(const std::string& directory);
 
 }  // namespace cffs::replay

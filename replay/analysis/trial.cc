@@ -23,30 +23,32 @@ class Judge {
     for (const grouping::Access& a : observed.accesses) accesses_.push_back(a.item);
   }
 
-  grouping::Layout lay_out(std::string name, const grouping::Policy& policy) const {
-    const grouping::ReadContent read = [&](std::size_t i) -> std::optional<std::string> {
-      std::ifstream file(options_.tree + "/" + observed_.tree.files[i].path, std::ios::binary);
-      if (!file) return {};
-      return std::string(std::istreambuf_iterator<char>(file), {});
-    };
-    std::vector<grouping::Group> groups;
-    if (policy.makes_composites())
-      groups = grouping::group_larger(policy, observed_.tree.files, policy.table_bytes(),
-                                      grouping::kGroupBytes, read);
-    return grouping::layout_of(std::move(name), observed_.tree.files, groups);
+  Layout lay_out(std::string name, const grouping::Policy& policy) const {
+    return replay::lay_out(
+        std::move(name), policy, observed_.tree.files, [&](std::size_t i) -> std::optional<std::string> {
+          std::ifstream file(options_.tree + "/" + observed_.tree.files[i].path, std::ios::binary);
+          if (!file) return {};
+          return std::string(std::istreambuf_iterator<char>(file), {});
+        });
   }
 
   // What comes after the first `cut` accesses, which fill the cache first, unless it is to be cold.
-  grouping::Evaluation judge(const grouping::Layout& layout, std::size_t cut) const {
+  Judgement judge(const Layout& layout, std::size_t cut) const {
     if (on_progress_) on_progress_("judging " + layout.name);
-    const std::uint64_t cache = options_.cache_bytes;
-    if (!options_.cold) return grouping::evaluate(layout, observed_.tree.files, accesses_, cache, cut);
-    const std::vector<grouping::Item> rest(accesses_.begin() + static_cast<std::ptrdiff_t>(cut),
-                                           accesses_.end());
-    return grouping::evaluate(layout, observed_.tree.files, rest, cache);
+    Judgement judgement{layout.name, {}};
+    for (const DiskProfile& disk : options_.disks) judgement.on.push_back(judge(layout, cut, disk));
+    return judgement;
   }
 
  private:
+  Evaluation judge(const Layout& layout, std::size_t cut, const DiskProfile& disk) const {
+    const Model model{options_.cache_bytes, options_.reading, disk};
+    if (!options_.cold) return evaluate(layout, observed_.tree.files, accesses_, model, cut);
+    const std::vector<grouping::Item> rest(accesses_.begin() + static_cast<std::ptrdiff_t>(cut),
+                                           accesses_.end());
+    return evaluate(layout, observed_.tree.files, rest, model);
+  }
+
   const Observed& observed_;
   const TrialOptions& options_;
   const Progress& on_progress_;
@@ -55,7 +57,7 @@ class Judge {
 
 // The layouts that are the same whatever is mined.
 struct Fixed {
-  std::vector<grouping::Layout> policies, plans;
+  std::vector<Layout> policies, plans;
 };
 
 Result<Fixed> fixed_layouts(const Judge& judge, const TrialOptions& options, const Progress& on_progress) {
@@ -76,10 +78,10 @@ Result<Fixed> fixed_layouts(const Judge& judge, const TrialOptions& options, con
 
 }  // namespace
 
-std::size_t Trial::best(const grouping::DiskProfile& disk) const {
+std::size_t Trial::best(std::size_t disk) const {
   std::size_t best = 0;
-  for (std::size_t i = 1; i < evaluations.size(); ++i) {
-    if (evaluations[i].ms_per_access(disk) < 0.98 * evaluations[best].ms_per_access(disk)) best = i;
+  for (std::size_t i = 1; i < judgements.size(); ++i) {
+    if (ms_per_access(judgements[i], disk) < 0.98 * ms_per_access(judgements[best], disk)) best = i;
   }
   return best;
 }
@@ -92,14 +94,15 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   trial.files_not_in_tree = observed.tree.missing;
   for (const auto& f : observed.tree.files) trial.bytes += f.size;
   trial.has_reference = !options.tree.empty();
+  trial.disks = options.disks;
 
   const Judge judge(observed, options, on_progress);
   CFFS_TRY(const Fixed fixed, fixed_layouts(judge, options, on_progress));
   const auto cut_at = [&](double share) {
     return static_cast<std::size_t>(share * static_cast<double>(observed.accesses.size()));
   };
-  const auto judge_all = [&](std::size_t cut) -> Result<std::vector<grouping::Evaluation>> {
-    std::vector<grouping::Evaluation> found;
+  const auto judge_all = [&](std::size_t cut) -> Result<std::vector<Judgement>> {
+    std::vector<Judgement> found;
     for (const auto& layout : fixed.policies) found.push_back(judge.judge(layout, cut));
     CFFS_TRY(const auto mined, mine(observed, cut, options.analysis, on_progress));
     trial.mined_groups = mined->size();
@@ -113,7 +116,7 @@ Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOpti
   }
   trial.train_accesses = cut_at(options.train);
   trial.test_accesses = observed.accesses.size() - trial.train_accesses;
-  CFFS_TRY(trial.evaluations, judge_all(trial.train_accesses));
+  CFFS_TRY(trial.judgements, judge_all(trial.train_accesses));
   return trial;
 }
 

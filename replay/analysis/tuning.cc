@@ -2,6 +2,7 @@
 
 #include "grouping/directory_policy.h"
 #include "grouping/frequency_policy.h"
+#include "grouping/none_policy.h"
 #include "replay/analysis/observation.h"
 
 namespace cffs::replay {
@@ -15,10 +16,10 @@ constexpr std::uint64_t kRestBytes[] = {grouping::kGroupBytes, 256 * 1024, 64 * 
 
 }  // namespace
 
-const grouping::Evaluation* Tuning::better_policy(const grouping::DiskProfile& disk) const {
-  const grouping::Evaluation* better = nullptr;
+const Evaluation* Tuning::better_policy(const DiskProfile& disk) const {
+  const Evaluation* better = nullptr;
   double least = kTie * choices[best].evaluation.ms_per_access(disk);
-  for (const grouping::Evaluation& policy : policies) {
+  for (const Evaluation& policy : policies) {
     if (policy.ms_per_access(disk) >= least) continue;
     least = policy.ms_per_access(disk);
     better = &policy;
@@ -36,20 +37,18 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
   const auto cut_at = [&](double share) {
     return static_cast<std::size_t>(share * static_cast<double>(accesses.size()));
   };
-  const auto judge = [&](grouping::Evaluation& total, const std::vector<grouping::Group>& groups,
-                         std::size_t cut) {
+  const auto judge = [&](Evaluation& total, const grouping::Policy& policy, std::size_t cut) {
     if (on_progress) on_progress("judging " + total.name);
-    const auto layout = grouping::layout_of(total.name, observed.tree.files, groups);
-    total.add(grouping::evaluate(layout, observed.tree.files, accesses, tuning.cache_bytes, cut));
+    total.add(evaluate(lay_out(total.name, policy, observed.tree.files), observed.tree.files, accesses,
+                       tuning.model, cut));
   };
   tuned.policies.resize(2);
   tuned.policies[0].name = "none";
   tuned.policies[1].name = "directory";
-  const auto by_directory = grouping::DirectoryPolicy().group(observed.tree.files, grouping::kGroupBytes, {});
   for (const double share : tuning.train) {
     tuned.tail_accesses += accesses.size() - cut_at(share);
-    judge(tuned.policies[0], {}, cut_at(share));
-    judge(tuned.policies[1], by_directory, cut_at(share));
+    judge(tuned.policies[0], grouping::NonePolicy(), cut_at(share));
+    judge(tuned.policies[1], grouping::DirectoryPolicy(), cut_at(share));
   }
   for (const char* algorithm : {"closed", "benefit", "none"}) {
     for (const std::uint64_t table_bytes : kTableBytes) {
@@ -66,14 +65,12 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
         const grouping::FrequencyPolicy policy(mined);
         for (std::size_t c = first; c < tuned.choices.size(); ++c) {
           mined->set_rest_bytes(tuned.choices[c].rest_bytes);
-          judge(tuned.choices[c].evaluation,
-                grouping::group_larger(policy, observed.tree.files, table_bytes, grouping::kGroupBytes, {}),
-                cut_at(share));
+          judge(tuned.choices[c].evaluation, policy, cut_at(share));
         }
       }
     }
   }
-  const auto ms = [&](std::size_t c) { return tuned.choices[c].evaluation.ms_per_access(tuning.disk); };
+  const auto ms = [&](std::size_t c) { return tuned.choices[c].evaluation.ms_per_access(tuning.model.disk); };
   for (std::size_t c = 1; c < tuned.choices.size(); ++c) {
     if (ms(c) < kTie * ms(tuned.best)) tuned.best = c;
   }

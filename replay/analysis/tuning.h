@@ -2,32 +2,31 @@
 // ones, the validation tail, with a cache that the earlier ones filled.
 #pragma once
 
-#include "grouping/evaluation.h"
 #include "replay/analysis/analysis.h"
+#include "replay/analysis/evaluation.h"
 
 namespace cffs::replay {
 
 struct TuningOptions {
   // Shares of the accesses that mining sees: a choice that does well by chance behind one of them will not behind both.
   std::vector<double> train = {0.5, 0.7};
-  std::uint64_t cache_bytes = 64u << 20;
-  grouping::DiskProfile disk;
+  Model model;
 };
 
 struct TuningChoice {
-  std::string algorithm;            // as --algorithm
-  std::uint64_t rest_bytes = 0;     // as --rest-bytes
-  std::uint64_t table_bytes = 0;    // as --table-bytes
-  grouping::Evaluation evaluation;  // of all tails together
+  std::string algorithm;          // as --algorithm
+  std::uint64_t rest_bytes = 0;   // as --rest-bytes
+  std::uint64_t table_bytes = 0;  // as --table-bytes
+  Evaluation evaluation;          // of all tails together
 };
 
 struct Tuning {
   std::uint64_t accesses = 0, tail_accesses = 0;  // of the log; that were judged, all tails together
   std::vector<TuningChoice> choices;              // all that were tried
-  std::size_t best = 0;                        // the least predicted latency; the first of those within 1 %
-  std::vector<grouping::Evaluation> policies;  // none, directory: what doing without a plan costs
+  std::size_t best = 0;              // the least predicted latency; the first of those within 1 %
+  std::vector<Evaluation> policies;  // none, directory: what doing without a plan costs
   // Policy that costs less than the best choice by more than 1 %; null: there is none.
-  const grouping::Evaluation* better_policy(const grouping::DiskProfile& disk) const;
+  const Evaluation* better_policy(const DiskProfile& disk) const;
 };
 
 // Algorithms closed and benefit, and no groups at all, each with the other files alone and by directory at several sizes, and with

@@ -11,12 +11,12 @@
 #include "core/object/memory_store.h"
 #include "core/plan/plan_database.h"
 #include "core/reorganise/plan_object.h"
-#include "grouping/evaluation.h"
 #include "grouping/frequency_policy.h"
 #include "grouping/mining/adjacency.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/mining/sessions.h"
 #include "replay/analysis/access_reader.h"
+#include "replay/analysis/evaluation.h"
 #include "replay/logs/file_call.h"
 #include "replay/logs/logged_request.h"
 
@@ -336,24 +336,29 @@ TEST_CASE("too many accesses at once: whole streams are kept or dropped") {
 
 TEST_CASE("predictions: a miss brings the group, what is not used is wasted") {
   using grouping::Candidate;
+  const auto of_groups = [](std::uint64_t cache) { return replay::Model{cache, replay::Reading::group, {}}; };
   const std::vector<Candidate> files{{1, 1000, "a", 0}, {1, 3000, "b", 0}, {1, 8000, "c", 0}};
   const std::vector<Item> accesses{0, 1, 0, 2};
-  const auto none = grouping::evaluate(grouping::layout_of("none", files, {}), files, accesses, 1 << 20);
+  const auto none =
+      replay::evaluate(replay::layout_of("none", files, {}), files, accesses, of_groups(1 << 20));
   REQUIRE(none.reads == 1);  // the two small ones are rows of a small table
   REQUIRE(none.hits == 1);
   REQUIRE(none.waste() == 0);
   const auto pair =
-      grouping::evaluate(grouping::layout_of("pair", files, {{0, 1}}), files, accesses, 1 << 20);
+      replay::evaluate(replay::layout_of("pair", files, {{0, 1}}), files, accesses, of_groups(1 << 20));
   REQUIRE(pair.reads == 1 + 1);
   REQUIRE(pair.hits == 2);
-  const auto all = grouping::evaluate(grouping::layout_of("all", files, {{0, 1, 2}}), files, {0}, 1 << 20);
+  const auto all =
+      replay::evaluate(replay::layout_of("all", files, {{0, 1, 2}}), files, {0}, of_groups(1 << 20));
   REQUIRE(all.bytes_read == 12000);
   REQUIRE(all.bytes_used == 1000);
-  const auto large = grouping::evaluate(grouping::layout_of("large", {{1, 2'500'000, "l", 0}}, {}),
-                                        {{1, 2'500'000, "l", 0}}, {0}, 1 << 20);
+  const auto large = replay::evaluate(replay::layout_of("large", {{1, 2'500'000, "l", 0}}, {}),
+                                      {{1, 2'500'000, "l", 0}}, {0}, of_groups(1 << 20));
   REQUIRE((large.seeks == 1 && large.reads == 3));
   // A cache of one unit: every change of group is a miss.
-  REQUIRE(grouping::evaluate(grouping::layout_of("small", files, {}), files, {0, 1, 0, 1}, 1000).hits == 0);
+  REQUIRE(
+      replay::evaluate(replay::layout_of("small", files, {}), files, {0, 1, 0, 1}, of_groups(1000)).hits ==
+      0);
 }
 
 }  // namespace cffs::test

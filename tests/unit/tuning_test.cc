@@ -37,21 +37,21 @@ TEST_CASE("tuning chooses the least predicted latency on the tail, and says what
   log.close();
   replay::AnalysisOptions options;
   replay::TuningOptions tuning;
-  tuning.disk = *grouping::find_disk("hdd");
-  options.mining.exchange_bytes = tuning.disk.exchange_bytes();
-  tuning.cache_bytes = 1 << 20;
+  tuning.model.disk = *replay::find_disk("hdd");
+  options.mining.exchange_bytes = tuning.model.disk.exchange_bytes();
+  tuning.model.cache_bytes = 1 << 20;
   const auto tuned = replay::tune({path}, options, tuning, {});
   REQUIRE(tuned);
   REQUIRE(tuned->choices.size() == 24);
   REQUIRE(tuned->policies.size() == 2);
   REQUIRE(tuned->accesses == 2 * (kPairs + kReaders));
   REQUIRE(tuned->tail_accesses == kPairs + kReaders + 6 * (kPairs + kReaders) / 10);
-  const auto ms = [&](const grouping::Evaluation& e) { return e.ms_per_access(tuning.disk); };
+  const auto ms = [&](const replay::Evaluation& e) { return e.ms_per_access(tuning.model.disk); };
   const replay::TuningChoice& best = tuned->choices[tuned->best];
   for (const auto& choice : tuned->choices) REQUIRE(ms(best.evaluation) <= ms(choice.evaluation) / 0.99);
   // Two pages in one read, where none and directory need two: the rare files are in nobody's way.
   REQUIRE(ms(best.evaluation) < 0.7 * ms(tuned->policies[0]));
-  REQUIRE(tuned->better_policy(tuning.disk) == nullptr);
+  REQUIRE(tuned->better_policy(tuning.model.disk) == nullptr);
   for (const auto& choice : tuned->choices) {
     if (&choice == &best) break;
     REQUIRE(ms(choice.evaluation) > ms(best.evaluation));  // an earlier one would have won a tie
@@ -67,13 +67,13 @@ TEST_CASE("where no group pays, tuning keeps tiny files in the table, as policy 
   log.close();
   replay::AnalysisOptions options;
   replay::TuningOptions tuning;
-  tuning.disk = *grouping::find_disk("hdd");
-  options.mining.exchange_bytes = tuning.disk.exchange_bytes();
+  tuning.model.disk = *replay::find_disk("hdd");
+  options.mining.exchange_bytes = tuning.model.disk.exchange_bytes();
   const auto tuned = replay::tune({path}, options, tuning, {});
   REQUIRE(tuned);
   const replay::TuningChoice& best = tuned->choices[tuned->best];
   REQUIRE(best.table_bytes == 4096);
-  REQUIRE(tuned->better_policy(tuning.disk) == nullptr);
+  REQUIRE(tuned->better_policy(tuning.model.disk) == nullptr);
   REQUIRE(best.evaluation.seeks == 0);
   for (const auto& choice : tuned->choices) {
     if (choice.table_bytes == 0) REQUIRE(choice.evaluation.seeks > 0);
