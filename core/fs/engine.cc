@@ -238,6 +238,7 @@ Status Engine::close() {
   closed_ = true;
   rows_.on_many_stale(0, nullptr);
   homes_.on_many_dirty(nullptr);
+  early_writeback_.stop();
   committer_.reset();
   const Status result = started_ && !options_.read_only ? leave_clean() : Status();
   store_.on_shortage(nullptr);

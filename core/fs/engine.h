@@ -16,6 +16,7 @@
 #include "core/fs/bulk_loader.h"
 #include "core/fs/committer.h"
 #include "core/fs/dirty_objects.h"
+#include "core/fs/early_writeback.h"
 #include "core/fs/file_count.h"
 #include "core/fs/file_system.h"
 #include "core/fs/handle_index.h"
@@ -259,6 +260,7 @@ class Engine final : public FileSystem {
   std::vector<InodeId> leftovers_
       CFFS_GUARDED_BY(leftovers_mutex_);  // unreferenced, but in use when forgotten
 
+  EarlyWriteback early_writeback_;
   std::unique_ptr<AccessRecord> access_record_;
   std::unique_ptr<Committer> committer_;
   bool commit_failed_ = false;   // the committer's

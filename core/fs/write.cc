@@ -98,6 +98,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     if (end > node.inode.size || node.inode.allocated < node.inode.size) {
       if (const auto info = object->info()) node.inode.allocated = info->allocated;
     }
+    if (options_.background && offset <= before.size) early_writeback_.grew(object, before.size, end);
     node.inode.size = std::max(node.inode.size, end);
     const mode_t mode = node.inode.mode;
     const bool capable = has_capability(node.inode);

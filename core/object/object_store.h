@@ -76,7 +76,8 @@ class Object {
   // The object that this one shows unchanged, for clone_from().
   virtual std::shared_ptr<const Object> unchanged() const { return nullptr; }
   // A hint that it will be synced soon: for who syncs many, so that the medium has them all at once. Returns without waiting.
-  virtual void begin_writeback() {}
+  // `length` 0: from there to its end.
+  virtual void begin_writeback(std::uint64_t /*offset*/ = 0, std::uint64_t /*length*/ = 0) {}
   // Bytes, size and name become durable.
   virtual Status sync() = 0;
   // From now on a read brings what it asks for and no more, through whoever's handle: who reads ahead does it by prefetch().

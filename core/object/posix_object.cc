@@ -168,8 +168,10 @@ class PosixObject final : public Object {
 
   // A file system that could not place what it had put off (delayed allocation) may say so here and nowhere else: the pages are
   // clean then, and a sync finds nothing amiss.
-  void begin_writeback() override {
-    if (::sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WRITE) == 0) return;
+  void begin_writeback(std::uint64_t offset, std::uint64_t length) override {
+    if (::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
+                          SYNC_FILE_RANGE_WRITE) == 0)
+      return;
     if (errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == EROFS) writeback_failed_ = errno;
   }
 

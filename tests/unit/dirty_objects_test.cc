@@ -16,7 +16,7 @@ class Telling final : public PassingObject {
  public:
   Telling(std::shared_ptr<Object> below, std::string name, std::vector<std::string>& told)
       : PassingObject(std::move(below)), name_(std::move(name)), told_(told) {}
-  void begin_writeback() override { told_.push_back("begin " + name_); }
+  void begin_writeback(std::uint64_t, std::uint64_t) override { told_.push_back("begin " + name_); }
   Status sync() override {
     told_.push_back("sync " + name_);
     if (failing) return fail(EIO, name_);
