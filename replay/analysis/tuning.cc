@@ -8,7 +8,8 @@
 namespace cffs::replay {
 namespace {
 
-constexpr double kTie = 0.99;
+constexpr double kTie = 0.99;           // of a policy without a plan
+constexpr double kClearlyLess = 0.999;  // of a choice that mines more
 // Which files stay in the table: none, those that policy none keeps there by default.
 constexpr std::uint64_t kTableBytes[] = {0, 4096};
 // Of a directory's group; 0: each file alone. The largest first: what is nearest to a mount's default wins a tie.
@@ -50,7 +51,7 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
     judge(tuned.policies[0], grouping::NonePolicy(), cut_at(share));
     judge(tuned.policies[1], grouping::DirectoryPolicy(), cut_at(share));
   }
-  for (const char* algorithm : {"closed", "benefit", "none"}) {
+  for (const char* algorithm : {"none", "closed", "benefit"}) {
     for (const std::uint64_t table_bytes : kTableBytes) {
       AnalysisOptions tried = options;
       tried.mining.algorithm = algorithm;
@@ -72,7 +73,7 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
   }
   const auto ms = [&](std::size_t c) { return tuned.choices[c].evaluation.ms_per_access(tuning.model.disk); };
   for (std::size_t c = 1; c < tuned.choices.size(); ++c) {
-    if (ms(c) < kTie * ms(tuned.best)) tuned.best = c;
+    if (ms(c) < kClearlyLess * ms(tuned.best)) tuned.best = c;
   }
   return tuned;
 }

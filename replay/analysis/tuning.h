@@ -23,13 +23,13 @@ struct TuningChoice {
 struct Tuning {
   std::uint64_t accesses = 0, tail_accesses = 0;  // of the log; that were judged, all tails together
   std::vector<TuningChoice> choices;              // all that were tried
-  std::size_t best = 0;              // the least predicted latency; the first of those within 1 %
+  std::size_t best = 0;              // the least predicted latency; the first of those within a thousandth
   std::vector<Evaluation> policies;  // none, directory: what doing without a plan costs
   // Policy that costs less than the best choice by more than 1 %; null: there is none.
   const Evaluation* better_policy(const DiskProfile& disk) const;
 };
 
-// Algorithms closed and benefit, and no groups at all, each with the other files alone and by directory at several sizes, and with
+// No groups at all, and algorithms closed and benefit, each with the other files alone and by directory at several sizes, and with
 // files of at most 4 KiB, a store's default for its table, in groups or in the table.
 Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions& options,
                     const TuningOptions& tuning, const std::function<void(const std::string&)>& on_progress);

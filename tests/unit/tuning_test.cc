@@ -48,7 +48,7 @@ TEST_CASE("tuning chooses the least predicted latency on the tail, and says what
   REQUIRE(tuned->tail_accesses == kPairs + kReaders + 6 * (kPairs + kReaders) / 10);
   const auto ms = [&](const replay::Evaluation& e) { return e.ms_per_access(tuning.model.disk); };
   const replay::TuningChoice& best = tuned->choices[tuned->best];
-  for (const auto& choice : tuned->choices) REQUIRE(ms(best.evaluation) <= ms(choice.evaluation) / 0.99);
+  for (const auto& choice : tuned->choices) REQUIRE(ms(best.evaluation) <= ms(choice.evaluation) / 0.999);
   // Two pages in one read, where none and directory need two: the rare files are in nobody's way.
   REQUIRE(ms(best.evaluation) < 0.7 * ms(tuned->policies[0]));
   REQUIRE(tuned->better_policy(tuning.model.disk) == nullptr);
@@ -73,6 +73,7 @@ TEST_CASE("where no group pays, tuning keeps tiny files in the table, as policy 
   REQUIRE(tuned);
   const replay::TuningChoice& best = tuned->choices[tuned->best];
   REQUIRE(best.table_bytes == 4096);
+  REQUIRE(best.algorithm == "none");  // of equals, the one that claims least
   REQUIRE(tuned->better_policy(tuning.model.disk) == nullptr);
   REQUIRE(best.evaluation.seeks == 0);
   for (const auto& choice : tuned->choices) {
