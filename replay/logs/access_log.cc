@@ -19,8 +19,12 @@ bool status_of(std::string_view word, int& status) {
   return whole_number(word, status) && status >= 0 && status <= 999;
 }
 
-void size_of(std::string_view word, std::uint64_t& size) {
-  if (!whole_number(word, size)) size = 0;
+// False: it says none, and the size is what it was.
+bool size_of(std::string_view word, std::uint64_t& size) {
+  std::uint64_t found = 0;
+  if (!whole_number(word, found)) return false;
+  size = found;
+  return true;
 }
 
 // The first of these names that an object has.
@@ -133,11 +137,11 @@ std::optional<LoggedRequest> AccessLog::parse_json(std::string_view line) {
   const Json* request = found(all, {"request"});
   const bool nested = request != nullptr && request->is_object();
   const Json& object = nested ? *request : all;
-  kept_[kClient] = text_of(found(object, {"client_ip", "remote_ip", "remote_addr"}));
-  kept_[kMethod] = text_of(found(object, {"method", "request_method"}));
-  kept_[kTarget] = text_of(found(object, {"uri", "request_uri"}));
+  kept_[kClient] = text_of(found(object, {"client_ip", "remote_ip", "remote_addr", "c-ip"}));
+  kept_[kMethod] = text_of(found(object, {"method", "request_method", "cs-method"}));
+  kept_[kTarget] = text_of(found(object, {"uri", "request_uri", "cs-uri-stem"}));
   kept_[kUser] = text_of(found(all, {"user_id", "remote_user"}));
-  kept_[kAgent] = text_of(found(all, {"http_user_agent", "user_agent"}));
+  kept_[kAgent] = text_of(found(all, {"http_user_agent", "user_agent", "cs(User-Agent)"}));
   if (nested) {
     if (const Json* headers = found(object, {"headers"}); headers != nullptr && headers->is_object())
       kept_[kAgent] = text_of(found(*headers, {"User-Agent"}));
@@ -147,9 +151,15 @@ std::optional<LoggedRequest> AccessLog::parse_json(std::string_view line) {
     kept_[kTarget].assign(rest);
   }
   LoggedRequest record;
-  if (!status_of(text_of(found(all, {"status"})), record.status)) return {};
-  size_of(text_of(found(all, {"size", "body_bytes_sent", "bytes_sent"})), record.size);
-  record.time_ms = time_of(found(all, {"ts", "msec", "time_iso8601", "time_local", "timestamp", "time"}));
+  if (!status_of(text_of(found(all, {"status", "sc-status"})), record.status)) return {};
+  size_of(text_of(found(all, {"size", "body_bytes_sent", "bytes_sent", "sc-bytes"})), record.size);
+  size_of(text_of(found(all, {"sc-content-len"})),
+          record.size);  // without the headers, which sc-bytes counts
+  if (const Json* date = found(all, {"date"}); date != nullptr && found(all, {"time"}) != nullptr) {
+    record.time_ms = parse_iso_time(text_of(date) + " " + text_of(found(all, {"time"}))).value_or(0);
+  } else {
+    record.time_ms = time_of(found(all, {"ts", "msec", "time_iso8601", "time_local", "timestamp", "time"}));
+  }
   record.client = kept_[kClient];
   record.method = kept_[kMethod];
   record.target = kept_[kTarget];
@@ -162,7 +172,7 @@ std::optional<LoggedRequest> AccessLog::parse_fields(std::string_view line) cons
   LoggedRequest record;
   const bool tabs = line.find('\t') != line.npos;
   std::string_view date, time, rest = line;
-  bool good = true, has_ip = false;
+  bool good = true, has_ip = false, has_length = false;
   for (const std::string& field : fields_) {
     if (rest.empty()) return {};
     const std::size_t end = std::min(rest.find(tabs ? '\t' : ' '), rest.size());
@@ -177,7 +187,9 @@ std::optional<LoggedRequest> AccessLog::parse_fields(std::string_view line) cons
     if (field == "cs-uri-stem" || (field == "cs-uri" && record.target.empty())) record.target = value;
     if (field == "cs(User-Agent)") record.agent = value;
     if (field == "sc-status") good = good && status_of(value, record.status);
-    if (field == "sc-bytes") size_of(value, record.size);
+    // Bytes of the reply with its headers, and where it is told, those of the body alone.
+    if (field == "sc-bytes" && !has_length) size_of(value, record.size);
+    if (field == "sc-content-len") has_length = size_of(value, record.size);
   }
   if (!good || !rest.empty()) return {};
   std::string when(date.empty() ? std::string_view(date_) : date);

@@ -32,13 +32,25 @@ constexpr const char* kIisFields =
 constexpr const char* kIis =
     "2002-05-02 17:42:15 172.22.255.255 - 172.30.255.255 80 GET /images/picture.jpg - 200 "
     "Mozilla/4.0+(compatible;MSIE+5.5;+Windows+2000+Server)";
-// docs.aws.amazon.com, CloudFront standard logs, its first fields
+// docs.aws.amazon.com, CloudFront standard logs: its 33 fields
 constexpr const char* kCloudFrontFields =
     "#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) "
-    "cs(User-Agent)";
+    "cs(User-Agent) cs-uri-query cs(Cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol "
+    "cs-bytes time-taken x-forwarded-for ssl-protocol ssl-cipher x-edge-response-result-type "
+    "cs-protocol-version fle-status fle-encrypted-fields c-port time-to-first-byte "
+    "x-edge-detailed-result-type sc-content-type sc-content-len sc-range-start sc-range-end";
 constexpr const char* kCloudFront =
     "2019-12-04\t21:02:31\tLAX1\t392\t192.0.2.100\tGET\td111111abcdef8.cloudfront.net\t/index.html\t200\t-\t"
-    "Mozilla/5.0%20(Windows%20NT%2010.0)";
+    "Mozilla/"
+    "5.0%20(Windows%20NT%2010.0)\t-\t-\tHit\tSOX4xwn4XV6Q==\td111111abcdef8.cloudfront.net\thttps\t23\t"
+    "0.001\t-\tTLSv1.2\tECDHE-RSA-AES128-GCM-SHA256\tHit\tHTTP/2.0\t-\t-\t11040\t0.001\tHit\ttext/"
+    "html\t78\t-\t-";
+// The same as standard logging (v2) delivers it as JSON: every value a string.
+constexpr const char* kCloudFrontJson =
+    R"x({"date":"2019-12-04","time":"21:02:31","x-edge-location":"LAX1","sc-bytes":"392","c-ip":"192.0.2.100",)x"
+    R"x("cs-method":"GET","cs(Host)":"d111111abcdef8.cloudfront.net","cs-uri-stem":"/index.html",)x"
+    R"x("sc-status":"200","cs(User-Agent)":"Mozilla/5.0%20(Windows%20NT%2010.0)","sc-content-len":"78"
+})x";
 
 }  // namespace
 
@@ -98,8 +110,28 @@ TEST_CASE("W3C extended logs mean what their fields line says, with blanks or ta
   REQUIRE(edge->client == "192.0.2.100");
   REQUIRE(edge->method == "GET");
   REQUIRE(edge->target == "/index.html");
-  REQUIRE(edge->size == 392);
+  REQUIRE(edge->size == 78);  // of the file; 392 with the headers
   REQUIRE(edge->status == 200);
+  const std::int64_t when = edge->time_ms;
+  const std::string agent(edge->agent);
+  AccessLog as_json;
+  const auto same = as_json.parse(kCloudFrontJson);
+  REQUIRE(same);
+  REQUIRE(as_json.format() == LogFormat::json);
+  REQUIRE(same->client == "192.0.2.100");
+  REQUIRE(same->method == "GET");
+  REQUIRE(same->target == "/index.html");
+  REQUIRE(same->size == 78);
+  REQUIRE(same->status == 200);
+  REQUIRE(same->time_ms == when);
+  REQUIRE(when == 1575493351000);
+  REQUIRE(same->agent == agent);
+  // A reply whose length was not told in advance.
+  std::string unknown(kCloudFront);
+  unknown.replace(unknown.find("\t78\t"), 4, "\t-\t");
+  const auto chunked = log.parse(unknown);
+  REQUIRE(chunked);
+  REQUIRE(chunked->size == 392);
 }
 
 TEST_CASE("S3's requests are those on objects, by their keys") {
