@@ -167,12 +167,14 @@ class PosixObject final : public Object {
   }
 
   // A file system that could not place what it had put off (delayed allocation) may say so here and nowhere else: the pages are
-  // clean then, and a sync finds nothing amiss.
+  // clean then, and a sync finds nothing amiss. So none ends between that and the note of it.
   void begin_writeback(std::uint64_t offset, std::uint64_t length) override {
+    const MutexLock not_beside_a_sync(sync_mutex_);
     if (::sync_file_range(fd_.get(), static_cast<off_t>(offset), static_cast<off_t>(length),
                           SYNC_FILE_RANGE_WRITE) == 0)
       return;
-    if (errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == EROFS) writeback_failed_ = errno;
+    const bool lost = errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == EROFS;
+    if (lost && sync_failed_ == 0) sync_failed_ = errno;
   }
 
   Status sync() override {
@@ -180,7 +182,6 @@ class PosixObject final : public Object {
     // The kernel tells a descriptor of a failed writeback once: of two who ask at the same time, and of all who ask later,
     // only one would learn of it.
     const MutexLock one_at_a_time(sync_mutex_);
-    if (sync_failed_ == 0) sync_failed_ = writeback_failed_;
     if (sync_failed_ != 0) return fail(sync_failed_, store_.full_name(name_));
     if (::fdatasync(fd_.get()) != 0) {
       sync_failed_ = errno;
@@ -234,8 +235,7 @@ class PosixObject final : public Object {
   const FileDescriptor fd_;
   Mutex sync_mutex_;                                                 // one sync at a time; before the store's
   DurableNames::Number unsynced_name_ CFFS_GUARDED_BY(sync_mutex_);  // 0: it is durable
-  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;                 // errno of the first sync that failed
-  std::atomic<int> writeback_failed_{0};                             // errno of begin_writeback()
+  int sync_failed_ CFFS_GUARDED_BY(sync_mutex_) = 0;  // errno of the first sync or writeback that failed
 };
 
 std::shared_ptr<Object> make_posix_object(PosixStore& store, std::string name, FileDescriptor fd,

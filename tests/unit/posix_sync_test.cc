@@ -2,9 +2,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <thread>
 #include <utility>
 
 #include "core/object/posix_store.h"
@@ -12,14 +15,16 @@
 
 namespace {
 
-int failing_writeback = 0;  // errno of the next sync_file_range(2); 0: the kernel's own
+std::atomic<int> failing_writeback = 0;  // errno of the next sync_file_range(2); 0: the kernel's own
+std::atomic<int> milliseconds = 0;       // that it takes
 
 }  // namespace
 
 // In the C library's place.
 extern "C" int sync_file_range(int fd, off64_t offset, off64_t length, unsigned int flags) {
-  if (failing_writeback != 0) {
-    errno = std::exchange(failing_writeback, 0);
+  if (const int reason = failing_writeback.exchange(0); reason != 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds.load()));
+    errno = reason;
     return -1;
   }
   return static_cast<int>(::syscall(SYS_sync_file_range, fd, offset, length, flags));
@@ -74,6 +79,23 @@ TEST_CASE("posix store: a writeback that failed when it was begun is told by eve
     other->begin_writeback();
     CHECK(other->sync());
   }
+}
+
+TEST_CASE("posix store: a sync beside a writeback that fails does not end before it is known") {
+  TemporaryDirectory directory;
+  const auto store = *PosixStore::open_directory(directory.path);
+  const auto object = *store->create("object", Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes("x")));
+  milliseconds = 100;
+  failing_writeback = ENOSPC;
+  std::thread early([&] { object->begin_writeback(0, 1); });
+  while (failing_writeback != 0)
+    std::this_thread::yield();  // it is in the kernel, which has dropped the pages
+  const Status done = object->sync();
+  early.join();
+  milliseconds = 0;
+  REQUIRE(!done);
+  CHECK(done.error().errno_value == ENOSPC);
 }
 
 }  // namespace cffs::test
