@@ -77,11 +77,12 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   std::string targets;
   for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
   command
-      ->add_option("--targets", o->session.targets,
-                   "ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, library, "
-                   "predict, dir:PATH; "
-                   "default " +
-                       targets)
+      ->add_option(
+          "--targets", o->session.targets,
+          "ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, library, "
+          "predict, dir:PATH; "
+          "default " +
+              targets)
       ->delimiter(',');
   command->add_option("--disk", o->session.disk, "Below all targets: the machine's own, or a model")
       ->check(CLI::IsMember(bench::disk_names()))
@@ -97,6 +98,9 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
   command->add_flag("--sync", o->session.sync, "Each phase ends when all that it wrote is on the disk");
+  command->add_flag(
+      "--mount-sync", o->session.mount_sync,
+      "File systems are mounted with -o sync, and benchmarks that sync each write leave it to that");
   command->add_option("--seed", o->session.seed, "Of everything random")->capture_default_str();
   command->add_option("--results", o->session.results, "Results file (SQLite) that the runs are added to");
   command->add_option("--work", o->session.work,

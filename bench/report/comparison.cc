@@ -88,7 +88,9 @@ std::string title_of(const std::string& target) {
 }
 
 std::string colour_of(const std::string& target, std::size_t index) {
-  constexpr std::array<std::pair<const char*, const char*>, 10> kKnown = {{{"ext4", "#4e79a7"},
+  constexpr std::array<std::pair<const char*, const char*>, 12> kKnown = {{{"ext4", "#4e79a7"},
+                                                                           {"ext2", "#a0cbe8"},
+                                                                           {"ext3", "#86a8d0"},
                                                                            {"xfs", "#499894"},
                                                                            {"btrfs", "#59a14f"},
                                                                            {"passthrough", "#8c8c96"},

@@ -1,11 +1,10 @@
 #include "bench/report/growth_plots.h"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <optional>
+#include <utility>
 
-#include "bench/report/drawing.h"
+#include "bench/report/line_plot.h"
 
 namespace cffs::bench {
 namespace {
@@ -50,26 +49,9 @@ Result<std::vector<Plot>> draw_growth(const Comparison& comparison, const std::s
       }
     }
     if (lines.empty()) continue;
-    Drawing d(prefix + "-growth-" + quantity.name, quantity.title);
-    std::string drawn;
-    for (const auto& [target, points] : lines) {
-      const auto at =
-          static_cast<std::size_t>(std::find(comparison.targets.begin(), comparison.targets.end(), target) -
-                                   comparison.targets.begin());
-      d.script += fmt::format("$t{} << EOD\n", at);
-      for (const auto& [files, value] : points) d.script += fmt::format("{} {}\n", files, value);
-      d.script += "EOD\n";
-      drawn += fmt::format(
-          "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' title "
-          "{}",
-          drawn.empty() ? "" : ", ", at, colour_of(target, at), in_quotes(title_of(target)));
-    }
-    d.script += fmt::format(
-        "set logscale x\nset xlabel 'files'\nset ylabel '{}'\nset yrange [0:*]\nset format x '%.0s%c'\nset "
-        "format y "
-        "'%.0s%c'\nplot {}",
-        quantity.axis, drawn);
-    CFFS_TRY(Plot plot, d.draw(directory));
+    const LinePlot figure{prefix + "-growth-" + quantity.name,       quantity.title,  "files", quantity.axis,
+                          "set logscale x\nset format x '%.0s%c'\n", std::move(lines)};
+    CFFS_TRY(Plot plot, draw_lines(figure, comparison, directory));
     plots.push_back(std::move(plot));
   }
   return plots;

@@ -9,6 +9,7 @@
 
 #include "bench/report/drawing.h"
 #include "bench/report/growth_plots.h"
+#include "bench/report/utilization_plots.h"
 #include "bench/rig/process.h"
 
 namespace cffs::bench {
@@ -190,6 +191,8 @@ Result<std::vector<Plot>> draw(const Comparison& comparison, const std::string& 
   }
   CFFS_TRY(auto growth, draw_growth(comparison, base, directory));
   std::move(growth.begin(), growth.end(), std::back_inserter(plots));
+  CFFS_TRY(auto utilization, draw_utilization(comparison, base, directory));
+  std::move(utilization.begin(), utilization.end(), std::back_inserter(plots));
   return plots;
 }
 

@@ -95,10 +95,10 @@ Status Image::build() {
   const FileDescriptor file(::open(file_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(options_.bytes)) != 0) return fail(errno, file_);
   std::vector<std::string> make{maker, "-q"};
-  if (options_.type == "ext4")
-    make.insert(make.end(), {"-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
+  const bool is_ext = options_.type.starts_with("ext");
+  if (is_ext) make.insert(make.end(), {"-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"});
   constexpr std::uint64_t kUsual = 16384;  // bytes for which mkfs.ext4 makes an inode
-  if (options_.type == "ext4" && options_.inodes > options_.bytes / kUsual)
+  if (is_ext && options_.inodes > options_.bytes / kUsual)
     make.insert(make.end(), {"-N", std::to_string(options_.inodes)});
   if (options_.type == "xfs") make.insert(make.end(), {"-f"});
   // As in TableFS §4.1: neither a second copy of metadata nor checksums, which the others do not have either.
@@ -147,7 +147,8 @@ Status Image::attach() {
       device_number_ = fmt::format("{}:{}", major(st.st_rdev), minor(st.st_rdev));
     // Mounted while the device is open: else it would be cleared again at once.
     const char* data = options_.type == "btrfs" ? "nodatasum" : nullptr;
-    if (::mount(device_.c_str(), mounted_.c_str(), options_.type.c_str(), MS_NOATIME, data) != 0)
+    const unsigned long flags = MS_NOATIME | (options_.synchronous ? MS_SYNCHRONOUS | MS_DIRSYNC : 0);
+    if (::mount(device_.c_str(), mounted_.c_str(), options_.type.c_str(), flags, data) != 0)
       return fail(errno, fmt::format("{} on {}", options_.type, device_));
     return {};
   }

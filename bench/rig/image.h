@@ -12,7 +12,8 @@ namespace cffs::bench {
 struct ImageOptions {
   std::string work;  // directory for the image and the mount points; must be there
   std::string disk = "raw";
-  std::string type = "ext4";  // ext4, xfs, btrfs
+  std::string type = "ext4";  // ext2, ext3, ext4, xfs, btrfs
+  bool synchronous = false;   // -o sync
   std::uint64_t bytes = 4ull << 30;
   std::uint64_t inodes = 0;  // that it must have room for; ext4 cannot make more later
 };

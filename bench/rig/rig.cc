@@ -24,7 +24,7 @@
 namespace cffs::bench {
 namespace {
 
-const std::vector<std::string> kFileSystems{"ext4", "xfs", "btrfs"};
+const std::vector<std::string> kFileSystems{"ext2", "ext3", "ext4", "xfs", "btrfs"};
 const std::vector<std::string> kPolicies{"none", "directory", "reference", "frequency"};
 
 bool among(const std::vector<std::string>& list, const std::string& word) {
@@ -60,7 +60,7 @@ Status check_target(const std::string& name) {
   if (known && among(kFileSystems, below)) return {};
   return fail(Error::usage(
       "there is no target '" + name +
-      "'; there are ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
+      "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
       "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
 }
 
@@ -95,6 +95,10 @@ Status Rig::build() {
     kind_ = Kind::cffs;
     policy_ = kind;
   }
+  if (options_.synchronous && kind_ != Kind::native) {
+    return fail(Error::usage("--mount-sync is for file systems of the machine's own: leave " + name_ +
+                             " out of --targets"));
+  }
   own_ = options_.work + "/" + kind;
   std::error_code error;
   std::filesystem::create_directories(own_ + "/mnt", error);
@@ -108,6 +112,7 @@ Status Rig::build() {
   image.disk = options_.disk;
   image.type = backing_;
   image.bytes = options_.image_bytes;
+  image.synchronous = options_.synchronous;
   // Of a store each object has a block at least; a hundred million files in its table need no inode of the disk.
   constexpr std::uint64_t kBlock = 4096;
   image.inodes = is_cffs_mount() || is_library() ? std::min(options_.inodes, options_.image_bytes / kBlock)
@@ -115,6 +120,8 @@ Status Rig::build() {
   CFFS_TRY(image_, Image::make(image));
   if (options_.aged > 0) CFFS_TRY_VOID(age());
   before_ = space_now();
+  if (struct statvfs v; ::statvfs(image_->directory().c_str(), &v) == 0)
+    room_ = static_cast<double>(v.f_bavail) * static_cast<double>(v.f_frsize);
   if (is_cffs_mount() || is_library()) {
     CFFS_TRY_VOID(run({own_program(), "format", store()}));
   } else {

@@ -1,6 +1,6 @@
 // A target of benchmarks, set up from nothing and taken down without a trace.
 //
-//   ext4, xfs, btrfs      the file system itself, on an image of its own
+//   ext2, ext3, ext4, xfs, btrfs   the file system itself, on an image of its own; the first two by the ext4 driver
 //   passthrough           a tuned FUSE pass-through over ext4
 //   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
@@ -29,8 +29,9 @@ struct RigOptions {
   std::uint64_t image_bytes = 4ull << 30;
   std::uint64_t inodes = 0;        // that the disk must have room for
   std::uint64_t memory_bytes = 0;  // limit for this process and the daemon; 0: none
-  double aged = 0;   // share of the disk that was filled and partly freed again before; 0: fresh
-  std::string plan;  // for policy frequency
+  double aged = 0;           // share of the disk that was filled and partly freed again before; 0: fresh
+  std::string plan;          // for policy frequency
+  bool synchronous = false;  // file systems are mounted with -o sync; for those of the machine's own
 };
 
 // Whether there is such a target.
@@ -65,7 +66,11 @@ class Rig {
   struct Space {
     double bytes = 0, inodes = 0;
   };
-  Space used() const;  // since the target was set up
+  Space used() const;                    // since the target was set up
+  double room() const { return room_; }  // bytes that files could have then; 0: not known
+  bool is_native() const { return kind_ == Kind::native; }
+  // Each write is on the disk when it returns, without a sync of its own.
+  bool syncs_itself() const { return options_.synchronous; }
   std::string mount_description() const;
 
  private:
@@ -94,6 +99,7 @@ class Rig {
   std::unique_ptr<Reorganiser> reorganiser_;  // gone before it
   std::unique_ptr<replay::Target> target_;
   Space before_;
+  double room_ = 0;
   double last_mount_s_ = 0;
 };
 

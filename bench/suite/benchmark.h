@@ -29,6 +29,7 @@ struct Benchmark {
   std::function<void(const Session&)>
       summary;  // printed at the end, where the publication has a table of its own
   std::vector<std::uint64_t> paper_memory;  // bytes, the limits of the published runs; empty: none
+  std::vector<std::uint64_t> image_bytes;   // of each target's disk, by Size; empty: as usual
 };
 
 const std::vector<Benchmark>& benchmarks();

@@ -1,200 +1,97 @@
 // OBFS (Wang, Brandt, Miller, Long 2004), §6: objects of a storage server written, read, rewritten and deleted, each write
-// on the disk before it counts, over how full the disk is. On the object-store interface where the target is a local file
-// system, and on files.
-#include <fcntl.h>
+// on the disk before it counts, on disks that are as full as said and have become so by creating and deleting. On the
+// object-store interface where the target is a local file system, and on files.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <random>
+#include <numeric>
+#include <set>
 
+#include "bench/suite/object_population.h"
 #include "bench/suite/session.h"
-#include "core/object/posix_store.h"
 
 namespace cffs::bench {
 namespace {
 
-// A flat set of objects by number. Results as of a Target.
-class Objects {
- public:
-  virtual ~Objects() = default;
-  virtual std::int64_t write(std::uint64_t id, std::span<const char> data, bool fresh) = 0;
-  virtual std::int64_t read(std::uint64_t id, std::span<char> into) = 0;
-  virtual std::int64_t remove(std::uint64_t id) = 0;
-};
-
-class ObjectsInStore final : public Objects {
- public:
-  explicit ObjectsInStore(std::unique_ptr<PosixStore> store) : store_(std::move(store)) {}
-  std::int64_t write(std::uint64_t id, std::span<const char> data, bool fresh) override {
-    auto object =
-        fresh ? store_->create(name_of(id), ObjectStore::Create::exclusive) : store_->open(name_of(id));
-    if (!object) return -object.error().errno_value;
-    if (const Status done = (*object)->write_at(0, std::as_bytes(data)); !done)
-      return -done.error().errno_value;
-    if (const Status done = (*object)->sync(); !done) return -done.error().errno_value;
-    return static_cast<std::int64_t>(data.size());
+std::vector<std::string> words_of(std::string text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    words.push_back(text.substr(0, text.find(',')));
+    text.erase(0, std::min(words.back().size() + 1, text.size()));
   }
-  std::int64_t read(std::uint64_t id, std::span<char> into) override {
-    auto object = store_->open(name_of(id));
-    if (!object) return -object.error().errno_value;
-    const auto n = (*object)->read_at(0, std::as_writable_bytes(into));
-    return n ? static_cast<std::int64_t>(*n) : -n.error().errno_value;
-  }
-  std::int64_t remove(std::uint64_t id) override {
-    const Status done = store_->remove(name_of(id));
-    return done ? 0 : -done.error().errno_value;
-  }
+  return words;
+}
 
- private:
-  static std::string name_of(std::uint64_t id) { return "o" + std::to_string(id); }
-  std::unique_ptr<PosixStore> store_;
-};
-
-class ObjectsInFiles final : public Objects {
- public:
-  explicit ObjectsInFiles(replay::Target& target) : target_(target) {}
-  std::int64_t write(std::uint64_t id, std::span<const char> data, bool fresh) override {
-    const std::int64_t file = target_.open(name_of(id), fresh ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY, 0644);
-    if (file < 0) return file;
-    std::int64_t n = target_.write(file, 0, data);
-    if (n >= 0) n = std::min<std::int64_t>(n, target_.fsync(file, false) < 0 ? -EIO : n);
-    (void)target_.close(file);
-    return n;
-  }
-  std::int64_t read(std::uint64_t id, std::span<char> into) override {
-    const std::int64_t file = target_.open(name_of(id), O_RDONLY, 0);
-    if (file < 0) return file;
-    const std::int64_t n = target_.read(file, 0, into);
-    (void)target_.close(file);
-    return n;
-  }
-  std::int64_t remove(std::uint64_t id) override { return target_.unlink(name_of(id)); }
-
- private:
-  static std::string name_of(std::uint64_t id) { return "objects/o" + std::to_string(id); }
-  replay::Target& target_;
-};
-
-enum class Mix { mixed, large, small };
-
-// The set of objects that a benchmark keeps, with their sizes.
-class Population {
- public:
-  Population(Session& session, Objects& objects, Mix mix)
-      : objects_(objects),
-        mix_(mix),
-        random_(session.seed()),
-        largest_(session.number("object")),
-        buffer_(largest_, 'o') {}
-
-  std::uint64_t bytes() const { return bytes_; }
-  std::size_t count() const { return ids_.size(); }
-
-  Status create(Lane* lane) {
-    const std::uint64_t id = next_++;
-    const std::uint64_t size = pick_size();
-    CFFS_TRY_VOID(
-        must(timed(lane, "write", [&] { return objects_.write(id, std::span(buffer_).first(size), true); }),
-             "write"));
-    ids_.push_back(id);
-    sizes_[id] = size;
-    bytes_ += size;
-    return {};
-  }
-  Status read(Lane* lane) {
-    const std::uint64_t id = pick();
-    return must(timed(lane, "read", [&] { return objects_.read(id, std::span(buffer_).first(sizes_[id])); }),
-                "read");
-  }
-  Status rewrite(Lane* lane) {
-    const std::uint64_t id = pick();
-    return must(
-        timed(lane, "rewrite",
-              [&] { return objects_.write(id, std::span<const char>(buffer_).first(sizes_[id]), false); }),
-        "rewrite");
-  }
-  Status remove(Lane* lane) {
-    const std::size_t index = random_() % ids_.size();
-    const std::uint64_t id = ids_[index];
-    ids_[index] = ids_.back();
-    ids_.pop_back();
-    bytes_ -= sizes_[id];
-    sizes_.erase(id);
-    return must(timed(lane, "delete", [&] { return objects_.remove(id); }), "delete");
-  }
-  std::uint64_t chance() { return random_(); }
-
- private:
-  template <typename Action>
-  static std::int64_t timed(Lane* lane, const char* call, const Action& action) {
-    return lane == nullptr ? action() : lane->time(call, action);
-  }
-  std::uint64_t pick() { return ids_[random_() % ids_.size()]; }
-  // Large objects are whole stripe units; small ones anything from 1 KB up; four of five are large in the mix (§6.1).
-  std::uint64_t pick_size() {
-    const bool large = mix_ == Mix::large || (mix_ == Mix::mixed && random_() % 5 != 0);
-    return large ? largest_ : 1024 + random_() % std::max<std::uint64_t>(1, largest_ - 1024);
-  }
-
-  Objects& objects_;
-  const Mix mix_;
-  std::mt19937_64 random_;
-  const std::uint64_t largest_;
-  std::string buffer_;
-  std::vector<std::uint64_t> ids_;
-  std::map<std::uint64_t, std::uint64_t> sizes_;
-  std::uint64_t bytes_ = 0, next_ = 0;
-};
-
-// Runs `work` on each interface that the target has: objects only where it is a local file system.
+// Runs `work` on each interface that is asked for and that the target has.
 Status on_interfaces(Session& session, Rig& rig,
-                     const std::function<Status(Objects&, const std::string& label)>& work) {
+                     const std::function<Status(ObjectSurface&, const std::string& label)>& work) {
   const std::string wanted = session.text("interface");
-  const std::string kind = rig.name().substr(0, rig.name().find('@'));
-  const bool local = kind == "ext4" || kind == "xfs" || kind == "btrfs" || kind.starts_with("dir:");
-  if (wanted != "files" && local) {
-    const std::string directory = rig.directory() + "/store";
-    CFFS_TRY_VOID(must(rig.target().mkdir("store", 0755), directory));
-    auto store = PosixStore::open_directory(directory);
-    if (!store) return fail(store.error());
-    ObjectsInStore objects(std::move(*store));
-    CFFS_TRY_VOID(work(objects, "objects"));
+  if (wanted != "both" && wanted != "objects" && wanted != "files")
+    return fail(Error::usage("--interface: '" + wanted + "' is not objects, files or both"));
+  if (wanted != "files" && keeps_objects(rig)) {
+    CFFS_TRY(const auto objects, objects_in_store(rig));
+    CFFS_TRY_VOID(work(*objects, "objects"));
   }
   if (wanted == "objects") return {};
-  if (const std::int64_t made = rig.target().mkdir("objects", 0755); made < 0 && made != -EEXIST)
-    return fail(static_cast<int>(-made), "objects");
-  ObjectsInFiles files(rig.target());
-  return work(files, "files");
+  CFFS_TRY(const auto files, objects_in_files(rig));
+  return work(*files, "files");
+}
+
+// Shares of the disk, ascending: it ages from one to the next.
+Result<std::vector<double>> utilizations(const Session& session) {
+  auto shares = session.reals("utilization");
+  for (const double share : shares) {
+    if (!(share >= 0 && share <= 95))
+      return fail(Error::usage(fmt::format("--utilization: {:g} is not a percentage from 0 to 95", share)));
+  }
+  std::sort(shares.begin(), shares.end());
+  return shares;
+}
+
+constexpr double kMega = 1e6;
+
+// Requests of one kind.
+Status one_kind(Session& session, Rig& rig, Population& population, const std::string& name, double full,
+                Status (Population::*request)(Lane*)) {
+  CFFS_TRY_VOID(population.cool());
+  Phase phase(session, rig, name);
+  double bytes = 0;
+  const std::int64_t start = Lane::now();
+  for (std::uint64_t i = 0; i < session.number("requests"); ++i) {
+    CFFS_TRY_VOID((population.*request)(&phase.lane()));
+    bytes += static_cast<double>(population.last_bytes());
+  }
+  phase.note("mb_per_s", bytes / kMega / (static_cast<double>(Lane::now() - start) / 1e9));
+  phase.note("utilization_percent", full);
+  phase.finish();
+  return {};
 }
 
 Status run_micro(Session& session, Rig& rig) {
-  const std::uint64_t capacity = session.number("capacity"), requests = session.number("requests");
-  return on_interfaces(session, rig, [&](Objects& objects, const std::string& label) -> Status {
-    for (const auto& kind : {std::pair{"mixed", Mix::mixed}, {"large", Mix::large}, {"small", Mix::small}}) {
-      const char* name = kind.first;
-      const Mix mix = kind.second;
-      Population population(session, objects, mix);
-      for (const double full : session.reals("utilization")) {
-        const auto wanted = static_cast<std::uint64_t>(full / 100 * static_cast<double>(capacity));
-        while (population.bytes() < wanted) CFFS_TRY_VOID(population.create(nullptr));
-        const auto phase_of = [&](const char* what) {
-          return std::make_unique<Phase>(session, rig,
-                                         fmt::format("{}: {} {} at {:g} %", label, name, what, full));
+  CFFS_TRY(const auto shares, utilizations(session));
+  return on_interfaces(session, rig, [&](ObjectSurface& objects, const std::string& label) -> Status {
+    for (const std::string& kind : words_of(session.text("mix"))) {
+      CFFS_TRY(const Mix mix, mix_of(kind));
+      Population population(rig, objects, mix, session.number("object"), session.seed());
+      for (const double full : shares) {
+        session.progress(fmt::format("{}, {}: {} {}, aging at {:g} %", session.benchmark().name, rig.name(),
+                                     label, kind, full));
+        CFFS_TRY_VOID(population.age(full / 100, session.number("aging")));
+        const std::size_t before = population.count();
+        const auto named = [&](const char* what) {
+          return fmt::format("{}: {} {} at {:g} %", label, kind, what, full);
         };
-        const std::uint64_t before = population.count();
-        auto phase = phase_of("write");
-        for (std::uint64_t i = 0; i < requests; ++i) CFFS_TRY_VOID(population.create(&phase->lane()));
-        phase->finish();
-        phase = phase_of("read");
-        for (std::uint64_t i = 0; i < requests; ++i) CFFS_TRY_VOID(population.read(&phase->lane()));
-        phase->finish();
-        phase = phase_of("rewrite");
-        for (std::uint64_t i = 0; i < requests; ++i) CFFS_TRY_VOID(population.rewrite(&phase->lane()));
-        phase->finish();
+        CFFS_TRY_VOID(one_kind(session, rig, population, named("write"), full, &Population::create));
+        // Of an empty disk, as published, only writes: what was written just now is all that there is.
+        if (full > 0) {
+          CFFS_TRY_VOID(one_kind(session, rig, population, named("read"), full, &Population::read));
+          CFFS_TRY_VOID(one_kind(session, rig, population, named("rewrite"), full, &Population::rewrite));
+        }
         while (population.count() > before) CFFS_TRY_VOID(population.remove(nullptr));
       }
-      while (population.count() > 0) CFFS_TRY_VOID(population.remove(nullptr));
+      CFFS_TRY_VOID(population.remove_all());
     }
     return {};
   });
@@ -205,65 +102,129 @@ struct Counts {
   std::uint64_t reads, writes, rewrites, deletes;
 };
 
+struct Kind {
+  const char* metric;  // MB/s of this kind, in the time that it took; null: it moves none
+  Status (Population::*request)(Lane*);
+  std::uint64_t left;
+  double bytes = 0, ns = 0;
+};
+
+// All requests in a random order.
+Status mixed_kinds(Population& population, std::array<Kind, 4> kinds, Phase& phase) {
+  const auto left = [&] {
+    return std::accumulate(kinds.begin(), kinds.end(), std::uint64_t{0},
+                           [](std::uint64_t sum, const Kind& kind) { return sum + kind.left; });
+  };
+  double bytes = 0, ns = 0;
+  for (std::uint64_t sum = left(); sum > 0; sum = left()) {
+    std::uint64_t at = population.chance() % sum;
+    auto kind = kinds.begin();
+    while (at >= kind->left) at -= (kind++)->left;
+    --kind->left;
+    // Nothing is left to delete: another one, of which nobody counts the time.
+    if (kind->request == &Population::remove && population.count() < 2)
+      CFFS_TRY_VOID(population.create(nullptr));
+    const std::int64_t start = Lane::now();
+    CFFS_TRY_VOID((population.*kind->request)(&phase.lane()));
+    const auto took = static_cast<double>(Lane::now() - start);
+    const auto moved = static_cast<double>(population.last_bytes());
+    kind->bytes += moved;
+    kind->ns += took;
+    bytes += moved;
+    ns += took;
+  }
+  const auto rate = [](double moved, double took) { return took > 0 ? moved / kMega / (took / 1e9) : 0; };
+  for (const Kind& kind : kinds) {
+    if (kind.metric != nullptr) phase.note(kind.metric, rate(kind.bytes, kind.ns));
+  }
+  phase.note("mb_per_s", rate(bytes, ns));
+  return {};
+}
+
 Status run_macro(Session& session, Rig& rig, const Counts& published) {
-  const double scale = session.real("scale");
-  const auto scaled = [&](std::uint64_t n) {
+  CFFS_TRY(const auto shares, utilizations(session));
+  const auto scaled = [scale = session.real("scale")](std::uint64_t n) {
     return static_cast<std::uint64_t>(static_cast<double>(n) * scale + 0.5);
   };
-  return on_interfaces(session, rig, [&](Objects& objects, const std::string& label) -> Status {
-    Population population(session, objects, Mix::mixed);
-    const auto start =
-        static_cast<std::uint64_t>(session.real("utilization") / 100 * session.real("capacity-bytes"));
-    while (population.bytes() < start || population.count() < 2) CFFS_TRY_VOID(population.create(nullptr));
-    CFFS_TRY_VOID(must(rig.target().sync(), "sync"));
-    Counts left{scaled(published.reads), scaled(published.writes), scaled(published.rewrites),
-                scaled(published.deletes)};
-    Phase phase(session, rig, label);
-    for (;;) {
-      const std::uint64_t sum = left.reads + left.writes + left.rewrites + left.deletes;
-      if (sum == 0) break;
-      std::uint64_t at = population.chance() % sum;
-      const auto take = [&](std::uint64_t& n) {
-        if (at < n) {
-          --n;
-          at = ~std::uint64_t{0};
-          return true;
-        }
-        at -= n;
-        return false;
-      };
-      Lane& lane = phase.lane();
-      if (take(left.reads)) {
-        CFFS_TRY_VOID(population.read(&lane));
-      } else if (take(left.writes)) {
-        CFFS_TRY_VOID(population.create(&lane));
-      } else if (take(left.rewrites)) {
-        CFFS_TRY_VOID(population.rewrite(&lane));
-      } else if (population.count() > 1) {
-        --left.deletes;
-        CFFS_TRY_VOID(population.remove(&lane));
-      } else {
-        CFFS_TRY_VOID(population.create(nullptr));
-      }
+  return on_interfaces(session, rig, [&](ObjectSurface& objects, const std::string& label) -> Status {
+    Population population(rig, objects, Mix::mixed, session.number("object"), session.seed());
+    for (const double full : shares) {
+      session.progress(
+          fmt::format("{}, {}: {}, aging at {:g} %", session.benchmark().name, rig.name(), label, full));
+      CFFS_TRY_VOID(population.age(full / 100, session.number("aging")));
+      while (population.count() < 2) CFFS_TRY_VOID(population.create(nullptr));
+      CFFS_TRY_VOID(population.cool());
+      Phase phase(session, rig, fmt::format("{}: all at {:g} %", label, full));
+      CFFS_TRY_VOID(mixed_kinds(population,
+                                {{{"read_mb_per_s", &Population::read, scaled(published.reads)},
+                                  {"write_mb_per_s", &Population::create, scaled(published.writes)},
+                                  {"rewrite_mb_per_s", &Population::rewrite, scaled(published.rewrites)},
+                                  {nullptr, &Population::remove, scaled(published.deletes)}}},
+                                phase));
+      phase.note("utilization_percent", full);
+      phase.finish();
     }
-    phase.finish();
-    while (population.count() > 0) CFFS_TRY_VOID(population.remove(nullptr));
-    return {};
+    return population.remove_all();
   });
 }
 
-Benchmark macro(const std::string& name, const std::string& figure, Counts counts) {
+// MB/s over how full the disk is: a line for each target and kind of request, as the paper's figures have it.
+void print_throughput(const Session& session) {
+  std::map<std::pair<std::string, std::string>, std::map<double, std::vector<double>>> lines;
+  std::set<double> shares;
+  for (const replay::Run& run : session.runs()) {
+    const auto full = run.metrics.find("utilization_percent");
+    if (full == run.metrics.end()) continue;
+    shares.insert(full->second);
+    const std::string phase = run.phase.substr(0, run.phase.rfind(" at "));
+    for (const char* kind : {"", "read_", "write_", "rewrite_"}) {
+      const auto value = run.metrics.find(std::string(kind) + "mb_per_s");
+      if (value == run.metrics.end()) continue;
+      std::string name = phase;
+      if (*kind != 0) name += std::string(", ") + std::string(kind).substr(0, std::string(kind).size() - 1);
+      lines[{name, run.target}][full->second].push_back(value->second);
+    }
+  }
+  fmt::print("\n{:<28} {:<14}", "MB/s, median, disk full to", "target");
+  for (const double share : shares) fmt::print(" {:>7.0f} %", share);
+  fmt::print("\n");
+  for (auto& [line, values] : lines) {
+    fmt::print("{:<28} {:<14}", line.first, line.second);
+    for (const double share : shares) {
+      auto& found = values[share];
+      std::sort(found.begin(), found.end());
+      fmt::print(" {:>9}", found.empty() ? "-" : fmt::format("{:.1f}", found[found.size() / 2]));
+    }
+    fmt::print("\n");
+  }
+}
+
+constexpr const char* kAging = "creates and deletes that the disk aged by at each utilization";
+constexpr const char* kInterface = "objects, files or both";
+constexpr const char* kUtilization = "percent of the disk that objects take";
+
+Benchmark of_objects(std::string name, std::string title, std::string source) {
   Benchmark b;
-  b.name = name;
-  b.title = fmt::format("objects: {} reads, {} writes, {} rewrites, {} deletes at full size", counts.reads,
-                        counts.writes, counts.rewrites, counts.deletes);
-  b.source = "OBFS, " + figure + " and Table 2";
+  b.name = std::move(name);
+  b.title = std::move(title);
+  b.source = std::move(source);
+  b.targets = {"ext2", "ext3", "ext4", "xfs", "btrfs", "passthrough", "directory"};
+  b.image_bytes = {512ull << 20, 1ull << 30, 8ull << 30};
+  b.paper_memory = {512ull << 20};
+  b.summary = print_throughput;
+  return b;
+}
+
+Benchmark macro(const std::string& name, const std::string& figure, Counts counts) {
+  Benchmark b = of_objects(name,
+                           fmt::format("objects: {} reads, {} writes, {} rewrites, {} deletes at full size",
+                                       counts.reads, counts.writes, counts.rewrites, counts.deletes),
+                           "OBFS, " + figure + " and Table 2");
   b.parameters = {{"scale", "share of Table 2's numbers", "0.002", "0.02", "1"},
                   {"object", "bytes of a large object", "64K", "512K", "512K"},
-                  {"utilization", "percent of the capacity filled before", "20", "50", "50"},
-                  {"capacity-bytes", "what counts as full", "8000000", "256000000", "8000000000"},
-                  {"interface", "objects, files or both", "both", "both", "both"}};
-  b.targets = {"ext4", "xfs", "btrfs", "passthrough", "directory"};
+                  {"utilization", kUtilization, "3", "25,75", "10,25,50,75,90"},
+                  {"aging", kAging, "20", "1000", "250000"},
+                  {"interface", kInterface, "both", "files", "both"}};
   b.run = [counts](Session& session, Rig& rig) { return run_macro(session, rig, counts); };
   return b;
 }
@@ -271,16 +232,15 @@ Benchmark macro(const std::string& name, const std::string& figure, Counts count
 }  // namespace
 
 std::vector<Benchmark> object_benchmarks() {
-  Benchmark micro;
-  micro.name = "obfs-micro";
-  micro.title = "objects of mixed, large and small size: write, read, rewrite, over how full the disk is";
-  micro.source = "OBFS, Fig. 4-6 (on aged disks: --aged=0.5)";
-  micro.parameters = {{"requests", "of each kind", "5", "100", "10000"},
+  Benchmark micro = of_objects(
+      "obfs-micro", "objects of mixed, large and small size: write, read, rewrite, over how full the disk is",
+      "OBFS, Fig. 4-6");
+  micro.parameters = {{"requests", "of each kind", "5", "200", "10000"},
                       {"object", "bytes of a large object", "64K", "512K", "512K"},
-                      {"capacity", "bytes that count as full", "8M", "256M", "8G"},
-                      {"utilization", "percentages", "25", "25,75", "0,25,50,75,90"},
-                      {"interface", "objects, files or both", "both", "both", "both"}};
-  micro.targets = {"ext4", "xfs", "btrfs", "passthrough", "directory"};
+                      {"utilization", kUtilization, "0,3", "25,75", "0,25,50,75,90"},
+                      {"aging", kAging, "20", "1000", "250000"},
+                      {"mix", "sizes: mixed, large, small", "mixed,small", "mixed", "mixed,large,small"},
+                      {"interface", kInterface, "both", "files", "both"}};
   micro.run = run_micro;
   return {micro, macro("obfs-1", "Fig. 7 (Benchmark I)", {16854, 4577, 4214, 4356}),
           macro("obfs-2", "Fig. 8 (Benchmark II)", {4049, 8969, 8531, 8147})};

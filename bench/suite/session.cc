@@ -138,6 +138,7 @@ std::vector<double> Session::reals(const std::string& name) const {
 std::string Session::workload() const {
   std::string words = options_.disk;
   if (options_.aged > 0) words += fmt::format(", aged {:g}", options_.aged);
+  if (options_.mount_sync) words += ", -o sync";
   if (memory_bytes_ != 0) words += fmt::format(", {} MB memory", memory_bytes_ >> 20);
   for (const Parameter& p : benchmark_.parameters) {
     const std::string value = text(p.name);
@@ -148,6 +149,7 @@ std::string Session::workload() const {
 
 std::uint64_t Session::image_bytes() const {
   if (options_.image_bytes != 0) return options_.image_bytes;
+  if (!benchmark_.image_bytes.empty()) return benchmark_.image_bytes[static_cast<std::size_t>(options_.size)];
   switch (options_.size) {
     case Size::tiny:
       return 1ull << 30;
@@ -216,6 +218,7 @@ Status Session::run_target(const std::string& target) {
   rig_options.inodes = number("files") * 2 + 10'000;  // benchmarks that have no such parameter ask for few
   rig_options.memory_bytes = memory_bytes_;
   rig_options.aged = options_.aged;
+  rig_options.synchronous = options_.mount_sync;
   progress(fmt::format("{}: setting up {}", benchmark_.name, target));
   CFFS_TRY(const auto rig, Rig::start(target, rig_options));
   if (benchmark_.needs_mount && !rig->has_directory()) {

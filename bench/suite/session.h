@@ -27,7 +27,8 @@ struct SessionOptions {
   std::string work;     // an existing directory
   std::string results;  // file that runs are added to; empty: none
   std::uint64_t seed = 1;
-  bool sync = false;  // each phase ends when all of it is on the disk
+  bool sync = false;        // each phase ends when all of it is on the disk
+  bool mount_sync = false;  // file systems are mounted with -o sync
 };
 
 // Latencies of one thread's operations in a phase.

@@ -1,0 +1,139 @@
+#include "bench/suite/object_population.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace cffs::bench {
+namespace {
+
+template <typename Action>
+std::int64_t timed(Lane* lane, const char* call, const Action& action) {
+  return lane == nullptr ? action() : lane->time(call, action);
+}
+
+// Fewer bytes than there should be are a failure, too.
+Status all_of(std::int64_t moved, std::uint64_t size, const char* what) {
+  CFFS_TRY_VOID(must(moved, what));
+  if (static_cast<std::uint64_t>(moved) != size)
+    return fail(EIO, fmt::format("{}: {} bytes of {}", what, moved, size));
+  return {};
+}
+
+}  // namespace
+
+Result<Mix> mix_of(const std::string& name) {
+  if (name == "mixed") return Mix::mixed;
+  if (name == "large") return Mix::large;
+  if (name == "small") return Mix::small;
+  return fail(Error::usage("--mix: '" + name + "' is not mixed, large or small"));
+}
+
+Population::Population(Rig& rig, ObjectSurface& objects, Mix mix, std::uint64_t largest, std::uint64_t seed)
+    : rig_(rig), objects_(objects), mix_(mix), random_(seed), largest_(largest), buffer_(largest, 'o') {}
+
+double Population::utilization() const {
+  const double used = used_then_ + static_cast<double>(bytes_) - bytes_then_;
+  return rig_.room() > 0 ? std::max(0.0, used) / rig_.room() : 0;
+}
+
+std::uint64_t Population::pick_size() {
+  const bool large = mix_ == Mix::large || (mix_ == Mix::mixed && random_() % 5 != 0);
+  return large ? largest_ : 1024 + random_() % std::max<std::uint64_t>(1, largest_ - 1024);
+}
+
+Status Population::create(Lane* lane) {
+  const std::uint64_t id = next_++, size = pick_size();
+  CFFS_TRY_VOID(
+      all_of(timed(lane, "write", [&] { return objects_.write(id, std::span(buffer_).first(size), true); }),
+             size, "write"));
+  ids_.push_back(id);
+  sizes_[id] = size;
+  bytes_ += size;
+  last_bytes_ = size;
+  return {};
+}
+
+std::uint64_t Population::next_of(std::vector<std::uint64_t>& order) {
+  for (;;) {
+    if (order.empty()) {
+      order = ids_;
+      std::shuffle(order.begin(), order.end(), random_);
+    }
+    const std::uint64_t id = order.back();
+    order.pop_back();
+    if (sizes_.contains(id)) return id;
+  }
+}
+
+Status Population::read(Lane* lane) {
+  const std::uint64_t id = next_of(to_read_), size = sizes_[id];
+  last_bytes_ = size;
+  return all_of(timed(lane, "read", [&] { return objects_.read(id, std::span(buffer_).first(size)); }), size,
+                "read");
+}
+
+Status Population::rewrite(Lane* lane) {
+  const std::uint64_t id = next_of(to_rewrite_), size = sizes_[id];
+  last_bytes_ = size;
+  const auto data = std::span<const char>(buffer_).first(size);
+  return all_of(timed(lane, "rewrite", [&] { return objects_.write(id, data, false); }), size, "rewrite");
+}
+
+Status Population::remove(Lane* lane) {
+  const std::size_t index = random_() % ids_.size();
+  const std::uint64_t id = ids_[index];
+  ids_[index] = ids_.back();
+  ids_.pop_back();
+  bytes_ -= sizes_[id];
+  sizes_.erase(id);
+  last_bytes_ = 0;
+  return must(timed(lane, "delete", [&] { return objects_.remove(id); }), "delete");
+}
+
+Status Population::remove_all() {
+  while (!ids_.empty()) CFFS_TRY_VOID(remove(nullptr));
+  return {};
+}
+
+Status Population::calibrate() {
+  CFFS_TRY_VOID(must(rig_.target().sync(), "sync"));
+  used_then_ = rig_.used().bytes;
+  bytes_then_ = static_cast<double>(bytes_);
+  return {};
+}
+
+// Twice: what is used besides the objects shows only when they are there.
+Status Population::reach(double wanted) {
+  for (int i = 0; i < 2; ++i) {
+    CFFS_TRY_VOID(calibrate());
+    while (utilization() < wanted) CFFS_TRY_VOID(create(nullptr));
+    while (utilization() > wanted && ids_.size() > 2) CFFS_TRY_VOID(remove(nullptr));
+  }
+  return {};
+}
+
+Status Population::age(double wanted, std::uint64_t requests) {
+  CFFS_TRY_VOID(reach(wanted));
+  constexpr std::uint64_t kCalibrate = 1000;
+  constexpr double kLeast = 0.1, kMost = 0.9,
+                   kBack = 20;  // chance of a create; what a share too much or too little adds
+  for (std::uint64_t i = 0; i < requests && wanted > 0; ++i) {
+    if (i % kCalibrate == kCalibrate - 1) CFFS_TRY_VOID(calibrate());
+    const double create_chance = std::clamp(0.5 + kBack * (wanted - utilization()), kLeast, kMost);
+    if (std::generate_canonical<double, 32>(random_) < create_chance || ids_.size() <= 2) {
+      CFFS_TRY_VOID(create(nullptr));
+    } else {
+      CFFS_TRY_VOID(remove(nullptr));
+    }
+  }
+  return reach(wanted);
+}
+
+Status Population::cool() {
+  objects_.let_go();
+  CFFS_TRY_VOID(rig_.cool());
+  return objects_.reopen();
+}
+
+}  // namespace cffs::bench
