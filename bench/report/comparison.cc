@@ -77,7 +77,7 @@ std::vector<Comparison> compare(const std::vector<replay::Run>& runs, const std:
 }
 
 std::string title_of(const std::string& target) {
-  for (const char* native : {"ext4", "xfs", "btrfs"}) {
+  for (const char* native : {"ext2", "ext3", "ext4", "xfs", "btrfs"}) {
     if (target == native) return "native " + target;
   }
   for (const char* policy : {"none", "directory", "reference", "frequency", "library", "predict"}) {

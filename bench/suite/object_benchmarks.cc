@@ -51,19 +51,27 @@ Result<std::vector<double>> utilizations(const Session& session) {
 }
 
 constexpr double kMega = 1e6;
+constexpr double kSlack = 0.02;  // share of the disk
 
 // Requests of one kind.
 Status one_kind(Session& session, Rig& rig, Population& population, const std::string& name, double full,
                 Status (Population::*request)(Lane*)) {
   CFFS_TRY_VOID(population.cool());
   Phase phase(session, rig, name);
-  double bytes = 0;
-  const std::int64_t start = Lane::now();
+  double bytes = 0, ns = 0;
   for (std::uint64_t i = 0; i < session.number("requests"); ++i) {
+    const std::int64_t start = Lane::now();
     CFFS_TRY_VOID((population.*request)(&phase.lane()));
+    const std::int64_t end = Lane::now();
+    ns += static_cast<double>(end - start);
     bytes += static_cast<double>(population.last_bytes());
+    if (full <= 0 || population.utilization() <= full / 100 + kSlack) continue;
+    // What is written makes room for itself, at nobody's cost: the disk stays as full as it is said to be.
+    while (population.utilization() > full / 100 && population.count() > Population::kFewest)
+      CFFS_TRY_VOID(population.remove(nullptr));
+    phase.leave_out(Lane::now() - end);
   }
-  phase.note("mb_per_s", bytes / kMega / (static_cast<double>(Lane::now() - start) / 1e9));
+  phase.note("mb_per_s", bytes / kMega / (ns / 1e9));
   phase.note("utilization_percent", full);
   phase.finish();
   return {};
@@ -122,7 +130,7 @@ Status mixed_kinds(Population& population, std::array<Kind, 4> kinds, Phase& pha
     while (at >= kind->left) at -= (kind++)->left;
     --kind->left;
     // Nothing is left to delete: another one, of which nobody counts the time.
-    if (kind->request == &Population::remove && population.count() < 2)
+    if (kind->request == &Population::remove && population.count() < Population::kFewest)
       CFFS_TRY_VOID(population.create(nullptr));
     const std::int64_t start = Lane::now();
     CFFS_TRY_VOID((population.*kind->request)(&phase.lane()));
@@ -152,7 +160,7 @@ Status run_macro(Session& session, Rig& rig, const Counts& published) {
       session.progress(
           fmt::format("{}, {}: {}, aging at {:g} %", session.benchmark().name, rig.name(), label, full));
       CFFS_TRY_VOID(population.age(full / 100, session.number("aging")));
-      while (population.count() < 2) CFFS_TRY_VOID(population.create(nullptr));
+      while (population.count() < Population::kFewest) CFFS_TRY_VOID(population.create(nullptr));
       CFFS_TRY_VOID(population.cool());
       Phase phase(session, rig, fmt::format("{}: all at {:g} %", label, full));
       CFFS_TRY_VOID(mixed_kinds(population,

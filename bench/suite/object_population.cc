@@ -13,7 +13,7 @@ std::int64_t timed(Lane* lane, const char* call, const Action& action) {
 }
 
 // Fewer bytes than there should be are a failure, too.
-Status all_of(std::int64_t moved, std::uint64_t size, const char* what) {
+Status all_of(std::int64_t moved, std::uint64_t size, const std::string& what) {
   CFFS_TRY_VOID(must(moved, what));
   if (static_cast<std::uint64_t>(moved) != size)
     return fail(EIO, fmt::format("{}: {} bytes of {}", what, moved, size));
@@ -33,8 +33,7 @@ Population::Population(Rig& rig, ObjectSurface& objects, Mix mix, std::uint64_t 
     : rig_(rig), objects_(objects), mix_(mix), random_(seed), largest_(largest), buffer_(largest, 'o') {}
 
 double Population::utilization() const {
-  const double used = used_then_ + static_cast<double>(bytes_) - bytes_then_;
-  return rig_.room() > 0 ? std::max(0.0, used) / rig_.room() : 0;
+  return rig_.room() > 0 ? static_cast<double>(bytes_) / rig_.room() : 0;
 }
 
 std::uint64_t Population::pick_size() {
@@ -46,7 +45,7 @@ Status Population::create(Lane* lane) {
   const std::uint64_t id = next_++, size = pick_size();
   CFFS_TRY_VOID(
       all_of(timed(lane, "write", [&] { return objects_.write(id, std::span(buffer_).first(size), true); }),
-             size, "write"));
+             size, rig_.name() + ": write"));
   ids_.push_back(id);
   sizes_[id] = size;
   bytes_ += size;
@@ -70,14 +69,15 @@ Status Population::read(Lane* lane) {
   const std::uint64_t id = next_of(to_read_), size = sizes_[id];
   last_bytes_ = size;
   return all_of(timed(lane, "read", [&] { return objects_.read(id, std::span(buffer_).first(size)); }), size,
-                "read");
+                rig_.name() + ": read");
 }
 
 Status Population::rewrite(Lane* lane) {
   const std::uint64_t id = next_of(to_rewrite_), size = sizes_[id];
   last_bytes_ = size;
   const auto data = std::span<const char>(buffer_).first(size);
-  return all_of(timed(lane, "rewrite", [&] { return objects_.write(id, data, false); }), size, "rewrite");
+  return all_of(timed(lane, "rewrite", [&] { return objects_.write(id, data, false); }), size,
+                rig_.name() + ": rewrite");
 }
 
 Status Population::remove(Lane* lane) {
@@ -88,7 +88,7 @@ Status Population::remove(Lane* lane) {
   bytes_ -= sizes_[id];
   sizes_.erase(id);
   last_bytes_ = 0;
-  return must(timed(lane, "delete", [&] { return objects_.remove(id); }), "delete");
+  return must(timed(lane, "delete", [&] { return objects_.remove(id); }), rig_.name() + ": delete");
 }
 
 Status Population::remove_all() {
@@ -96,32 +96,23 @@ Status Population::remove_all() {
   return {};
 }
 
-Status Population::calibrate() {
-  CFFS_TRY_VOID(must(rig_.target().sync(), "sync"));
-  used_then_ = rig_.used().bytes;
-  bytes_then_ = static_cast<double>(bytes_);
-  return {};
-}
-
-// Twice: what is used besides the objects shows only when they are there.
 Status Population::reach(double wanted) {
-  for (int i = 0; i < 2; ++i) {
-    CFFS_TRY_VOID(calibrate());
-    while (utilization() < wanted) CFFS_TRY_VOID(create(nullptr));
-    while (utilization() > wanted && ids_.size() > 2) CFFS_TRY_VOID(remove(nullptr));
-  }
+  while (utilization() < wanted) CFFS_TRY_VOID(create(nullptr));
+  while (utilization() > wanted && count() > kFewest) CFFS_TRY_VOID(remove(nullptr));
   return {};
 }
 
 Status Population::age(double wanted, std::uint64_t requests) {
+  if (wanted > 0 && rig_.room() <= 0) {
+    return fail(Error::usage("how full its disk is cannot be told of " + rig_.name() +
+                             ", which has none of its own: leave it out of --targets, or --utilization=0"));
+  }
   CFFS_TRY_VOID(reach(wanted));
-  constexpr std::uint64_t kCalibrate = 1000;
   constexpr double kLeast = 0.1, kMost = 0.9,
                    kBack = 20;  // chance of a create; what a share too much or too little adds
   for (std::uint64_t i = 0; i < requests && wanted > 0; ++i) {
-    if (i % kCalibrate == kCalibrate - 1) CFFS_TRY_VOID(calibrate());
     const double create_chance = std::clamp(0.5 + kBack * (wanted - utilization()), kLeast, kMost);
-    if (std::generate_canonical<double, 32>(random_) < create_chance || ids_.size() <= 2) {
+    if (std::generate_canonical<double, 32>(random_) < create_chance || count() <= kFewest) {
       CFFS_TRY_VOID(create(nullptr));
     } else {
       CFFS_TRY_VOID(remove(nullptr));

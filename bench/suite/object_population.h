@@ -24,8 +24,10 @@ class Population {
   Population(Rig& rig, ObjectSurface& objects, Mix mix, std::uint64_t largest, std::uint64_t seed);
 
   std::size_t count() const { return ids_.size(); }
-  // Of the room that the file system had for files when it was new: 0 to 1.
+  // What the objects take of the room that the file system had for files when it was new: 0 to 1. What a target needs besides, or
+  // has not given back yet, is its own affair, and leaves it less.
   double utilization() const;
+  static constexpr std::size_t kFewest = 2;  // that stay, whatever the share
 
   // Timed where there is a lane. Each object is read once, in an order of its own, before one is read again; so are they rewritten.
   Status create(Lane* lane);
@@ -45,7 +47,6 @@ class Population {
 
  private:
   Status reach(double utilization);
-  Status calibrate();
   std::uint64_t next_of(std::vector<std::uint64_t>& order);
   std::uint64_t pick_size();
 
@@ -59,8 +60,6 @@ class Population {
   std::vector<std::uint64_t> to_read_, to_rewrite_;  // what is left of the orders
   std::map<std::uint64_t, std::uint64_t> sizes_;     // bytes, by id
   std::uint64_t bytes_ = 0, next_ = 0, last_bytes_ = 0;
-  // What the file system said was used, and bytes_ then: it says so late, and not at once of what is removed.
-  double used_then_ = 0, bytes_then_ = 0;
 };
 
 }  // namespace cffs::bench

@@ -6,14 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
-#include <iterator>
 #include <numeric>
 #include <random>
 
-#include "bench/suite/source_tree.h"
-#include "grouping/reference/extract.h"
-#include "grouping/reference_policy.h"
+#include "bench/suite/documents.h"
 
 namespace cffs::bench {
 namespace {
@@ -116,20 +112,7 @@ std::vector<Piece> at_random(std::size_t files, double share, std::uint64_t seed
 // Documents at random, each with what it embeds behind it, as a browser or a compiler asks for them.
 std::vector<Piece> visits(const std::string& directory, const std::vector<SourceFile>& files,
                           std::uint64_t most, std::uint64_t seed) {
-  std::vector<grouping::Candidate> candidates;
-  for (std::size_t i = 0; i < files.size(); ++i)
-    candidates.push_back({0, files[i].size, files[i].path, i + 1});
-  std::vector<Piece> pieces;
-  const grouping::ReferencePolicy policy({}, [&](std::size_t document, const grouping::DocumentLinks& links) {
-    Piece piece{static_cast<std::uint32_t>(document)};
-    for (const grouping::Edge& edge : links.edges)
-      piece.push_back(static_cast<std::uint32_t>(edge.target - 1));
-    if (piece.size() > 1) pieces.push_back(std::move(piece));
-  });
-  (void)policy.group(candidates, grouping::kGroupBytes, [&](std::size_t i) -> std::optional<std::string> {
-    std::ifstream in(directory + "/" + files[i].path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  });
+  std::vector<Piece> pieces = visits_of(directory, files, /*alone=*/false);
   std::mt19937_64 random(seed);
   std::shuffle(pieces.begin(), pieces.end(), random);
   if (pieces.size() > most) pieces.resize(most);

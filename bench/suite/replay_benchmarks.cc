@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "bench/suite/session.h"
+#include "bench/suite/site_sessions.h"
 #include "replay/import/load_trace.h"
 #include "replay/model/trace_slice.h"
 #include "replay/play/make_tree.h"
@@ -48,7 +49,7 @@ Result<replay::Trace> load(Session& session) {
   return trace;
 }
 
-// A plan for policy frequency, mined from the trace itself: the best that mining can do.
+// A plan for policy frequency, mined from a trace.
 Result<std::string> plan_for(Session& session, const replay::Trace& trace) {
   const std::string file = session.work() + "/trace.db", plan = session.work() + "/plan.db";
   CFFS_TRY_VOID(replay::write_trace(file, trace));
@@ -87,7 +88,7 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
                           variant.threads == 1 ? "" : "s"));
   replay::Player player(trace, schedule, target);
   replay::PlayOptions options;
-  if (session.text("check") == "size") options.check = replay::Check::size;
+  if (session.text("check") == "size" || !session.text("site").empty()) options.check = replay::Check::size;
   replay::PlayReport report = player.play(options);
   replay::Run run;
   replay::fill_run(report, run);
@@ -101,23 +102,67 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
   return {};
 }
 
-Status run_web(Session& session, Rig& rig) {
-  CFFS_TRY(const replay::Trace trace, load(session));
+// What mining sees, and what is replayed behind it: nobody has seen that. Without a share for mining both are all of it, which is the
+// best that mining can do.
+struct Cut {
+  replay::Trace seen, unseen;
+};
+
+Result<Cut> cut(const Session& session, const replay::Trace& trace) {
+  const double share = session.real("train");
+  if (!(share >= 0 && share < 1))
+    return fail(Error::usage(fmt::format("--train: {:g} is not a share from 0 to below 1", share)));
+  const auto seen = static_cast<std::uint64_t>(share * static_cast<double>(trace.operations.size()));
+  if (seen == 0) return Cut{trace, trace};
+  replay::SliceOptions first, rest;
+  first.last = seen;
+  rest.first = seen + 1;
+  return Cut{replay::slice(trace, first), replay::slice(trace, rest)};
+}
+
+// The documents on disk, as they were made or are, and what is asked of them.
+struct Web {
+  std::string tree;
+  replay::Trace trace;
+};
+
+// The log's own documents, made up: their sizes are the log's, their contents nobody's.
+Result<Web> logged_site(Session& session) {
+  CFFS_TRY(replay::Trace trace, load(session));
   const std::string tree = session.work() + "/documents";
   if (::access(tree.c_str(), F_OK) != 0) {
     if (::mkdir(tree.c_str(), 0755) != 0) return fail(errno, tree);
     CFFS_TRY(const auto target, replay::make_directory_target(tree));
     CFFS_TRY_VOID(replay::make_tree(trace, *target));
   }
+  return Web{tree, std::move(trace)};
+}
+
+// A real site's, by the log's clients and popularity.
+Result<Web> real_site(Session& session, const std::string& directory) {
+  if (session.text("check") == "content" && session.options().parameters.contains("check")) {
+    return fail(Error::usage("--check=content knows what made-up documents hold; with --site, --check=size"));
+  }
+  CFFS_TRY(const replay::Trace log, load(session));
+  CFFS_TRY(const auto files, source_files(directory));
+  std::vector<Visit> visits = visits_of(directory, files, /*alone=*/true);
+  if (visits.empty()) return fail(Error::usage("--site=" + directory + ": there is no HTML in it"));
+  return Web{directory, site_sessions(files, std::move(visits), log, session.seed())};
+}
+
+Status run_web(Session& session, Rig& rig) {
+  const std::string site = session.text("site");
+  CFFS_TRY(const Web web, site.empty() ? logged_site(session) : real_site(session, site));
+  CFFS_TRY(const Cut parts, cut(session, web.trace));
   if (rig.name().starts_with("frequency")) {
-    CFFS_TRY(const std::string plan, plan_for(session, trace));
+    CFFS_TRY(const std::string plan, plan_for(session, parts.seen));
     CFFS_TRY_VOID(rig.use_plan(plan));
   }
-  CFFS_TRY_VOID(rig.import(tree));
+  CFFS_TRY_VOID(rig.import(web.tree));
   CFFS_TRY_VOID(rig.settle());
   for (const Variant& variant : variants(session)) {
     if (variant.cold) CFFS_TRY_VOID(rig.cool());
-    CFFS_TRY_VOID(play(session, rig, trace, "", variant));
+    CFFS_TRY_VOID(play(session, rig, parts.unseen, "", variant));
   }
   return {};
 }
@@ -153,6 +198,10 @@ std::vector<Benchmark> replay_benchmarks() {
   web.parameters = {
       {"trace", "a web log or trace", "nasa_19950801.log.xz", "nasa_19950801.log.xz", "nasa_19950801.log.xz"},
       {"share", "of the trace, from its start", "0.02", "1", "1"},
+      {"train", "of that, what frequency is mined from, and nobody replays; 0: mined from what is replayed",
+       "0.5", "0.7", "0.7"},
+      {"site", "a directory of HTML: its pages and what they embed, asked for as often as the log's", "", "",
+       ""},
       {"min-files", "the site is repeated as virtual hosts until it has so many", "1", "10000", "50000"},
       {"threads", "clients at a time", "1,4", "1,4", "1,4"},
       {"check", "what must be right: content, or size alone, which takes no time", "content", "size",

@@ -65,6 +65,8 @@ class Phase {
   Lane& lane(std::size_t index = 0);  // make lanes before threads use them
   // Ends it: one run of the results, one line of the table. `operations` where they were not timed one by one.
   void finish(std::uint64_t operations = 0);
+  // So many nanoseconds of it are not the phase's.
+  void leave_out(std::int64_t nanoseconds) { left_out_ns_ += nanoseconds; }
   // Something to store beside; before finish().
   void note(const std::string& metric, double value) { run_.metrics[metric] = value; }
   void parameter(const std::string& name, const std::string& value) { run_.parameters[name] = value; }
@@ -76,7 +78,7 @@ class Phase {
   Rig& rig_;
   replay::Run run_;
   std::unique_ptr<replay::Meter> meter_;
-  std::int64_t start_ns_;
+  std::int64_t start_ns_, left_out_ns_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
 };
 

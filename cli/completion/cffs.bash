@@ -30,7 +30,7 @@ _cffs() {
         mapfile -t COMPREPLY < <(compgen -W "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk --help" -- "$cur")
         return
       fi
-      words="--targets= --disk=raw --disk=cloud --disk=hdd --image-size= --memory= --aged= --rounds= --sync --seed= --results= --work= --tiny --paper --profile=cloud --profile=hdd" ;;
+      words="--targets= --disk=raw --disk=cloud --disk=hdd --image-size= --memory= --aged= --rounds= --sync --mount-sync --seed= --results= --work= --tiny --paper --profile=cloud --profile=hdd" ;;
     compare) words="--baseline= --benchmark= --plot= --html= --json" ;;
   esac
   case $cur in

@@ -46,6 +46,6 @@ complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata larg
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l disk -x -a "raw cloud hdd"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l targets -l image-size -l memory -l aged -l rounds -l seed -x
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l results -l work -r
-complete -c cffs -n "__fish_seen_subcommand_from bench" -l sync -l tiny -l paper
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l sync -l mount-sync -l tiny -l paper
 complete -c cffs -n "__fish_seen_subcommand_from compare" -l baseline -l benchmark -x
 complete -c cffs -n "__fish_seen_subcommand_from compare" -l plot -l html -r

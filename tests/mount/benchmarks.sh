@@ -54,6 +54,13 @@ case " ${names[*]} " in *" end "*)
   one postmark --disk=hdd --targets=directory --memory=256M --aged=0.2 --rounds=2
   one create --targets=none@xfs,library@btrfs --sync
   one metadata --targets=floor
+  mkdir "$base/r.site"
+  echo '<img src="logo.png"><p>one' >"$base/r.site/one.html"
+  echo '<img src="logo.png"><p>two' >"$base/r.site/two.html"
+  head -c 5000 /dev/zero >"$base/r.site/logo.png"
+  one web-server --site="$base/r.site" --targets=reference,frequency
+  one obfs-1 --mount-sync --targets=ext2,ext3,xfs
+  grep -Eq '^files: all, rewrite +xfs +[0-9.]+$' "$base/r.out" || fail "no throughput over utilization"
   one programs --targets=floor --only=tar,find,rsync,rm
   mkdir "$base/r.native"
   one fdtree --targets="dir:$base/r.native" -d 2 -f 1 -s 1 -l 2
@@ -70,7 +77,14 @@ case " ${names[*]} " in *" end "*)
   [ $? != 0 ] || fail "an interrupted benchmark says that all went well"
   nothing_left interruption
   refused "there is no target 'zfs'" "$cffs" bench create --targets=zfs
+  refused "mount-sync is for file systems of the machine's own: leave directory" "$cffs" bench obfs-1 --tiny --mount-sync --targets=directory
+  refused "cannot be told of floor" "$cffs" bench obfs-micro --tiny --targets=floor
+  refused "99 is not a percentage from 0 to 95" "$cffs" bench obfs-micro --tiny --utilization=25,99 --targets=ext4
+  refused "'tiny' is not mixed, large or small" "$cffs" bench obfs-micro --tiny --mix=tiny --targets=ext4
   refused "which library cannot serve" "$cffs" bench programs --tiny --targets=library
+  refused "there is no HTML in it" "$cffs" bench web-server --tiny --site="$base/plots" --targets=ext4
+  refused "with --site, --check=size" "$cffs" bench web-server --tiny --site="$base/r.site" --check=content --targets=ext4
+  refused "1 is not a share from 0 to below 1" "$cffs" bench web-server --tiny --train=1 --targets=ext4
   refused "trace nowhere is not there" "$cffs" bench web-server --tiny --trace=nowhere --targets=ext4
   refused "no regular file; choose another name" "$cffs" bench create --tiny --targets=ext4 --results="$base"
   "$cffs" bench create --tiny --targets=ext4 --results="$base" 2>&1 | grep -q ' 1  ' && fail "measured before it looked at the results file"
