@@ -60,7 +60,7 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command
       .add_option("--min-confidence", f.min_confidence,
                   "Least share of the sessions with a group's most used file that use all of it")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->capture_default_str();
   command.add_option("--max-size", f.max_size, "Most files of an itemset; 0: any")->capture_default_str();
   command.add_option("--max-bytes", f.max_bytes, "Most bytes of a group")->capture_default_str();
@@ -115,7 +115,7 @@ void add_analysis_flags(CLI::App& command, AnalysisFlags& f) {
   command.add_option("--prefix", f.prefix,
                      "Put in front of every path: where the site lies in the store, for instance htdocs/");
   command.add_option("--max-bad", f.max_bad, "Share of malformed lines from which on a log is refused")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(between(0.0, 1.0))
       ->capture_default_str();
 }
 

@@ -177,6 +177,8 @@ nlohmann::ordered_json as_json(const replay::Tuning& tuned, const replay::DiskPr
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
+  for (const std::string& output : {o.output, o.graph, o.transactions})
+    CFFS_TRY_VOID(apart_from(output, o.logs));
   CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
   CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags, disk));
   if (o.flags.disk == "this" && !o.json) fmt::print("{}: {}\n", o.flags.disk_at, described(disk));

@@ -93,7 +93,7 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   command
       ->add_option("--aged", o->session.aged,
                    "Share of the disk that was filled, and mostly freed again, before")
-      ->check(CLI::Range(0.0, 0.95));
+      ->check(between(0.0, 0.95));
   command->add_option("--rounds", o->session.rounds, "Each on targets made anew")
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();

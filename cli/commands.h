@@ -85,6 +85,10 @@ std::string store_to_ask(const std::string& path);
 bool is_mount_root(const std::string& path);
 // A backup (core/backup) of the mounted store at this absolute path, by its daemon.
 Status back_up_mount(const std::string& mount, const std::string& place);
+// Refuses an output that is one of the inputs, by whatever name: writing it would destroy what is read. `output` empty: there is none.
+Status apart_from(const std::string& output, const std::vector<std::string>& inputs);
+// A number from `least` to `most`, both allowed. CLI::Range takes what is no number for one.
+CLI::Validator between(double least, double most);
 // --policy, --plan, --site-root, --depth, --shared.
 void add_policy_flags(CLI::App& command, PolicyChoice& choice);
 // --plan-ahead.

@@ -78,6 +78,7 @@ nlohmann::ordered_json json_of(const bench::Comparison& c) {
 
 Status run_compare(const CompareOptions& o) {
   std::vector<replay::Run> runs;
+  CFFS_TRY_VOID(apart_from(o.html, o.results));
   for (const std::string& file : o.results) {
     CFFS_TRY(auto more, replay::read_results(file));
     for (replay::Run& run : more) {

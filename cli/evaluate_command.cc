@@ -166,11 +166,11 @@ void add_evaluate(CLI::App& app, int& exit_code) {
                    "Files that so many documents embed are grouped apart; 0: never")
       ->capture_default_str();
   command->add_option("--train", o->train, "Share of the accesses, from the beginning, that mining sees")
-      ->check(CLI::Range(0.01, 0.99))
+      ->check(between(0.01, 0.99))
       ->capture_default_str();
   command->add_option("--splits", o->splits, "Other shares at which all are judged as well, split by commas")
       ->delimiter(',')
-      ->check(CLI::Range(0.01, 0.99));
+      ->check(between(0.01, 0.99));
   command->add_flag("--cold", o->cold, "Begin with an empty cache, as a replay on a fresh mount does");
   command->add_option("--cache", o->cache, "Cache in front of the disk")->capture_default_str();
   command->add_flag("--json", o->json, "For programs");

@@ -32,7 +32,7 @@ void add_mount(CLI::App& app, int& exit_code) {
   command
       ->add_option("--regroup-interval", o->mount.regroup_interval_s,
                    "Policy frequency: seconds between minings of the mount's own accesses; 0: never")
-      ->check(CLI::Range(0.0, 366 * 86400.0))
+      ->check(between(0.0, 366 * 86400.0))
       ->capture_default_str();
   command
       ->add_option("--regroup-budget", o->mount.regroup_budget,
@@ -44,10 +44,10 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command
       ->add_option("--commit-interval", o->mount.commit_interval_s, "Seconds between commits to the medium")
-      ->check(CLI::Range(0.01, 86400.0))
+      ->check(between(0.01, 86400.0))
       ->capture_default_str();
   command->add_option("--quiet", o->mount.quiet_s, "Seconds without change before a file joins a composite")
-      ->check(CLI::Range(0.01, 86400.0))
+      ->check(between(0.01, 86400.0))
       ->capture_default_str();
   command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")
       ->capture_default_str();

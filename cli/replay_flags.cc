@@ -27,6 +27,9 @@ Status settle_hosts(ReplayFlags& o) {
   return {};
 }
 
+constexpr double kLongestSeconds = 1e9;
+constexpr double kMostThink = 1e6;  // times what was recorded
+
 Status settle_think(ReplayFlags& o) {
   if (o.think == "zero") {
     o.replay.play.think = 0;
@@ -35,7 +38,8 @@ Status settle_think(ReplayFlags& o) {
   } else {
     char* end = nullptr;
     o.replay.play.think = std::strtod(o.think.c_str(), &end);
-    if (end == o.think.c_str() || *end != '\0' || !(o.replay.play.think >= 0))
+    if (end == o.think.c_str() || *end != '\0' ||
+        !(o.replay.play.think >= 0 && o.replay.play.think <= kMostThink))
       return wrong("think", o.think, "zero, recorded, a factor");
   }
   return {};
@@ -113,7 +117,7 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
   command
       .add_option("--longest-idle", o.longest_idle_s,
                   "Seconds to which recorded stretches without any operation are cut")
-      ->check(CLI::NonNegativeNumber)
+      ->check(between(0.0, kLongestSeconds))
       ->capture_default_str();
   command
       .add_option("--cache", o.cache,
@@ -124,7 +128,7 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
   command
       .add_option("--warm-up", o.replay.warm_up,
                   "Share of the operations that is played first and not counted")
-      ->check(CLI::Range(0.0, 0.99));
+      ->check(between(0.0, 0.99));
   command.add_option("--rounds", o.replay.rounds, "Rounds; means come with 90 % confidence intervals")
       ->check(CLI::Range(1u, 1000u))
       ->capture_default_str();
@@ -132,9 +136,10 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
       ->check(CLI::IsMember({"content", "size", "none"}))
       ->capture_default_str();
   command
-      .add_option("--max-surprises", o.max_surprises,
-                  "Share of operations that do not follow from the recording above which the exit status is 1")
-      ->check(CLI::Range(0.0, 1.0))
+      .add_option(
+          "--max-surprises", o.max_surprises,
+          "Share of operations that do not follow from the recording above which the exit status is 1")
+      ->check(between(0.0, 1.0))
       ->capture_default_str();
   command.add_option("--results", o.results, "Results file (SQLite) that the runs are added to");
   command.add_option("--name", o.name, "The target's name in results");

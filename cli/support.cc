@@ -81,6 +81,27 @@ Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy) {
   return open;
 }
 
+Status apart_from(const std::string& output, const std::vector<std::string>& inputs) {
+  struct stat out, in;
+  if (output.empty() || ::stat(output.c_str(), &out) != 0 || !S_ISREG(out.st_mode)) return {};
+  for (const std::string& input : inputs) {
+    if (::stat(input.c_str(), &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
+      return fail(
+          Error::usage(output + " is what is read, and would be overwritten; name another file to write"));
+  }
+  return {};
+}
+
+CLI::Validator between(double least, double most) {
+  return CLI::Validator(
+      [least, most](const std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
+        return fmt::format("Value {} not in range {:g} to {:g}", text, least, most);
+      },
+      fmt::format("FLOAT in [{:g} - {:g}]", least, most));
+}
+
 void add_policy_flags(CLI::App& command, PolicyChoice& choice) {
   command.add_option("--policy", choice.name, "How small files are grouped: " + grouping::policy_names())
       ->capture_default_str();

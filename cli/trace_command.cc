@@ -15,6 +15,8 @@
 namespace cffs::cli {
 namespace {
 
+constexpr double kEver = 1e18;  // seconds
+
 struct TraceOptions {
   std::vector<std::string> inputs;
   std::string output, directory = ".";
@@ -44,6 +46,8 @@ void print_report(const replay::Trace& trace, const replay::LoadReport& report, 
 }
 
 Status import(const TraceOptions& o) {
+  CFFS_TRY_VOID(apart_from(o.output, o.inputs));
+  CFFS_TRY_VOID(apart_from(o.output, {o.load.initial}));
   replay::LoadReport report;
   ProgressLine progress;
   CFFS_TRY(const replay::Trace trace, replay::load_trace(o.inputs, o.load, report, [&](std::uint64_t lines) {
@@ -139,6 +143,7 @@ Status stat(const TraceOptions& o) {
 }
 
 Status slice(const TraceOptions& o) {
+  CFFS_TRY_VOID(apart_from(o.output, o.inputs));
   CFFS_TRY(const replay::Trace trace, load(o));
   const replay::Trace part = replay::slice(trace, o.slice);
   if (part.operations.empty()) {
@@ -154,8 +159,8 @@ Status slice(const TraceOptions& o) {
 }
 
 void add_range(CLI::App& command, TraceOptions& o) {
-  command.add_option("--from", o.slice.from_s, "First second, of recorded time");
-  command.add_option("--to", o.slice.to_s, "End, in seconds of recorded time");
+  command.add_option("--from", o.slice.from_s, "First second, of recorded time")->check(between(0.0, kEver));
+  command.add_option("--to", o.slice.to_s, "End, in seconds of recorded time")->check(between(0.0, kEver));
   command.add_option("--first", o.slice.first, "First operation, counted from 1");
   command.add_option("--last", o.slice.last, "Last operation");
 }

@@ -222,6 +222,13 @@ PY
   mkdir "$base/work/dir"
   check "a plan over a directory" refused 'no regular file' "$cffs" analyze "$log" -o "$base/work/dir"
   check "a log that is a directory" refused 'is a directory' "$cffs" analyze "$base/work/dir"
+  cp "$log" "$base/work/log.copy"
+  for output in --output --graph --transactions; do
+    check "$output over the log" refused 'is what is read, and would be overwritten' "$cffs" analyze "$base/work/log.copy" "$output=$base/work/dir/../log.copy"
+  done
+  check "the log is as it was" cmp "$log" "$base/work/log.copy"
+  check "what is no number" refused 'Value nan not in range' "$cffs" evaluate "$log" --train=nan
+  check "among others" refused 'Value nan not in range' "$cffs" evaluate "$log" --splits=0.5,nan
   check "an empty log" refused 'no successful access' "$cffs" analyze /dev/null
   check "evaluate" "$cffs" evaluate "$log" --tree="$base/work/site"
 }

@@ -42,6 +42,10 @@ case_traces() {
   check "unless told" "$cffs" replay "$work/gaps.db" --target="$work/empty" --fresh --max-surprises=1
   check "no such file" refused 'No such file' "$cffs" trace stat "$work/missing"
   check "not a trace" refused 'is no trace, web log' "$cffs" trace stat "$cffs"
+  check "a slice over the trace that it is cut from" refused 'is what is read, and would be overwritten' "$cffs" trace slice "$work/s.db" --last=2 -o "$work/s.db"
+  check "a trace over what it is imported from" refused 'is what is read, and would be overwritten' "$cffs" trace import "$work/gaps.strace" --below=/r -o "$work/gaps.strace"
+  check "a time that is no number" refused 'Value nan not in range' "$cffs" trace slice "$work/s.db" --from=nan -o "$work/x.db"
+  check "thinking for ever" refused "think.*not 'inf'|inf" "$cffs" replay "$work/s.db" --target="$work/empty" --fresh --think=inf
   check "relative --below" refused 'not absolute' "$cffs" trace import "$session" --below=work -o "$work/x.db"
   check "output over a directory" refused 'no regular file' "$cffs" trace import "$session" -o "$work/tree"
   check "nothing below" refused 'no operation on a file below' "$cffs" trace import "$session" --below=/nowhere -o "$work/x.db"
