@@ -48,6 +48,7 @@ Result<int> run_import(const ImportOptions& o) {
   std::optional<PlanCoverage> coverage;
   {
     ProgressLine progress;
+    Reorganiser reorganiser(*store.fs);  // gives back what was removed, where there is no more room
     ImportTarget target(*store.fs, o.jobs, [&](const ImportReport& r) {
       progress.show(fmt::format("{} files, {}", r.files, human_bytes(r.bytes)));
     });
@@ -62,7 +63,6 @@ Result<int> run_import(const ImportOptions& o) {
       RegroupOptions regrouping;
       regrouping.on_progress = [&](const std::string& text) { progress.show("grouping: " + text); };
       CFFS_TRY_VOID(adopt_policy(*store.fs, policy));  // its plan's files are there now
-      Reorganiser reorganiser(*store.fs);
       CFFS_TRY_VOID(regroup(reorganiser, *store.fs->policy(), regrouping));
     }
   }

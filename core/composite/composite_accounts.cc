@@ -67,6 +67,7 @@ Result<CompositeAccounts::Outcome> CompositeAccounts::write(Batch& batch) {
       continue;
     }
     batch.put(Key::null_name(id), encode_composite_row(row));
+    if (change.freed > 0) outcome.freed.emplace_back(id, static_cast<std::uint64_t>(change.freed));
     if (row.is_wasteful()) outcome.wasteful.push_back(id);
   }
   return outcome;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <map>
+#include <utility>
+#include <vector>
 
 #include "core/composite/composite_builder.h"
 #include "core/table/pending_removal.h"
@@ -28,6 +30,7 @@ class CompositeAccounts {
   struct Outcome {
     std::vector<CompositeId> emptied;   // row erased; the batch says that the object is to be removed
     std::vector<CompositeId> wasteful;  // half or more of the object is freed: worth a compaction
+    std::vector<std::pair<CompositeId, std::uint64_t>> freed;  // bytes, of those that are not empty
   };
   Result<Outcome> write(Batch& batch);
 

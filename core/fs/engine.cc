@@ -178,14 +178,14 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       moments_(store),
       removals_(*table_, blobs_, composites_, moments_),
       staged_(*table_, nodes_, *options_.clock),
-      rows_(*table_, locks_, nodes_, staged_, removals_, *options_.name_hash),
+      rows_(*table_, locks_, nodes_, staged_, freed_, removals_, *options_.name_hash),
       homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_, moments_),
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_,
                  renamed_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
-  space_.on_shortage([this] { return make_room(); });
+  space_.on_shortage([this] { return give_back_removed(); });
   space_.on_need([this] { return table_->room_needed(); });
   composites_.on_failed_sync([this] { table_->poison(); });
   composites_.on_absent([this](InodeId file) { return policy()->share_around(file.value); });
@@ -314,6 +314,11 @@ Result<SpaceInfo> Engine::statfs() { return space_.space(); }
 
 // What was removed gives its room back with the commit only: who is short of room does not wait for the next.
 bool Engine::make_room() {
+  // More work, and for more: what is nobody's is given back first.
+  return give_back_removed() || space_.ask_movers(0);
+}
+
+bool Engine::give_back_removed() {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
   const bool held = moments_.give_up();            // nor for a backup to let go of it
   const bool removed = !removals_.empty() && commit().has_value();

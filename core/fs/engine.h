@@ -116,6 +116,10 @@ class Engine final : public FileSystem {
   AccessRecord* access_record() override { return access_record_.get(); }
   Rehousing& rehousing() override { return rehousing_; }
   StagedDirectories& staged_directories() override { return staged_; }
+  FreedComposites& freed_composites() override { return freed_; }
+  void on_shortage(std::function<bool(std::uint64_t)> give_back) override {
+    space_.on_lasting_shortage(std::move(give_back));
+  }
   RenamedFiles& renamed_files() override { return renamed_; }
   Table& table() override { return *table_; }
   CompositeStore& composites() override { return composites_; }
@@ -212,7 +216,8 @@ class Engine final : public FileSystem {
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
   std::size_t drop_cached_objects();
-  bool make_room();
+  bool make_room() CFFS_EXCLUDES(row_stripes);
+  bool give_back_removed();
   void refuse_changes();
   Status leave_clean();
   Status commit();
@@ -246,6 +251,7 @@ class Engine final : public FileSystem {
   MomentHold moments_;
   Removals removals_;
   StagedDirectories staged_;
+  FreedComposites freed_;
   RenamedFiles renamed_;
   NodeRows rows_;
   Homes homes_;

@@ -40,6 +40,7 @@ namespace cffs {
 class AccessRecord;
 class BlobKeeper;
 class CompositeStore;
+class FreedComposites;
 class Moment;
 class ObjectStore;
 class Rehousing;
@@ -202,6 +203,11 @@ class FileSystem {
 
   virtual Rehousing& rehousing() = 0;
   virtual StagedDirectories& staged_directories() = 0;
+  virtual FreedComposites& freed_composites() = 0;
+  // Whom to ask where users are short of room and nothing that was removed can simply go: gives so many bytes back to the medium, or
+  // more; false: none. Called without locks, by one thread at a time, never by who moves files (rehousing()). Null: nobody from
+  // now on, and nobody is in it any more.
+  virtual void on_shortage(std::function<bool(std::uint64_t)> give_back) = 0;
   virtual RenamedFiles& renamed_files() = 0;
   virtual Table& table() = 0;
   virtual CompositeStore& composites() = 0;

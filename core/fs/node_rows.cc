@@ -373,6 +373,8 @@ Status NodeRows::write(Batch& batch, CompositeAccounts& accounts) {
   CFFS_TRY_VOID(table_.write(batch));
   for (const CompositeId id : outcome.emptied) removals_.queue_composite(id);
   staged_.note_wasteful(outcome.wasteful);
+  freed_.forget(outcome.emptied);
+  freed_.note(outcome.freed);
   return {};
 }
 

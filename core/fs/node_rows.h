@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/composite/composite_accounts.h"
+#include "core/fs/freed_composites.h"
 #include "core/fs/node_table.h"
 #include "core/fs/removals.h"
 #include "core/fs/staged_directories.h"
@@ -44,12 +45,13 @@ Status check_room(const Row& row, std::string_view name, const Inode* inode);
 
 class NodeRows {
  public:
-  NodeRows(Table& table, RowLocks& locks, NodeTable& nodes, StagedDirectories& staged, Removals& removals,
-           const NameHash& name_hash)
+  NodeRows(Table& table, RowLocks& locks, NodeTable& nodes, StagedDirectories& staged, FreedComposites& freed,
+           Removals& removals, const NameHash& name_hash)
       : table_(table),
         locks_(locks),
         nodes_(nodes),
         staged_(staged),
+        freed_(freed),
         removals_(removals),
         name_hash_(name_hash) {}
 
@@ -127,6 +129,7 @@ class NodeRows {
   RowLocks& locks_;
   NodeTable& nodes_;
   StagedDirectories& staged_;
+  FreedComposites& freed_;
   Removals& removals_;
   const NameHash name_hash_;
   Mutex stale_mutex_;  // leaf

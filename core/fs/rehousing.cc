@@ -357,7 +357,7 @@ Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>
   if (file->inode.sealed) return true;  // somebody else just did
   if (!same_content(file->inode, seen.inode)) return false;
   const Inode& inode = file->inode;
-  CFFS_TRY_VOID(space_.charge(inode.size / kSumBlockBytes * sizeof(std::uint32_t)));
+  CFFS_TRY_VOID(space_.charge_mover(inode.size / kSumBlockBytes * sizeof(std::uint32_t)));
   // What the row says was noted before; what is written from now on is a change, and seals nothing.
   if (homes_.is_dirty(inode.ino)) CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY(const auto object, homes_.object_of(inode));

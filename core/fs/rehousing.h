@@ -81,7 +81,7 @@ class Rehousing {
 
   // --- moving ---
   // ENOSPC where so many more bytes might not fit.
-  Status reserve(std::uint64_t bytes) { return space_.charge(bytes); }
+  Status reserve(std::uint64_t bytes) { return space_.charge_mover(bytes); }
   // For a move that makes more room than it takes.
   Status reserve_to_give_back(std::uint64_t bytes) { return space_.charge_to_give_back(bytes); }
   // The number of a new composite. Until its first files are switched, recovery removes its object.

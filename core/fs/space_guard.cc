@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/object/blocking_section.h"
+
 namespace cffs {
 namespace {
 
@@ -17,6 +19,8 @@ std::uint64_t least(const SpaceInfo& space) {
 std::uint64_t piece(const SpaceInfo& space) {
   return std::clamp<std::uint64_t>(least(space) / 8, 256u << 10, 4u << 20);
 }
+std::uint64_t cost_of(std::uint64_t bytes) { return bytes + 512; }  // a row's share
+
 // Free beside the reserve, so that it is not touched day by day.
 std::uint64_t slack(const SpaceInfo& space) { return least(space) / 12; }
 
@@ -49,23 +53,52 @@ Result<bool> SpaceGuard::has_room(std::int64_t cost) {
   return true;
 }
 
-Status SpaceGuard::charge(std::uint64_t bytes) {
-  const auto cost = static_cast<std::int64_t>(bytes) + 512;  // a row's share
-  if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return {};
-  for (bool collected = false;; collected = true) {
-    ask_need();
-    {
-      const MutexLock guard(mutex_);
-      if (budget_.load(std::memory_order_relaxed) > 0) return {};
-      CFFS_TRY(const bool enough, has_room(cost));
-      if (enough) return {};
-    }
-    if (collected || !collect_ || !collect_()) return fail(ENOSPC);
+void SpaceGuard::on_lasting_shortage(std::function<bool(std::uint64_t)> give_back) {
+  const MutexLock guard(asking_);
+  give_back_ = std::move(give_back);
+}
+
+bool SpaceGuard::grant(std::uint64_t cost) {
+  const auto wanted = static_cast<std::int64_t>(cost);
+  return budget_.fetch_sub(wanted, std::memory_order_relaxed) >= wanted;
+}
+
+Result<bool> SpaceGuard::look(std::uint64_t cost) {
+  ask_need();
+  const MutexLock guard(mutex_);
+  if (budget_.load(std::memory_order_relaxed) > 0) return true;
+  return has_room(static_cast<std::int64_t>(cost));
+}
+
+Status SpaceGuard::charge_mover(std::uint64_t bytes) {
+  const std::uint64_t cost = cost_of(bytes);
+  if (grant(cost)) return {};
+  CFFS_TRY(bool enough, look(cost));
+  if (!enough && collect_ && collect_()) {
+    CFFS_TRY(enough, look(cost));
   }
+  return enough ? Status() : fail(ENOSPC);
+}
+
+Status SpaceGuard::charge(std::uint64_t bytes) {
+  const Status as_mover = charge_mover(bytes);
+  if (as_mover || as_mover.error().errno_value != ENOSPC) return as_mover;
+  if (!ask_movers(bytes)) return as_mover;
+  CFFS_TRY(const bool enough, look(cost_of(bytes)));
+  return enough ? Status() : fail(ENOSPC);
+}
+
+bool SpaceGuard::ask_movers(std::uint64_t bytes) {
+  announce_blocking();
+  const MutexLock one_at_a_time(asking_);
+  if (!give_back_) return false;
+  // Who waited here may find what was given back to the one before.
+  const auto there = bytes > 0 ? look(cost_of(bytes)) : Result<bool>(false);
+  return (there && *there) || give_back_(bytes + kTrancheBytes);
 }
 
 Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
-  const Status as_others = charge(bytes);
+  const Status as_others = charge_mover(bytes);
   if (as_others || as_others.error().errno_value != ENOSPC) return as_others;
   for (;;) {
     ask_need();
@@ -82,11 +115,11 @@ Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
 }
 
 bool SpaceGuard::try_charge(std::uint64_t bytes) {
-  const auto cost = static_cast<std::int64_t>(bytes) + 512;
-  if (budget_.fetch_sub(cost, std::memory_order_relaxed) >= cost) return true;
+  const std::uint64_t cost = cost_of(bytes);
+  if (grant(cost)) return true;
   const MutexLock guard(mutex_);
   if (budget_.load(std::memory_order_relaxed) > 0) return true;
-  const auto enough = has_room(cost);
+  const auto enough = has_room(static_cast<std::int64_t>(cost));
   return enough && *enough;
 }
 

@@ -26,17 +26,25 @@ class SpaceGuard {
   // Whom to ask where room runs out: removes what may go, false where there is nothing. Called without locks.
   void on_shortage(std::function<bool()> collect) { collect_ = std::move(collect); }
 
+  // Whom to ask where that was not enough, and a user of the store waits: who moves files, which takes longer. Called without locks,
+  // by one thread at a time. Null: nobody, and nobody is in it any more.
+  void on_lasting_shortage(std::function<bool(std::uint64_t)> give_back) CFFS_EXCLUDES(asking_);
+
   // Who says how many bytes the table may have to write before it gives any back. Called without locks.
   void on_need(std::function<std::uint64_t()> needed) { needed_ = std::move(needed); }
 
   // ENOSPC where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
   // without locks: what waits for its removal is removed where that helps.
-  Status charge(std::uint64_t bytes);
+  Status charge(std::uint64_t bytes) CFFS_EXCLUDES(asking_);
+  // The same for who moves files, whom nobody asks for room meanwhile.
+  Status charge_mover(std::uint64_t bytes);
   // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and of the reserve
   // what the table does not need.
   Status charge_to_give_back(std::uint64_t bytes);
   // The same without removing anything: with locks too.
   bool try_charge(std::uint64_t bytes);
+  // Asks who moves files for room, for so many bytes and some to come. False: there is none to be had. To be called without locks.
+  bool ask_movers(std::uint64_t bytes) CFFS_EXCLUDES(asking_);
   // What others than us may use.
   Result<SpaceInfo> space();
   // Makes the reserve whole, as far as there is room. What fails is tried again the next time.
@@ -47,6 +55,8 @@ class SpaceGuard {
   void take_back();
 
  private:
+  bool grant(std::uint64_t cost);
+  Result<bool> look(std::uint64_t cost) CFFS_EXCLUDES(mutex_);
   Status find_object() CFFS_REQUIRES(mutex_);
   Result<bool> has_room(std::int64_t cost) CFFS_REQUIRES(mutex_);
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
@@ -58,6 +68,8 @@ class SpaceGuard {
   ObjectStore& store_;
   std::function<bool()> collect_;  // set before others come
   std::function<std::uint64_t()> needed_;
+  Mutex asking_;  // rank 0, before the movers' own
+  std::function<bool(std::uint64_t)> give_back_ CFFS_GUARDED_BY(asking_);
   std::atomic<std::uint64_t> need_{0};
   std::atomic<bool> has_given_{false};
   std::atomic<std::int64_t> budget_{0};

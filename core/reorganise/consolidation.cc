@@ -58,13 +58,18 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
   return found;
 }
 
+Status Consolidation::may_go_on() const {
+  if (stopped_ == nullptr || !stopped_->load()) return {};
+  return fail(EINTR, "the store is being closed, or somebody else is first");
+}
+
 Result<Consolidation::Left> Consolidation::run(const std::vector<InodeId>& directories,
                                                const std::vector<RenamedFiles::Renamed>& renamed) {
   Left left;
   std::vector<FileToMove> files;
   std::uint64_t bytes = 0;
   for (const InodeId directory : directories) {
-    if (stopped_ != nullptr && stopped_->load()) return fail(EINTR, "the store is being closed");
+    CFFS_TRY_VOID(may_go_on());
     bool waiting = false;
     CFFS_TRY(auto found, quiet_files(directory, waiting));
     if (waiting) left.directories.push_back(directory);
@@ -75,6 +80,7 @@ Result<Consolidation::Left> Consolidation::run(const std::vector<InodeId>& direc
       if (bytes < fs_.store_format().composite_max) continue;
       bytes = 0;
       CFFS_TRY_VOID(move(std::exchange(files, {})));
+      CFFS_TRY_VOID(may_go_on());
     }
   }
   CFFS_TRY(const auto members, quiet_members(renamed, left.renamed));

@@ -39,6 +39,7 @@ class Consolidation {
 
  private:
   bool should_move(const Inode& inode) const;
+  Status may_go_on() const;
   // The quiet members among them; `waiting` gets the others.
   Result<std::vector<FileToMove>> quiet_members(const std::vector<RenamedFiles::Renamed>& renamed,
                                                 std::vector<InodeId>& waiting) const;

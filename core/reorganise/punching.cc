@@ -13,11 +13,11 @@ std::uint64_t Punching::seen(CompositeId id) const {
   return it == seen_.end() ? 0 : it->second;
 }
 
-Result<std::vector<CompositeId>> Punching::find(const std::function<bool()>& go_on) const {
-  std::vector<CompositeId> found;
+Result<std::vector<FreedComposites::Freed>> Punching::find(const std::function<bool()>& go_on) const {
+  std::vector<FreedComposites::Freed> found;
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {
-    if (row.freed_bytes >= seen(id) + block_bytes_) found.push_back(id);
+    if (row.freed_bytes >= seen(id) + block_bytes_) found.emplace_back(id, row.freed_bytes - seen(id));
     return go_on();
   };
   visitor.entries = [&](Key, const Row&) { return go_on(); };
@@ -34,8 +34,11 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
     for (const CompositeId id : ids) {
       if (useless_) return done;
       auto holes = look(id, *rows);
-      if (holes) looked.push_back(std::move(*holes));
-      done.all = done.all && holes.has_value();
+      if (holes) {
+        looked.push_back(std::move(*holes));
+      } else {
+        done.later.push_back(id);
+      }
     }
   }
   const auto has_ranges = [](const Holes& holes) { return !holes.ranges.empty(); };
@@ -44,16 +47,18 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
   }
   // A moment that is held only from now on is of after the snapshot, and does not know what is punched.
   if (fs_.holds_moment()) {
-    done.all = false;
+    done.later.assign(ids.begin(), ids.end());
     return done;
   }
   for (const Holes& holes : looked) {
     done.read += holes.read;
     const auto punched = punch(holes);
     done.punched += punched.value_or(0);
-    const bool through = punched && holes.all;
-    done.all = done.all && through;
-    if (through) seen_[holes.id] = holes.freed;
+    if (punched && holes.all) {
+      seen_[holes.id] = holes.freed;
+    } else {
+      done.later.push_back(holes.id);
+    }
   }
   return done;
 }
@@ -84,7 +89,10 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
     }
   }));
   CFFS_TRY_VOID(problem);
-  if (members != row.members || live_bytes != row.live_bytes) return holes;  // somebody was not found
+  if (members != row.members || live_bytes != row.live_bytes) {  // somebody was not found
+    holes.all = false;
+    return holes;
+  }
   CFFS_TRY(holes.object, fs_.composites().open(id));
   for (const Range& range : dead) {
     CFFS_TRY(const std::uint64_t data, holes.object->next_data(range.offset));

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/fs/freed_composites.h"
 
 namespace cffs {
 
@@ -32,11 +33,16 @@ class Punching {
 
   // Composites of which a block or more is freed that was not when run() last was through with them, by one scan of the namespace,
   // as long as `go_on` says so.
-  Result<std::vector<CompositeId>> find(const std::function<bool()>& go_on) const;
+  Result<std::vector<FreedComposites::Freed>> find(const std::function<bool()>& go_on) const;
   struct Done {
     std::uint64_t read = 0, punched = 0;  // bytes
-    bool all = true;                      // false: of some, something may be punched later
+    std::vector<CompositeId> later;       // of these, something may be punched another time
   };
+  static std::vector<CompositeId> ids_of(const std::vector<FreedComposites::Freed>& freed) {
+    std::vector<CompositeId> ids;
+    for (const auto& [id, bytes] : freed) ids.push_back(id);
+    return ids;
+  }
   // A turn. One composite that cannot be followed or punched keeps no other from it.
   Result<Done> run(std::span<const CompositeId> ids);
   // Where the backend knows no holes, nothing is done any more.

@@ -2,17 +2,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <set>
 
 #include "core/base/pace.h"
 #include "core/base/thread.h"
+#include "core/fs/freed_composites.h"
 #include "core/fs/renamed_files.h"
 #include "core/fs/staged_directories.h"
 #include "core/reorganise/compaction.h"
 #include "core/reorganise/consolidation.h"
 
 namespace cffs {
+namespace {
+
+// What is freed together before others get their turn. Bytes.
+constexpr std::uint64_t kPunchedAtOnce = 16u << 20;
+
+}  // namespace
 
 Status Reorganiser::start() {
   CFFS_TRY(thread_, make_thread("the thread that consolidates", [this] { run(); }));
@@ -23,9 +31,11 @@ void Reorganiser::stop() {
   {
     const MutexLock guard(mutex_);
     stopping_ = true;
+    leave_early_ = true;
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
+  fs_.on_shortage(nullptr);
   if (sealing_.empty()) return;
   if (const Status left = sealing_.leave(); !left)
     fs_.log("large files get no checksums: " + left.error().message());
@@ -53,12 +63,23 @@ void Reorganiser::run() {
     Status done = pass(false);
     compact_noted_at(kCompactionRate);  // it may make the room that consolidation did not have
     if (done) done = sealing_.run(quiet_before_ns(false), [this] { return !stopping(); });
-    if (!done && !stopping_ && done.error().message() != last_problem) {
+    (void)found_room(done);
+    if (!done && !stopped_short(done) && done.error().message() != last_problem) {
       last_problem = done.error().message();
       fs_.log("consolidation: " + last_problem);
     }
     guard.lock();
   }
+}
+
+// By stop(), or by who is short of room: the next pass goes on.
+bool Reorganiser::stopped_short(const Status& done) const {
+  return stopping_ || (!done && done.error().errno_value == EINTR);
+}
+
+// Who moves files is not given room by itself: it is asked for behind it.
+bool Reorganiser::found_room(const Status& done) {
+  return !done && done.error().errno_value == ENOSPC && give_back(kPunchedAtOnce);
 }
 
 Status Reorganiser::pass(bool all) {
@@ -76,7 +97,7 @@ Status Reorganiser::consolidate(bool all) {
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
   const auto renamed = fs_.renamed_files().take();
   const auto left =
-      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &stopping_).run(directories, renamed);
+      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &leave_early_).run(directories, renamed);
   // After a failure all directories stay remembered; the next pass tries again.
   staged.put_back(left ? left->directories : directories);
   if (!left) return fail(left.error());
@@ -120,17 +141,17 @@ bool Reorganiser::is_nearly_full() const {
   return space && space->available_bytes < std::min(space->total_bytes / kShare, kMost);
 }
 
-// None where it is not time, or nothing has changed.
-Result<std::vector<CompositeId>> Reorganiser::find_freed() {
-  const MutexLock one_at_a_time(work_mutex_);
-  const std::uint64_t changes = fs_.table().namespace_changes();
+bool Reorganiser::find_freed() {
+  FreedComposites& freed = fs_.freed_composites();
+  if (punching_.useless() || !freed.incomplete()) return true;
   const std::int64_t began = fs_.clock().steady_ms();
-  const bool due = changes != punched_changes_ && began >= punch_not_before_ms_;
-  if (punching_.useless() || !due) return std::vector<CompositeId>{};
-  punched_changes_ = changes;
-  auto found = punching_.find([this] { return !stopping(); });
+  if (began < punch_not_before_ms_) return false;
+  freed.scan_begins();
+  const auto found = punching_.find([this] { return !stopping(); });
+  if (found) freed.note(*found);
+  if (!found || stopping()) freed.scan_failed();
   rest_from_punching(began);  // a scan that finds nothing is work, too
-  return found;
+  return true;
 }
 
 void Reorganiser::rest_from_punching(std::int64_t began_ms) {
@@ -139,35 +160,76 @@ void Reorganiser::rest_from_punching(std::int64_t began_ms) {
   punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began_ms));
 }
 
-Result<Punching::Done> Reorganiser::punch(std::span<const CompositeId> ids) {
-  const MutexLock one_at_a_time(work_mutex_);
-  return punching_.run(ids);
+std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes) {
+  if (punching_.useless()) return std::nullopt;
+  FreedComposites& freed = fs_.freed_composites();
+  const auto turn = freed.take(bytes, Punching::kAtOnce, fs_.clock().steady_ms());
+  if (turn.empty()) return std::nullopt;
+  const auto done = punching_.run(turn);
+  for (const CompositeId id : done ? done->later : turn)
+    freed.put_back(id, fs_.clock().steady_ms() + kRetryMs);
+  return done.value_or(Punching::Done{});
 }
 
 void Reorganiser::punch_where_full() {
   if (!is_nearly_full()) return;
   const std::int64_t began = fs_.clock().steady_ms();
-  const auto freed = find_freed();
-  if (!freed || freed->empty()) return;
+  {
+    const MutexLock one_at_a_time(work_mutex_);
+    if (began < punch_not_before_ms_ || !find_freed()) return;
+  }
   const auto go_on = [this] { return !stopping(); };
   Pace pace(kCompactionRate);
-  bool all = true;
-  for (std::span<const CompositeId> left = *freed; !left.empty() && go_on();) {
-    const auto turn = left.first(std::min(Punching::kAtOnce, left.size()));
-    left = left.subspan(turn.size());
-    const auto done = punch(turn);
-    all = all && done && done->all;
-    pace.spent(done ? done->read : 0, go_on);
+  while (go_on()) {
+    std::optional<Punching::Done> done;
+    {
+      const MutexLock one_at_a_time(work_mutex_);
+      done = punch_some(kPunchedAtOnce);
+      if (!done) {
+        rest_from_punching(began);
+        return;
+      }
+    }
+    pace.spent(done->read, go_on);
   }
-  const MutexLock one_at_a_time(work_mutex_);
-  if (!all) punched_changes_.reset();
-  rest_from_punching(began);
+}
+
+bool Reorganiser::give_back(std::uint64_t bytes) {
+  std::uint64_t given = 0;
+  {
+    leave_early_ = true;
+    const MutexLock one_at_a_time(work_mutex_);
+    leave_early_ = false;
+    if (stopping_) leave_early_ = true;
+    for (bool looked = false; given < bytes && !stopping_;) {
+      if (const auto done = punch_some(bytes - given)) {
+        given += done->punched;
+      } else if (!looked && fs_.freed_composites().incomplete() && find_freed()) {
+        looked = true;
+      } else {
+        break;
+      }
+    }
+  }
+  if (given > 0) return true;
+  // Where there are no holes, or not now: what is half freed moves, and goes.
+  for (const CompositeId id : fs_.staged_directories().take_wasteful()) {
+    if (given < bytes && !stopping_) {
+      given += compact(id);
+    } else {
+      fs_.staged_directories().put_back_wasteful(id, 0);
+    }
+  }
+  return given > 0;
 }
 
 void Reorganiser::compact_noted() { compact_noted_at(0); }
 
 Status Reorganiser::consolidate_now() {
-  const Status consolidated = pass(true);
+  Status consolidated = pass(true);
+  while (!consolidated && !stopping_ && (stopped_short(consolidated) || found_room(consolidated))) {
+    consolidated = pass(true);
+  }
   compact_noted();
   CFFS_TRY_VOID(consolidated);
   return sealing_.run(quiet_before_ns(true), [] { return true; });

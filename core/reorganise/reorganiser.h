@@ -2,7 +2,8 @@
 // checksums of large files, and the catalogue.
 //
 // One pass at a time, in a thread of its own (start()) or in the caller's; whoever else moves files takes its turn
-// (exclusively()). It must be gone before the file system is closed.
+// (exclusively()). It is whom a user who is short of room has asked for it (FileSystem::on_shortage(); of several, the last that was
+// made). It must be gone before the file system is closed.
 #pragma once
 
 #include <optional>
@@ -21,7 +22,9 @@ class Reorganiser {
  public:
   // A directory that nobody has written to for `quiet_ms` may be consolidated.
   explicit Reorganiser(FileSystem& fs, std::int64_t quiet_ms = kQuietMs)
-      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), punching_(fs), sealing_(fs), cataloguing_(fs, quiet_ms) {}
+      : fs_(fs), quiet_ms_(quiet_ms), filler_(fs), punching_(fs), sealing_(fs), cataloguing_(fs, quiet_ms) {
+    fs_.on_shortage([this](std::uint64_t bytes) { return give_back(bytes); });
+  }
   ~Reorganiser() { stop(); }
   Reorganiser(const Reorganiser&) = delete;
   Reorganiser& operator=(const Reorganiser&) = delete;
@@ -45,9 +48,12 @@ class Reorganiser {
   Status compact_now();
   // Compacts what has become wasteful since the last pass.
   void compact_noted();
-  // Where the medium is nearly full: punches what is freed in all composites, some at a time. Not without changes since it was
-  // through with them, and at most for a twentieth of the time.
+  // Where the medium is nearly full: punches what is freed in all composites, some at a time, and at most for a twentieth of
+  // the time.
   void punch_where_full();
+  // So many bytes of what was freed in composites, or a little more, become the medium's now; a pass that is under way makes way.
+  // False: there were none to be had.
+  bool give_back(std::uint64_t bytes) CFFS_EXCLUDES(work_mutex_);
   // Runs `work` while no pass is under way.
   template <typename Work>
   auto exclusively(Work work) {
@@ -60,10 +66,14 @@ class Reorganiser {
   Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
   Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
   bool is_nearly_full() const;
-  Result<std::vector<CompositeId>> find_freed() CFFS_EXCLUDES(work_mutex_);
+  bool stopped_short(const Status& done) const;
+  bool found_room(const Status& done) CFFS_EXCLUDES(work_mutex_);
+  // Has the namespace say which composites are freed in part, where that is not known and it is time to. False: it is not time.
+  bool find_freed() CFFS_REQUIRES(work_mutex_);
   // No punching for a while after work that began then.
   void rest_from_punching(std::int64_t began_ms) CFFS_REQUIRES(work_mutex_);
-  Result<Punching::Done> punch(std::span<const CompositeId> ids) CFFS_EXCLUDES(work_mutex_);
+  // Of those that are freed in part, some; nullopt: there is none.
+  std::optional<Punching::Done> punch_some(std::uint64_t bytes) CFFS_REQUIRES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
   // 0: as fast as it goes. Others that move files take their turns between two composites.
@@ -77,14 +87,15 @@ class Reorganiser {
   Mutex work_mutex_;  // rank 0: outermost of all locks
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
   Punching punching_ CFFS_GUARDED_BY(work_mutex_);
-  std::optional<std::uint64_t> punched_changes_ CFFS_GUARDED_BY(work_mutex_);  // the table's, the last time
   std::int64_t punch_not_before_ms_ CFFS_GUARDED_BY(work_mutex_) = 0;
   Sealing sealing_;
   Cataloguing cataloguing_;  // the thread's
 
   Mutex mutex_;  // rank 6
   CondVar wake_;
-  std::atomic<bool> stopping_{false};  // changed under the mutex; a pass under way looks at it
+  std::atomic<bool> stopping_{false};  // changed under the mutex
+  std::atomic<bool> leave_early_{
+      false};  // a pass under way looks at it: stopping, or somebody is short of room
   std::thread thread_;
 };
 

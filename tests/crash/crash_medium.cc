@@ -77,13 +77,29 @@ void CrashMedium::rename(std::string_view from, std::string_view to) {
   apply(live_, unsynced_.back());
 }
 
+std::uint64_t CrashMedium::Body::held() const {
+  return std::max<std::uint64_t>(live.size(), reserved) - holes.size() * kBlockBytes;
+}
+
 void CrashMedium::write(Body& body, std::uint64_t offset, std::string_view data) {
   put(body.live, offset, data);
+  body.holes.erase(
+      body.holes.lower_bound(offset / Body::kBlockBytes),
+      body.holes.lower_bound((offset + data.size() + Body::kBlockBytes - 1) / Body::kBlockBytes));
   body.unsynced.push_back({offset, std::string(data), std::nullopt});
+}
+
+void CrashMedium::punch(Body& body, std::uint64_t offset, std::uint64_t length) {
+  write(body, offset, std::string(length, '\0'));
+  for (std::uint64_t block = (offset + Body::kBlockBytes - 1) / Body::kBlockBytes;
+       (block + 1) * Body::kBlockBytes <= offset + length; ++block) {
+    body.holes.insert(block);
+  }
 }
 
 void CrashMedium::resize(Body& body, std::uint64_t size) {
   body.live.resize(size);
+  body.holes.erase(body.holes.lower_bound(size / Body::kBlockBytes), body.holes.end());
   body.reserved = std::min(body.reserved, size);
   body.unsynced.push_back({0, {}, size});
 }

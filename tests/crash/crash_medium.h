@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,7 +33,12 @@ class CrashMedium {
     std::string live;  // as the running program sees it
     std::string durable;
     std::vector<Change> unsynced;
-    std::uint64_t reserved = 0;  // bytes that the medium keeps for it, behind its end too
+    std::uint64_t reserved = 0;     // bytes that the medium keeps for it, behind its end too
+    std::set<std::uint64_t> holes;  // blocks whose room is the medium's again
+    static constexpr std::uint64_t kBlockBytes = 4096;
+
+    // The bytes of the medium that it takes.
+    std::uint64_t held() const;
   };
   using BodyPtr = std::shared_ptr<Body>;
   using Names = std::map<std::string, BodyPtr, std::less<>>;
@@ -50,6 +56,8 @@ class CrashMedium {
   void rename(std::string_view from, std::string_view to);
   static void write(Body& body, std::uint64_t offset, std::string_view data);
   static void resize(Body& body, std::uint64_t size);
+  // Writes zeros; the whole blocks among them take no room until they are written again.
+  static void punch(Body& body, std::uint64_t offset, std::uint64_t length);
 
   // The object's bytes, and the name it was created with.
   void sync(const BodyPtr& body);

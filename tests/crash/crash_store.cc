@@ -37,7 +37,8 @@ class CrashObject final : public Object {
   Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
     CFFS_TRY(const ObjectInfo now, info());
     if (offset >= now.size) return {};
-    return write_at(offset, as_bytes(std::string(std::min(length, now.size - offset), '\0')));
+    CFFS_TRY_VOID(store_.begin("write", name_));
+    return store_.write(*body_, name_, offset, std::string(std::min(length, now.size - offset), '\0'), true);
   }
   Status allocate(std::uint64_t offset, std::uint64_t length) override {
     CFFS_TRY_VOID(store_.begin("allocate", name_));
@@ -111,8 +112,7 @@ std::uint64_t CrashStore::used() {
 
 std::uint64_t CrashStore::used_now() const {
   std::uint64_t all = 0;
-  for (const auto& [name, body] : medium_.live())
-    all += std::max<std::uint64_t>(body->live.size(), body->reserved);
+  for (const auto& [name, body] : medium_.live()) all += body->held();
   return all;
 }
 
@@ -169,7 +169,7 @@ Status CrashStore::begin(std::string_view what, std::string_view name) {
 }
 
 Status CrashStore::write(CrashMedium::Body& body, const std::string& name, std::uint64_t offset,
-                         std::string_view data) {
+                         std::string_view data, bool punches) {
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(alive(name));
   Status done;
@@ -184,7 +184,12 @@ Status CrashStore::write(CrashMedium::Body& body, const std::string& name, std::
     if (lacks > 0) done = fail(ENOSPC, name);
     data = data.substr(0, data.size() - std::min<std::uint64_t>(data.size(), lacks));
   }
-  if (!data.empty() || done) CrashMedium::write(body, offset, data);
+  if (data.empty() && !done) return done;
+  if (punches && done.has_value()) {
+    CrashMedium::punch(body, offset, data.size());
+  } else {
+    CrashMedium::write(body, offset, data);
+  }
   return done;
 }
 

@@ -61,7 +61,8 @@ class CrashStore final : public ObjectStore {
   std::uint64_t used_now() const CFFS_REQUIRES(mutex_);
   // How much of so many more bytes there is room for.
   std::uint64_t room_for(std::uint64_t bytes) const CFFS_REQUIRES(mutex_);
-  Status write(CrashMedium::Body& body, const std::string& name, std::uint64_t offset, std::string_view data);
+  Status write(CrashMedium::Body& body, const std::string& name, std::uint64_t offset, std::string_view data,
+               bool punches = false);
   Status sync(const CrashMedium::BodyPtr& body, const std::string& name);
   Result<std::size_t> read(const CrashMedium::Body& body, const std::string& name, std::uint64_t offset,
                            Bytes out);

@@ -36,7 +36,7 @@ int regroup_by(FileSystem& fs, const char* policy) {
 Status punch(FileSystem& fs) {
   Punching punching(fs, 1);
   CFFS_TRY(const auto freed, punching.find([] { return true; }));
-  const auto bytes = punching.run(freed);
+  const auto bytes = punching.run(Punching::ids_of(freed));
   return bytes ? Status() : fail(bytes.error());
 }
 

@@ -46,7 +46,7 @@ TEST_CASE("whenever the power is cut, nothing that comes back was punched") {
   Punching punching(*fs, 16);
   const auto freed = punching.find([] { return true; });
   REQUIRE(freed);
-  REQUIRE(punching.run(*freed)->punched > 1000);
+  REQUIRE(punching.run(Punching::ids_of(*freed))->punched > 1000);
   store.on_change(nullptr);
   media.push_back(store.medium());
   std::size_t back = 0;

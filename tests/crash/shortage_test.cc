@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -12,6 +13,7 @@
 #include "tests/crash/calls.h"
 #include "tests/crash/session.h"
 #include "tests/crash/survival.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -110,6 +112,79 @@ void each_moment(std::uint64_t last, std::uint64_t step, Try attempt) {
   for (std::uint64_t n = 1; n < last; n += step) attempt(n);
 }
 
+// Files that end in composites, on a medium of which nine tenths are taken.
+class NearlyFull {
+ public:
+  NearlyFull() {
+    StoreFormat format;
+    format.composite_file_max = 256u << 10;
+    format.composite_max = 2u << 20;
+    store_.set_capacity(kBytes);
+    begin(&format);
+    REQUIRE(surface_->fs().sync());  // the reserve is there
+    while (used() < kBytes * 85 / 100) {
+      REQUIRE(add() == 0);
+      if (next_ % 50 == 0) consolidate();
+    }
+    consolidate();
+  }
+  int add() {
+    const std::string name = "file" + std::to_string(next_);
+    int result = surface_->create(name, 0600);
+    if (result == 0) result = surface_->write(name, 0, pattern(kLength, next_));
+    if (result == 0) {
+      there_.push_back(next_++);
+    } else {
+      (void)surface_->unlink(name);
+    }
+    return result;
+  }
+  void remove_one() {
+    const std::size_t i = random_() % there_.size();
+    REQUIRE(surface_->unlink("file" + std::to_string(there_[i])) == 0);
+    there_[i] = there_.back();
+    there_.pop_back();
+  }
+  void consolidate() {
+    REQUIRE(reorganiser_->consolidate_now());
+    REQUIRE(surface_->fs().sync());  // what was staged goes
+  }
+  void reopen() {
+    reorganiser_.reset();
+    surface_.reset();
+    begin(nullptr);
+  }
+  std::uint64_t used() { return store_.used(); }
+  void expect_whole() {
+    for (const int i : there_) {
+      std::string content;
+      REQUIRE(surface_->read("file" + std::to_string(i), 0, kLength, content) == 0);
+      REQUIRE((content == pattern(kLength, i)));
+    }
+    const auto problems = find_inconsistencies(surface_->fs());
+    REQUIRE(problems);
+    REQUIRE(*problems == std::vector<std::string>{});
+  }
+
+ private:
+  static constexpr std::size_t kLength = 200'000;
+  static constexpr std::uint64_t kBytes = 16 * kMedium;
+
+  void begin(const StoreFormat* format) {
+    FileSystemOptions options = quiet();
+    options.boot_id = "boot";
+    surface_.emplace(store_, options, format);
+    reorganiser_.emplace(surface_->fs());
+  }
+
+  CrashStore store_;
+  std::optional<LibrarySurface> surface_;
+  std::optional<Reorganiser> reorganiser_;  // gone before it
+  int next_ = 0;
+  std::vector<int> there_;
+  std::minstd_rand random_{1};
+};
+
 }  // namespace
 
 TEST_CASE("descriptors run out at any moment, for a while, and the store goes on", "[shortage]") {
@@ -187,6 +262,29 @@ TEST_CASE("a medium full of small files, the last of it taken by another, gives 
     REQUIRE(s.create("after", 0600) == 0);
     REQUIRE(s.write("after", 0, pattern(3'000'000, 1)) == 0);
   }
+}
+
+// What goes from a composite leaves its room there: whoever is short of room has it given back.
+TEST_CASE("on a nearly full medium files come and go for as long as anybody likes", "[shortage]") {
+  NearlyFull medium;
+  for (int round = 0; round < 1500; ++round) {
+    INFO("round " << round << ", used " << medium.used());
+    medium.remove_one();
+    REQUIRE(medium.add() == 0);
+    if (round % 100 == 99) medium.consolidate();
+  }
+  medium.expect_whole();
+}
+
+TEST_CASE("room that an earlier user of the store freed is given back to who is short of it", "[shortage]") {
+  NearlyFull medium;
+  for (int i = 0; i < 100; ++i) medium.remove_one();
+  medium.reopen();
+  for (int i = 0; i < 100; ++i) {
+    INFO("again " << i << ", used " << medium.used());
+    REQUIRE(medium.add() == 0);
+  }
+  medium.expect_whole();
 }
 
 }  // namespace cffs::test

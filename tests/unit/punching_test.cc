@@ -57,7 +57,7 @@ struct Store {
     Punching punching(*fs);
     const auto freed = punching.find(always);
     REQUIRE(freed);
-    const auto done = punching.run(*freed);
+    const auto done = punching.run(Punching::ids_of(*freed));
     REQUIRE(done);
     return done->punched;
   }
@@ -207,16 +207,16 @@ TEST_CASE("a directory's composites give back what is punched, each block once")
   std::uint64_t punched = 0;
   for (int turn = 0; turn < 2; ++turn) {  // no two that lie side by side
     for (int i = turn * 2; i < 24; i += 4) REQUIRE(fs->unlink(kRootInode, Store::name(i)));
-    const auto done = punching.run(*punching.find(always));
+    const auto done = punching.run(Punching::ids_of(*punching.find(always)));
     REQUIRE(done);
-    REQUIRE(done->all);
+    REQUIRE(done->later.empty());
     REQUIRE(done->punched >= 6 * Punching::kBlockBytes);
     punched += done->punched;
     REQUIRE(punching.find(always)->empty());
   }
   REQUIRE(allocated() <= before - punched + 4 * Punching::kBlockBytes);  // extents take room, too
   REQUIRE(!punching.useless());
-  REQUIRE(Punching(*fs).run(*Punching(*fs).find(always))->punched ==
+  REQUIRE(Punching(*fs).run(Punching::ids_of(*Punching(*fs).find(always)))->punched ==
           0);  // whoever has not seen it finds holes
 }
 
