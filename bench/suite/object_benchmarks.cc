@@ -15,15 +15,6 @@
 namespace cffs::bench {
 namespace {
 
-std::vector<std::string> words_of(std::string text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    words.push_back(text.substr(0, text.find(',')));
-    text.erase(0, std::min(words.back().size() + 1, text.size()));
-  }
-  return words;
-}
-
 // Runs `work` on each interface that is asked for and that the target has.
 Status on_interfaces(Session& session, Rig& rig,
                      const std::function<Status(ObjectSurface&, const std::string& label)>& work) {
@@ -80,7 +71,7 @@ Status one_kind(Session& session, Rig& rig, Population& population, const std::s
 Status run_micro(Session& session, Rig& rig) {
   CFFS_TRY(const auto shares, utilizations(session));
   return on_interfaces(session, rig, [&](ObjectSurface& objects, const std::string& label) -> Status {
-    for (const std::string& kind : words_of(session.text("mix"))) {
+    for (const std::string& kind : session.words("mix")) {
       CFFS_TRY(const Mix mix, mix_of(kind));
       Population population(rig, objects, mix, session.number("object"), session.seed());
       for (const double full : shares) {

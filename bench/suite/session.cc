@@ -126,13 +126,18 @@ double Session::real(const std::string& name) const { return std::strtod(text(na
 
 std::vector<double> Session::reals(const std::string& name) const {
   std::vector<double> values;
+  for (const std::string& word : words(name)) values.push_back(std::strtod(word.c_str(), nullptr));
+  return values;
+}
+
+std::vector<std::string> Session::words(const std::string& name) const {
+  std::vector<std::string> words;
   std::string rest = text(name);
   while (!rest.empty()) {
-    const std::string word = rest.substr(0, rest.find(','));
-    rest.erase(0, std::min(word.size() + 1, rest.size()));
-    values.push_back(std::strtod(word.c_str(), nullptr));
+    words.push_back(rest.substr(0, rest.find(',')));
+    rest.erase(0, std::min(words.back().size() + 1, rest.size()));
   }
-  return values;
+  return words;
 }
 
 std::string Session::workload() const {

@@ -92,7 +92,8 @@ class Session {
   std::uint64_t number(const std::string& parameter) const;
   double real(const std::string& parameter) const;
   std::string text(const std::string& parameter) const;
-  std::vector<double> reals(const std::string& parameter) const;  // comma-separated
+  std::vector<double> reals(const std::string& parameter) const;       // comma-separated
+  std::vector<std::string> words(const std::string& parameter) const;  // the same
   std::uint64_t seed() const { return options_.seed; }
   unsigned round() const { return round_; }
   const std::string& work() const { return options_.work; }

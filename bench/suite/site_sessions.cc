@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "replay/trace/initial_files.h"
 
 namespace cffs::bench {
 namespace {
@@ -33,23 +34,6 @@ std::unordered_map<replay::PathId, std::size_t> ranks_of(const replay::Trace& lo
   return ranks;
 }
 
-std::vector<replay::PathId> add_tree(const std::vector<SourceFile>& files, replay::Trace& trace) {
-  std::vector<replay::PathId> ids;
-  std::set<std::string> directories;
-  for (const SourceFile& file : files) {
-    for (std::size_t slash = file.path.find('/'); slash != std::string::npos;
-         slash = file.path.find('/', slash + 1))
-      directories.insert(file.path.substr(0, slash));
-    ids.push_back(trace.intern(file.path));
-    trace.initial.push_back({ids.back(), 'f', 0644, file.size, {}});
-  }
-  for (const std::string& directory : directories)
-    trace.initial.push_back({trace.intern(directory), 'd', 0755, 0, {}});
-  std::sort(trace.initial.begin(), trace.initial.end(),
-            [&](const auto& a, const auto& b) { return trace.path(a.path) < trace.path(b.path); });
-  return ids;
-}
-
 }  // namespace
 
 replay::Trace site_sessions(const std::vector<SourceFile>& files, std::vector<Visit> visits,
@@ -61,7 +45,10 @@ replay::Trace site_sessions(const std::vector<SourceFile>& files, std::vector<Vi
   replay::Trace trace;
   trace.about["format"] = "site sessions";
   trace.about["root"] = "/";
-  const std::vector<replay::PathId> ids = add_tree(files, trace);
+  replay::InitialFiles initial(trace);
+  std::vector<replay::PathId> ids;
+  for (const SourceFile& file : files) ids.push_back(initial.add(file.path, file.size));
+  initial.finish();
   for (const std::string& client : log.clients()) (void)trace.client(client);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> given;  // when, by client and file
   for (const replay::Operation& request : log.operations) {

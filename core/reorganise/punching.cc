@@ -69,7 +69,8 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
   CFFS_TRY(const auto value, rows.get(Key::null_name(id)));
   if (!value) return holes;
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
-  if (row.freed_bytes < seen(id) + block_bytes_) return holes;
+  holes.freed = seen(id);
+  if (row.freed_bytes < holes.freed + block_bytes_) return holes;
   holes.read = row.size;
   holes.freed = row.freed_bytes;
   std::uint64_t members = 0, live_bytes = 0;

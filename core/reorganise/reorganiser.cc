@@ -19,6 +19,8 @@ namespace {
 
 // What is freed together before others get their turn. Bytes.
 constexpr std::uint64_t kPunchedAtOnce = 16u << 20;
+// What is read of composites while somebody waits for room. They come by how much was freed: what is behind these is hardly worth it.
+constexpr std::uint64_t kReadForRoom = 512u << 20;
 
 }  // namespace
 
@@ -195,15 +197,16 @@ void Reorganiser::punch_where_full() {
 }
 
 bool Reorganiser::give_back(std::uint64_t bytes) {
-  std::uint64_t given = 0;
+  std::uint64_t given = 0, read = 0;
   {
     leave_early_ = true;
     const MutexLock one_at_a_time(work_mutex_);
     leave_early_ = false;
     if (stopping_) leave_early_ = true;
-    for (bool looked = false; given < bytes && !stopping_;) {
+    for (bool looked = false; given < bytes && read < kReadForRoom && !stopping_;) {
       if (const auto done = punch_some(bytes - given)) {
         given += done->punched;
+        read += done->read;
       } else if (!looked && fs_.freed_composites().incomplete() && find_freed()) {
         looked = true;
       } else {

@@ -1,7 +1,8 @@
 #include "replay/import/web_import.h"
 
-#include <algorithm>
-#include <set>
+#include <vector>
+
+#include "replay/trace/initial_files.h"
 
 namespace cffs::replay {
 
@@ -9,20 +10,10 @@ Trace trace_of(const DocumentTree& tree) {
   Trace trace;
   trace.about["format"] = "web log";
   trace.about["root"] = "/";
-  std::set<std::string> directories;
+  InitialFiles initial(trace);
   std::vector<PathId> file_paths;
-  for (const Document& file : tree.files()) {
-    for (std::size_t slash = file.path.find('/'); slash != std::string::npos;
-         slash = file.path.find('/', slash + 1))
-      directories.insert(file.path.substr(0, slash));
-    file_paths.push_back(trace.intern(file.path));
-    trace.initial.push_back({file_paths.back(), 'f', 0644, file.size, {}});
-  }
-  for (const std::string& directory : directories)
-    trace.initial.push_back({trace.intern(directory), 'd', 0755, 0, {}});
-  std::sort(trace.initial.begin(), trace.initial.end(), [&](const InitialEntry& a, const InitialEntry& b) {
-    return trace.path(a.path) < trace.path(b.path);
-  });
+  for (const Document& file : tree.files()) file_paths.push_back(initial.add(file.path, file.size));
+  initial.finish();
   for (const std::string& name : tree.client_names()) (void)trace.client(name);
   std::int64_t first_ms = 0, step = 0;
   for (const DocumentRequest& request : tree.requests()) {
