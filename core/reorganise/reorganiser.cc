@@ -207,7 +207,7 @@ bool Reorganiser::give_back(std::uint64_t bytes) {
       if (const auto done = punch_some(bytes - given)) {
         given += done->punched;
         read += done->read;
-      } else if (!looked && fs_.freed_composites().incomplete() && find_freed()) {
+      } else if (!looked && find_freed()) {
         looked = true;
       } else {
         break;

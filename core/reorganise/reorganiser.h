@@ -94,8 +94,8 @@ class Reorganiser {
   Mutex mutex_;  // rank 6
   CondVar wake_;
   std::atomic<bool> stopping_{false};  // changed under the mutex
-  std::atomic<bool> leave_early_{
-      false};  // a pass under way looks at it: stopping, or somebody is short of room
+  // A pass under way looks at it: stopping, or somebody is short of room.
+  std::atomic<bool> leave_early_{false};
   std::thread thread_;
 };
 
