@@ -6,6 +6,9 @@
 // hands its role to another thread, so that a slow request never holds up a fast one. Nobody is woken
 // otherwise.
 //
+// A device that answers within the time of a few wake-ups is not slept for (adr/0034): the leader looks for its answer, and for the
+// next request beside it, and hands over only where either has to wait.
+//
 // Spinning pays only where the next request comes soon: the leader gives it up after a few fruitless tries
 // and takes it up again when requests come in quick succession. An idle mount sleeps.
 #pragma once
@@ -20,6 +23,7 @@
 
 #include "core/base/mutex.h"
 #include "core/object/blocking_section.h"
+#include "fusefs/short_waits.h"
 
 namespace cffs {
 
@@ -46,12 +50,15 @@ class RequestLoop {
   void work();
   Received receive(fuse_buf& buffer, int& spin_credit);
   void hand_over();
+  bool has_request() const;
+  bool look_for(const BlockingObserver::Ready& ready);
   void join_workers();
 
   fuse_session* session_;
   std::atomic<bool> expects_little_{false};
   const unsigned most_threads_;
   const std::function<bool(const fuse_buf&)> intercept_;
+  ShortWaits short_waits_;  // the leader's
   Mutex mutex_;
   CondVar role_free_;
   bool has_leader_ CFFS_GUARDED_BY(mutex_) = false;

@@ -50,6 +50,18 @@ std::uint64_t ask_for(const Object& object, const Range& range, const Extent& ex
   return pieces.bytes();
 }
 
+// What the device was asked for.
+Result<std::size_t> read_arriving(const Object& object, std::uint64_t at, Bytes out) {
+  Result<std::optional<std::size_t>> arrived;
+  const auto ready = [&] {
+    arrived = object.try_read_at(at, out);
+    return !arrived || *arrived;
+  };
+  if (!watch_device(ready)) return object.read_at(at, out);
+  CFFS_TRY(const auto n, std::move(arrived));
+  return *n;
+}
+
 bool is_absent(const Object& object, const Range& range) {
   const auto share = object.share_in_memory(range.begin, range.bytes());
   return share && *share == 0;
@@ -228,12 +240,12 @@ Result<std::size_t> CompositeStore::fetch(const Wish& wish, const Object& object
 Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t at, Bytes out, const Look& look) {
   using Found = ReadAhead::Found;
-  announce_blocking();
   if (look.share && *look.share >= 1) {
     (void)come_to(wish, extent, Found::on_its_way, 0, look);
-    return object.read_at(at, out);
+    return announce_request() ? read_arriving(object, at, out) : object.read_at(at, out);
   }
   measure_.wait_while_measured();
+  const bool watched = announce_request();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Wait waits(read_ahead_);
@@ -245,7 +257,8 @@ Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& obj
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
   const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
   if (!alone) read_ahead_.asked(extent.composite);
-  CFFS_TRY(const std::size_t n, object.read_at(at, out));
+  if (alone && watched) ask_for(object, {at, at + out.size()});
+  CFFS_TRY(const std::size_t n, watched ? read_arriving(object, at, out) : object.read_at(at, out));
   read_ahead_.took(tells && waits.alone() ? waited : 0, beyond, start, elapsed_ns());
   return n;
 }

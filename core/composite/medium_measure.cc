@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
+#include "core/object/blocking_section.h"
 
 namespace cffs {
 namespace {
@@ -47,6 +48,7 @@ void MediumMeasure::begin(CompositeId composite) {
 }
 
 void MediumMeasure::hold() {
+  announce_blocking();
   MutexLock guard(mutex_);
   while (holding_) {
     if (over_.wait_until(mutex_, hold_until_)) continue;

@@ -13,4 +13,16 @@ void announce_blocking() {
   if (observer_of_thread != nullptr) observer_of_thread->about_to_block();
 }
 
+bool announce_request() {
+  if (observer_of_thread != nullptr && observer_of_thread->watches()) return true;
+  announce_blocking();
+  return false;
+}
+
+bool watch_device(const BlockingObserver::Ready& ready) {
+  if (observer_of_thread != nullptr && observer_of_thread->watch(ready)) return true;
+  announce_blocking();
+  return false;
+}
+
 }  // namespace cffs
