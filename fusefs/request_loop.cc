@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kMostCredit = 16;  // fruitless spins in a row before the leader sleeps at once
-constexpr std::chrono::microseconds kLook{250};    // for what a device brings
-constexpr std::chrono::microseconds kCrowded{60};  // between two looks: somebody else had the processor
 constexpr std::chrono::milliseconds kGather{2};
 constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
 
@@ -35,7 +33,9 @@ class RequestLoop::Worker final : public BlockingObserver {
     loop_.hand_over();
   }
   bool watches() override { return leads && loop_.short_waits_.expected(); }
-  bool watch(const Ready& ready) override { return leads && loop_.look_for(ready); }
+  bool watch(const Ready& ready) override {
+    return leads && loop_.short_waits_.look(ready, [this] { return loop_.has_request(); });
+  }
   bool leads = false;
 
  private:
@@ -77,24 +77,6 @@ void RequestLoop::hand_over() {
 bool RequestLoop::has_request() const {
   pollfd waiting{fuse_session_fd(session_), POLLIN, 0};
   return ::poll(&waiting, 1, 0) != 0;  // an error is for whoever receives next, too
-}
-
-// The leader's. A processor that others want is better slept on: who sleeps is woken before those who have used theirs up.
-bool RequestLoop::look_for(const BlockingObserver::Ready& ready) {
-  using Clock = std::chrono::steady_clock;
-  const auto until = Clock::now() + kLook;
-  for (auto now = Clock::now(); now < until;) {
-    if (ready()) {
-      short_waits_.came();
-      return true;
-    }
-    if (has_request()) return false;
-    sched_yield();
-    const auto before = std::exchange(now, Clock::now());
-    if (now - before > kCrowded) break;
-  }
-  short_waits_.did_not_come();
-  return false;
 }
 
 RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {

@@ -51,7 +51,6 @@ class RequestLoop {
   Received receive(fuse_buf& buffer, int& spin_credit);
   void hand_over();
   bool has_request() const;
-  bool look_for(const BlockingObserver::Ready& ready);
   void join_workers();
 
   fuse_session* session_;

@@ -12,6 +12,8 @@
 #include "fusefs/ring_crew.h"
 #include "fusefs/ring_message.h"
 #include "fusefs/ring_port.h"
+#include "fusefs/short_waits.h"
+#include "fusefs/short_waits.h"
 
 namespace cffs {
 
@@ -31,6 +33,8 @@ class RingMember final : public BlockingObserver, public ReplyRoute {
   void serve();
 
   void about_to_block() override;
+  bool watches() override { return short_waits_.expected(); }
+  bool watch(const Ready& ready) override;
   std::optional<ssize_t> take(const iovec* pieces, int count) override;
   std::optional<ssize_t> take_from_elsewhere(int device, const iovec* pieces, int count) override;
   std::byte* room(std::size_t bytes) override;
@@ -48,6 +52,7 @@ class RingMember final : public BlockingObserver, public ReplyRoute {
   std::atomic<std::uint64_t> serving_{0};  // the request's unique; 0: none
   bool answered_ = false;                  // on this thread
   bool announced_ = false;                 // that it blocks
+  ShortWaits short_waits_;
   Mutex mutex_;
   CondVar changed_;
   bool elsewhere_ CFFS_GUARDED_BY(mutex_) = false;  // another thread has answered

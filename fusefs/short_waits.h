@@ -1,19 +1,23 @@
-// Whether a device answers so soon that looking for its answer is cheaper than sleeping until it comes.
+// Waits for a device that are so short that looking for the answer is cheaper than sleeping until it comes (adr/0034).
 //
 // Learnt from those that were looked for: each that came earns credit, each that did not costs some. Without credit nobody looks,
-// but for one of many, since what a device does now (or what else the processors have to do) changes.
+// but for one of many, since what a device does now, or what else the processors have to do, changes.
 //
-// Not thread-safe: the leader's (request_loop.h).
+// Thread-safety: one thread at a time.
 #pragma once
+
+#include "core/object/blocking_section.h"
 
 namespace cffs {
 
 class ShortWaits {
  public:
-  // To be asked once for each answer that is waited for.
+  using Ready = BlockingObserver::Ready;
+  // May the next answer come soon? To be asked once for each.
   bool expected() { return credit_ > 0 || ++passed_over_ % kTryEach == 0; }
-  void came() { credit_ = credit_ < kMost ? credit_ + 1 : kMost; }
-  void did_not_come() { credit_ = credit_ > kCost ? credit_ - kCost : 0; }
+  // Looks until `ready`: true. False: it does not come soon; somebody else wants the processor; or `wanted`, which is asked between
+  // looks, says that the thread is needed elsewhere, which is nothing against the device.
+  bool look(const Ready& ready, const Ready& wanted);
 
  private:
   static constexpr int kMost = 16, kCost = 4;

@@ -5,6 +5,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
+#include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
 
 namespace cffs {
@@ -48,18 +49,6 @@ std::uint64_t ask_for(const Object& object, const Range& range, const Extent& ex
   ask_for(object, {pieces.end, range.end});
   ask_for(object, {range.begin, pieces.begin});
   return pieces.bytes();
-}
-
-// What the device was asked for.
-Result<std::size_t> read_arriving(const Object& object, std::uint64_t at, Bytes out) {
-  Result<std::optional<std::size_t>> arrived;
-  const auto ready = [&] {
-    arrived = object.try_read_at(at, out);
-    return !arrived || *arrived;
-  };
-  if (!watch_device(ready)) return object.read_at(at, out);
-  CFFS_TRY(const auto n, std::move(arrived));
-  return *n;
 }
 
 bool is_absent(const Object& object, const Range& range) {

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/composite/composite_store.h"
+#include "core/object/blocking_section.h"
 #include "core/object/memory_store.h"
 #include "tests/unit/passing_object.h"
 
@@ -111,6 +112,51 @@ TEST_CASE("a first touch of a group that a plan says is wanted together is one r
   for (const std::size_t i : {0u, 1u, 3u}) composite.read(i);
   CHECK(composite.cold->requests == 1);
   CHECK(asked_of == std::vector<std::uint64_t>{102});  // the others were in memory
+}
+
+namespace {
+
+// Whoever runs the thread: looks once, or not at all.
+class Loop final : public BlockingObserver {
+ public:
+  Loop() { set_for_this_thread(this); }
+  ~Loop() override { set_for_this_thread(nullptr); }
+  void about_to_block() override { ++blocks; }
+  bool watches() override { return patient; }
+  bool watch(const Ready& ready) override {
+    ++looks;
+    return ready();
+  }
+  bool patient = true;
+  int blocks = 0, looks = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a cold member is on its way before somebody looks for it, as one request; nobody blocks for what has come") {
+  ColdComposite composite;
+  Loop loop;
+  composite.read(5);
+  CHECK(composite.cold->requests == 1);
+  CHECK(composite.cold->bytes == composite.contents[5].size());
+  CHECK(loop.looks == 1);
+  composite.read(6);  // with its group
+  CHECK(composite.cold->requests == 2);
+  CHECK(loop.looks == 2);
+  composite.read(4);  // in memory
+  CHECK(loop.looks == 2);
+  CHECK(loop.blocks == 0);
+}
+
+TEST_CASE("who does not look for what a device brings is told that it is waited for, before the device is asked") {
+  ColdComposite composite;
+  Loop loop;
+  loop.patient = false;
+  composite.read(5);
+  CHECK(loop.looks == 0);
+  CHECK(loop.blocks > 0);
+  CHECK(composite.cold->requests == 1);
+  CHECK(composite.cold->bytes == composite.contents[5].size());
 }
 
 }  // namespace cffs

@@ -1,0 +1,68 @@
+// Whether it is worth looking for what a device brings.
+#include "fusefs/short_waits.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+namespace cffs {
+namespace {
+
+bool never() { return false; }
+bool now() { return true; }
+
+// How many of so many waits somebody would look for.
+int looks(ShortWaits& waits, int of) {
+  int n = 0;
+  for (int i = 0; i < of; ++i) n += waits.expected() ? 1 : 0;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("What comes soon is looked for, each time", "[short-waits]") {
+  ShortWaits waits;
+  for (int i = 0; i < 100; ++i) {
+    REQUIRE(waits.expected());
+    int asked = 0;
+    REQUIRE(waits.look([&] { return ++asked == 3; }, never));
+    CHECK(asked == 3);
+  }
+}
+
+TEST_CASE("A device that does not answer soon is left to who sleeps, but for a try now and then", "[short-waits]") {
+  ShortWaits waits;
+  for (int i = 0; i < 4; ++i) CHECK_FALSE(waits.look(never, never));
+  CHECK(looks(waits, 6400) == 100);
+
+  SECTION("until it is seen to answer") {
+    CHECK(waits.look(now, never));
+    CHECK(looks(waits, 100) == 100);
+    SECTION("and given up at once where that was chance") {
+      CHECK_FALSE(waits.look(never, never));
+      CHECK(looks(waits, 64) == 1);
+    }
+  }
+}
+
+TEST_CASE("Who is wanted elsewhere stops looking, and says nothing of the device", "[short-waits]") {
+  ShortWaits waits;
+  for (int i = 0; i < 100; ++i) CHECK_FALSE(waits.look(never, now));
+  CHECK(looks(waits, 100) == 100);
+  CHECK(waits.look(now, now));  // what has come has come
+}
+
+TEST_CASE("Where others have the processor meanwhile nobody goes on looking", "[short-waits]") {
+  ShortWaits waits;
+  int asked = 0;
+  const auto slow = [&] {
+    ++asked;
+    ::usleep(200);
+    return false;
+  };
+  for (int i = 0; i < 4; ++i) CHECK_FALSE(waits.look(slow, never));
+  CHECK(asked == 4);
+  CHECK(looks(waits, 63) <= 1);
+}
+
+}  // namespace cffs
