@@ -1,10 +1,10 @@
 #include "fusefs/mount_options.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+
+#include "fusefs/selinux.h"
 
 namespace cffs {
 namespace {
@@ -181,7 +181,7 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       }
     } else if (name == "silent") {
       options.silent = true;
-    } else if (contains(kLabels, name) && ::access("/sys/fs/selinux/enforce", F_OK) == 0) {
+    } else if (contains(kLabels, name) && selinux_is_on()) {
       options.fuse_options.push_back(escaped(word));
     } else if (contains(kLabels, name) || contains(kWithoutEffect, name) || name.starts_with("X-") ||
                name.starts_with("verity.")) {

@@ -35,6 +35,7 @@ struct MountContext {
   std::function<void(const std::string&)> log;
   RequestObserver* observer = nullptr;
   bool acl = true;         // POSIX ACLs are enforced
+  bool labels = false;     // the machine's SELinux wants to know which files have no label
   bool below_top = false;  // the store's root is a child of the kernel's (hidden_top.h)
   fuse_session* session = nullptr;
   fuse::AttributeReceipts receipts = {};

@@ -9,6 +9,7 @@
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/reply.h"
+#include "fusefs/selinux.h"
 
 namespace cffs::fuse {
 namespace {
@@ -132,6 +133,13 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
   }
 }
 
+// `ls -l` asks for the label and the ACL of each file, unless it hears that there can be none.
+int errno_of_absent(const MountContext& mount, std::string_view name, const Error& error) {
+  const int code = errno_of(error);
+  const bool can_be = is_acl(name) ? mount.acl : name != kSelinuxLabel || mount.labels;
+  return code == ENODATA && !can_be ? EOPNOTSUPP : code;
+}
+
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
     if (inode_of(node) == kRootInode && may_administer(req)) {
@@ -149,7 +157,7 @@ void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t siz
     const auto value = fs(req).getxattr(inode_of(node), name);
     watch.seen().result = value ? static_cast<std::int64_t>(value->size()) : -errno_of(value.error());
     if (!value) {
-      fuse_reply_err(req, errno_of(value.error()));
+      fuse_reply_err(req, errno_of_absent(context(req), name, value.error()));
     } else {
       reply_bytes(req, *value, size);
     }

@@ -19,6 +19,7 @@
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_server.h"
 #include "fusefs/served_store.h"
+#include "fusefs/selinux.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
@@ -143,6 +144,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
                        log,
                        observer.get(),
                        options.acl,
+                       selinux_is_on(),
                        below_top};
   const fuse_lowlevel_ops ops = fuse_operations();
   fuse_session* session =

@@ -117,6 +117,15 @@ def attributes(t):
     os.chmod('d', 0o1777)
     t('sticky directory', lambda: as_user(USER, lambda: errors(lambda: os.setxattr('d', 'user.a', b'1'))))
     t('missing', os.getxattr, 'm', 'user.a')
+    t('no label', os.getxattr, 'f', 'security.selinux')
+    t(
+        'a label',
+        lambda: [
+            os.setxattr('f', 'security.selinux', b'a'),
+            os.getxattr('f', 'security.selinux'),
+            os.removexattr('f', 'security.selinux'),
+        ],
+    )
     t('null name', lambda: os.setxattr('f', 'x', b''))
     # Capabilities go when the content or the owner changes.
     CAP = struct.pack('<IIIII', 0x02000001, 1 << 13, 0, 0, 0)
