@@ -16,6 +16,8 @@ struct Range {
   std::uint64_t bytes() const { return end - begin; }
 };
 
+constexpr std::uint64_t kSoon = 128u << 10;  // so many bytes at most may be there within a few wake-ups
+
 // Holds the member, wherever its row says that its group is.
 Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t composite_bytes) {
   const Range member{extent.offset, extent.offset + extent.length};
@@ -230,17 +232,20 @@ Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& obj
                                              std::uint64_t at, Bytes out, const Look& look) {
   using Found = ReadAhead::Found;
   if (look.share && *look.share >= 1) {
+    announce_blocking();
     (void)come_to(wish, extent, Found::on_its_way, 0, look);
-    return announce_request() ? read_arriving(object, at, out) : object.read_at(at, out);
+    return object.read_at(at, out);
   }
   measure_.wait_while_measured();
-  const bool watched = announce_request();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
   const ReadAhead::Wait waits(read_ahead_);
   const ReadAhead::Advice advice = come_to(wish, extent, Found::absent, info.size, look);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
+  // To ask for much takes a while, and it does not come at once.
+  const bool watched = (alone || range.bytes() <= kSoon) && announce_request();
+  if (!watched) announce_blocking();
   const bool tells = alone ? look.share && *look.share == 0 : is_absent(object, range);
   const std::uint64_t start = elapsed_ns();
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
