@@ -1,16 +1,11 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <iterator>
 
 #include "bench/disk/disk_profile.h"
 #include "bench/disk/slow_disk.h"
 #include "bench/floor/floor.h"
 #include "bench/passthrough/passthrough.h"
 #include "bench/suite/session.h"
-#include "bench/suite/supervised.h"
+#include "cli/benchmark_run.h"
 #include "cli/commands.h"
 #include "fusefs/mount_options.h"
 
@@ -24,22 +19,7 @@ struct BenchOptions {
   bool tiny = false, paper = false;
 };
 
-// A directory of its own for images and mounts, so that taking them down touches nobody else's. `given` empty: in TMPDIR.
-Result<std::string> directory_below(const std::string& given) {
-  std::error_code error;
-  if (!given.empty()) std::filesystem::create_directories(given, error);
-  const std::filesystem::path above =
-      given.empty() ? std::filesystem::temp_directory_path() : std::filesystem::canonical(given, error);
-  if (error) return fail(error.value(), "--work=" + given);
-  std::string made = (above / "cffs-bench.XXXXXX").string();
-  if (::mkdtemp(made.data()) == nullptr) return fail(errno, made);
-  return made;
-}
-
-Result<int> run_benchmark(const bench::Benchmark& benchmark, BenchOptions o) {
-  if (::geteuid() != 0) {
-    return fail(Error::usage("benchmarks make file systems and drop caches, which needs root"));
-  }
+Result<int> run_as_given(const bench::Benchmark& benchmark, BenchOptions o) {
   if (o.tiny) o.session.size = bench::Size::tiny;
   if (o.paper) o.session.size = bench::Size::paper;
   for (const std::string& size : o.memory) {
@@ -49,26 +29,7 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, BenchOptions o) {
   if (!o.image_size.empty()) {
     CFFS_TRY(o.session.image_bytes, parse_size(o.image_size, "--image-size"));
   }
-  for (auto it = o.session.parameters.begin(); it != o.session.parameters.end();)
-    it = it->second.empty() ? o.session.parameters.erase(it) : std::next(it);
-  if (!o.session.results.empty()) o.session.results = std::filesystem::absolute(o.session.results).string();
-  CFFS_TRY(o.session.work, directory_below(o.session.work));
-  fmt::print("{}: {}\n  repeats: {}\n", benchmark.name, benchmark.title, benchmark.source);
-  for (const bench::Parameter& p : benchmark.parameters) {
-    const auto given = o.session.parameters.find(p.name);
-    const std::string value = given != o.session.parameters.end() ? given->second
-                              : o.tiny                            ? p.tiny
-                              : o.paper                           ? p.paper
-                                                                  : p.small;
-    if (!value.empty()) fmt::print("  {} = {} ({})\n", p.name, value, p.help);
-  }
-  fmt::print("\n");
-  std::fflush(stdout);
-  return bench::run_supervised(o.session.work, [&] {
-    bench::Session session(benchmark, o.session);
-    const Status done = session.run();
-    return done ? 0 : complain(done.error());
-  });
+  return run_benchmark(benchmark, std::move(o.session));
 }
 
 void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit_code) {
@@ -114,7 +75,7 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
                                                        : "default " + p.small + ", published " + p.paper));
   }
   command->callback([o, &benchmark, &exit_code] {
-    const auto done = run_benchmark(benchmark, *o);
+    const auto done = run_as_given(benchmark, *o);
     exit_code = done ? *done : complain(done.error());
   });
 }
@@ -172,6 +133,7 @@ void add_bench(CLI::App& app, int& exit_code) {
       fmt::print("{:<17} {}\n{:<17}   {}\n", b.name, b.title, "", b.source);
   });
   for (const bench::Benchmark& benchmark : bench::benchmarks()) add_benchmark(*bench, benchmark, exit_code);
+  add_paper(*bench, exit_code);
   add_servers(*bench, exit_code);
 }
 

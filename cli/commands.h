@@ -34,6 +34,7 @@ void add_evaluate(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
 void add_trace(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
+void add_paper(CLI::App& bench, int& exit_code);  // below cffs bench
 void add_compare(CLI::App& app, int& exit_code);
 
 // How fsck and scrub end, as e2fsck does: what was found is mended, is not, or could not be looked for.

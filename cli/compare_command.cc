@@ -7,6 +7,7 @@
 #include "bench/report/page.h"
 #include "bench/report/plots.h"
 #include "cli/commands.h"
+#include "cli/drawn_results.h"
 #include "replay/results/results_file.h"
 
 namespace cffs::cli {
@@ -99,28 +100,33 @@ Status run_compare(const CompareOptions& o) {
   }
   if (o.json) fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   std::fflush(stdout);
-  if (o.plot.empty() && o.html.empty()) return {};
+  return draw_results(comparisons, o.plot, o.html);
+}
+
+}  // namespace
+
+Status draw_results(const std::vector<bench::Comparison>& comparisons, const std::string& plot,
+                    const std::string& html) {
+  if (plot.empty() && html.empty()) return {};
   ProgressLine progress;
   std::vector<std::vector<bench::Plot>> plots;
   std::size_t drawn = 0;
   for (const bench::Comparison& c : comparisons) {
     progress.show(fmt::format("drawing {}", c.benchmark));
-    CFFS_TRY(auto more, bench::draw(c, o.plot));
+    CFFS_TRY(auto more, bench::draw(c, plot));
     drawn += more.size();
     plots.push_back(std::move(more));
   }
   progress.clear();
-  if (!o.plot.empty()) std::fprintf(stderr, "%zu figures in %s, as SVG and PNG\n", drawn, o.plot.c_str());
-  if (o.html.empty()) return {};
-  std::ofstream out(o.html);
+  if (!plot.empty()) std::fprintf(stderr, "%zu figures in %s, as SVG and PNG\n", drawn, plot.c_str());
+  if (html.empty()) return {};
+  std::ofstream out(html);
   out << bench::html_page(comparisons, plots);
   out.close();
-  if (!out) return fail(errno != 0 ? errno : EIO, "--html=" + o.html);
-  std::fprintf(stderr, "page in %s\n", o.html.c_str());
+  if (!out) return fail(errno != 0 ? errno : EIO, "--html=" + html);
+  std::fprintf(stderr, "page in %s\n", html.c_str());
   return {};
 }
-
-}  // namespace
 
 void add_compare(CLI::App& app, int& exit_code) {
   auto* command =

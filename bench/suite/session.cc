@@ -140,11 +140,11 @@ std::vector<std::string> Session::words(const std::string& name) const {
   return words;
 }
 
-std::string Session::workload() const {
+std::string Session::workload(std::uint64_t memory_bytes) const {
   std::string words = options_.disk;
   if (options_.aged > 0) words += fmt::format(", aged {:g}", options_.aged);
   if (options_.mount_sync) words += ", -o sync";
-  if (memory_bytes_ != 0) words += fmt::format(", {} MB memory", memory_bytes_ >> 20);
+  if (memory_bytes != 0) words += fmt::format(", {} MB memory", memory_bytes >> 20);
   for (const Parameter& p : benchmark_.parameters) {
     const std::string value = text(p.name);
     if (!value.empty()) words += ", " + p.name + " " + value.substr(value.rfind('/') + 1);

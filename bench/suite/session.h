@@ -99,7 +99,9 @@ class Session {
   const std::string& work() const { return options_.work; }
   const SessionOptions& options() const { return options_; }
   std::uint64_t memory_bytes() const { return memory_bytes_; }
-  std::string workload() const;
+  std::string workload() const { return workload(memory_bytes_); }
+  // As it is called with that limit of memory.
+  std::string workload(std::uint64_t memory_bytes) const;
   const Benchmark& benchmark() const { return benchmark_; }
   void add(replay::Run run);
   // A line on stderr for what takes long; nothing where that is no terminal.

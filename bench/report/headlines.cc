@@ -1,0 +1,142 @@
+#include "bench/report/headlines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/report/comparison.h"
+
+namespace cffs::bench {
+namespace {
+
+// What runs of the step, and of no other size or disk, are called.
+std::string workload_of(const Step& step, Size size) {
+  const Benchmark* benchmark = find_benchmark(step.benchmark);
+  SessionOptions options = options_of(step, size);
+  std::vector<std::uint64_t> memory = options.memory_bytes;
+  if (memory.empty() && size == Size::paper) memory = benchmark->paper_memory;
+  return Session(*benchmark, std::move(options)).workload(memory.empty() ? 0 : memory.front());
+}
+
+std::optional<double> median_seconds(const Step& step, Size size, const std::string& phase,
+                                     const std::string& target, const std::vector<replay::Run>& runs) {
+  const std::string workload = workload_of(step, size);
+  std::vector<double> seconds;
+  for (const replay::Run& run : runs) {
+    if (run.benchmark == step.benchmark && run.workload == workload && run.phase == phase &&
+        run.target == target)
+      seconds.push_back(run.seconds);
+  }
+  if (seconds.empty()) return std::nullopt;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+// Tiny and published sizes have other numbers in the names of some phases: the first one that begins alike.
+std::string phase_of(const Step& step, Size size, const std::string& small_name,
+                     const std::vector<replay::Run>& runs) {
+  if (size == Size::small) return small_name;
+  const std::size_t at = small_name.find(" at ");
+  if (at == std::string::npos) return small_name;
+  for (const replay::Run& run : runs) {
+    if (run.benchmark == step.benchmark && run.workload == workload_of(step, size) &&
+        run.phase.compare(0, at, small_name, 0, at) == 0 && run.phase.find(" at 0 ") == std::string::npos)
+      return run.phase;
+  }
+  return small_name;
+}
+
+std::optional<double> time_of(const Headline& headline, const Step& step, Size size, const std::string& target,
+                              const std::vector<replay::Run>& runs) {
+  double sum = 0;
+  for (const std::string& phase : headline.phases) {
+    const auto seconds = median_seconds(step, size, phase_of(step, size, phase, runs), target, runs);
+    if (!seconds) return std::nullopt;
+    sum += *seconds;
+  }
+  return sum;
+}
+
+std::string number(double value) { return fmt::format("{:.3g}", value); }
+
+}  // namespace
+
+std::vector<Measured> measured(const Publication& publication, Size size,
+                               const std::vector<replay::Run>& runs) {
+  std::vector<Measured> rows;
+  for (const Headline& headline : publication.headlines) {
+    const Step& step = publication.steps[headline.step];
+    Measured row{&headline, std::nullopt, 0, 0};
+    const auto own = time_of(headline, step, size, headline.target, runs);
+    const auto rival = time_of(headline, step, size, headline.rival, runs);
+    if (own && rival && *own > 0) {
+      row.ratio = *rival / *own;
+      row.seconds = *own;
+      row.rival_seconds = *rival;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+bool is_complete(const Step& step, Size size, const std::vector<replay::Run>& runs) {
+  const std::string workload = workload_of(step, size);
+  return std::all_of(step.targets.begin(), step.targets.end(), [&](const std::string& target) {
+    return std::any_of(runs.begin(), runs.end(), [&](const replay::Run& run) {
+      return run.benchmark == step.benchmark && run.workload == workload && run.target == target;
+    });
+  });
+}
+
+std::string published(const Headline& headline) {
+  if (headline.from <= 0) return "below " + number(headline.to);
+  if (headline.to <= 0) return number(headline.from) + " and more";
+  return number(headline.from) + " to " + number(headline.to);
+}
+
+std::string verdict(const Measured& measured) {
+  if (!measured.ratio) return "not measured";
+  if (*measured.ratio < measured.headline->from) return "less";
+  if (measured.headline->to > 0 && *measured.ratio > measured.headline->to) return "more";
+  return "as published";
+}
+
+std::string headline_table(const Publication& publication, const std::vector<Measured>& rows) {
+  std::string text = publication.title + "\n";
+  text += fmt::format("  {:<11} {:<46} {:<24} {:>12} {:>8} {:>9} {:>9}  {}\n", "figure", "what it says",
+                      "ratio of", "published", "here", "s", "rival's s", "");
+  for (const Measured& row : rows) {
+    const Headline& h = *row.headline;
+    text += fmt::format("  {:<11} {:<46} {:<24} {:>12} {:>8} {:>9} {:>9}  {}\n", h.figure, h.says,
+                        h.target + " to " + h.rival, published(h), row.ratio ? number(*row.ratio) : "-",
+                        row.ratio ? fmt::format("{:.2f}", row.seconds) : "-",
+                        row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "-", verdict(row));
+  }
+  return text;
+}
+
+std::string headline_markdown(const Publication& publication, const std::vector<Measured>& rows) {
+  std::string text = "## " + publication.title + "\n\n";
+  text += "| figure | what it says | ratio of | published | here | seconds | the rival's | |\n|---|---|---|---|---|---|---|---|\n";
+  for (const Measured& row : rows) {
+    const Headline& h = *row.headline;
+    text += fmt::format("| {} | {} | {} to {} | {} | {} | {} | {} | {} |\n", h.figure, h.says, title_of(h.target),
+                        title_of(h.rival), published(h), row.ratio ? number(*row.ratio) : "–",
+                        row.ratio ? fmt::format("{:.2f}", row.seconds) : "–",
+                        row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "–", verdict(row));
+  }
+  text += "\n";
+  for (std::size_t i = 0; i < publication.steps.size(); ++i) {
+    const Step& step = publication.steps[i];
+    std::string words = "cffs bench " + step.benchmark + " --disk=" + step.disk;
+    if (step.memory_bytes != 0) words += fmt::format(" --memory={}M", step.memory_bytes >> 20);
+    words += " --targets=" + fmt::format("{}", fmt::join(step.targets, ","));
+    for (const auto& [name, value] : step.parameters) words += " --" + name + "=" + value;
+    text += (i == 0 ? "Made by `" : "; `") + words + "`";
+  }
+  return text + ".\n";
+}
+
+}  // namespace cffs::bench
