@@ -27,10 +27,10 @@ _cffs() {
     replay) words="--target= --library= --predict --make-tree --fresh --hosts=auto --min-files= --threads= --think=zero --think=recorded --longest-idle= --cache=as-is --cache=cold --cache=warm --cache=list: --cold --before= --warm-up= --rounds= --check=content --check=size --check=none --max-surprises= --results= --name= --format= --below= --initial= --json" ;;
     bench)
       if [ "$COMP_CWORD" = 2 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk --help" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads paper list passthrough floor disk --help" -- "$cur")
         return
       fi
-      words="--targets= --disk=raw --disk=cloud --disk=hdd --image-size= --memory= --aged= --rounds= --sync --mount-sync --seed= --results= --work= --tiny --paper --profile=cloud --profile=hdd" ;;
+      words="--targets= --disk=raw --disk=cloud --disk=hdd --image-size= --memory= --aged= --rounds= --sync --mount-sync --seed= --results= --work= --tiny --paper --all --report-only --site= --markdown= --html= --plot= --profile=cloud --profile=hdd" ;;
     compare) words="--baseline= --benchmark= --plot= --html= --json" ;;
   esac
   case $cur in

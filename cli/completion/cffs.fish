@@ -42,10 +42,11 @@ complete -c cffs -n "__fish_seen_subcommand_from replay" -l make-tree -l cold -l
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l hosts -l min-files -l threads -l think -l longest-idle -l before -l warm-up -l max-surprises -l rounds -l name -x
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l cache -x -a "as-is cold warm"
 complete -c cffs -n "__fish_seen_subcommand_from replay" -l check -x -a "content size none"
-complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads list passthrough floor disk"
+complete -c cffs -n "__fish_seen_subcommand_from bench" -a "create metadata large-directory small-files desktop-metadata grid-small-files readdir fdtree postmark web-server development obfs-micro obfs-1 obfs-2 source-tree programs reads paper list passthrough floor disk"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l disk -x -a "raw cloud hdd"
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l targets -l image-size -l memory -l aged -l rounds -l seed -x
 complete -c cffs -n "__fish_seen_subcommand_from bench" -l results -l work -r
-complete -c cffs -n "__fish_seen_subcommand_from bench" -l sync -l mount-sync -l tiny -l paper
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l sync -l mount-sync -l tiny -l paper -l all -l report-only
+complete -c cffs -n "__fish_seen_subcommand_from bench" -l site -l markdown -l html -l plot -r
 complete -c cffs -n "__fish_seen_subcommand_from compare" -l baseline -l benchmark -x
 complete -c cffs -n "__fish_seen_subcommand_from compare" -l plot -l html -r

@@ -68,6 +68,14 @@ case " ${names[*]} " in *" end "*)
   "$cffs" compare "$base/r.db" --plot="$base/plots" --html="$base/page.html" >"$base/r.out" 2>&1 || { fail compare; tail -n 3 "$base/r.out"; }
   [ "$(ls "$base/plots"/*.png | wc -l)" -gt 5 ] && [ "$(ls "$base/plots"/*.svg | wc -l)" -gt 5 ] || fail "figures"
   grep -q '<svg class="plot"' "$base/page.html" || fail "the page has no figures"
+  # Of a publication: every headline is measured, and what was is not run again.
+  paper() { timeout 120 "$cffs" bench paper composite-files --tiny --results="$base/r.papers.db" --markdown="$base/page.md" >"$base/r.out" 2>&1; }
+  paper || { fail "bench paper"; tail -n 5 "$base/r.out"; }
+  [ "$(grep -Ec '^\| (web server|development) .*\| (as published|more|less) \|$' "$base/page.md")" = 6 ] || { fail "headlines"; cat "$base/page.md"; }
+  paper && [ "$(grep -c 'is in .* already' "$base/r.out")" = 2 ] || fail "what was measured is measured again"
+  nothing_left paper
+  refused "name a publication, or --all" "$cffs" bench paper --tiny --results="$base/r.papers.db"
+  refused "is what is read" "$cffs" bench paper --all --report-only --results="$base/r.papers.db" --markdown="$base/r.papers.db"
   # Ctrl-C in the middle: nothing stays.
   "$cffs" bench metadata --files 2000000 --targets=directory --disk=hdd >/dev/null 2>&1 &
   pid=$!
