@@ -38,10 +38,10 @@ Result<int> run_benchmark(const bench::Benchmark& benchmark, bench::SessionOptio
   fmt::print("{}: {}\n  repeats: {}\n", benchmark.name, benchmark.title, benchmark.source);
   for (const bench::Parameter& p : benchmark.parameters) {
     const auto given = options.parameters.find(p.name);
-    const std::string value = given != options.parameters.end()             ? given->second
-                              : options.size == bench::Size::tiny            ? p.tiny
-                              : options.size == bench::Size::paper           ? p.paper
-                                                                             : p.small;
+    const std::string value = given != options.parameters.end()    ? given->second
+                              : options.size == bench::Size::tiny  ? p.tiny
+                              : options.size == bench::Size::paper ? p.paper
+                                                                   : p.small;
     if (!value.empty()) fmt::print("  {} = {} ({})\n", p.name, value, p.help);
   }
   fmt::print("\n");

@@ -46,23 +46,29 @@ Result<std::vector<std::string>> run_steps(const bench::Publication& publication
     options.work = o.work;
     options.rounds = o.rounds;
     CFFS_TRY(const int code, run_benchmark(*bench::find_benchmark(step.benchmark), std::move(options)));
-    if (code > 128) return fail(Error::usage(fmt::format("{} was ended by a signal; the same command goes on", called)));
+    if (code > 128)
+      return fail(Error::usage(fmt::format("{} was ended by a signal; the same command goes on", called)));
     if (code != 0) failed.push_back(called);
   }
   return failed;
 }
 
-Status write_markdown(const std::string& path, const std::string& body, const std::vector<replay::Run>& runs) {
+Status write_markdown(const std::string& path, const std::string& body,
+                      const std::vector<replay::Run>& runs) {
   std::ofstream out(path);
   out << "# What the publications say, and what was measured here\n\n"
-         "Made by `cffs bench paper --all --results=R.db --markdown=docs/RESULTS.md`. Each row is a ratio of times, the rival's by the system's "
-         "own, at the same work on the same machine: above 1 the system is faster. *As published*: within what the paper says, or on the side that it leaves "
-         "open; *less*: not reached. The papers' disks are stood for by a modelled hard disk (docs/MEASURING.md), their memory by a limit, their sizes by "
+         "Made by `cffs bench paper --all --results=R.db --markdown=docs/RESULTS.md`. Each row is a ratio of "
+         "times, the rival's by the system's "
+         "own, at the same work on the same machine: above 1 the system is faster. *As published*: within "
+         "what the paper says, or on the side that it leaves "
+         "open; *less*: not reached. The papers' disks are stood for by a modelled hard disk "
+         "(docs/MEASURING.md), their memory by a limit, their sizes by "
          "smaller ones; `--paper` takes those of the papers.\n\n";
   if (!runs.empty()) {
     out << "Machine:";
     for (const auto& [name, value] : runs.back().environment)
-      if (value.size() < 80 && value.find('/') == std::string::npos) out << " " << name << " " << value << ";";
+      if (value.size() < 80 && value.find('/') == std::string::npos)
+        out << " " << name << " " << value << ";";
     out << "\n\n";
   }
   out << body;
@@ -77,7 +83,8 @@ Result<std::vector<bench::Publication>> chosen(const PaperOptions& o) {
   std::erase_if(list, [&](const bench::Publication& p) {
     return !o.all && std::find(o.names.begin(), o.names.end(), p.name) == o.names.end();
   });
-  if (list.empty()) return fail(Error::usage("name a publication, or --all; cffs bench paper --help has their names"));
+  if (list.empty())
+    return fail(Error::usage("name a publication, or --all; cffs bench paper --help has their names"));
   return list;
 }
 
@@ -115,8 +122,9 @@ void add_paper(CLI::App& bench, int& exit_code) {
   for (const bench::Publication& p : bench::publications()) names.push_back(p.name);
   command->add_option("PUBLICATION", o->names, "Which")->check(CLI::IsMember(names));
   command->add_flag("--all", o->all, "All of them");
-  command->add_option("--results", o->results,
-                      "Results file (SQLite) that the runs are added to; what is in it already is not run again")
+  command
+      ->add_option("--results", o->results,
+                   "Results file (SQLite) that the runs are added to; what is in it already is not run again")
       ->required();
   command->add_flag("--report-only", o->report_only, "Run nothing: what the results file has");
   command->add_option("--rounds", o->rounds, "Of each benchmark; the median counts")
@@ -126,7 +134,8 @@ void add_paper(CLI::App& bench, int& exit_code) {
                       "A directory of HTML for the web server (scripts/documentation_site.sh makes one)");
   command->add_option("--work", o->work,
                       "Directory below which images and mounts are put, and removed again");
-  auto* tiny = command->add_flag("--tiny", o->tiny, "The smallest sizes that still do everything, on the machine's own disk");
+  auto* tiny = command->add_flag("--tiny", o->tiny,
+                                 "The smallest sizes that still do everything, on the machine's own disk");
   command->add_flag("--paper", o->paper, "The published sizes and memory limits: days")->excludes(tiny);
   command->add_option("--markdown", o->markdown, "Write the table there");
   command->add_option("--html", o->html, "Write a page of all figures there");

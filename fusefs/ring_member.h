@@ -13,7 +13,6 @@
 #include "fusefs/ring_message.h"
 #include "fusefs/ring_port.h"
 #include "fusefs/short_waits.h"
-#include "fusefs/short_waits.h"
 
 namespace cffs {
 

@@ -48,8 +48,8 @@ std::string phase_of(const Step& step, Size size, const std::string& small_name,
   return small_name;
 }
 
-std::optional<double> time_of(const Headline& headline, const Step& step, Size size, const std::string& target,
-                              const std::vector<replay::Run>& runs) {
+std::optional<double> time_of(const Headline& headline, const Step& step, Size size,
+                              const std::string& target, const std::vector<replay::Run>& runs) {
   double sum = 0;
   for (const std::string& phase : headline.phases) {
     const auto seconds = median_seconds(step, size, phase_of(step, size, phase, runs), target, runs);
@@ -119,13 +119,16 @@ std::string headline_table(const Publication& publication, const std::vector<Mea
 
 std::string headline_markdown(const Publication& publication, const std::vector<Measured>& rows) {
   std::string text = "## " + publication.title + "\n\n";
-  text += "| figure | what it says | ratio of | published | here | seconds | the rival's | |\n|---|---|---|---|---|---|---|---|\n";
+  text +=
+      "| figure | what it says | ratio of | published | here | seconds | the rival's | "
+      "|\n|---|---|---|---|---|---|---|---|\n";
   for (const Measured& row : rows) {
     const Headline& h = *row.headline;
-    text += fmt::format("| {} | {} | {} to {} | {} | {} | {} | {} | {} |\n", h.figure, h.says, title_of(h.target),
-                        title_of(h.rival), published(h), row.ratio ? number(*row.ratio) : "–",
-                        row.ratio ? fmt::format("{:.2f}", row.seconds) : "–",
-                        row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "–", verdict(row));
+    text +=
+        fmt::format("| {} | {} | {} to {} | {} | {} | {} | {} | {} |\n", h.figure, h.says, title_of(h.target),
+                    title_of(h.rival), published(h), row.ratio ? number(*row.ratio) : "–",
+                    row.ratio ? fmt::format("{:.2f}", row.seconds) : "–",
+                    row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "–", verdict(row));
   }
   text += "\n";
   for (std::size_t i = 0; i < publication.steps.size(); ++i) {

@@ -18,7 +18,8 @@ struct Measured {
 
 // Of a publication's headlines, from runs of its steps with that size: medians of the rounds, phases added up. Where some of a step were
 // made more than once, the last workload counts.
-std::vector<Measured> measured(const Publication& publication, Size size, const std::vector<replay::Run>& runs);
+std::vector<Measured> measured(const Publication& publication, Size size,
+                               const std::vector<replay::Run>& runs);
 // Whether all targets of a step were run.
 bool is_complete(const Step& step, Size size, const std::vector<replay::Run>& runs);
 

@@ -23,8 +23,8 @@ struct Step {
 
 struct Headline {
   std::string figure, says;
-  double from = 0, to = 0;  // the published ratio; 0: open to that side
-  std::size_t step = 0;     // index into the publication's steps
+  double from = 0, to = 0;          // the published ratio; 0: open to that side
+  std::size_t step = 0;             // index into the publication's steps
   std::vector<std::string> phases;  // whose times are added up, by the names of the small size
   std::string target, rival;
 };

@@ -151,7 +151,8 @@ TEST_CASE("a cold member is on its way before somebody looks for it, as one requ
   CHECK(loop.blocks == 0);
 }
 
-TEST_CASE("who does not look for what a device brings is told that it is waited for, before the device is asked") {
+TEST_CASE(
+    "who does not look for what a device brings is told that it is waited for, before the device is asked") {
   ColdComposite composite;
   Loop loop;
   loop.patient = false;

@@ -32,7 +32,8 @@ replay::Run run(const std::string& phase, const std::string& target, double seco
 
 }  // namespace
 
-TEST_CASE("A headline is the rival's time by the system's own: phases added up, medians of rounds", "[headlines]") {
+TEST_CASE("A headline is the rival's time by the system's own: phases added up, medians of rounds",
+          "[headlines]") {
   std::vector<replay::Run> runs = {run("create", "ext4", 3),    run("delete", "ext4", 1),
                                    run("create", "none", 1),    run("create", "none", 9, 2),
                                    run("create", "none", 1, 3), run("delete", "none", 1)};
@@ -51,15 +52,16 @@ TEST_CASE("A headline is the rival's time by the system's own: phases added up, 
   CHECK_FALSE(rows[2].ratio);
   CHECK(verdict(rows[2]) == "not measured");
   CHECK(headline_table(paper, rows).find("1.5 to 3") != std::string::npos);
-  CHECK(headline_markdown(paper, rows).find("cffs bench postmark --disk=raw --targets=ext4,none --files=7") != std::string::npos);
+  CHECK(headline_markdown(paper, rows).find("cffs bench postmark --disk=raw --targets=ext4,none --files=7") !=
+        std::string::npos);
 }
 
 TEST_CASE("Less and more than a paper says", "[headlines]") {
   const Publication paper = made_up();
   const auto verdict_of = [&](double own, std::size_t headline) {
     const auto rows = measured(paper, Size::small,
-                               {run("create", "ext4", 1), run("delete", "ext4", 1), run("create", "none", own),
-                                run("delete", "none", own)});
+                               {run("create", "ext4", 1), run("delete", "ext4", 1),
+                                run("create", "none", own), run("delete", "none", own)});
     return verdict(rows[headline]);
   };
   CHECK(verdict_of(1, 0) == "less");
@@ -75,14 +77,16 @@ TEST_CASE("A step is run again until all of its targets are there", "[headlines]
 }
 
 // What would otherwise be noticed after hours.
-TEST_CASE("Each headline is of a step that runs both of its targets, and each step is a benchmark", "[headlines]") {
+TEST_CASE("Each headline is of a step that runs both of its targets, and each step is a benchmark",
+          "[headlines]") {
   for (const Publication& publication : publications("/srv/site")) {
     for (const Step& step : publication.steps) {
       REQUIRE(find_benchmark(step.benchmark) != nullptr);
       for (const auto* parameters : {&step.parameters, &step.given}) {
         for (const auto& [name, value] : *parameters) {
           const auto& known = find_benchmark(step.benchmark)->parameters;
-          CHECK(std::any_of(known.begin(), known.end(), [&, &name = name](const Parameter& p) { return p.name == name; }));
+          CHECK(std::any_of(known.begin(), known.end(),
+                            [&, &name = name](const Parameter& p) { return p.name == name; }));
         }
       }
     }

@@ -30,7 +30,8 @@ TEST_CASE("What comes soon is looked for, each time", "[short-waits]") {
   }
 }
 
-TEST_CASE("A device that does not answer soon is left to who sleeps, but for a try now and then", "[short-waits]") {
+TEST_CASE("A device that does not answer soon is left to who sleeps, but for a try now and then",
+          "[short-waits]") {
   ShortWaits waits;
   for (int i = 0; i < 4; ++i) CHECK_FALSE(waits.look(never, never));
   CHECK(looks(waits, 6400) == 100);
