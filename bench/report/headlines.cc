@@ -136,6 +136,7 @@ std::string headline_markdown(const Publication& publication, const std::vector<
     std::string words = "cffs bench " + step.benchmark + " --disk=" + step.disk;
     if (step.memory_bytes != 0) words += fmt::format(" --memory={}M", step.memory_bytes >> 20);
     words += " --targets=" + fmt::format("{}", fmt::join(step.targets, ","));
+    if (step.sync) words += " --sync";
     for (const auto& [name, value] : step.parameters) words += " --" + name + "=" + value;
     text += (i == 0 ? "Made by `" : "; `") + words + "`";
   }

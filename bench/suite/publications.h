@@ -19,6 +19,7 @@ struct Step {
   std::vector<std::string> targets;
   std::map<std::string, std::string> parameters;  // of the small size
   std::map<std::string, std::string> given;       // of the small and the published size
+  bool sync = false;                              // a phase ends when all of it is on the disk
 };
 
 struct Headline {
