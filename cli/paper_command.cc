@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -46,7 +47,7 @@ Result<std::vector<std::string>> run_steps(const bench::Publication& publication
     options.work = o.work;
     options.rounds = o.rounds;
     CFFS_TRY(const int code, run_benchmark(*bench::find_benchmark(step.benchmark), std::move(options)));
-    if (code > 128)
+    if (code == 128 + SIGINT || code == 128 + SIGTERM)
       return fail(Error::usage(fmt::format("{} was ended by a signal; the same command goes on", called)));
     if (code != 0) failed.push_back(called);
   }

@@ -133,11 +133,11 @@ void reply_bytes(fuse_req_t req, const std::string& bytes, std::size_t size) {
   }
 }
 
-// `ls -l` asks for the label and the ACL of each file, unless it hears that there can be none.
+// `ls -l` asks for a label of each file, unless it hears that there can be none. Not so of ACLs: who hears that of the access list of a
+// directory does not ask for its default list, and cp and tar would leave that out.
 int errno_of_absent(const MountContext& mount, std::string_view name, const Error& error) {
   const int code = errno_of(error);
-  const bool can_be = is_acl(name) ? mount.acl : name != kSelinuxLabel || mount.labels;
-  return code == ENODATA && !can_be ? EOPNOTSUPP : code;
+  return code == ENODATA && name == kSelinuxLabel && !mount.labels ? EOPNOTSUPP : code;
 }
 
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {

@@ -3,8 +3,7 @@
 namespace cffs::bench {
 namespace {
 
-// Ren and Gibson: one disk of 2009, memory limited where the figure says so. TableFS is policy none. A tenth of their files, and so much
-// less memory than these take.
+// Ren and Gibson: one disk of 2009, memory limited where the figure says so. TableFS is policy none.
 Publication tablefs() {
   constexpr std::uint64_t kLittle = 96u << 20;
   return {
@@ -13,32 +12,14 @@ Publication tablefs() {
       {
           {"source-tree", "hdd", 0, {"ext4", "xfs", "none", "directory"}, {}, {}},
           {"create", "raw", 0, {"library", "predict", "none"}, {{"sleep-ms", "0"}}, {}},
-          {"metadata",
-           "hdd",
-           kLittle,
-           {"ext4", "xfs", "none", "directory", "predict"},
-           {{"files", "200000"}, {"queries", "5000"}},
-           {},
-           true},
-          {"small-files",
-           "hdd",
-           kLittle,
-           {"ext4", "xfs", "none", "directory"},
-           {{"files", "100000"}, {"queries", "1000"}},
-           {},
-           true},
-          {"readdir",
-           "hdd",
-           kLittle,
-           {"ext4", "xfs", "none", "directory"},
-           {{"files", "100000"}, {"queries", "500"}},
-           {},
-           true},
+          {"metadata", "hdd", kLittle, {"ext4", "xfs", "none", "directory", "predict"}, {}, {}},
+          {"small-files", "hdd", kLittle, {"ext4", "xfs", "none", "directory"}, {{"queries", "2000"}}, {}},
+          {"readdir", "hdd", kLittle, {"ext4", "xfs", "none", "directory"}, {{"queries", "500"}}, {}},
           {"postmark",
            "hdd",
            kLittle,
            {"ext4", "xfs", "none", "directory"},
-           {{"files", "10000"}, {"transactions", "5000"}},
+           {{"files", "2000"}, {"transactions", "2000"}},
            {},
            true},
       },
@@ -143,7 +124,7 @@ Publication obfs() {
            "hdd",
            0,
            {"ext2", "ext3", "ext4", "xfs", "directory"},
-           {{"requests", "100"}, {"aging", "300"}, {"utilization", "50"}},
+           {{"requests", "50"}, {"aging", "100"}, {"utilization", "50"}},
            {}},
       },
       {
