@@ -64,7 +64,9 @@ Status write_markdown(const std::string& path, const std::string& body,
          "what the paper says, or on the side that it leaves "
          "open; *less*: not reached. The papers' disks are stood for by a modelled hard disk "
          "(docs/MEASURING.md), their memory by a limit, their sizes by "
-         "smaller ones; `--paper` takes those of the papers.\n\n";
+         "smaller ones; `--paper` takes those of the papers. A ratio in the tens is one of sizes: a table of "
+         "up to 32 MB is read whole when it is mounted, and then no query waits for the disk."
+         "\n\n";
   if (!runs.empty()) {
     out << "Machine:";
     for (const auto& [name, value] : runs.back().environment)

@@ -138,6 +138,7 @@ std::string headline_markdown(const Publication& publication, const std::vector<
     words += " --targets=" + fmt::format("{}", fmt::join(step.targets, ","));
     if (step.sync) words += " --sync";
     for (const auto& [name, value] : step.parameters) words += " --" + name + "=" + value;
+    for (const auto& [name, value] : step.given) words += " --" + name + "=" + value;
     text += (i == 0 ? "Made by `" : "; `") + words + "`";
   }
   return text + ".\n";

@@ -196,7 +196,9 @@ Status Rig::up() {
     case Kind::cffs: {
       std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o",
                                      "allow_other,noatime"};
-      if (!options_.plan.empty() && policy_ == "frequency") words.push_back("--plan=" + options_.plan);
+      // The first part of a session may use only files that the session makes: they are to come.
+      if (!options_.plan.empty() && policy_ == "frequency")
+        words.insert(words.end(), {"--plan=" + options_.plan, "--plan-ahead"});
       words.insert(words.end(), {store(), own_ + "/mnt"});
       const MountTime time(last_mount_s_);
       CFFS_TRY_VOID(run(words));

@@ -59,7 +59,7 @@ Publication composite_files(const std::string& site) {
                "hdd",
                0,
                {"ext4", "passthrough", "directory", "reference", "frequency"},
-               {{"threads", "1"}, {"share", "0.1"}},
+               {{"threads", "1"}},
                {}},
           },
           {
