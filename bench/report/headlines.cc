@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "bench/report/comparison.h"
+#include "replay/results/statistics.h"
 
 namespace cffs::bench {
 namespace {
@@ -29,9 +30,7 @@ std::optional<double> median_seconds(const Step& step, Size size, const std::str
       seconds.push_back(run.seconds);
   }
   if (seconds.empty()) return std::nullopt;
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
+  return replay::median_of(std::move(seconds));
 }
 
 // Tiny and published sizes have other numbers in the names of some phases: the first one that begins alike.

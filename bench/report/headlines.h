@@ -16,8 +16,7 @@ struct Measured {
   double seconds = 0, rival_seconds = 0;
 };
 
-// Of a publication's headlines, from runs of its steps with that size: medians of the rounds, phases added up. Where some of a step were
-// made more than once, the last workload counts.
+// Of a publication's headlines, from runs of its steps with that size: medians of all such runs, phases added up.
 std::vector<Measured> measured(const Publication& publication, Size size,
                                const std::vector<replay::Run>& runs);
 // Whether all targets of a step were run.
