@@ -1,5 +1,5 @@
-// The small files of one directory, without its subdirectories, in readdir order (composite-file paper,
-// directory mode).
+// The small files of one directory, without its subdirectories (composite-file paper, directory mode), in the order in which they
+// come: by name (adr/0035).
 #pragma once
 
 #include "grouping/policy.h"

@@ -56,9 +56,9 @@ class Policy {
   virtual double share_around(std::uint64_t /*file*/) const { return 0; }
   // Whether group() looks at paths.
   virtual bool needs_paths() const { return false; }
-  // Candidates come in readdir order, directories in tree order. Every candidate is in exactly one group (none, whose files
-  // stay out of composites, makes no groups); no group holds more than max_bytes, unless it is a single file, or more than
-  // kMostMembers files.
+  // Candidates come directory by directory, in tree order, those of one by name. Every candidate is in exactly one group (none,
+  // whose files stay out of composites, makes no groups); no group holds more than max_bytes, unless it is a single file, or more
+  // than kMostMembers files.
   virtual std::vector<Group> group(const std::vector<Candidate>& candidates, std::uint64_t max_bytes,
                                    const ReadContent& read) const = 0;
 };

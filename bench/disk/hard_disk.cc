@@ -168,7 +168,9 @@ bool HardDisk::start_next(std::int64_t now_ns) {
     std::int64_t best_cost = kNever;
     for (std::size_t i = 0; i < reads_.size(); ++i) {
       const bool waited = now_ns - reads_[i].arrived_ns > kPatience;
-      const std::int64_t cost = waited ? 0 : read_cost_ns(now_ns, reads_[i].request);
+      const DiskRequest& read = reads_[i].request;
+      // Until its first byte comes: a drive does not leave a stream for what is short.
+      const std::int64_t cost = waited ? -kPatience : read_cost_ns(now_ns, read) - transfer_ns(read.length);
       if (cost < best_cost) {
         best = i;
         best_cost = cost;

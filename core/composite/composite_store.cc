@@ -262,7 +262,7 @@ ReadAhead::Advice CompositeStore::come_to(const Wish& wish, const Extent& extent
   const bool asks = found == ReadAhead::Found::absent && planned_share_;
   const ReadAhead::Advice advice = read_ahead_.touch(wish.reader, extent, found, composite_bytes,
                                                      asks ? planned_share_(wish.file) : 0, look.asks);
-  if (advice.next != 0 && background_) next_.want(extent.composite, advice.next);
+  if (advice.ahead > 0 && background_) next_.want({extent.composite, advice.next, advice.ahead, wish.reader});
   if (advice.measure && background_) measure_.begin(extent.composite);
   return advice;
 }

@@ -26,7 +26,7 @@ void NextComposite::stop() {
   if (thread.joinable()) thread.join();
 }
 
-void NextComposite::want(CompositeId current, int direction) {
+void NextComposite::want(const Wanted& wanted) {
   const MutexLock guard(mutex_);
   if (over_ || waiting_ == kMostWaiting) return;
   if (!thread_.joinable()) {
@@ -34,7 +34,7 @@ void NextComposite::want(CompositeId current, int direction) {
     if (!made) return;
     thread_ = std::move(*made);
   }
-  queue_[(first_ + waiting_++) % kMostWaiting] = {current, direction};
+  queue_[(first_ + waiting_++) % kMostWaiting] = wanted;
   wake_.notify_one();
 }
 
@@ -56,31 +56,40 @@ void NextComposite::work() {
 }
 
 void NextComposite::read(const Wanted& wanted) {
-  const auto next = neighbour(wanted);
-  if (!next) return;
-  const auto object = open_(*next);
-  if (!object) return;
-  const auto info = (*object)->info();
-  if (!info || info->size == 0) return;
-  const auto share = (*object)->share_in_memory(0, info->size);
-  if (!read_ahead_.take_whole(*next, info->size)) return;
-  if (!share || *share < kNearlyAll) (*object)->prefetch(0, info->size);
-  read_ahead_.asked(*next);
+  CompositeId at = wanted.current;
+  unsigned taken = 0;
+  for (unsigned looked = 0; taken < wanted.count && looked < wanted.count + Lead::kPassed; ++looked) {
+    const auto next = neighbour(at, wanted.direction);
+    if (!next) return;
+    if (read_one(*next, wanted.reader)) ++taken;
+    at = *next;
+  }
 }
 
-std::optional<CompositeId> NextComposite::neighbour(const Wanted& wanted) {
+bool NextComposite::read_one(CompositeId composite, ReaderId reader) {
+  const auto object = open_(composite);
+  if (!object) return false;
+  const auto info = (*object)->info();
+  if (!info || info->size == 0) return false;
+  const auto share = (*object)->share_in_memory(0, info->size);
+  if (!read_ahead_.take_whole(composite, info->size, reader)) return false;
+  if (!share || *share < kNearlyAll) (*object)->prefetch(0, info->size);
+  read_ahead_.asked(composite);
+  return true;
+}
+
+std::optional<CompositeId> NextComposite::neighbour(CompositeId of, int direction) {
   constexpr std::uint64_t kFolders =
       4;  // to look into: numbers are drawn for files too, so some have no composites
-  const std::uint64_t own = CompositeStore::folder_of(wanted.current);
+  const std::uint64_t own = CompositeStore::folder_of(of);
   for (std::uint64_t i = 0; i < kFolders; ++i) {
-    if (wanted.direction < 0 && i > own) break;
-    const std::vector<std::uint64_t>& numbers =
-        numbers_in(wanted.direction > 0 ? own + i : own - i, wanted.current.value);
-    if (wanted.direction > 0) {
-      const auto next = std::upper_bound(numbers.begin(), numbers.end(), wanted.current.value);
+    if (direction < 0 && i > own) break;
+    const std::vector<std::uint64_t>& numbers = numbers_in(direction > 0 ? own + i : own - i, of.value);
+    if (direction > 0) {
+      const auto next = std::upper_bound(numbers.begin(), numbers.end(), of.value);
       if (next != numbers.end()) return CompositeId{*next};
     } else {
-      const auto here = std::lower_bound(numbers.begin(), numbers.end(), wanted.current.value);
+      const auto here = std::lower_bound(numbers.begin(), numbers.end(), of.value);
       if (here != numbers.begin()) return CompositeId{*std::prev(here)};
     }
   }

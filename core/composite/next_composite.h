@@ -20,21 +20,24 @@ class NextComposite {
       : store_(store), open_(std::move(open)), read_ahead_(read_ahead) {}
   ~NextComposite() { stop(); }
 
-  // Of the composite with the next number (`direction` 1) or the one before (-1) all is read, unless it was. Returns at once;
-  // where much is waiting, or no thread can be had, nothing happens.
-  void want(CompositeId current, int direction);
+  struct Wanted {
+    CompositeId current;
+    int direction = 1;  // to higher numbers; -1: to lower ones
+    unsigned count = 1;
+    ReaderId reader = 0;
+  };
+  // Of so many composites with the next numbers in that direction all is read, of which it was not. Returns at once; where much is
+  // waiting, or no thread can be had, nothing happens.
+  void want(const Wanted& wanted);
   // For good; returns when nothing is read any more.
   void stop();
 
  private:
-  struct Wanted {
-    CompositeId current;
-    int direction = 1;
-  };
   static constexpr std::size_t kMostWaiting = 8;
   void work();
   void read(const Wanted& wanted);
-  std::optional<CompositeId> neighbour(const Wanted& wanted);
+  bool read_one(CompositeId composite, ReaderId reader);
+  std::optional<CompositeId> neighbour(CompositeId of, int direction);
   const std::vector<std::uint64_t>& numbers_in(std::uint64_t folder, std::uint64_t current);
 
   ObjectStore& store_;

@@ -37,7 +37,6 @@ constexpr double kPaid = 2;
 constexpr double kPaidWithArm = 0.5;
 constexpr std::uint64_t kTrusted = 16u << 20;  // bytes that may have saved nothing yet
 constexpr std::uint64_t kRemembered = 256u << 20;
-constexpr unsigned kRest = 8;  // composites after a guess that was wrong
 
 constexpr double kNews = 1.0 / 8;  // what the last one counts in a mean
 constexpr double kMostlyStays = 0.75;
@@ -70,8 +69,8 @@ void ReadAhead::Visit::plan(double share) {
 }
 
 ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t offset) {
-  Visit* oldest = &all.front();
-  for (Visit& visit : all) {
+  Visit* oldest = &places.front();
+  for (Visit& visit : all()) {
     if (visit.composite == composite && visit.offset == offset) return visit;
     if (visit.last_touch < oldest->last_touch) oldest = &visit;
   }
@@ -93,7 +92,7 @@ double ReadAhead::Visits::expected_by_plan(const Visit& but) const {
   if (but.planned <= 0) return 0;
   double planned = 0, wanted = 0;
   unsigned visits = 0;
-  for (const Visit& visit : all) {
+  for (const Visit& visit : all()) {
     if (&visit == &but || visit.planned <= 0 || !visit.tells()) continue;
     const auto rest = static_cast<double>(visit.total - visit.first);
     planned += visit.planned * rest;
@@ -121,7 +120,7 @@ double ReadAhead::Visits::share(const Visit& but, double before, const Counts& c
   if (!but.tells()) return 0;
   auto all_bytes = static_cast<double>(but.total - but.first);
   double wanted = before * all_bytes;
-  for (const Visit& visit : all) {
+  for (const Visit& visit : all()) {
     if (&visit == &but || !visit.tells() || !counts(visit)) continue;
     const auto rest = static_cast<double>(visit.total - visit.first);
     all_bytes += rest;
@@ -133,7 +132,7 @@ double ReadAhead::Visits::share(const Visit& but, double before, const Counts& c
 // Bytes. One small file says nothing of those beside it.
 std::uint64_t ReadAhead::Visits::mean_member() const {
   std::uint64_t bytes = 0, members = 0;
-  for (const Visit& visit : all) {
+  for (const Visit& visit : all()) {
     bytes += visit.touched;
     members += visit.members;
   }
@@ -141,7 +140,7 @@ std::uint64_t ReadAhead::Visits::mean_member() const {
 }
 
 bool ReadAhead::Reader::knows(std::uint64_t number) const {
-  return std::any_of(composites.all.begin(), composites.all.end(),
+  return std::any_of(composites.all().begin(), composites.all().end(),
                      [&](const Visit& visit) { return visit.composite == number; });
 }
 
@@ -171,6 +170,12 @@ ReadAhead::Reader& ReadAhead::reader(ReaderId id, const Extent& extent) {
   if (readers_.size() < kReaders) return readers_.emplace_back(fresh);
   *oldest = fresh;
   return *oldest;
+}
+
+ReadAhead::Reader* ReadAhead::known_reader(ReaderId id) {
+  const auto found =
+      std::find_if(readers_.begin(), readers_.end(), [&](const Reader& r) { return r.id == id; });
+  return found == readers_.end() ? nullptr : &*found;
 }
 
 ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
@@ -277,7 +282,8 @@ void ReadAhead::lose(Visit& group, Account& account) {
       account.paid = 0;
     }
   }
-  account.whole = account.guessed = group.ahead = false;
+  account.whole = group.ahead = false;
+  account.guessed_for = 0;
 }
 
 // It was brought, and is there when it is wanted.
@@ -287,27 +293,23 @@ void ReadAhead::keep(const Account& account) {
   stays_ += kNews * (1 - stays_);
 }
 
-// Whether what was guessed when it was at the one before came true.
-void ReadAhead::arrive(Reader& reader, Account& account) {
-  if (reader.composite != 0) {
-    reader.step = account.composite > reader.composite ? 1 : -1;
-    if (reader.guessed && !account.guessed) {
-      reader.rest = kRest;
-    } else if (reader.rest > 0) {
-      --reader.rest;
-    }
-  }
+void ReadAhead::arrive(Reader& reader, const Visit& whole, Account& account) {
+  if (reader.composite != 0) reader.step = account.composite > reader.composite ? 1 : -1;
   reader.composite = account.composite;
-  reader.guessed = account.guessed = false;
+  const bool expected = account.guessed_for == reader.id;
+  if (expected) account.guessed_for = 0;
+  if (expected || whole.members == 0) reader.lead.came(expected);
 }
 
-// A reader that has wanted half of a composite, and most of those before, goes on to the next one.
-int ReadAhead::next_of(Reader& reader, Visit& whole) const {
-  if (whole.ahead || reader.rest > 0 || !whole.tells() || whole.share_of_rest() < kLikely ||
-      !fits(whole.total) || reader.composites.expected(whole) < kLikely)
-    return 0;
-  whole.ahead = reader.guessed = true;
-  return reader.step;
+// A reader that wants most of the composites that it comes to goes on to those behind, where it has shown that already; else when it is
+// through the half of this one.
+unsigned ReadAhead::lead_of(Reader& reader, Visit& whole) const {
+  if (whole.ahead || reader.lead.free() == 0 || !whole.tells() || !fits(whole.total)) return 0;
+  const bool through = whole.share_of_rest() >= kLikely;
+  if (!through && !(reader.lead.is_proven() && whole.members == 1)) return 0;
+  if (reader.composites.expected(whole) < kLikely) return 0;
+  whole.ahead = through;
+  return reader.lead.free();
 }
 
 ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found found,
@@ -320,13 +322,13 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   Reader& who = reader(id, extent);
   Account& paid = account(extent.composite.value);
   paid.bytes = std::max(paid.bytes, composite_bytes);
-  if (who.composite != paid.composite) arrive(who, paid);
   ++who.touches;
   Visit& group = who.groups.at(extent.composite.value, extent.group_offset);
   group.total = extent.group_length;
   group.add(extent.length, who.touches);
   if (planned_share > 0) group.plan(planned_share);
   Visit& whole = who.composites.at(extent.composite.value, 0);
+  if (who.composite != paid.composite) arrive(who, whole, paid);
   whole.total = paid.bytes;
   whole.add(extent.length, who.touches);
   room_ = std::min(kAllRoom, room_ + extent.length / kShareOfRoom);
@@ -355,7 +357,8 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   if (found == Found::absent && composite_bytes >= kMeasurable && !was_measured_)
     advice.measure = was_measured_ = true;
   advice.in_order = worth_of_a_request() >= kInOrder;
-  advice.next = next_of(who, whole);
+  advice.ahead = lead_of(who, whole);
+  advice.next = advice.ahead > 0 ? who.step : 0;
   return advice;
 }
 
@@ -367,11 +370,14 @@ void ReadAhead::asked(CompositeId composite) {
   if (paid.being_asked > 0) --paid.being_asked;  // where no other took its place meanwhile
 }
 
-bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes) {
+bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId reader) {
   const MutexLock guard(mutex_);
   Account& paid = account(composite.value);
-  paid.guessed = true;
-  if (paid.whole || !fits(bytes)) return false;
+  Reader* const who = known_reader(reader);
+  if (paid.whole || !fits(bytes) || (who != nullptr && who->lead.free() == 0)) return false;
+  if (who != nullptr) who->lead.took();
+  paid.guessed_for = reader;
+  paid.bytes = std::max(paid.bytes, bytes);
   paid.whole = true;
   paid.saved = 0;
   ++paid.being_asked;

@@ -13,9 +13,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "core/composite/lead.h"
 #include "core/composite/read_ahead_counters.h"
 #include "core/table/inode.h"
 
@@ -30,8 +32,10 @@ class ReadAhead {
     Scope scope = Scope::member;
     // Requests cost much more than bytes: from front to back, rather than what is waited for first.
     bool in_order = false;
-    // 1, -1: the reader will come to the composite behind this one, or before it; to be read whole, at leisure. 0: who knows.
+    // 1, -1: the reader will come to the composites behind this one, or before it; so many of them are to be read whole, at
+    // leisure. 0: who knows.
     int next = 0;
+    unsigned ahead = 0;
     // Nothing is known of the medium yet: somebody should measure it in this composite, and tell by measured().
     bool measure = false;
   };
@@ -75,8 +79,8 @@ class ReadAhead {
   // All that an advice said beyond the member, or that take_whole() allowed, has been asked of the medium: from now on what is
   // absent of it was pushed out. Once for each advice of more than a member, and for each take_whole() that was true.
   void asked(CompositeId composite);
-  // The composite that was `next` is about to be read whole. False: it was, or memory has no room for it.
-  bool take_whole(CompositeId composite, std::uint64_t bytes);
+  // A composite that was `next` for that reader is about to be read whole. False: it was, or memory has no room for it.
+  bool take_whole(CompositeId composite, std::uint64_t bytes, ReaderId reader);
   // A read of what was absent, from one time to another (nanoseconds of any clock), waited for so many bytes in one request; 0:
   // some of it was in memory. `beyond`: bytes that were asked for besides. Reads beside others wait for them and say nothing of a
   // request.
@@ -99,14 +103,17 @@ class ReadAhead {
     std::uint64_t last_touch = 0;             // the how manieth of the reader
     double planned = 0;                       // share of the rest that a plan says is wanted
     bool twice = false;                       // a second touch came soon after the first
-    bool ahead = false;                       // all of it was read; of a composite: the next one was guessed
-    bool tells() const;                       // there was a rest that could be wanted
+    bool ahead = false;  // all of it was read; of a composite: the next ones were guessed
+    bool tells() const;  // there was a rest that could be wanted
     double share_of_rest() const;
     void add(std::uint64_t bytes, std::uint64_t touch);
     void plan(double share);  // of all of it
   };
   struct Visits {
-    std::array<Visit, 8> all;
+    std::span<Visit> all() { return {places.data(), count}; }
+    std::span<const Visit> all() const { return {places.data(), count}; }
+    std::size_t count;  // that are remembered
+    std::array<Visit, 32> places;
     // The visit of that range; where it is none of these, it takes the place of the oldest.
     Visit& at(std::uint64_t composite, std::uint64_t offset);
     double expected(const Visit& but) const;
@@ -119,11 +126,11 @@ class ReadAhead {
   struct Reader {
     ReaderId id = 0;
     std::uint64_t last_use = 0, touches = 0;
-    Visits groups, composites;
+    Visits groups{8, {}};
+    Visits composites{32, {}};    // a large directory is in several, all of which are visited at once by name
     std::uint64_t composite = 0;  // the last one
     int step = 1;                 // where it lay from the one before: 1 behind, -1 before
-    bool guessed = false;         // the one after it
-    unsigned rest = 0;            // composites to come to before the next guess
+    Lead lead;
     bool knows(std::uint64_t number) const;
   };
   // Of a composite, for all readers.
@@ -136,7 +143,8 @@ class ReadAhead {
     std::uint64_t saved = 0;    // the same of what was wanted since all of it was brought, had it been absent
     std::uint64_t asked_at = 0;  // asks_ when the medium was asked for it last
     unsigned being_asked = 0;    // by how many who have not asked the medium for all of it yet
-    bool whole = false, guessed = false;
+    bool whole = false;
+    ReaderId guessed_for = 0;  // it was read ahead, and that reader has not come to it
   };
   // Of requests of about one size, means that forget.
   struct Times {
@@ -163,8 +171,9 @@ class ReadAhead {
       CFFS_REQUIRES(mutex_);
   void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
   void keep(const Account& account) CFFS_REQUIRES(mutex_);
-  static void arrive(Reader& reader, Account& account);
-  int next_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
+  static void arrive(Reader& reader, const Visit& whole, Account& account);
+  unsigned lead_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
+  Reader* known_reader(ReaderId id) CFFS_REQUIRES(mutex_);
 
   std::atomic<unsigned> waiting_{0};
   std::atomic<std::uint64_t> waits_{0};       // that there ever were

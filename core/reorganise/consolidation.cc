@@ -40,6 +40,9 @@ Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bo
     return true;
   };
   CFFS_TRY_VOID(fs_.table().scan_directory(directory, 0, visit));
+  // By name, as an import lays them.
+  std::sort(found.begin(), found.end(),
+            [](const FileToMove& a, const FileToMove& b) { return a.at.name < b.at.name; });
   return found;
 }
 

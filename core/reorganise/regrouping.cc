@@ -92,7 +92,7 @@ class Regrouping {
 
   // The policy's groups, as indices into files_.
   Result<std::vector<grouping::Group>> groups() {
-    order_large_directories();
+    order_directories();
     std::vector<grouping::Candidate> candidates;
     candidates.reserve(files_.size());
     std::map<Where, std::uint64_t> places;
@@ -109,16 +109,17 @@ class Regrouping {
                                   [&](std::size_t i) { return content(i); });
   }
 
-  // What is too large for one group comes as it lies, so that the policy can cut it where it is cut now: place by place, in the
-  // order in which their first files are listed. (Not in the composites' order, which workers of an import finish in any.)
-  void order_large_directories() {
+  // The files of a directory by name, as an import lays them. What is too large for one group comes as it lies, so that the policy
+  // can cut it where it is cut now: place by place, in the order of the names of their first files. (Not in the composites' order, which workers of an import finish in any.)
+  void order_directories() {
     for (auto begin = files_.begin(); begin != files_.end();) {
       std::uint64_t bytes = 0;
       auto end = begin;
       std::map<Where, std::size_t> first;
-      for (; end != files_.end() && end->parent == begin->parent; ++end) {
-        bytes += end->size;
-        if (end->home == Home::composite) first.try_emplace(where(*end), first.size());
+      for (; end != files_.end() && end->parent == begin->parent; ++end) bytes += end->size;
+      std::sort(begin, end, [](const SmallFile& a, const SmallFile& b) { return a.name < b.name; });
+      for (auto file = begin; file != end; ++file) {
+        if (file->home == Home::composite) first.try_emplace(where(*file), first.size());
       }
       const auto rank = [&](const SmallFile& f) {
         return f.home == Home::composite ? first.at(where(f)) : first.size();

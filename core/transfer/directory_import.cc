@@ -9,6 +9,8 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <string_view>
+#include <tuple>
 
 #include "core/object/file_descriptor.h"
 
@@ -141,8 +143,9 @@ class Walk {
   using Identity = std::pair<dev_t, ino_t>;
   struct Found {
     std::string name;
-    std::uint64_t order;
     struct stat st;
+    std::uint64_t order;  // among directories; 0: a file
+    bool is_directory() const { return S_ISDIR(st.st_mode); }
   };
   // A directory between the source and where the walk is.
   struct Level {
@@ -158,10 +161,14 @@ class Walk {
     levels_.push_back({ino, {st.st_dev, st.st_ino}, path_.size(), {}, 0});
     above_.insert(levels_.back().identity);
     std::vector<Found> found = list();
-    // The order in which the store will list them.
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.order < b.order; });
+    // Files by name: who wants some of them mostly wants neighbours. Directories as the store will list them, which is how those
+    // who go through all of them come by.
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
+      return std::make_tuple(a.is_directory(), a.order, std::string_view(a.name)) <
+             std::make_tuple(b.is_directory(), b.order, std::string_view(b.name));
+    });
     for (Found& f : found) {
-      if (S_ISDIR(f.st.st_mode)) {
+      if (f.is_directory()) {
         levels_.back().directories.push_back(std::move(f));
       } else {
         file(f.name, ino, f.st);
@@ -187,11 +194,12 @@ class Walk {
       if (entry == nullptr) return found;
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
-      Found f{name, target_.name_hash()(name), {}};
+      Found f{name, {}, 0};
       if (::fstatat(here_.get(), entry->d_name, &f.st, AT_SYMLINK_NOFOLLOW) != 0) {
         target_.failed(Error::os(errno, path_ + "/" + name).message());
         continue;
       }
+      if (f.is_directory()) f.order = target_.name_hash()(name);
       found.push_back(std::move(f));
     }
   }

@@ -250,11 +250,13 @@ class Run {
   const Evaluation& result() const { return e_; }
 
  private:
+  static constexpr ReaderId kReader = 1;
   void come_to(std::uint32_t file, const Unit& unit, bool hit) {
     const Extent& extent = composites_.extent(file);
     const auto& whole = composites_.composite(unit.composite);
-    const auto advice = ahead_.touch(1, extent, hit ? ReadAhead::Found::in_memory : ReadAhead::Found::absent,
-                                     whole.bytes, unit.planned_share);
+    const auto advice =
+        ahead_.touch(kReader, extent, hit ? ReadAhead::Found::in_memory : ReadAhead::Found::absent,
+                     whole.bytes, unit.planned_share);
     if (!hit) {
       switch (advice.scope) {
         case ReadAhead::Scope::member:
@@ -269,14 +271,21 @@ class Run {
       }
       if (advice.scope != ReadAhead::Scope::member) ahead_.asked(extent.composite);
     }
-    const auto next = static_cast<std::int64_t>(unit.composite) + advice.next;
-    if (advice.next == 0 || next < 0 || next >= static_cast<std::int64_t>(composites_.size())) return;
-    const auto& range = composites_.composite(static_cast<std::uint32_t>(next));
-    const CompositeId id{static_cast<std::uint64_t>(next) + 1};
-    if (!ahead_.take_whole(id, range.bytes)) return;
+    unsigned taken = 0;
+    for (unsigned looked = 1; taken < advice.ahead && looked <= advice.ahead + Lead::kPassed; ++looked) {
+      const auto next = static_cast<std::int64_t>(unit.composite) + advice.next * std::int64_t{looked};
+      if (next < 0 || next >= static_cast<std::int64_t>(composites_.size())) return;
+      if (take_whole(static_cast<std::uint32_t>(next))) ++taken;
+    }
+  }
+  bool take_whole(std::uint32_t composite) {
+    const auto& range = composites_.composite(composite);
+    const CompositeId id{std::uint64_t{composite} + 1};
+    if (!ahead_.take_whole(id, range.bytes, kReader)) return false;
     const std::uint64_t bytes = bring(range);
     if (bytes > 0) read(bytes, ReadAhead::kPiece);
     ahead_.asked(id);
+    return true;
   }
 
   // Bytes.

@@ -97,6 +97,20 @@ TEST_CASE("hard disk: random reads, sequential reads and writes, appends that ar
   REQUIRE(static_cast<double>(now - start) / 200 / kSecond == Approx(60.0 / 7200).epsilon(0.05));
 }
 
+TEST_CASE("hard disk: what goes on where the last read ended is not left for something short nearby") {
+  const auto made = make_disk_model("hdd", kBytes);
+  REQUIRE(made);
+  DiskModel& disk = **made;
+  constexpr std::uint64_t kLong = 512u << 10, kStart = 1ull << 30;
+  disk.submit(kSecond, {Kind::read, 1, kStart, kLong});
+  // Three tracks further on, where the arm could be when it has settled.
+  disk.submit(kSecond, {Kind::read, 2, kStart + kLong + 3'379'200, 4096});
+  disk.submit(kSecond, {Kind::read, 3, kStart + kLong, kLong});
+  std::vector<std::uint64_t> completed;
+  while (completed.size() < 3) disk.advance(disk.next_event_ns(), completed);
+  REQUIRE(completed == std::vector<std::uint64_t>{1, 3, 2});
+}
+
 TEST_CASE("hard disk: written data is read from its memory, a flush waits for all of it, nothing starves") {
   const auto made = make_disk_model("hdd", kBytes);
   DiskModel& disk = **made;

@@ -1,16 +1,20 @@
 // A store that was just imported lies as its policy would have it: regrouping finds nothing to move.
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <utility>
 
 #include "core/fs/file_system.h"
+#include "core/fs/rehousing.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/policy_adoption.h"
 #include "core/reorganise/regrouping.h"
+#include "core/reorganise/small_files.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/import_target.h"
 #include "core/transfer/tar_import.h"
@@ -108,6 +112,29 @@ TEST_CASE("after an import by directory there is nothing to move") {
     CHECK(report.files_to_move == 0);
     CHECK(report.composites_after == report.composites_before);
   }
+}
+
+TEST_CASE("the files of an imported directory lie by name, over however many composites") {
+  const TemporaryDirectory tree;
+  std::mt19937 random(1);
+  for (int f = 0; f < 400; ++f)
+    std::ofstream(tree.path + "/" + std::to_string(random())) << std::string(1 + random() % 2000, 'x');
+  Imported s(tree.path, std::make_shared<grouping::DirectoryPolicy>(), 1);
+  using Place = std::pair<std::uint64_t, std::uint64_t>;
+  std::map<std::string, Place> by_name;
+  std::vector<Place> places;
+  REQUIRE(visit_small_files(*s.fs, [&](const SmallFile& f) {
+    const auto file = s.fs->rehousing().find({f.parent, f.name}, f.ino);
+    REQUIRE(file);
+    REQUIRE(*file);
+    const Extent& extent = (*file)->inode.extent;
+    by_name[f.name] = places.emplace_back(extent.composite.value, extent.offset);
+  }));
+  std::sort(places.begin(), places.end());
+  CHECK(places.front().first < places.back().first);
+  std::vector<Place> of_names;
+  for (const auto& [name, place] : by_name) of_names.push_back(place);
+  CHECK((of_names == places));
 }
 
 TEST_CASE("after an import and its grouping by references or a plan there is nothing to move") {

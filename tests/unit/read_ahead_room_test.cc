@@ -31,14 +31,14 @@ Scope touch(ReadAhead& ahead, std::uint64_t composite, std::uint64_t member, Fou
 
 // All of it, at leisure.
 void bring(ReadAhead& ahead, std::uint64_t composite) {
-  REQUIRE(ahead.take_whole(CompositeId{composite}, kComposite));
+  REQUIRE(ahead.take_whole(CompositeId{composite}, kComposite, 0));
   ahead.asked(CompositeId{composite});
 }
 
 bool has_room(ReadAhead& ahead) {
   constexpr std::uint64_t kAnother = 1'000'000;
   static std::uint64_t n = 0;
-  return ahead.take_whole(CompositeId{kAnother + ++n}, kComposite);
+  return ahead.take_whole(CompositeId{kAnother + ++n}, kComposite, 0);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ TEST_CASE("what was asked for and is absent when it is wanted had no room") {
 
 TEST_CASE("the next composite is on its way until it was asked for") {
   ReadAhead ahead;
-  REQUIRE(ahead.take_whole(CompositeId{5}, kComposite));
+  REQUIRE(ahead.take_whole(CompositeId{5}, kComposite, 0));
   (void)touch(ahead, 5, 9, Found::absent);
   CHECK(has_room(ahead));
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <random>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Readers {
   std::uint64_t requests = 0, bytes = 0, clock = 0;
   std::unordered_map<std::uint64_t, std::vector<bool>> memory;
   int next = 0;
+  unsigned more = 0;
 
   double planned = 0;  // share of each group
 
@@ -42,10 +44,11 @@ struct Readers {
     there.resize(kGroups * kMembers);
     const std::uint64_t at = group * kMembers + member;
     const bool cold = !there[at];
-    const ReadAhead::Advice advice =
-        ahead.touch(reader, e, cold ? Found::absent : Found::in_memory, kComposite, cold ? planned : 0);
+    const ReadAhead::Advice advice = ahead.touch(reader, e, cold ? Found::absent : Found::in_memory,
+                                                 cold ? kComposite : 0, cold ? planned : 0);
     if (advice.scope != Scope::member) ahead.asked(e.composite);
     if (advice.next != 0) next = advice.next;
+    more = advice.ahead;
     if (!cold) return Scope::member;
     const std::uint64_t first = advice.scope == Scope::composite ? 0
                                 : advice.scope == Scope::group   ? group * kMembers
@@ -126,6 +129,33 @@ TEST_CASE("a sweep takes few requests for a composite; forwards and backwards th
     CHECK(counters.used <= counters.asked);
     CHECK(counters.used >= counters.asked * 9 / 10);
   }
+}
+
+TEST_CASE(
+    "ahead of a sweep that goes on several composites are read, also of those that it finds in memory") {
+  Readers readers;
+  std::uint64_t absent = 0;
+  std::size_t most = 0;
+  std::set<std::uint64_t> ahead;
+  for (std::uint64_t c = 1; c <= 40; ++c) {
+    ahead.erase(c);
+    for (std::uint64_t at = 0; at < kGroups * kMembers; ++at) {
+      const bool brought = c > 10 && !readers.memory[c].empty();
+      if (at == 0 && c > 15) absent += brought ? 0 : 1;
+      (void)readers.touch(c, at / kMembers, at % kMembers);
+      unsigned taken = 0;
+      for (std::uint64_t next = c + 1; taken < readers.more && next <= c + Lead::kPassed; ++next) {
+        if (!readers.ahead.take_whole(CompositeId{next}, kComposite, 1)) continue;
+        readers.memory[next].assign(kGroups * kMembers, true);
+        readers.ahead.asked(CompositeId{next});
+        ahead.insert(next);
+        ++taken;
+      }
+      most = std::max(most, ahead.size());
+    }
+  }
+  CHECK(absent == 0);
+  CHECK(most == Lead::kMost);
 }
 
 TEST_CASE("groups in any order of composites are read whole, and no more than them") {
@@ -299,7 +329,7 @@ TEST_CASE("a next composite that was not wanted is not guessed again at once") {
                                       at == 0 ? Found::absent : Found::in_memory, kComposite);
       if (advice.next != 0) {
         ++guesses;
-        ahead.take_whole(CompositeId{c * 20 + 10}, kComposite);  // every other one is wanted
+        ahead.take_whole(CompositeId{c * 20 + 10}, kComposite, 1);  // every other one is wanted
       }
     }
   }

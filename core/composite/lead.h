@@ -1,0 +1,52 @@
+// How many composites are read ahead of a reader that goes from one to the next: one at first, twice as many each time that it came to
+// one of them, none for a while where it came to others (adr/0025).
+//
+// Pure. Thread safety: its owner's.
+#pragma once
+
+#include <algorithm>
+
+namespace cffs {
+
+class Lead {
+ public:
+  // 32 MiB of composites of full size: what a disk with an arm gives in a quarter of a second. With as many requests at hand it
+  // need not wait for the reader, and takes what lies near first.
+  static constexpr unsigned kMost = 8;
+  // Neighbours that are passed where they were read already.
+  static constexpr unsigned kPassed = 32;
+
+  // How many more may be read now.
+  unsigned free() const { return rest_ > 0 ? 0 : length_ - std::min(length_, unused_); }
+  // Readers of more than one composite ahead need not be waited for until they are through the half of theirs.
+  bool is_proven() const { return length_ > 1; }
+  void took() {
+    ++unused_;
+    since_hit_ = 0;
+  }
+  // The reader came to a composite that it had not come to lately. `expected`: it was read ahead.
+  void came(bool expected) {
+    if (rest_ > 0) --rest_;
+    if (expected) {
+      length_ = std::min(kMost, 2 * length_);
+      unused_ -= std::min(1u, unused_);
+      since_hit_ = 0;
+    } else if (unused_ > 0 && ++since_hit_ >= kPatience) {
+      unused_ = since_hit_ = 0;
+      length_ = 1;
+      rest_ = kRest;
+    }
+  }
+
+ private:
+  // Who goes by name through what lies in the order of a listing comes to most of it later.
+  static constexpr unsigned kPatience = 16;
+  static constexpr unsigned kRest = 16;
+
+  unsigned length_ = 1;
+  unsigned unused_ = 0;     // read ahead, and not come to
+  unsigned since_hit_ = 0;  // composites it came to since one of those
+  unsigned rest_ = 0;       // composites to come to before the next guess
+};
+
+}  // namespace cffs
