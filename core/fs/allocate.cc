@@ -68,7 +68,7 @@ Status Engine::build_allocate(Node& node, ContentChange& change, std::uint64_t o
   Inode& inode = node.inode;
   const std::uint64_t end = offset + length;
   const std::uint64_t needed = mode == AllocateMode::punch_hole ? inode.size : std::max(end, inode.size);
-  if (inode.home != Home::blob && needed <= homes_.inline_limit()) {
+  if (inode.home != Home::blob && needed <= homes_.inline_limit(inode)) {
     if (mode == AllocateMode::reserve && new_size == inode.size) return {};  // nothing to see but the times
     CFFS_TRY(std::string content, homes_.load_small(node));
     if (mode != AllocateMode::reserve && offset < content.size()) {

@@ -32,9 +32,10 @@ Status cut_tail(Object& blob, std::uint64_t size) {
   return info.size > size ? blob.truncate(size) : Status();
 }
 
-std::uint64_t Homes::inline_limit() const {
-  if (!makes_composites_.load(std::memory_order_relaxed)) return format_.inline_max;
-  return std::min(kStagedPerInline * format_.inline_max, format_.composite_file_max);
+std::uint64_t Homes::inline_limit(const Inode& inode) const {
+  const bool staged = makes_composites_.load(std::memory_order_relaxed) || may_be_durable(inode);
+  return staged ? std::min(kStagedPerInline * format_.inline_max, format_.composite_file_max)
+                : format_.inline_max;
 }
 
 Status Homes::check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const {
@@ -237,11 +238,14 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   return fail(std::move(done).error());
 }
 
-// The batch drops the old copy of this content. Where that copy may be durable already (an fsync, a commit), the new one must
-// be too; a file made since has no durable content to lose.
+// An fsync or a commit was since the file was made; one made since has no durable content to lose.
+bool Homes::may_be_durable(const Inode& inode) const {
+  return inode.size > 0 && inode.ino.value < durable_below_.load();
+}
+
+// The batch drops the old copy of this content. Where that copy may be durable already the new one must be too.
 Status Homes::settle_blob(const Inode& replaced, Object& blob) {
-  const bool may_be_durable = replaced.size > 0 && replaced.ino.value < durable_below_.load();
-  if (!may_be_durable) return {};
+  if (!may_be_durable(replaced)) return {};
   Status done = blob.sync();
   if (!done) table_.poison();
   return done;

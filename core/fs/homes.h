@@ -45,8 +45,9 @@ class Homes {
 
   // Whether small files leave the table for composites; decided by the policy.
   void use_composites(bool use) { makes_composites_.store(use); }
-  // Largest file whose data stays in the table, bytes.
-  std::uint64_t inline_limit() const;
+  // How large the file may become while its data stays in the table, bytes. Where it becomes a blob and has content that may be
+  // durable, somebody waits until the blob is; so such a file stays for longer, also where nobody moves it into composites.
+  std::uint64_t inline_limit(const Inode& inode) const;
   // Files with lower numbers may have been made durable with the content that they have in the table.
   void note_durable_below(std::uint64_t number) { durable_below_.store(number); }
 
@@ -108,6 +109,7 @@ class Homes {
 
  private:
   Status check_small(const Inode& inode) const;
+  bool may_be_durable(const Inode& inode) const;
   Status settle_blob(const Inode& replaced, Object& blob);
   // Damage where a chunk has less than the file's size wants.
   Status check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const;

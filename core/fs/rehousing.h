@@ -86,6 +86,8 @@ class Rehousing {
   Status reserve_to_give_back(std::uint64_t bytes) { return space_.charge_to_give_back(bytes); }
   // The number of a new composite. Until its first files are switched, recovery removes its object.
   Result<CompositeId> begin_composite();
+  // Nothing was switched: its object goes with the next settling of removals.
+  void drop_composite(CompositeId id) { removals_.queue_composite(id); }
   struct Switched {
     std::size_t files = 0;
     // The composite lost all its members, and its row, meanwhile: nothing was switched, and nothing may follow.

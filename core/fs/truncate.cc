@@ -78,7 +78,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
     inode.size = size;
     return {};
   }
-  const bool fits = size <= homes_.inline_limit();
+  const bool fits = size <= homes_.inline_limit(inode);
   if (fits && !node.unlinked && inode.home != Home::composite) {
     if (size < inode.size) CFFS_TRY_VOID(homes_.cut_chunks(change.batch, inode, size));
     if (size > inode.size) CFFS_TRY_VOID(homes_.put_chunks(change.batch, inode, size, {}));

@@ -179,7 +179,7 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
   const std::uint64_t new_size = std::max(node.inode.size, offset + data.size());
   ContentChange change(*table_, node.inode);
   const auto build = [&]() CFFS_REQUIRES(node.mutex, row_stripes) -> Status {
-    bool in_blob = new_size > homes_.inline_limit();
+    bool in_blob = new_size > homes_.inline_limit(node.inode);
     if (!in_blob && node.unlinked) {
       CFFS_TRY(const bool held, write_orphan(node, offset, data));
       in_blob = !held;

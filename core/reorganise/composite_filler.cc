@@ -32,52 +32,67 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
 
 Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, grouping::PolicyId policy,
                                                      Purpose purpose) {
-  Rehousing& rehousing = fs_.rehousing();
   CFFS_TRY(const auto into,
            open_tail());  // held, so that the object cannot go between this look and the append
-  const bool fresh = !tail_;
-  if (fresh) {
-    CFFS_TRY(const CompositeId id, rehousing.begin_composite());
+  if (!tail_) {
+    CFFS_TRY(const CompositeId id, fs_.rehousing().begin_composite());
     tail_ = Tail{id, 0, 0};
   }
-  CompositeBuilder builder(tail_->id, tail_->bytes, tail_->slots);
-  std::vector<FileToMove> files;
-  std::vector<std::size_t> group_ends;
-  for (Group& group : groups) {
-    for (FileToMove& file : group) {
-      const std::uint64_t bytes = file.content.size();
-      CFFS_TRY_VOID(purpose == Purpose::compaction ? rehousing.reserve_to_give_back(bytes)
-                                                   : rehousing.reserve(bytes));
-      file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
-      file.content = {};
-      files.push_back(std::move(file));
-    }
-    builder.end_group();
-    group_ends.push_back(files.size());
-  }
-  if (Status done = fs_.composites().append(builder, /*sync=*/true, into); !done) {
-    tail_.reset();
-    return fail(done.error());
-  }
-  tail_->bytes = builder.object_bytes();
-  tail_->slots = builder.slots();
-  auto filled = switch_rows(builder, fresh, policy, files, group_ends);
+  auto filled = add_to_tail(std::move(groups), policy, purpose, into);
   if (!filled) tail_.reset();
   return filled;
 }
 
-Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuilder& builder, bool fresh,
+// What fails leaves nothing behind that no row names: it mostly fails for want of room.
+Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> groups,
+                                                             grouping::PolicyId policy, Purpose purpose,
+                                                             const std::shared_ptr<Object>& into) {
+  Rehousing& rehousing = fs_.rehousing();
+  const bool fresh = !into;
+  const Tail before = *tail_;
+  CompositeBuilder builder(before.id, before.bytes, before.slots);
+  std::vector<FileToMove> files;
+  std::vector<std::size_t> group_ends;
+  bool named = !fresh;
+  const auto fill = [&]() -> Result<Filled> {
+    for (Group& group : groups) {
+      for (FileToMove& file : group) {
+        const std::uint64_t bytes = file.content.size();
+        // A blob's room comes back with the next commit, as much as is taken for the member.
+        const bool gives_back = purpose == Purpose::compaction || file.inode.home == Home::blob;
+        CFFS_TRY_VOID(gives_back ? rehousing.reserve_to_give_back(bytes) : rehousing.reserve(bytes));
+        file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
+        file.content = {};
+        files.push_back(std::move(file));
+      }
+      builder.end_group();
+      group_ends.push_back(files.size());
+    }
+    if (const Status done = fs_.composites().append(builder, /*sync=*/true, into); !done) {
+      if (into) (void)into->truncate(before.bytes);
+      return fail(done.error());
+    }
+    tail_->bytes = builder.object_bytes();
+    tail_->slots = builder.slots();
+    return switch_rows(builder, named, policy, files, group_ends);
+  };
+  auto filled = fill();
+  if (!filled && !named) rehousing.drop_composite(before.id);
+  return filled;
+}
+
+Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuilder& builder, bool& named,
                                                              grouping::PolicyId policy,
                                                              const std::vector<FileToMove>& files,
                                                              const std::vector<std::size_t>& group_ends) {
   Filled filled;
-  bool first = fresh;
   for (std::size_t begin = 0, next = 0; begin < files.size();) {
     // Whole groups, as many as fit.
     std::size_t end = group_ends[next++];
     while (next < group_ends.size() && group_ends[next] - begin <= kRowsAtOnce) end = group_ends[next++];
     CFFS_TRY(const auto switched, fs_.rehousing().into_composite(
-                                      builder, first, policy, std::span(files).subspan(begin, end - begin)));
+                                      builder, !named, policy, std::span(files).subspan(begin, end - begin)));
+    named = true;
     filled.moved += switched.files;
     filled.composite_gone = switched.composite_gone;
     if (switched.files == 0) {
@@ -85,7 +100,6 @@ Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuil
       break;
     }
     begin = end;
-    first = false;
   }
   return filled;
 }

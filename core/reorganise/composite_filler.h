@@ -43,7 +43,10 @@ class CompositeFiller {
   };
   // The object to append to; null: a new one.
   Result<std::shared_ptr<Object>> open_tail();
-  Result<Filled> switch_rows(const CompositeBuilder& builder, bool fresh, grouping::PolicyId policy,
+  Result<Filled> add_to_tail(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose,
+                             const std::shared_ptr<Object>& into);
+  // `named`: a row says that there is such a composite.
+  Result<Filled> switch_rows(const CompositeBuilder& builder, bool& named, grouping::PolicyId policy,
                              const std::vector<FileToMove>& files,
                              const std::vector<std::size_t>& group_ends);
 

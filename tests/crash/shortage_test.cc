@@ -115,7 +115,7 @@ void each_moment(std::uint64_t last, std::uint64_t step, Try attempt) {
 // Files that end in composites, on a medium of which nine tenths are taken.
 class NearlyFull {
  public:
-  NearlyFull() {
+  explicit NearlyFull(unsigned seed) : random_(seed) {
     StoreFormat format;
     format.composite_file_max = 256u << 10;
     format.composite_max = 2u << 20;
@@ -146,7 +146,9 @@ class NearlyFull {
     there_.pop_back();
   }
   void consolidate() {
-    REQUIRE(reorganiser_->consolidate_now());
+    const Status consolidated = reorganiser_->consolidate_now();
+    INFO((consolidated ? "" : consolidated.error().message()));
+    REQUIRE(consolidated);
     REQUIRE(surface_->fs().sync());  // what was staged goes
   }
   void reopen() {
@@ -182,7 +184,7 @@ class NearlyFull {
   std::optional<Reorganiser> reorganiser_;  // gone before it
   int next_ = 0;
   std::vector<int> there_;
-  std::minstd_rand random_{1};
+  std::minstd_rand random_;
 };
 
 }  // namespace
@@ -266,9 +268,11 @@ TEST_CASE("a medium full of small files, the last of it taken by another, gives 
 
 // What goes from a composite leaves its room there: whoever is short of room has it given back.
 TEST_CASE("on a nearly full medium files come and go for as long as anybody likes", "[shortage]") {
-  NearlyFull medium;
+  // With these a consolidation failed on the way once, and left a composite behind that nothing named.
+  const unsigned seed = GENERATE(1u, 9u);
+  NearlyFull medium(seed);
   for (int round = 0; round < 1500; ++round) {
-    INFO("round " << round << ", used " << medium.used());
+    INFO("seed " << seed << ", round " << round << ", used " << medium.used());
     medium.remove_one();
     REQUIRE(medium.add() == 0);
     if (round % 100 == 99) medium.consolidate();
@@ -277,7 +281,7 @@ TEST_CASE("on a nearly full medium files come and go for as long as anybody like
 }
 
 TEST_CASE("room that an earlier user of the store freed is given back to who is short of it", "[shortage]") {
-  NearlyFull medium;
+  NearlyFull medium(1);
   for (int i = 0; i < 100; ++i) medium.remove_one();
   medium.reopen();
   for (int i = 0; i < 100; ++i) {
