@@ -17,9 +17,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     CFFS_TRY(const std::uint64_t number, counter_.next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
   }
-  const auto is_member = [&](const NewFile& file) { return builder && file.content.size() > table_bytes; };
-  std::vector<std::string> taken;
-  std::vector<NewFile*> files;
+  Files files, members;
   for (auto& group : groups) {
     for (NewFile& file : group) {
       CFFS_TRY_VOID(space_.charge(file.content.size()));
@@ -27,30 +25,41 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
       file.inode.size = file.content.size();
       file.inode.home = Home::none;
       files.push_back(&file);
-      if (!is_member(file)) continue;
+      if (!builder || file.content.size() <= table_bytes) continue;
       (void)builder->add(file.parent, file.name, file.inode, file.content);
+      members.push_back(&file);
     }
     if (builder) builder->end_group();
   }
-  const bool has_composite = builder && !builder->extents().empty();
-  if (has_composite) {
-    Batch intent;
-    intent.put(PendingRemoval::of(builder->id()).key(), {});
-    CFFS_TRY_VOID(table_.write(intent));
-    CFFS_TRY_VOID(composites_.append(*builder, /*sync=*/true));  // before any row names it
-    std::size_t next = 0;
-    for (NewFile* file : files) {
-      if (!is_member(*file)) continue;
-      file->inode.home = Home::composite;
-      file->inode.extent = builder->extents()[next++];
+  const CompositeBuilder* const composite = members.empty() ? nullptr : builder.get();
+  std::vector<std::string> taken;
+  bool named = false;  // a row says that there is such a composite
+  const auto write = [&]() -> Status {
+    if (composite != nullptr) CFFS_TRY_VOID(make(*composite, members));
+    for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
+      const std::size_t n = std::min(kRowsAtOnce, files.size() - i);
+      CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), composite, policy.id(), taken));
+      named = true;
     }
-  }
-  for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
-    const std::size_t n = std::min(kRowsAtOnce, files.size() - i);
-    CFFS_TRY_VOID(
-        insert(std::span(files).subspan(i, n), has_composite ? builder.get() : nullptr, policy.id(), taken));
-  }
+    return {};
+  };
+  Status done = write();
+  if (!done && composite != nullptr && !named) removals_.queue_composite(composite->id());
+  if (!done) return fail(std::move(done).error());
   return taken;
+}
+
+// Durable, before any row names it.
+Status BulkLoader::make(const CompositeBuilder& composite, const Files& members) {
+  Batch intent;
+  intent.put(PendingRemoval::of(composite.id()).key(), {});
+  CFFS_TRY_VOID(table_.write(intent));
+  CFFS_TRY_VOID(composites_.append(composite, /*sync=*/true));
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i]->inode.home = Home::composite;
+    members[i]->inode.extent = composite.extents()[i];
+  }
+  return {};
 }
 
 // The row to add an entry to. Nodes that shared it with nobody until now learn that they do.

@@ -13,6 +13,7 @@
 #include "core/fs/homes.h"
 #include "core/fs/new_file.h"
 #include "core/fs/node_rows.h"
+#include "core/fs/removals.h"
 #include "core/fs/space_guard.h"
 #include "core/table/inode_counter.h"
 #include "grouping/policy.h"
@@ -22,13 +23,15 @@ namespace cffs {
 class BulkLoader {
  public:
   BulkLoader(Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows, Homes& homes,
-             CompositeStore& composites, InodeCounter& counter, FileCount& count, SpaceGuard& space)
+             CompositeStore& composites, Removals& removals, InodeCounter& counter, FileCount& count,
+             SpaceGuard& space)
       : table_(table),
         locks_(locks),
         nodes_(nodes),
         rows_(rows),
         homes_(homes),
         composites_(composites),
+        removals_(removals),
         counter_(counter),
         count_(count),
         space_(space) {}
@@ -38,6 +41,8 @@ class BulkLoader {
                                         const grouping::Policy& policy, std::uint64_t table_bytes);
 
  private:
+  using Files = std::vector<NewFile*>;
+  Status make(const CompositeBuilder& composite, const Files& members);
   Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, grouping::PolicyId policy,
                 std::vector<std::string>& taken);
   void stop_counting(std::span<NewFile* const> files) const;
@@ -49,6 +54,7 @@ class BulkLoader {
   NodeRows& rows_;
   Homes& homes_;
   CompositeStore& composites_;
+  Removals& removals_;
   InodeCounter& counter_;
   FileCount& count_;
   SpaceGuard& space_;

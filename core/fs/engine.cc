@@ -183,7 +183,8 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_,
                  renamed_),
-      loader_(*table_, locks_, nodes_, rows_, homes_, composites_, counter_, file_count_, space_) {
+      loader_(*table_, locks_, nodes_, rows_, homes_, composites_, removals_, counter_, file_count_,
+              space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return give_back_removed(); });
   space_.on_need([this] { return table_->room_needed(); });
