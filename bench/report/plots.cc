@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 
 #include "bench/report/drawing.h"
@@ -17,9 +18,17 @@ namespace {
 
 constexpr double kMost = 1e300;
 
-// Bars in groups of phases, one bar a target, with confidence intervals.
-Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const std::string& directory) {
-  Drawing d(prefix + "-throughput", "Throughput");
+// What is drawn of each phase and target; 0: nothing.
+struct Bars {
+  std::string name, title, unit;
+  std::function<replay::Estimate(const TargetResult&)> of;
+  bool with_intervals = false;
+};
+
+// In groups of phases, one bar a target, with confidence intervals where there are any.
+Result<Plot> draw_bars(const Comparison& c, const Bars& bars, const std::string& prefix,
+                       const std::string& directory) {
+  Drawing d(prefix + "-" + bars.name, bars.title);
   d.width = 1100;
   d.height = 400;
   d.script = "$data << EOD\n";
@@ -27,21 +36,19 @@ Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const st
   for (std::size_t p = 0; p < c.phases.size(); ++p) {
     for (std::size_t t = 0; t < c.targets.size(); ++t) {
       const TargetResult* result = c.phases[p].find(c.targets[t]);
-      const double rate = result == nullptr ? 0 : result->rate.value;
-      if (rate > 0) least = std::min(least, rate);
-      most = std::max(most, rate);
-      d.script +=
-          fmt::format("{} {} {} {} {}\n", p, t, rate, result == nullptr ? 0 : std::max(result->rate.low, 0.0),
-                      result == nullptr ? 0 : result->rate.high);
+      const replay::Estimate shown = result == nullptr ? replay::Estimate() : bars.of(*result);
+      if (shown.value > 0) least = std::min(least, shown.value);
+      most = std::max(most, shown.value);
+      d.script += fmt::format("{} {} {} {} {}\n", p, t, shown.value, std::max(shown.low, 0.0), shown.high);
     }
   }
   d.script += "EOD\n";
   const double width = 0.8 / static_cast<double>(c.targets.size());
   const bool wide = most > 30 * least;
   d.script += fmt::format(
-      "set boxwidth {}\nset style fill solid 0.85 noborder\nset ylabel 'operations/s'\nset xrange "
+      "set boxwidth {}\nset style fill solid 0.85 noborder\nset ylabel {}\nset xrange "
       "[-0.6:{}]\n",
-      width * 0.92, static_cast<double>(c.phases.size()) - 0.4);
+      width * 0.92, in_quotes(bars.unit), static_cast<double>(c.phases.size()) - 0.4);
   d.script += wide ? fmt::format("set logscale y\nset format y '10^{{%T}}'\nset yrange [{}:*]\n", least / 3)
                    : std::string("set yrange [0:*]\nset format y '%.0s%c'\n");
   d.script += "set xtics (";
@@ -55,13 +62,38 @@ Result<Plot> draw_rates(const Comparison& c, const std::string& prefix, const st
     d.script += fmt::format(
         "{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' title {}",
         t == 0 ? "" : ", ", t, shift, colour_of(c.targets[t], t), in_quotes(title_of(c.targets[t])));
-    if (c.rounds > 1)
+    if (bars.with_intervals)
       d.script += fmt::format(
           ", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 "
           "linecolor rgb '#777777' notitle",
           t, shift);
   }
   return d.draw(directory);
+}
+
+// Throughput, and what the device did for it, where that was counted.
+std::vector<Bars> bars_of(const Comparison& c) {
+  std::vector<Bars> all{{"throughput", "Throughput", "operations/s",
+                         [](const TargetResult& target) { return target.rate; }, c.rounds > 1}};
+  const auto traffic = [&](const std::string& name, const std::string& title, const std::string& unit,
+                           const std::string& metric, double factor) {
+    const auto of = [metric, factor](const TargetResult& target) {
+      const auto found = target.metrics.find(metric);
+      replay::Estimate count;
+      if (found != target.metrics.end()) count.value = factor * found->second;
+      return count;
+    };
+    const bool counted = std::any_of(c.phases.begin(), c.phases.end(), [&](const PhaseResult& phase) {
+      return std::any_of(phase.targets.begin(), phase.targets.end(),
+                         [&](const TargetResult& target) { return of(target).value > 0; });
+    });
+    if (counted) all.push_back({name, title, unit, of});
+  };
+  traffic("reads", "Device traffic: reads", "requests", "device_reads", 1);
+  traffic("writes", "Device traffic: writes", "requests", "device_writes", 1);
+  traffic("read-bytes", "Device traffic: bytes read", "MB", "device_read_bytes", 1e-6);
+  traffic("written-bytes", "Device traffic: bytes written", "MB", "device_written_bytes", 1e-6);
+  return all;
 }
 
 // The share of operations that took no longer than x.
@@ -174,8 +206,10 @@ Result<std::vector<Plot>> draw(const Comparison& comparison, const std::string& 
       plain(comparison.benchmark) + "-" +
       fmt::format("{:08x}", static_cast<std::uint32_t>(std::hash<std::string>()(comparison.workload)));
   std::vector<Plot> plots;
-  CFFS_TRY(Plot rates, draw_rates(comparison, base, directory));
-  plots.push_back(std::move(rates));
+  for (const Bars& bars : bars_of(comparison)) {
+    CFFS_TRY(Plot drawn, draw_bars(comparison, bars, base, directory));
+    plots.push_back(std::move(drawn));
+  }
   for (const PhaseResult& phase : comparison.phases) {
     const std::string prefix = base + (phase.phase.empty() ? "" : "-" + plain(phase.phase));
     if (has_latencies(phase)) {

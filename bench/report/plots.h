@@ -18,8 +18,9 @@ struct Plot {
   std::string svg;
 };
 
-// Throughput bars of all phases; for each phase with single latencies their distribution and percentiles; for each that was
-// long enough throughput over time. Files NAME.svg and NAME.png are written where `directory` is given.
+// Bars of all phases: throughput, and the device's requests and bytes where they were counted; for each phase with single latencies
+// their distribution and percentiles; for each that was long enough throughput over time. Files NAME.svg and NAME.png are written
+// where `directory` is given.
 Result<std::vector<Plot>> draw(const Comparison& comparison, const std::string& directory);
 
 }  // namespace cffs::bench

@@ -67,6 +67,7 @@ case " ${names[*]} " in *" end "*)
   rmdir "$base/r.native" || fail "a benchmark left files in a directory that it was given"
   "$cffs" compare "$base/r.db" --plot="$base/plots" --html="$base/page.html" >"$base/r.out" 2>&1 || { fail compare; tail -n 3 "$base/r.out"; }
   [ "$(ls "$base/plots"/*.png | wc -l)" -gt 5 ] && [ "$(ls "$base/plots"/*.svg | wc -l)" -gt 5 ] || fail "figures"
+  ls "$base/plots"/*-writes.svg > /dev/null 2>&1 || fail "no figure of the device's traffic"
   grep -q '<svg class="plot"' "$base/page.html" || fail "the page has no figures"
   # Of a publication: every headline is measured, and what was is not run again.
   paper() { timeout 120 "$cffs" bench paper composite-files --tiny --results="$base/r.papers.db" --markdown="$base/page.md" >"$base/r.out" 2>&1; }
