@@ -50,7 +50,10 @@ void add_format(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");
   auto o = std::make_shared<FormatOptions>();
   add_store_argument(*command, "STORE", o->store, "Directory; made if it is not there")->required();
-  command->add_option("--inline-max", o->inline_max, "Largest file kept in the table for good (policy none)")
+  command
+      ->add_option("--inline-max", o->inline_max,
+                   "Largest file kept in the table for good (policy none; one that was durable before it "
+                   "grew: four times)")
       ->capture_default_str();
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
       ->capture_default_str();

@@ -1,6 +1,7 @@
 #include "core/composite/read_ahead.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cffs {
 namespace {
@@ -282,8 +283,7 @@ void ReadAhead::lose(Visit& group, Account& account) {
       account.paid = 0;
     }
   }
-  account.whole = group.ahead = false;
-  account.guessed_for = 0;
+  account.whole = account.guessed = group.ahead = false;
 }
 
 // It was brought, and is there when it is wanted.
@@ -296,8 +296,7 @@ void ReadAhead::keep(const Account& account) {
 void ReadAhead::arrive(Reader& reader, const Visit& whole, Account& account) {
   if (reader.composite != 0) reader.step = account.composite > reader.composite ? 1 : -1;
   reader.composite = account.composite;
-  const bool expected = account.guessed_for == reader.id;
-  if (expected) account.guessed_for = 0;
+  const bool expected = std::exchange(account.guessed, false);
   if (expected || whole.members == 0) reader.lead.came(expected);
 }
 
@@ -376,7 +375,7 @@ bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId 
   Reader* const who = known_reader(reader);
   if (paid.whole || !fits(bytes) || (who != nullptr && who->lead.free() == 0)) return false;
   if (who != nullptr) who->lead.took();
-  paid.guessed_for = reader;
+  paid.guessed = true;
   paid.bytes = std::max(paid.bytes, bytes);
   paid.whole = true;
   paid.saved = 0;

@@ -144,7 +144,7 @@ class ReadAhead {
     std::uint64_t asked_at = 0;  // asks_ when the medium was asked for it last
     unsigned being_asked = 0;    // by how many who have not asked the medium for all of it yet
     bool whole = false;
-    ReaderId guessed_for = 0;  // it was read ahead, and that reader has not come to it
+    bool guessed = false;  // it was read ahead, and nobody has come to it
   };
   // Of requests of about one size, means that forget.
   struct Times {

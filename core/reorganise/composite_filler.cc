@@ -58,8 +58,10 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
     for (Group& group : groups) {
       for (FileToMove& file : group) {
         const std::uint64_t bytes = file.content.size();
-        // A blob's room comes back with the next commit, as much as is taken for the member.
-        const bool gives_back = purpose == Purpose::compaction || file.inode.home == Home::blob;
+        // A blob's room comes back with the next commit, as much as is taken for the member, where it has no holes.
+        const Inode& inode = file.inode;
+        const bool gives_back =
+            purpose == Purpose::compaction || (inode.home == Home::blob && inode.allocated >= inode.size);
         CFFS_TRY_VOID(gives_back ? rehousing.reserve_to_give_back(bytes) : rehousing.reserve(bytes));
         file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
         file.content = {};

@@ -133,8 +133,11 @@ TEST_CASE("a sweep takes few requests for a composite; forwards and backwards th
 
 TEST_CASE(
     "ahead of a sweep that goes on several composites are read, also of those that it finds in memory") {
+  // One process for all of it, or one for fifty files each.
+  const std::uint64_t files_each = GENERATE(1'000'000u, 50u);
   Readers readers;
-  std::uint64_t absent = 0;
+  std::uint64_t absent = 0, touches = 0;
+  ReaderId reader = 1;
   std::size_t most = 0;
   std::set<std::uint64_t> ahead;
   for (std::uint64_t c = 1; c <= 40; ++c) {
@@ -142,10 +145,11 @@ TEST_CASE(
     for (std::uint64_t at = 0; at < kGroups * kMembers; ++at) {
       const bool brought = c > 10 && !readers.memory[c].empty();
       if (at == 0 && c > 15) absent += brought ? 0 : 1;
-      (void)readers.touch(c, at / kMembers, at % kMembers);
+      if (++touches % files_each == 0) ++reader;
+      (void)readers.touch(c, at / kMembers, at % kMembers, reader);
       unsigned taken = 0;
       for (std::uint64_t next = c + 1; taken < readers.more && next <= c + Lead::kPassed; ++next) {
-        if (!readers.ahead.take_whole(CompositeId{next}, kComposite, 1)) continue;
+        if (!readers.ahead.take_whole(CompositeId{next}, kComposite, reader)) continue;
         readers.memory[next].assign(kGroups * kMembers, true);
         readers.ahead.asked(CompositeId{next});
         ahead.insert(next);
