@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 namespace cffs {
 
@@ -14,8 +15,18 @@ class Lead {
   // 32 MiB of composites of full size: what a disk with an arm gives in a quarter of a second. With as many requests at hand it
   // need not wait for the reader, and takes what lies near first.
   static constexpr unsigned kMost = 8;
-  // Neighbours that are passed where they were read already.
-  static constexpr unsigned kPassed = 32;
+  // From neighbour to neighbour until so many are taken, passing 32 at most that were read already. `take_next()`: whether the next
+  // one was taken; nullopt: there is none.
+  template <typename TakeNext>
+  static void walk(unsigned count, const TakeNext& take_next) {
+    constexpr unsigned kPassed = 32;
+    unsigned taken = 0;
+    for (unsigned looked = 0; taken < count && looked < count + kPassed; ++looked) {
+      const std::optional<bool> next = take_next();
+      if (!next) return;
+      if (*next) ++taken;
+    }
+  }
 
   // How many more may be read now.
   unsigned free() const { return rest_ > 0 ? 0 : length_ - std::min(length_, unused_); }

@@ -57,16 +57,16 @@ void NextComposite::work() {
 
 void NextComposite::read(const Wanted& wanted) {
   CompositeId at = wanted.current;
-  unsigned taken = 0;
-  for (unsigned looked = 0; taken < wanted.count && looked < wanted.count + Lead::kPassed; ++looked) {
+  Lead::walk(wanted.count, [&]() -> std::optional<bool> {
     const auto next = neighbour(at, wanted.direction);
-    if (!next) return;
-    if (read_one(*next, wanted.reader)) ++taken;
+    if (!next) return std::nullopt;
     at = *next;
-  }
+    return read_one(at, wanted.reader);
+  });
 }
 
 bool NextComposite::read_one(CompositeId composite, ReaderId reader) {
+  if (read_ahead_.is_whole(composite)) return false;  // most are, of a reader that goes on
   const auto object = open_(composite);
   if (!object) return false;
   const auto info = (*object)->info();

@@ -179,9 +179,13 @@ ReadAhead::Reader* ReadAhead::known_reader(ReaderId id) {
   return found == readers_.end() ? nullptr : &*found;
 }
 
-ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
+std::size_t ReadAhead::place_of(std::uint64_t composite) {
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;
-  Account& found = accounts_[(composite * kSpread) >> (64 - kAccountBits)];
+  return (composite * kSpread) >> (64 - kAccountBits);
+}
+
+ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
+  Account& found = accounts_[place_of(composite)];
   if (found.composite != composite) {
     found = Account{};
     found.composite = composite;
@@ -367,6 +371,12 @@ void ReadAhead::asked(CompositeId composite) {
   paid.asked_at = asks_.load(std::memory_order_relaxed) + 1;
   asks_.store(paid.asked_at, std::memory_order_release);
   if (paid.being_asked > 0) --paid.being_asked;  // where no other took its place meanwhile
+}
+
+bool ReadAhead::is_whole(CompositeId composite) const {
+  const MutexLock guard(mutex_);
+  const Account& found = accounts_[place_of(composite.value)];
+  return found.composite == composite.value && found.whole;
 }
 
 bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId reader) {

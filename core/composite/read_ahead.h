@@ -79,6 +79,8 @@ class ReadAhead {
   // All that an advice said beyond the member, or that take_whole() allowed, has been asked of the medium: from now on what is
   // absent of it was pushed out. Once for each advice of more than a member, and for each take_whole() that was true.
   void asked(CompositeId composite);
+  // All of it was read, and is not known to be gone.
+  bool is_whole(CompositeId composite) const;
   // A composite that was `next` for that reader is about to be read whole. False: it was, or memory has no room for it.
   bool take_whole(CompositeId composite, std::uint64_t bytes, ReaderId reader);
   // A read of what was absent, from one time to another (nanoseconds of any clock), waited for so many bytes in one request; 0:
@@ -154,6 +156,7 @@ class ReadAhead {
   };
 
   Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
+  static std::size_t place_of(std::uint64_t composite);
   Account& account(std::uint64_t composite) CFFS_REQUIRES(mutex_);
   std::uint64_t worth_to_one() const CFFS_REQUIRES(mutex_);
   bool has_arm() const CFFS_REQUIRES(mutex_);

@@ -43,26 +43,28 @@ Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, 
   return filled;
 }
 
+// A blob's room comes back with the next commit, as much as is taken for the member, where it has no holes.
+Status CompositeFiller::reserve(const FileToMove& file, Purpose purpose) const {
+  const std::uint64_t bytes = file.content.size();
+  const Inode& inode = file.inode;
+  const bool is_solid_blob = inode.home == Home::blob && inode.allocated >= inode.size;
+  return purpose == Purpose::compaction || is_solid_blob ? fs_.rehousing().reserve_to_give_back(bytes)
+                                                         : fs_.rehousing().reserve(bytes);
+}
+
 // What fails leaves nothing behind that no row names: it mostly fails for want of room.
 Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> groups,
                                                              grouping::PolicyId policy, Purpose purpose,
                                                              const std::shared_ptr<Object>& into) {
-  Rehousing& rehousing = fs_.rehousing();
-  const bool fresh = !into;
   const Tail before = *tail_;
   CompositeBuilder builder(before.id, before.bytes, before.slots);
   std::vector<FileToMove> files;
   std::vector<std::size_t> group_ends;
-  bool named = !fresh;
+  bool named = into != nullptr;
   const auto fill = [&]() -> Result<Filled> {
     for (Group& group : groups) {
       for (FileToMove& file : group) {
-        const std::uint64_t bytes = file.content.size();
-        // A blob's room comes back with the next commit, as much as is taken for the member, where it has no holes.
-        const Inode& inode = file.inode;
-        const bool gives_back =
-            purpose == Purpose::compaction || (inode.home == Home::blob && inode.allocated >= inode.size);
-        CFFS_TRY_VOID(gives_back ? rehousing.reserve_to_give_back(bytes) : rehousing.reserve(bytes));
+        CFFS_TRY_VOID(reserve(file, purpose));
         file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
         file.content = {};
         files.push_back(std::move(file));
@@ -79,7 +81,7 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
     return switch_rows(builder, named, policy, files, group_ends);
   };
   auto filled = fill();
-  if (!filled && !named) rehousing.drop_composite(before.id);
+  if (!filled && !named) fs_.rehousing().drop_composite(before.id);
   return filled;
 }
 

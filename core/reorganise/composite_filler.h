@@ -43,6 +43,7 @@ class CompositeFiller {
   };
   // The object to append to; null: a new one.
   Result<std::shared_ptr<Object>> open_tail();
+  Status reserve(const FileToMove& file, Purpose purpose) const;
   Result<Filled> add_to_tail(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose,
                              const std::shared_ptr<Object>& into);
   // `named`: a row says that there is such a composite.

@@ -110,7 +110,8 @@ class Regrouping {
   }
 
   // The files of a directory by name, as an import lays them. What is too large for one group comes as it lies, so that the policy
-  // can cut it where it is cut now: place by place, in the order of the names of their first files. (Not in the composites' order, which workers of an import finish in any.)
+  // can cut it where it is cut now: place by place, in the order of the names of their first files. (Not in the composites' order, which
+  // workers of an import finish in any.)
   void order_directories() {
     for (auto begin = files_.begin(); begin != files_.end();) {
       std::uint64_t bytes = 0;

@@ -271,12 +271,12 @@ class Run {
       }
       if (advice.scope != ReadAhead::Scope::member) ahead_.asked(extent.composite);
     }
-    unsigned taken = 0;
-    for (unsigned looked = 1; taken < advice.ahead && looked <= advice.ahead + Lead::kPassed; ++looked) {
-      const auto next = static_cast<std::int64_t>(unit.composite) + advice.next * std::int64_t{looked};
-      if (next < 0 || next >= static_cast<std::int64_t>(composites_.size())) return;
-      if (take_whole(static_cast<std::uint32_t>(next))) ++taken;
-    }
+    auto next = static_cast<std::int64_t>(unit.composite);
+    Lead::walk(advice.ahead, [&]() -> std::optional<bool> {
+      next += advice.next;
+      if (next < 0 || next >= static_cast<std::int64_t>(composites_.size())) return std::nullopt;
+      return take_whole(static_cast<std::uint32_t>(next));
+    });
   }
   bool take_whole(std::uint32_t composite) {
     const auto& range = composites_.composite(composite);

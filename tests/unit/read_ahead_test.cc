@@ -147,14 +147,14 @@ TEST_CASE(
       if (at == 0 && c > 15) absent += brought ? 0 : 1;
       if (++touches % files_each == 0) ++reader;
       (void)readers.touch(c, at / kMembers, at % kMembers, reader);
-      unsigned taken = 0;
-      for (std::uint64_t next = c + 1; taken < readers.more && next <= c + Lead::kPassed; ++next) {
-        if (!readers.ahead.take_whole(CompositeId{next}, kComposite, reader)) continue;
+      std::uint64_t next = c;
+      Lead::walk(readers.more, [&]() -> std::optional<bool> {
+        if (!readers.ahead.take_whole(CompositeId{++next}, kComposite, reader)) return false;
         readers.memory[next].assign(kGroups * kMembers, true);
         readers.ahead.asked(CompositeId{next});
         ahead.insert(next);
-        ++taken;
-      }
+        return true;
+      });
       most = std::max(most, ahead.size());
     }
   }
