@@ -9,20 +9,8 @@ namespace {
 constexpr std::size_t kReaders = 32;
 constexpr unsigned kAccountBits = 12;
 
-// Bytes that a request is worth where nothing is known of the medium, and what is believed of any.
-constexpr std::uint64_t kUsualBreakEven = 64u << 10;
-constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
-// An arm takes 5 to 12 ms to a place far away, and then gives 100 to 250 MB/s.
-constexpr std::uint64_t kArmBreakEven = 1u << 20;
 constexpr std::uint64_t kInOrder =
-    ReadAhead::kPiece;                    // where a request is worth so much there is an arm to move
-constexpr double kHalfATurn = 2'000'000;  // nanoseconds, of the fastest
-constexpr double kFarAway = 60;           // nanoseconds for a byte
-constexpr std::uint64_t kSmall = 64u << 10, kLarge = 256u << 10;  // requests that tell of a medium
-constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;       // samples, before they are believed
-constexpr std::uint64_t kSlowest = 16;                            // nanoseconds that a byte may take
-constexpr double kForget = 1.0 / 32;
-constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
+    ReadAhead::kPiece;  // where a request is worth so much there is an arm to move
 
 // What a second touch of a range soon after the first says of its rest.
 constexpr double kLikely = 0.5;
@@ -195,7 +183,7 @@ ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
 
 // What is wanted anyway costs nothing to bring; what is not costs its bytes; each item that is, saves a request.
 bool ReadAhead::pays(double chance, std::uint64_t item) const {
-  return chance * static_cast<double>(worth_of_a_request()) > (1 - chance) * static_cast<double>(item);
+  return chance * static_cast<double>(worth_.of_a_request()) > (1 - chance) * static_cast<double>(item);
 }
 
 // Of the rest of a range that the reader has come to, more than once perhaps.
@@ -219,8 +207,8 @@ double ReadAhead::chance_of_composite(const Visits& visits, const Visit& whole) 
 // Where all requests are small nobody learns what bytes cost; then a few are larger than they need be.
 bool ReadAhead::is_curious(const Extent& extent) {
   constexpr std::uint64_t kOneOf = 16;
-  if (large_.samples >= kLargeNeeded || uses_ % kOneOf != 0 || curiosity_ == 0 ||
-      extent.group_length < kLarge || extent.group_length > 2 * kLarge)
+  if (worth_.knows_large() || uses_ % kOneOf != 0 || curiosity_ == 0 ||
+      extent.group_length < RequestWorth::kLarge || extent.group_length > 2 * RequestWorth::kLarge)
     return false;
   --curiosity_;
   return true;
@@ -228,7 +216,7 @@ bool ReadAhead::is_curious(const Extent& extent) {
 
 // Single requests have cost so much that the whole composite is better read, whoever made them.
 bool ReadAhead::is_paid(const Account& account, std::uint64_t total) const {
-  const bool soon = has_arm() && returned_ + kTrusted >= bought_;
+  const bool soon = worth_.has_arm() && returned_ + kTrusted >= bought_;
   return static_cast<double>(account.paid) >= (soon ? kPaidWithArm : kPaid) * static_cast<double>(total);
 }
 
@@ -249,10 +237,10 @@ ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, c
 void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account) {
   switch (scope) {
     case Scope::member:
-      account.paid += worth_of_a_request() + extent.length;
+      account.paid += worth_.of_a_request() + extent.length;
       return;
     case Scope::group:
-      account.paid += worth_of_a_request() + extent.group_length;
+      account.paid += worth_.of_a_request() + extent.group_length;
       asked_ += extent.group_length - std::min(extent.group_length, group.touched);
       group.ahead = true;
       break;
@@ -319,9 +307,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
                                    std::uint64_t composite_bytes, double planned_share,
                                    std::uint64_t looked) {
   const MutexLock guard(mutex_);
-  if (found == Found::absent) {
-    crowd_ += kNews * (std::max(1.0, static_cast<double>(waiting_.load(std::memory_order_relaxed))) - crowd_);
-  }
+  if (found == Found::absent) worth_.waits(waiting_.load(std::memory_order_relaxed));
   Reader& who = reader(id, extent);
   Account& paid = account(extent.composite.value);
   paid.bytes = std::max(paid.bytes, composite_bytes);
@@ -344,7 +330,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   if (found != Found::absent) {
     if (ahead) used_ = std::min(asked_, used_ + extent.length);
     if (paid.whole) {
-      const std::uint64_t saved = worth_of_a_request() + extent.length;
+      const std::uint64_t saved = worth_.of_a_request() + extent.length;
       paid.saved += saved;
       returned_ += saved;
     }
@@ -359,7 +345,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   }
   if (found == Found::absent && composite_bytes >= kMeasurable && !was_measured_)
     advice.measure = was_measured_ = true;
-  advice.in_order = worth_of_a_request() >= kInOrder;
+  advice.in_order = worth_.of_a_request() >= kInOrder;
   advice.ahead = lead_of(who, whole);
   advice.next = advice.ahead > 0 ? who.step : 0;
   return advice;
@@ -395,66 +381,19 @@ bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId 
   return true;
 }
 
-// --- what a request is worth ---
-
-void ReadAhead::Times::add(double b, double ns) {
-  if (samples >= kSmallNeeded) ns = std::min(ns, kOutlier * nanoseconds);
-  const double weight = std::max(kForget, 1.0 / static_cast<double>(samples + 1));
-  bytes += weight * (b - bytes);
-  nanoseconds += weight * (ns - nanoseconds);
-  ++samples;
-}
-
 void ReadAhead::took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until) {
   const MutexLock guard(mutex_);
-  const bool alone = from >= busy_until_;
-  busy_until_ = std::max(busy_until_, until + beyond * kSlowest);
-  if (!alone || bytes == 0) return;
-  const std::uint64_t nanoseconds = until - from;
-  if (bytes <= kSmall) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
-  if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
+  worth_.took(bytes, beyond, from, until);
 }
 
 void ReadAhead::measured(const Sample& small, const Sample& large) {
   const MutexLock guard(mutex_);
-  small_ = {static_cast<double>(small.bytes), static_cast<double>(small.nanoseconds), kSmallNeeded};
-  large_ = {static_cast<double>(large.bytes), static_cast<double>(large.nanoseconds), kLargeNeeded};
-}
-
-// The line through small and large requests: what a request of nothing would take, in bytes of the medium's rate.
-std::uint64_t ReadAhead::worth_to_one() const {
-  if (small_.samples < kSmallNeeded || large_.samples < kLargeNeeded) return kUsualBreakEven;
-  const double rise = large_.nanoseconds - small_.nanoseconds;
-  if (rise <= 0) return kMostBreakEven;  // bytes cost nothing that shows
-  const double slope = rise / (large_.bytes - small_.bytes);
-  const double worth = (small_.nanoseconds - slope * small_.bytes) / slope;
-  return static_cast<std::uint64_t>(
-      std::clamp(worth, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));
-}
-
-// No medium without an arm takes half a turn of a disk for one request, but for those far away, which are slow with bytes, too.
-bool ReadAhead::has_arm() const {
-  return small_.samples >= kSmallNeeded && small_.nanoseconds >= kHalfATurn &&
-         large_.nanoseconds < kFarAway * large_.bytes;
-}
-
-// Of several who wait side by side each pays for its own request at the same time, and all of them for each byte. But for an arm,
-// which moves for one after the other.
-std::uint64_t ReadAhead::worth_of_a_request() const {
-  const std::uint64_t worth = worth_to_one();
-  if (small_.samples < kSmallNeeded) return worth;
-  // The requests that were timed lie in one composite, and perhaps beside others: no way for the arm, and bytes that look dear.
-  if (has_arm()) return std::max(worth, kArmBreakEven);
-  return std::max(kLeastBreakEven, static_cast<std::uint64_t>(static_cast<double>(worth) / crowd_));
+  worth_.measured(small, large);
 }
 
 ReadAheadCounters ReadAhead::counters() const {
   const MutexLock guard(mutex_);
-  const bool measured = small_.samples >= kSmallNeeded && large_.samples >= kLargeNeeded;
-  const std::uint64_t worth = has_arm() ? std::max(worth_to_one(), kArmBreakEven) : worth_to_one();
-  const double rise = large_.nanoseconds - small_.nanoseconds;
-  const double rate = measured && rise > 0 ? 1e9 * (large_.bytes - small_.bytes) / rise : 0;
-  return {asked_, used_, measured ? worth : 0, static_cast<std::uint64_t>(rate), worth_of_a_request()};
+  return {asked_, used_, worth_.to_one_as_measured(), worth_.bytes_per_second(), worth_.of_a_request()};
 }
 
 }  // namespace cffs

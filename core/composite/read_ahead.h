@@ -19,6 +19,7 @@
 #include "core/base/mutex.h"
 #include "core/composite/lead.h"
 #include "core/composite/read_ahead_counters.h"
+#include "core/composite/request_worth.h"
 #include "core/table/inode.h"
 
 namespace cffs {
@@ -39,9 +40,7 @@ class ReadAhead {
     // Nothing is known of the medium yet: somebody should measure it in this composite, and tell by measured().
     bool measure = false;
   };
-  struct Sample {
-    std::uint64_t bytes = 0, nanoseconds = 0;
-  };
+  using Sample = RequestWorth::Sample;
   // Bytes of one request of those that bring more than a member.
   static constexpr std::uint64_t kPiece = 512u << 10;
   // Bytes that are ever read at once beyond a member.
@@ -148,19 +147,9 @@ class ReadAhead {
     bool whole = false;
     bool guessed = false;  // it was read ahead, and nobody has come to it
   };
-  // Of requests of about one size, means that forget.
-  struct Times {
-    double bytes = 0, nanoseconds = 0;
-    std::uint64_t samples = 0;
-    void add(double b, double ns);
-  };
-
   Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
   static std::size_t place_of(std::uint64_t composite);
   Account& account(std::uint64_t composite) CFFS_REQUIRES(mutex_);
-  std::uint64_t worth_to_one() const CFFS_REQUIRES(mutex_);
-  bool has_arm() const CFFS_REQUIRES(mutex_);
-  std::uint64_t worth_of_a_request() const CFFS_REQUIRES(mutex_);
   static double chance(const Visits& visits, const Visit& visit);
   static double chance_of_group(const Visits& visits, const Visit& group);
   static double chance_of_composite(const Visits& visits, const Visit& whole);
@@ -179,10 +168,9 @@ class ReadAhead {
   Reader* known_reader(ReaderId id) CFFS_REQUIRES(mutex_);
 
   std::atomic<unsigned> waiting_{0};
-  std::atomic<std::uint64_t> waits_{0};       // that there ever were
-  std::atomic<std::uint64_t> asks_{0};        // changed under mutex_
-  mutable Mutex mutex_;                       // leaf
-  double crowd_ CFFS_GUARDED_BY(mutex_) = 1;  // who waits at once, lately
+  std::atomic<std::uint64_t> waits_{0};  // that there ever were
+  std::atomic<std::uint64_t> asks_{0};   // changed under mutex_
+  mutable Mutex mutex_;                  // leaf
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
   std::vector<Account> accounts_ CFFS_GUARDED_BY(mutex_);  // where its number says; one takes another's place
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
@@ -194,10 +182,9 @@ class ReadAhead {
   std::uint64_t bought_ CFFS_GUARDED_BY(mutex_) = 0;    // bytes of composites that were read whole, lately
   std::uint64_t returned_ CFFS_GUARDED_BY(mutex_) = 0;  // what their requests would have cost since
   double stays_ CFFS_GUARDED_BY(mutex_) = 0;  // share of what was read ahead that is there when it is wanted
-  bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;     // or is about to be
-  unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;       // requests
-  std::uint64_t busy_until_ CFFS_GUARDED_BY(mutex_) = 0;  // the medium, as far as is known
-  Times small_ CFFS_GUARDED_BY(mutex_), large_ CFFS_GUARDED_BY(mutex_);
+  bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;  // or is about to be
+  unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;    // requests
+  RequestWorth worth_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs
