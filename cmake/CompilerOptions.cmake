@@ -46,7 +46,7 @@ endif()
 add_library(cffs_options INTERFACE)
 target_compile_features(cffs_options INTERFACE cxx_std_20)
 # Warnings are this tree's business, not that of who links the installed library.
-target_compile_options(cffs_options INTERFACE $<BUILD_INTERFACE:-Wall;-Wextra;-Wconversion;-Wshadow;${werror}>)
+target_compile_options(cffs_options INTERFACE $<BUILD_INTERFACE:-Wall;-Wextra;-Wconversion;-Wshadow;-Wunused-const-variable;${werror}>)
 target_compile_definitions(cffs_options INTERFACE _FILE_OFFSET_BITS=64 CFFS_VERSION="${PROJECT_VERSION}")
 target_include_directories(cffs_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/cffs>)

@@ -13,7 +13,6 @@ constexpr std::uint64_t kArmBreakEven = 1u << 20;
 constexpr double kHalfATurn = 2'000'000;     // nanoseconds, of the fastest
 constexpr double kFarAway = 60;              // nanoseconds for a byte
 constexpr std::uint64_t kSmall = 64u << 10;  // requests that tell of a medium
-constexpr std::uint64_t kLarge = RequestWorth::kLarge;
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;  // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                       // nanoseconds that a byte may take
 constexpr double kForget = 1.0 / 32;
