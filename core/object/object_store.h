@@ -55,6 +55,8 @@ class Object {
   virtual Status write_at(std::uint64_t offset, ConstBytes data) = 0;
   // Writes all of `data` at the end, returns where it begins. Not to be mixed with concurrent appends.
   virtual Result<std::uint64_t> append(ConstBytes data) = 0;
+  // A hint that it will have about so many bytes: for backends that choose its place before they are there.
+  virtual void expect(std::uint64_t /*bytes*/) {}
   virtual Status truncate(std::uint64_t size) = 0;
   // Turns the range into a hole inside the object, where the backend can; zeros are written where it cannot.
   virtual Status punch_hole(std::uint64_t offset, std::uint64_t length) = 0;

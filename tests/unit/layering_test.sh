@@ -7,6 +7,7 @@ export LC_ALL=C
 layers='
 core/base        |
 core/object      core/base | leveldb
+core/region      core/base core/object |
 core/table       core/base core/object | leveldb
 core/blob        core/base core/object |
 core/composite   core/base core/object core/table |

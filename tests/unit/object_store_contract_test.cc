@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "core/object/faulty_store.h"
@@ -11,6 +12,9 @@
 #include "core/object/object_cache.h"
 #include "core/object/overlay_store.h"
 #include "core/object/posix_store.h"
+#include "core/region/file_device.h"
+#include "core/region/memory_device.h"
+#include "core/region/region_store.h"
 
 namespace cffs::test {
 namespace {
@@ -27,6 +31,20 @@ struct Backend {
       directory = "/tmp/cffs-contract.XXXXXX";
       REQUIRE(::mkdtemp(directory.data()) != nullptr);
       store = std::move(*PosixStore::open_directory(directory));
+    }
+    if (name == "region") {
+      auto device = std::make_unique<MemoryDevice>(std::uint64_t{8} << 20);
+      REQUIRE(RegionStore::format(*device, {std::uint64_t{1} << 20, 64 * 1024}));
+      store = *RegionStore::open(std::move(device));
+    }
+    if (name == "image") {
+      directory = "/tmp/cffs-contract.XXXXXX";
+      REQUIRE(::mkdtemp(directory.data()) != nullptr);
+      std::ofstream(directory + "/image") << "";
+      std::filesystem::resize_file(directory + "/image", std::uint64_t{128} << 20);
+      auto device = *FileDevice::open(directory + "/image", FileDevice::Access::read_write);
+      REQUIRE(RegionStore::format(*device, {}));
+      store = *RegionStore::open(std::move(device));
     }
     if (name == "overlay") {
       below = std::make_unique<MemoryStore>();
@@ -51,7 +69,7 @@ std::string read_all(const Object& object) {
 }  // namespace
 
 TEST_CASE("object store contract") {
-  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay");
+  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay", "region", "image");
   INFO("backend " << name);
   Backend backend(name);
   ObjectStore& store = *backend.store;

@@ -1,0 +1,134 @@
+#include "core/region/allocation.h"
+
+#include <algorithm>
+
+namespace cffs::region {
+
+Status Allocation::write_heads() {
+  for (const Regions::Head& head : regions_.take_changed()) {
+    const Geometry& g = regions_.geometry();
+    CFFS_TRY_VOID(device_.write(g.first_block(head.region) * kBlock + head.copy * kSectorBytes,
+                                as_bytes(encode(head.head, g, head.region))));
+  }
+  return {};
+}
+
+void Allocation::drop_all_spares() {
+  for (const auto& [who, spare] : spares_) regions_.give(spare.run);
+  spares_.clear();
+}
+
+void Allocation::drop_spare(const void* who) {
+  const MutexLock guard(mutex_);
+  const auto it = spares_.find(who);
+  if (it == spares_.end()) return;
+  regions_.give(it->second.run);
+  spares_.erase(it);
+}
+
+Result<Run> Allocation::take(const Wish& wish) {
+  const MutexLock guard(mutex_);
+  if (const auto it = spares_.find(wish.who); it != spares_.end()) {
+    Spare& spare = it->second;
+    if (spare.logical == wish.logical) {
+      const Run run{spare.run.block,
+                    static_cast<std::uint32_t>(std::min<std::uint64_t>(wish.want, spare.run.count))};
+      spare.logical += run.count;
+      spare.run.block += run.count;
+      spare.run.count -= run.count;
+      if (spare.run.count == 0) spares_.erase(it);
+      return run;
+    }
+    if (!wish.metadata) {  // it grew elsewhere
+      regions_.give(spare.run);
+      spares_.erase(it);
+    }
+  }
+  const std::uint64_t want = std::min<std::uint64_t>(wish.want, kMaxExtent / 2);
+  std::optional<Run> run;
+  if (wish.large) run = regions_.take_large(want + wish.ahead, wish.near);
+  if (!run) run = regions_.take_small(want + (wish.large ? 0 : wish.ahead), wish.near, wish.metadata);
+  if (!run && !spares_.empty()) {
+    drop_all_spares();
+    run = regions_.take_small(want, wish.near, wish.metadata);
+  }
+  if (!run) return fail(ENOSPC);
+  CFFS_TRY_VOID(write_heads());
+  last_block_ = run->block;
+  if (run->count > want) {
+    const auto kept = static_cast<std::uint32_t>(want);
+    spares_[wish.who] = {wish.logical + kept, {run->block + kept, run->count - kept}};
+    run->count = kept;
+  }
+  return *run;
+}
+
+void Allocation::give(const std::vector<Run>& runs) {
+  const MutexLock guard(mutex_);
+  for (const Run& run : runs) regions_.give(run);
+}
+
+Result<OnodeId> Allocation::take_onode() {
+  const MutexLock guard(mutex_);
+  auto id = regions_.take_onode(last_block_);
+  if (!id && !spares_.empty()) {
+    drop_all_spares();
+    id = regions_.take_onode(last_block_);
+  }
+  if (!id) return fail(ENOSPC);
+  CFFS_TRY_VOID(write_heads());
+  return *id;
+}
+
+void Allocation::give(OnodeId id) {
+  const MutexLock guard(mutex_);
+  regions_.give(id);
+}
+
+std::uint64_t Allocation::next_version() {
+  const MutexLock guard(mutex_);
+  regions_.now(++version_);
+  return version_;
+}
+
+std::uint64_t Allocation::version() const {
+  const MutexLock guard(mutex_);
+  return version_;
+}
+
+void Allocation::set_version(std::uint64_t version) {
+  const MutexLock guard(mutex_);
+  version_ = version;
+  regions_.now(version);
+}
+
+Allocation::Heads Allocation::undurable_heads() const {
+  const MutexLock guard(mutex_);
+  Heads heads;
+  for (const std::uint64_t region : regions_.undurable()) {
+    heads.versions.emplace_back(region, regions_.head(region).version);
+    heads.ranges.push_back({regions_.geometry().first_block(region) * kBlock, kBlock});
+  }
+  return heads;
+}
+
+void Allocation::durable(const Heads& heads) {
+  const MutexLock guard(mutex_);
+  for (const auto& [region, version] : heads.versions) regions_.durable(region, version);
+}
+
+std::uint64_t Allocation::free_blocks() const {
+  const MutexLock guard(mutex_);
+  std::uint64_t blocks = regions_.free_blocks();
+  for (const auto& [who, spare] : spares_) blocks += spare.run.count;
+  return blocks;
+}
+
+Regions Allocation::regions() const {
+  const MutexLock guard(mutex_);
+  Regions copy = regions_;
+  for (const auto& [who, spare] : spares_) copy.give(spare.run);
+  return copy;
+}
+
+}  // namespace cffs::region

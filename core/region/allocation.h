@@ -1,0 +1,70 @@
+// Who gives blocks and onodes to the objects of a store: the regions behind one lock, and what objects were given ahead.
+//
+// An object that grows at its end is given a longer run than it asked for; what it has not used yet is its spare, which nothing on
+// the medium knows. It goes back when the object's last handle goes, and when anybody finds no other room.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/object/object_store.h"
+#include "core/region/block_device.h"
+#include "core/region/regions.h"
+
+namespace cffs::region {
+
+class Allocation {
+ public:
+  Allocation(BlockDevice& device, Regions regions) : device_(device), regions_(std::move(regions)) {}
+
+  struct Wish {
+    const void* who = nullptr;  // whose spare
+    std::uint64_t logical = 0;  // block of the object
+    std::uint64_t want = 1;     // blocks
+    std::uint64_t ahead = 0;    // and so many more that it may need next
+    std::uint64_t near = 0;     // a block of the medium that it should follow
+    bool large = false;         // in large blocks, if there are any
+    bool metadata = false;
+  };
+  // At most `want` blocks, at least one; ENOSPC.
+  Result<Run> take(const Wish& wish);
+  void give(const std::vector<Run>& runs);
+  void drop_spare(const void* who);
+
+  Result<OnodeId> take_onode();
+  void give(OnodeId id);
+  // The version of an onode that changes now, larger than any before.
+  std::uint64_t next_version();
+
+  // Heads that have to be durable before an onode that needs them is.
+  struct Heads {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> versions;  // of region, version
+    std::vector<DeviceRange> ranges;
+  };
+  Heads undurable_heads() const;
+  void durable(const Heads& heads);
+
+  std::uint64_t free_blocks() const;  // spares included
+  // The regions as they would be found now.
+  Regions regions() const;
+  std::uint64_t version() const;
+  void set_version(std::uint64_t version);
+
+ private:
+  struct Spare {
+    std::uint64_t logical = 0;
+    Run run;
+  };
+  Status write_heads() CFFS_REQUIRES(mutex_);
+  void drop_all_spares() CFFS_REQUIRES(mutex_);
+
+  BlockDevice& device_;
+  mutable Mutex mutex_;  // leaf
+  Regions regions_ CFFS_GUARDED_BY(mutex_);
+  std::unordered_map<const void*, Spare> spares_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t version_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_block_ CFFS_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace cffs::region

@@ -1,0 +1,214 @@
+#include "core/region/file_device.h"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "core/base/checksum.h"
+#include "core/object/blocking_section.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+class DeviceLock final : public StoreLock {
+ public:
+  DeviceLock(FileDescriptor fd, FileDescriptor alone) : fd_(std::move(fd)), alone_(std::move(alone)) {}
+
+ private:
+  FileDescriptor fd_;  // closing releases the flock, also when the process is killed
+  FileDescriptor alone_;
+};
+
+std::string first_line(const std::string& path) {
+  std::string line;
+  std::ifstream(path) >> line;
+  return line;
+}
+
+// What was written is in memory until it is flushed: it is gone with the machine's boot, and with the attachment of the disk below.
+std::uint64_t incarnation_of(const struct stat& st) {
+  const dev_t disk = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
+  std::string said = first_line("/proc/sys/kernel/random/boot_id");
+  const std::string number = std::to_string(major(disk)) + ":" + std::to_string(minor(disk));
+  said += " " + number + " " + first_line("/sys/dev/block/" + number + "/diskseq");
+  if (!S_ISBLK(st.st_mode)) said += " " + std::to_string(st.st_ino);
+  return std::max<std::uint64_t>(1, checksum(said));
+}
+
+DeviceRange whole_pages(DeviceRange range) {
+  const std::uint64_t begin = range.offset / kPage * kPage;
+  return {begin, (range.offset + range.length + kPage - 1) / kPage * kPage - begin};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& path, Access access, Owners owners) {
+  const int how = (access == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK;
+  FileDescriptor fd(::open(path.c_str(), how));
+  struct stat st;
+  if (!fd || ::fstat(fd.get(), &st) != 0) return fail(errno, path);
+  if (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+    return fail(Error::usage(path + " is neither an image file nor a block device"));
+  const bool own = st.st_uid == 0 || st.st_uid == ::geteuid();
+  if (!own && owners == Owners::own) {
+    return fail(Error{ErrorKind::usage, EPERM,
+                      "store " + path + " is not yours: it belongs to user " + std::to_string(st.st_uid) +
+                          ", who may have put anything into it; if you trust them, say --foreign-owner"});
+  }
+  std::unique_ptr<FileDevice> device(new FileDevice(path, std::move(fd), access));
+  device->is_private_ = own && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  device->is_block_device_ = S_ISBLK(st.st_mode);
+  device->size_ = static_cast<std::uint64_t>(st.st_size);
+  if (S_ISBLK(st.st_mode) && ::ioctl(device->fd_.get(), BLKGETSIZE64, &device->size_) != 0)
+    return fail(errno, path);
+  device->incarnation_ = incarnation_of(st);
+  (void)::posix_fadvise(device->fd_.get(), 0, 0, POSIX_FADV_RANDOM);  // who reads ahead says so
+  if (access == Access::read_write && device->size_ > 0) {
+    void* at = ::mmap(nullptr, device->size_, PROT_READ, MAP_SHARED | MAP_NORESERVE, device->fd_.get(), 0);
+    if (at != MAP_FAILED) device->mapping_ = at;  // else flush() takes the whole device
+  }
+  return device;
+}
+
+FileDevice::~FileDevice() {
+  if (mapping_ != nullptr) (void)::munmap(mapping_, size_);
+}
+
+Status FileDevice::read(std::uint64_t offset, Bytes out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t n =
+        ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return error();
+    if (n == 0) return fail(EIO, path_ + " ends at byte " + std::to_string(offset + done));
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Result<bool> FileDevice::try_read(std::uint64_t offset, Bytes out) const {
+  iovec piece{out.data(), out.size()};
+  const ssize_t n = ::preadv2(fd_.get(), &piece, 1, static_cast<off_t>(offset), RWF_NOWAIT);
+  if (n < 0 && errno != EAGAIN && errno != EINTR && errno != EOPNOTSUPP) return error();
+  return n >= 0 && static_cast<std::size_t>(n) == out.size();
+}
+
+Status FileDevice::read_medium(std::uint64_t offset, Bytes out) const {
+  const DeviceRange pages = whole_pages({offset, out.size()});
+  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+  const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kPage, pages.length),
+                                                           &std::free);
+  ssize_t n = -1;
+  if (direct && memory) {
+    do n = ::pread(direct.get(), memory.get(), pages.length, static_cast<off_t>(pages.offset));
+    while (n < 0 && errno == EINTR);
+    if (n < 0 && errno != EINVAL) return error();
+  }
+  if (n < 0 || static_cast<std::uint64_t>(n) < offset - pages.offset + out.size()) {
+    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(pages.offset), static_cast<off_t>(pages.length),
+                          POSIX_FADV_DONTNEED);
+    return read(offset, out);
+  }
+  std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - pages.offset), out.size());
+  return {};
+}
+
+std::optional<double> FileDevice::share_in_memory(DeviceRange range) const {
+  constexpr long kCachestat = 451;  // Linux 6.5; C libraries do not wrap it yet
+  struct Counts {
+    std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
+  } counts{};
+  static std::atomic<bool> supported{true};
+  if (!supported.load(std::memory_order_relaxed) || range.length == 0) return std::nullopt;
+  if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
+    supported.store(false, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+  return static_cast<double>(counts.cached) / static_cast<double>(whole_pages(range).length / kPage);
+}
+
+void FileDevice::prefetch(DeviceRange range) const {
+  constexpr std::uint64_t kPiece = 512 * 1024;  // the kernel cuts a WILLNEED at its largest I/O
+  for (std::uint64_t at = 0; at < range.length; at += kPiece) {
+    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(range.offset + at),
+                          static_cast<off_t>(std::min(kPiece, range.length - at)), POSIX_FADV_WILLNEED);
+  }
+}
+
+Status FileDevice::write(std::uint64_t offset, ConstBytes data) {
+  if (is_read_only()) return fail(EROFS, path_);
+  if (offset + data.size() > size_) return fail(EIO, path_ + " ends before what is to be written");
+  std::size_t done = 0;
+  while (done < data.size()) {
+    const ssize_t n =
+        ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return error();
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+void FileDevice::begin_write_back(DeviceRange range) {
+  (void)::sync_file_range(fd_.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length),
+                          SYNC_FILE_RANGE_WRITE);
+}
+
+Status FileDevice::flush(std::span<const DeviceRange> ranges) {
+  if (ranges.empty()) return {};
+  announce_blocking();
+  if (mapping_ == nullptr) return flush_everything();
+  for (const DeviceRange& range : ranges) begin_write_back(range);
+  for (const DeviceRange& range : ranges.first(ranges.size() - 1)) {
+    if (::sync_file_range(fd_.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length),
+                          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) !=
+        0)
+      return error();
+  }
+  const DeviceRange last = whole_pages(ranges.back());
+  if (::msync(static_cast<std::byte*>(mapping_) + last.offset, std::min(last.length, size_ - last.offset),
+              MS_SYNC) != 0)
+    return error();
+  return {};
+}
+
+Status FileDevice::flush_everything() {
+  announce_blocking();
+  if (::fdatasync(fd_.get()) != 0) return error();
+  return {};
+}
+
+Result<std::unique_ptr<StoreLock>> FileDevice::lock(bool writes) {
+  if (writes && is_read_only()) return fail(EROFS, path_);
+  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+  FileDescriptor fd(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd) return error();
+  if (::flock(fd.get(), (writes ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0)
+    return fail(errno == EWOULDBLOCK ? EBUSY : errno, path_);
+  FileDescriptor alone;
+  if (writes && is_block_device_) {
+    // The kernel refuses this to a device that is mounted or part of another.
+    alone = FileDescriptor(::open(own.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
+    if (!alone && errno == EBUSY) return fail(Error::usage(path_ + " is mounted, or part of another device"));
+    if (!alone) return error();
+  }
+  return std::unique_ptr<StoreLock>(std::make_unique<DeviceLock>(std::move(fd), std::move(alone)));
+}
+
+}  // namespace cffs

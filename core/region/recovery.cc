@@ -1,0 +1,287 @@
+#include "core/region/recovery.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/bytes.h"
+#include "core/base/checksum.h"
+
+namespace cffs::region {
+namespace {
+
+constexpr std::size_t kMostRuns = 24;  // that a superblock has room for
+
+void put(ByteWriter& w, const Body::Found& f) {
+  w.varint(f.id.region);
+  w.varint(f.id.index);
+  w.u8(static_cast<std::uint8_t>(f.durable_sector));
+  w.varint(f.durable_version);
+  w.varint(f.onode.version);
+  w.u8(f.onode.level);
+  w.varint(f.onode.size);
+  w.string(f.onode.name);
+  w.varint(f.onode.entries.size());
+  for (const Extent& e : f.onode.entries) {
+    w.varint(e.logical);
+    w.varint(e.block);
+    w.varint(std::uint64_t{e.count} << 1 | (e.written ? 1 : 0));
+  }
+}
+
+Body::Found take_found(ByteReader& r) {
+  Body::Found f;
+  f.id.region = static_cast<std::uint32_t>(r.varint());
+  f.id.index = static_cast<std::uint32_t>(r.varint());
+  f.durable_sector = r.u8();
+  f.durable_version = r.varint();
+  f.onode.version = r.varint();
+  f.onode.level = r.u8();
+  f.onode.size = r.varint();
+  f.onode.name = r.string();
+  const std::uint64_t entries = r.varint();
+  for (std::uint64_t i = 0; i < entries && r.ok(); ++i) {
+    Extent e;
+    e.logical = r.varint();
+    e.block = r.varint();
+    const std::uint64_t packed = r.varint();
+    e.count = static_cast<std::uint32_t>(packed >> 1);
+    e.written = (packed & 1) != 0;
+    f.onode.entries.push_back(e);
+  }
+  return f;
+}
+
+// What the medium says, before names and blocks are compared.
+struct Read {
+  std::vector<std::pair<RegionHead, unsigned>> heads;
+  std::vector<Body::Found> objects;
+  std::vector<OnodeId> gone, damaged;
+  std::uint64_t version = 0;
+};
+
+std::pair<RegionHead, unsigned> read_head(const BlockDevice& device, const Geometry& g, std::uint64_t region,
+                                          Status& problem) {
+  std::string bytes(2 * kSectorBytes, '\0');
+  if (auto read = device.read(g.first_block(region) * kBlock, as_writable_bytes(bytes)); !read)
+    problem = read;
+  std::pair<RegionHead, unsigned> newest{{}, 0};
+  for (const unsigned copy : {0u, 1u}) {
+    const auto head = decode_head(std::string_view(bytes).substr(copy * kSectorBytes), g, region);
+    if (head && head->version > newest.first.version) newest = {*head, copy};
+  }
+  return newest;
+}
+
+// Of the three sectors of an onode: what is durable, and what a program that is gone has seen on this same device.
+void judge(std::string_view sectors, const BlockDevice& device, const Geometry& g, OnodeId id,
+           const RegionHead& head, Read& read) {
+  Body::Found found;
+  found.id = id;
+  std::optional<Onode> newest;
+  for (unsigned sector = 0; sector < kOnodeSectors; ++sector) {
+    auto onode = decode_onode(sectors.substr(sector * kSectorBytes), g, id);
+    if (!onode || onode->version <= head.since) continue;
+    read.version = std::max(read.version, onode->version);
+    const bool live = sector == kLiveSector;
+    if (live && onode->incarnation != device.incarnation()) continue;
+    if (!live && onode->version > found.durable_version) {
+      found.durable_version = onode->version;
+      found.durable_sector = sector;
+    }
+    if (!newest || onode->version > newest->version) newest = std::move(onode);
+  }
+  if (!newest) return;
+  if (newest->is_free) {
+    // Removed for good, or as the last program saw it: the durable sector may still have the object.
+    if (newest->incarnation != 0 && found.durable_sector != kLiveSector) read.gone.push_back(id);
+    return;
+  }
+  found.onode = std::move(*newest);
+  read.objects.push_back(std::move(found));
+}
+
+Result<Read> scan(const BlockDevice& device, const Geometry& g) {
+  Read read;
+  constexpr std::uint64_t kAhead = 8;
+  const auto ask = [&](std::uint64_t region) {
+    if (region < g.regions) device.prefetch({g.first_block(region) * kBlock, g.table_blocks() * kBlock});
+  };
+  for (std::uint64_t region = 0; region < kAhead; ++region) ask(region);
+  std::string table;
+  for (std::uint64_t region = 0; region < g.regions; ++region) {
+    ask(region + kAhead);
+    Status problem;
+    read.heads.push_back(read_head(device, g, region, problem));
+    CFFS_TRY_VOID(problem);
+    const RegionHead& head = read.heads.back().first;
+    if (head.kind == RegionKind::unused || head.onodes_begun == 0) continue;
+    table.resize(std::uint64_t{head.onodes_begun} * kOnodeSectors * kSectorBytes);
+    CFFS_TRY_VOID(device.read((g.first_block(region) + 1) * kBlock, as_writable_bytes(table)));
+    for (std::uint32_t index = 0; index < head.onodes_begun; ++index) {
+      judge(std::string_view(table).substr(std::uint64_t{index} * kOnodeSectors * kSectorBytes), device, g,
+            {static_cast<std::uint32_t>(region), index}, head, read);
+    }
+  }
+  return read;
+}
+
+std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock& s) {
+  std::string bytes;
+  for (const Run& run : s.checkpoint) {
+    const std::size_t at = bytes.size();
+    if (run.block + run.count > s.geometry.first_block(s.geometry.regions)) return std::nullopt;
+    bytes.resize(at + run.count * kBlock);
+    const DeviceRange range{run.block * kBlock, run.count * kBlock};
+    device.prefetch(range);
+    if (!device.read(range.offset, as_writable_bytes(bytes).subspan(at))) return std::nullopt;
+  }
+  if (bytes.size() < s.checkpoint_bytes) return std::nullopt;
+  bytes.resize(s.checkpoint_bytes);
+  if (checksum(bytes) != s.checkpoint_sum) return std::nullopt;
+  Read read;
+  ByteReader r(bytes);
+  read.version = r.varint();
+  if (r.varint() != s.geometry.regions) return std::nullopt;
+  for (std::uint64_t region = 0; region < s.geometry.regions && r.ok(); ++region) {
+    RegionHead head;
+    head.kind = static_cast<RegionKind>(r.u8() & 3);
+    head.version = r.varint();
+    head.onodes_begun = static_cast<std::uint32_t>(r.varint());
+    head.since = r.varint();
+    const unsigned copy = r.u8();
+    read.heads.emplace_back(head, copy);
+  }
+  for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
+    OnodeId id;
+    id.region = static_cast<std::uint32_t>(r.varint());
+    id.index = static_cast<std::uint32_t>(r.varint());
+    read.damaged.push_back(id);
+  }
+  for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) read.objects.push_back(take_found(r));
+  if (!r.ok()) return std::nullopt;
+  return read;
+}
+
+}  // namespace
+
+Result<Superblock> read_superblock(const BlockDevice& device) {
+  std::optional<Superblock> newest;
+  std::string sector(kSectorBytes, '\0');
+  if (device.size() < kHeadBlocks * kBlock)
+    return fail(Error::usage(device.description() + " is no region store: it has " +
+                             std::to_string(device.size()) + " bytes"));
+  for (const std::uint64_t copy : {0u, 1u}) {
+    CFFS_TRY_VOID(device.read(copy * kBlock, as_writable_bytes(sector)));
+    CFFS_TRY(auto found, decode_superblock(sector));
+    if (found && (!newest || found->version > newest->version)) newest = std::move(found);
+  }
+  if (!newest) {
+    return fail(Error::usage(device.description() +
+                             " is no region store; cffs format --backend=region makes one of it"));
+  }
+  if (!newest->geometry.is_sane(device.size())) {
+    return fail(Error::corruption(device.description() + ": the superblock describes a larger device (" +
+                                  std::to_string(newest->geometry.regions) + " regions) than this one of " +
+                                  std::to_string(device.size()) + " bytes"));
+  }
+  return *newest;
+}
+
+Status write_superblock(BlockDevice& device, const Superblock& superblock) {
+  const std::uint64_t offset = superblock.version % 2 * kBlock;
+  CFFS_TRY_VOID(device.write(offset, as_bytes(encode(superblock))));
+  const DeviceRange range{offset, kSectorBytes};
+  return device.flush({&range, 1});
+}
+
+Result<Recovered> recover(const BlockDevice& device, const Superblock& superblock) {
+  const Geometry& g = superblock.geometry;
+  std::optional<Read> read;
+  if (superblock.clean && !superblock.checkpoint.empty()) read = read_checkpoint(device, superblock);
+  Recovered result{Regions(g), {}, {}, {}, {}, {}, {}, 0, !read};
+  if (!read) {
+    CFFS_TRY(read, scan(device, g));
+  }
+  result.version = read->version;
+  result.gone = std::move(read->gone);
+  for (std::uint64_t region = 0; region < g.regions; ++region)
+    result.regions.restore_head(region, read->heads[region].first, read->heads[region].second);
+  for (const OnodeId id : read->damaged) result.regions.claim(id);
+  result.damaged_onodes = std::move(read->damaged);
+  for (const OnodeId id : result.gone) result.regions.claim(id);
+  // The newest first: of two that have a name, or say that they have a block, it is right.
+  std::sort(read->objects.begin(), read->objects.end(),
+            [](const Body::Found& a, const Body::Found& b) { return a.onode.version > b.onode.version; });
+  std::set<std::string, std::less<>> names;
+  for (Body::Found& found : read->objects) {
+    result.regions.claim(found.id);
+    if (!names.insert(found.onode.name).second) {
+      result.superseded.push_back(std::move(found));
+      continue;
+    }
+    auto mapping = Mapping::load(device, g, found.id, found.onode);
+    std::string problem = mapping ? "" : mapping.error().message();
+    std::vector<Run> claimed;
+    if (mapping) {
+      std::vector<Run> runs = mapping->all_runs();
+      for (const Run& run : mapping->node_runs()) runs.push_back(run);
+      for (const Run& run : runs) {
+        if (result.regions.claim(run)) {
+          claimed.push_back(run);
+          continue;
+        }
+        problem = "block " + std::to_string(run.block) + " is another object's, or no object can have it";
+        break;
+      }
+    }
+    if (!problem.empty()) {
+      for (const Run& run : claimed) result.regions.give(run);
+      result.damaged.push_back(found.onode.name + ": " + problem);
+      result.damaged_onodes.push_back(found.id);
+      continue;
+    }
+    result.mappings.push_back(std::move(*mapping));
+    result.objects.push_back(std::move(found));
+  }
+  result.regions.end_empty();
+  return result;
+}
+
+std::string encode_checkpoint(const Regions& regions, const std::vector<Body::Found>& objects,
+                              const std::vector<OnodeId>& damaged, std::uint64_t version) {
+  std::string bytes;
+  ByteWriter w(bytes);
+  const std::uint64_t count = regions.geometry().regions;
+  w.varint(version);
+  w.varint(count);
+  for (std::uint64_t region = 0; region < count; ++region) {
+    const RegionHead& head = regions.head(region);
+    w.u8(static_cast<std::uint8_t>(head.kind));
+    w.varint(head.version);
+    w.varint(head.onodes_begun);
+    w.varint(head.since);
+    w.u8(static_cast<std::uint8_t>(regions.head_copy(region)));
+  }
+  w.varint(damaged.size());
+  for (const OnodeId id : damaged) {
+    w.varint(id.region);
+    w.varint(id.index);
+  }
+  w.varint(objects.size());
+  for (const Body::Found& found : objects) put(w, found);
+  return bytes;
+}
+
+std::vector<Run> room_for_checkpoint(Regions regions, std::uint64_t bytes) {
+  std::vector<Run> runs;
+  for (std::uint64_t left = (bytes + kBlock - 1) / kBlock; left > 0;) {
+    const auto run = regions.take_small(left, 0, true);
+    if (!run || runs.size() >= kMostRuns) return {};
+    runs.push_back(*run);
+    left -= run->count;
+  }
+  return runs;
+}
+
+}  // namespace cffs::region

@@ -1,0 +1,39 @@
+// What a region store's device holds, read when the store is opened: by its checkpoint where it was closed in good order, else by a
+// scan of all region heads and onodes, as in the paper.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/region/body.h"
+
+namespace cffs::region {
+
+// The newer of the two superblocks. `usage`: none, or a newer program's.
+Result<Superblock> read_superblock(const BlockDevice& device);
+// To the place of the older one; durable when it returns.
+Status write_superblock(BlockDevice& device, const Superblock& superblock);
+
+struct Recovered {
+  Regions regions;
+  std::vector<Body::Found> objects;  // names are different
+  std::vector<Mapping> mappings;     // of each
+  std::vector<Body::Found>
+      superseded;             // an object with a newer version has their name: their removal was under way
+  std::vector<OnodeId> gone;  // removed as the live sectors say, not for good yet
+  std::vector<std::string> damaged;     // what is wrong with objects that cannot be shown; a sentence each
+  std::vector<OnodeId> damaged_onodes;  // which stay as they are
+  std::uint64_t version = 0;            // the newest of all
+  bool scanned = false;
+};
+// Nothing is written.
+Result<Recovered> recover(const BlockDevice& device, const Superblock& superblock);
+
+// The whole state in bytes, and back; nullopt where it is not what the superblock says.
+std::string encode_checkpoint(const Regions& regions, const std::vector<Body::Found>& objects,
+                              const std::vector<OnodeId>& damaged, std::uint64_t version);
+// Where a checkpoint could lie: blocks that are free. Empty: too many pieces, or no room.
+std::vector<Run> room_for_checkpoint(Regions regions, std::uint64_t bytes);
+
+}  // namespace cffs::region

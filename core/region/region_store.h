@@ -1,0 +1,110 @@
+// The region backend: a whole store on one image file or raw device, no file system below (OBFS, after its paper; what differs and
+// why is in docs/adr/0038-regions.md).
+//
+// The state is read when the store is locked, or at the first call without a lock, and let go of with the lock: then everything is
+// durable, and a checkpoint of it makes the next opening instant.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/object/object_store.h"
+#include "core/region/body.h"
+#include "core/region/recovery.h"
+
+namespace cffs {
+
+class RegionStore final : public ObjectStore {
+ public:
+  struct Format {
+    std::uint64_t region_bytes = 0;          // 0: by the device's size
+    std::uint64_t large_bytes = 512 * 1024;  // of a large block; a multiple of 4096
+  };
+  // Makes an empty store of the whole device, whatever is on it. `usage`: it is too small.
+  static Status format(BlockDevice& device, const Format& format);
+  // Whether there is a store on it.
+  static Result<bool> is_store(const BlockDevice& device);
+  // `usage`: there is none.
+  static Result<std::unique_ptr<RegionStore>> open(std::unique_ptr<BlockDevice> device);
+  ~RegionStore() override;
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
+  Result<std::shared_ptr<Object>> open(std::string_view name) override;
+  Status remove(std::string_view name) override;
+  Status rename(std::string_view from, std::string_view to) override;
+  Result<bool> exists(std::string_view name) override;
+  Result<std::vector<std::string>> list(std::string_view folder) override;
+  Status sync_names() override;
+  Status sync_everything() override;
+  Result<SpaceInfo> space() override;
+  Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  std::string description() const override { return device_->description(); }
+
+  // Regions of a kind, and what of them is used.
+  struct KindCensus {
+    region::RegionKind kind = region::RegionKind::unused;
+    region::Regions::Census census;
+  };
+  struct Census {
+    region::Geometry geometry;
+    std::vector<KindCensus> kinds;
+    std::uint64_t objects = 0, extents = 0;  // extents / objects: 1 is whole
+    bool scanned = false;                    // it was opened by a scan
+    std::vector<std::string> damaged;        // objects that cannot be shown, and why
+  };
+  Result<Census> census();
+
+  // For tests: as if the process ended here.
+  void abandon();
+
+ private:
+  friend class RegionObject;
+  class Lock;
+  using BodyPtr = region::BodyPtr;
+
+  explicit RegionStore(std::unique_ptr<BlockDevice> device) : device_(std::move(device)) {}
+  Status load(bool writes) CFFS_REQUIRES(state_mutex_);
+  Status settle_recovered(region::Recovered& recovered) CFFS_REQUIRES(state_mutex_);
+  // The state, read if it was not; for a change, marked as in use.
+  Result<std::shared_ptr<region::Shared>> state(bool changes);
+  Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
+  // Everything durable, the checkpoint written, the state let go of.
+  Status finish();
+  Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(names_mutex_);
+  void end(std::unique_ptr<StoreLock> lock);
+
+  Status flush(region::Shared& shared, std::span<const DeviceRange> ranges);
+  Status commit(region::Shared& shared, std::vector<BodyPtr> bodies);
+  Status commit_removals(region::Shared& shared);
+  Status sync(region::Shared& shared, const BodyPtr& body);
+  Status sync_names(region::Shared& shared);
+  std::vector<BodyPtr> uncommitted();
+  // Room that waits for a commit comes free. False: there is none.
+  bool make_room(region::Shared& shared);
+  template <typename Operation>
+  auto with_room(region::Shared& shared, const Operation& operation);
+  void handle_gone(region::Shared& shared, const BodyPtr& body);
+  std::string full_name(std::string_view name) const;
+  tl::unexpected<Error> named(Error error, std::string_view name) const;
+
+  const std::unique_ptr<BlockDevice> device_;
+  Mutex state_mutex_;  // first of all
+  std::shared_ptr<region::Shared> shared_ CFFS_GUARDED_BY(state_mutex_);
+  region::Superblock superblock_ CFFS_GUARDED_BY(state_mutex_);
+  bool in_use_ CFFS_GUARDED_BY(state_mutex_) = false;  // as the superblock says
+  bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
+  bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
+  Mutex removals_mutex_;  // while removals are made durable; before names_mutex_
+  Mutex names_mutex_;     // before those of bodies
+  std::map<std::string, BodyPtr, std::less<>> names_ CFFS_GUARDED_BY(names_mutex_);
+  std::vector<BodyPtr> renamed_ CFFS_GUARDED_BY(names_mutex_);  // since the last sync_names()
+  std::vector<BodyPtr> removed_ CFFS_GUARDED_BY(names_mutex_);  // and not durably so
+  std::vector<std::string> damaged_ CFFS_GUARDED_BY(names_mutex_);
+  std::vector<region::OnodeId> damaged_onodes_ CFFS_GUARDED_BY(names_mutex_);
+};
+
+}  // namespace cffs

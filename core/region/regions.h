@@ -1,0 +1,108 @@
+// The regions of a device: which kind each is, which of its blocks and onodes are free. The paper's region heads, bitmaps and
+// region head list.
+//
+// A region has no kind until somebody needs it, and loses it when nothing is left in it. Runs come from the region nearest to where
+// the object's last ones lie. Large regions give whole large blocks; only where nothing else is left do small allocations take what
+// they have, so no block is ever lost to the wrong kind.
+//
+// Not safe for several threads: the store's mutex is held around every call.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/region/layout.h"
+
+namespace cffs::region {
+
+class Regions {
+ public:
+  explicit Regions(const Geometry& geometry);
+  const Geometry& geometry() const { return geometry_; }
+
+  // The version of the newest change of an onode; a region that begins a new life notes it.
+  void now(std::uint64_t version) { now_ = version; }
+
+  // --- as recovery finds it
+  void restore_head(std::uint64_t region, const RegionHead& head, unsigned copy);
+  // False: somebody has one of these blocks, or they lie where no data can: nothing is marked.
+  bool claim(Run run);
+  void claim(OnodeId id);
+  // Regions in which nothing was found lose their kind.
+  void end_empty();
+
+  // --- blocks
+  // At most `want` blocks in one run, at least one; nullopt: none is free. `near`: a block that it should follow, 0: anywhere.
+  // Metadata may take the last ones.
+  std::optional<Run> take_small(std::uint64_t want, std::uint64_t near, bool metadata = false);
+  // Whole large blocks, one run; nullopt: none is free.
+  std::optional<Run> take_large(std::uint64_t want, std::uint64_t near);
+  void give(Run run);
+  std::uint64_t free_blocks() const { return free_blocks_; }  // those of regions without a kind too
+
+  // --- onodes
+  // Near a block, 0: anywhere.
+  std::optional<OnodeId> take_onode(std::uint64_t near);
+  void give(OnodeId id);
+
+  // --- heads that changed and are not known to be durable
+  struct Head {
+    std::uint64_t region = 0;
+    RegionHead head;
+    unsigned copy = 0;  // 0 or 1: the sector to write
+  };
+  // Heads to write, now that they are needed; each is returned once for each change.
+  std::vector<Head> take_changed();
+  // Regions whose heads may not be durable.
+  const std::set<std::uint64_t>& undurable() const { return undurable_; }
+  // Those were flushed as they were at that version.
+  void durable(std::uint64_t region, std::uint64_t version);
+  const RegionHead& head(std::uint64_t region) const { return regions_[region].head; }
+  unsigned head_copy(std::uint64_t region) const { return regions_[region].copy; }
+
+  // --- what it looks like
+  struct Census {
+    std::uint64_t regions = 0, blocks = 0, free_blocks = 0, onodes = 0, free_runs = 0;
+  };
+  Census census(RegionKind kind) const;
+
+ private:
+  struct Region {
+    RegionHead head;
+    unsigned copy = 0;
+    std::vector<std::uint64_t> used;         // a bit for each block; empty: no kind
+    std::vector<std::uint64_t> onodes_used;  // the same for onodes
+    std::uint32_t free_blocks = 0, free_onodes = 0;
+    std::uint32_t next = 0;  // where the last run ended
+  };
+  std::uint64_t onodes_in(RegionKind kind) const;
+  std::uint64_t data_begin(RegionKind kind) const;  // blocks of the region before its data
+  std::uint64_t data_blocks(RegionKind kind) const;
+  void begin(std::uint64_t region, RegionKind kind);
+  void begin_anew(std::uint64_t region, RegionKind kind);
+  void end_if_empty(std::uint64_t region);
+  void changed(std::uint64_t region);
+  void mark(Region& region, std::uint64_t from, std::uint64_t count);
+  bool is_free(const Region& region, std::uint64_t block) const {
+    return (region.used[block / 64] >> (block % 64) & 1) == 0;
+  }
+  std::optional<std::uint64_t> nearest(const std::set<std::uint64_t>& regions, std::uint64_t to) const;
+  std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
+  std::optional<Run> take_large_in(std::uint64_t region, std::uint64_t units);
+  void note_room(std::uint64_t region);
+
+  const Geometry geometry_;
+  std::vector<Region> regions_;
+  std::set<std::uint64_t> unused_;
+  std::array<std::set<std::uint64_t>, 4> with_room_;  // by kind: regions with free blocks
+  std::set<std::uint64_t> with_onodes_;
+  std::set<std::uint64_t> changed_, undurable_;
+  std::uint64_t now_ = 0;
+  std::uint64_t free_blocks_ = 0;
+  std::uint64_t free_onodes_ = 0;
+};
+
+}  // namespace cffs::region
