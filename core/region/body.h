@@ -23,6 +23,7 @@ struct Shared {
   Allocation allocation;
   std::atomic<int> failed{0};  // errno of the first flush that failed: nothing becomes durable any more
   std::atomic<std::uint64_t> freed{0};  // blocks that wait for a commit of their object
+  std::atomic<bool> in_use{false};      // the superblock says so: what is to be changed may be
   std::atomic<bool> ended{false};       // the store was let go of
 };
 

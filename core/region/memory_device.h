@@ -22,7 +22,8 @@ class MemoryDevice final : public BlockDevice {
     MemoryStore holders;  // who has it
   };
 
-  explicit MemoryDevice(std::shared_ptr<Medium> medium) : medium_(std::move(medium)), size_(size_of(*medium_)) {}
+  explicit MemoryDevice(std::shared_ptr<Medium> medium)
+      : medium_(std::move(medium)), size_(size_of(*medium_)) {}
   explicit MemoryDevice(std::uint64_t size) : MemoryDevice(std::make_shared<Medium>(size)) {}
 
   std::uint64_t size() const override { return size_; }

@@ -12,7 +12,11 @@ using namespace region;
 
 // What meets a full device is tried again once room that waited for a commit has come free.
 template <typename Operation>
-auto RegionStore::with_room(Shared& shared, const Operation& operation) {
+auto RegionStore::with_room(Shared& shared, const Operation& operation) -> decltype(operation()) {
+  if (!shared.in_use.load(std::memory_order_acquire)) {
+    const MutexLock guard(state_mutex_);
+    CFFS_TRY_VOID(begin_use(shared));
+  }
   auto done = operation();
   if (!done && done.error().errno_value == ENOSPC && make_room(shared)) done = operation();
   return done;
@@ -156,7 +160,6 @@ Status RegionStore::load(bool writes) {
   shared_ = std::shared_ptr<Shared>(
       new Shared{*device_, superblock_.geometry, Allocation(*device_, std::move(recovered.regions))});
   shared_->allocation.set_version(recovered.version);
-  in_use_ = false;
   {
     const MutexLock guard(names_mutex_);
     names_.clear();
@@ -177,7 +180,7 @@ Status RegionStore::load(bool writes) {
 
 // After an end without finish(): what the last program saw becomes durable, before anything changes and any block is used again.
 Status RegionStore::settle_recovered(Recovered& recovered) {
-  in_use_ = true;  // as the superblock has it
+  shared_->in_use.store(true);  // as the superblock has it
   CFFS_TRY_VOID(device_->flush_everything());
   std::vector<BodyPtr> bodies;
   {
@@ -206,13 +209,14 @@ Status RegionStore::settle_recovered(Recovered& recovered) {
 }
 
 Status RegionStore::begin_use(Shared& shared) {
-  if (in_use_) return {};
+  if (shared.in_use.load()) return {};
   if (shared.device.is_read_only()) return fail(EROFS);
+  if (shared.ended.load()) return fail(EBADF);
   superblock_.clean = false;
   superblock_.checkpoint.clear();
   superblock_.version += 1;
   CFFS_TRY_VOID(write_superblock(*device_, superblock_));
-  in_use_ = true;
+  shared.in_use.store(true, std::memory_order_release);
   return {};
 }
 
@@ -250,7 +254,7 @@ Status RegionStore::finish() {
   if (!shared_) return {};
   const std::shared_ptr<Shared> shared = shared_;
   Status done;
-  if (in_use_ && shared->failed.load() == 0) {
+  if (shared->in_use.load() && shared->failed.load() == 0) {
     done = sync_names(*shared);
     if (done) done = commit(*shared, uncommitted());
     const MutexLock names(names_mutex_);
@@ -268,7 +272,6 @@ Status RegionStore::finish() {
   renamed_.clear();
   removed_.clear();
   shared_.reset();
-  in_use_ = false;
   return done;
 }
 
@@ -280,7 +283,6 @@ void RegionStore::abandon() {
   renamed_.clear();
   removed_.clear();
   shared_.reset();
-  in_use_ = false;
 }
 
 Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
@@ -296,7 +298,8 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
   text.resize(kOwnerBytes, '\0');
   CFFS_TRY_VOID(device_->write(kOwnerOffset, as_bytes(text)));
   const MutexLock guard(state_mutex_);
-  if (!in_use_) CFFS_TRY_VOID(load(true));  // it may be another's since it was looked at
+  if (!shared_ || !shared_->in_use.load())
+    CFFS_TRY_VOID(load(true));  // it may be another's since it was looked at
   locked_ = true;
   return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(*held)));
 }
@@ -310,7 +313,7 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock_for_reading() {
   }
   if (!held) return fail(std::move(held).error());
   const MutexLock guard(state_mutex_);
-  if (!in_use_ && !locked_) {
+  if (!locked_ && (!shared_ || !shared_->in_use.load())) {
     CFFS_TRY_VOID(load(false));
     locked_ = true;
   }

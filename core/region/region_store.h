@@ -86,7 +86,7 @@ class RegionStore final : public ObjectStore {
   // Room that waits for a commit comes free. False: there is none.
   bool make_room(region::Shared& shared);
   template <typename Operation>
-  auto with_room(region::Shared& shared, const Operation& operation);
+  auto with_room(region::Shared& shared, const Operation& operation) -> decltype(operation());
   void handle_gone(region::Shared& shared, const BodyPtr& body);
   std::string full_name(std::string_view name) const;
   tl::unexpected<Error> named(Error error, std::string_view name) const;
@@ -95,7 +95,6 @@ class RegionStore final : public ObjectStore {
   Mutex state_mutex_;  // first of all
   std::shared_ptr<region::Shared> shared_ CFFS_GUARDED_BY(state_mutex_);
   region::Superblock superblock_ CFFS_GUARDED_BY(state_mutex_);
-  bool in_use_ CFFS_GUARDED_BY(state_mutex_) = false;  // as the superblock says
   bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_

@@ -44,7 +44,7 @@ tests            core/fs |
 tests/fuzz       * |
 tests/model      core/object core/fs core/reorganise core/inspect core/backup tests |
 tests/unit       * | leveldb sqlite3 fuse
-tests/crash      core/base core/object core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
+tests/crash      core/base core/object core/region core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
 tests/mount      core/base fusefs tests tests/model | fuse
 '
 
