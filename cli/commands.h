@@ -65,7 +65,7 @@ struct OpenStore {
     return *this;
   }
 
-  std::unique_ptr<PosixStore> objects;
+  std::unique_ptr<ObjectStore> objects;
   std::unique_ptr<FileSystem> fs;
 };
 // A new store in this directory, which is made or is empty.
@@ -75,7 +75,7 @@ Result<OpenStore> open_store_for_reading(const StoreName& store);
 // The same for a check: a store whose log is damaged opens, too, with what is whole of it.
 Result<OpenStore> open_store_for_check(const StoreName& store);
 // Its objects alone, for a command that opens the store itself.
-Result<std::unique_ptr<PosixStore>> open_objects(const StoreName& store, PosixStore::Access access);
+Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixStore::Access access);
 // Its files are grouped by the policy from now on; one with a plan of its own brings that along.
 Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy = {});
 // A virtual attribute of a mount's root (fusefs/operations.h); empty where there is none.

@@ -1,6 +1,13 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "core/region/file_device.h"
+#include "core/region/region_store.h"
 #include "fusefs/mount_options.h"
 
 namespace cffs::cli {
@@ -11,17 +18,96 @@ struct FormatOptions {
   std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
   std::string blob_checksums = "on";
   std::string backend = "posix";
+  std::string size;  // of an image that is made
+  std::string region_size, large_block = "512K";
+  bool force = false;
 };
 
+// An image that is not there is made, sparse; one that was made here goes again where anything fails.
+class Image {
+ public:
+  explicit Image(std::string path) : path_(std::move(path)) {}
+  ~Image() {
+    if (made_) (void)::unlink(path_.c_str());
+  }
+  Image(const Image&) = delete;
+  Image& operator=(const Image&) = delete;
+
+  Status prepare(const std::string& size) {
+    struct stat st;
+    const bool there = ::stat(path_.c_str(), &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
+      return fail(
+          Error::usage(path_ + " is a directory; --backend=region takes an image file or a block device"));
+    if (there && !size.empty() && (!S_ISREG(st.st_mode) || st.st_size != 0))
+      return fail(Error::usage(path_ + " has a size already; leave --size away"));
+    if (size.empty() && (!there || (S_ISREG(st.st_mode) && st.st_size == 0)))
+      return fail(Error::usage("an image needs a size: --size=10G, say"));
+    if (size.empty()) return {};
+    CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
+    const FileDescriptor fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd) return fail(errno, path_);
+    made_ = !there;
+    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(errno, path_);
+    return {};
+  }
+  void keep() { made_ = false; }
+
+ private:
+  const std::string path_;
+  bool made_ = false;
+};
+
+// What somebody else keeps there is not overwritten unasked.
+Status check_empty(const FileDevice& device, bool force) {
+  CFFS_TRY(const bool is_store, RegionStore::is_store(device));
+  if (is_store)
+    return fail(Error::usage(device.description() + " is a cffs store already; it was left as it is"));
+  constexpr std::uint64_t kLook = 128 * 1024;
+  std::string begin(std::min(kLook, device.size()), '\0');
+  CFFS_TRY_VOID(device.read(0, as_writable_bytes(begin)));
+  if (!force && begin.find_first_not_of('\0') != std::string::npos)
+    return fail(Error::usage(device.description() + " holds something already; --force overwrites it"));
+  return {};
+}
+
+Status make_region_store(const FormatOptions& o, const StoreFormat& format,
+                         const RegionStore::Format& regions) {
+  Image image(o.store.path);
+  CFFS_TRY_VOID(image.prepare(o.size));
+  CFFS_TRY(auto device,
+           FileDevice::open(o.store.path, FileDevice::Access::read_write,
+                            o.store.foreign_owner ? FileDevice::Owners::anybody : FileDevice::Owners::own));
+  {
+    CFFS_TRY(const auto alone, device->lock(true));
+    CFFS_TRY_VOID(check_empty(*device, o.force));
+    CFFS_TRY_VOID(RegionStore::format(*device, regions));
+  }
+  CFFS_TRY(const auto objects, RegionStore::open(std::move(device)));
+  CFFS_TRY_VOID(FileSystem::format(*objects, format, SystemClock()));
+  image.keep();
+  return {};
+}
+
 Status format(const FormatOptions& o) {
-  if (o.backend != "posix") return fail(Error::usage("unknown backend '" + o.backend + "'; there is: posix"));
+  const bool by_regions = o.backend == "region";
+  if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
+    return fail(Error::usage("--size, --region-size and --force are for --backend=region"));
   StoreFormat wanted;
   CFFS_TRY(wanted.inline_max, parse_size(o.inline_max, "--inline-max"));
   CFFS_TRY(wanted.composite_file_max, parse_size(o.composite_file_max, "--composite-file-max"));
   CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
-  return make_store(o.store, wanted);
+  if (!by_regions) return make_store(o.store, wanted);
+  RegionStore::Format regions;
+  if (!o.region_size.empty()) {
+    CFFS_TRY(regions.region_bytes, parse_size(o.region_size, "--region-size"));
+  }
+  CFFS_TRY(regions.large_bytes, parse_size(o.large_block, "--large-block"));
+  if (regions.large_bytes % region::kBlock != 0 || regions.region_bytes % region::kBlock != 0)
+    return fail(Error::usage("--large-block and --region-size are multiples of 4K"));
+  return make_region_store(o, wanted, regions);
 }
 
 }  // namespace
@@ -47,9 +133,11 @@ Status make_store(const StoreName& store, const StoreFormat& format) {
 }
 
 void add_format(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("format", "Make a new, empty store in an empty directory");
+  auto* command = app.add_subcommand("format", "Make a new, empty store");
   auto o = std::make_shared<FormatOptions>();
-  add_store_argument(*command, "STORE", o->store, "Directory; made if it is not there")->required();
+  add_store_argument(*command, "STORE", o->store,
+                     "Directory; made if it is not there. Backend region: image file or block device")
+      ->required();
   command
       ->add_option("--inline-max", o->inline_max,
                    "Largest file kept in the table for good (policy none; one that was durable before it "
@@ -64,8 +152,20 @@ void add_format(CLI::App& app, int& exit_code) {
                    "Checksums of large files, made once they are quiet: on or off")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
-  command->add_option("--backend", o->backend, "Where objects are kept: posix (files below STORE)")
+  command
+      ->add_option(
+          "--backend", o->backend,
+          "Where objects are kept: posix (files below STORE) or region (STORE is an image file or a block "
+          "device, and needs no file system below)")
+      ->check(CLI::IsMember({"posix", "region"}))
       ->capture_default_str();
+  command->add_option("--size", o->size, "Backend region: bytes of an image file that is made");
+  command->add_option("--region-size", o->region_size,
+                      "Backend region: bytes of a region; by default 16M to 256M, by the device's size");
+  command->add_option("--large-block", o->large_block, "Backend region: bytes of a large block")
+      ->capture_default_str();
+  command->add_flag("--force", o->force,
+                    "Backend region: overwrite what is there, unless it is a cffs store");
   command->callback([o, &exit_code] {
     if (const Status done = format(*o); !done) exit_code = complain(done.error());
   });

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "core/region/store_at.h"
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/mount_table.h"
 
@@ -23,14 +24,13 @@ CLI::Option* add_store_argument(CLI::App& command, const std::string& name, Stor
   return command.add_option(name, store.path, text);
 }
 
-Result<std::unique_ptr<PosixStore>> open_objects(const StoreName& store, PosixStore::Access access) {
+Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixStore::Access access) {
   if (const auto mount = cffs_mount_of(store.path)) {
     return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
                                          store.path, mount->source)));
   }
   using Owners = PosixStore::Owners;
-  auto objects =
-      PosixStore::open_directory(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
+  auto objects = open_store_at(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
   if (!objects && objects.error().kind == ErrorKind::os) {
     return fail(objects.error().errno_value, "store " + store.path);
   }

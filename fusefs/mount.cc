@@ -17,10 +17,12 @@
 namespace cffs {
 namespace {
 
-Result<std::string> store_directory(const std::string& path) {
+// A directory, or the image or device of a region store.
+Result<std::string> store_place(const std::string& path) {
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, "store " + path);
-  if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "store " + path);
+  if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))
+    return fail(ENOTDIR, "store " + path);
   return absolute(path);
 }
 
@@ -71,7 +73,7 @@ Status mount_store(const MountOptions& options) {
     options.say(*remark);
   MountOptions checked = options;
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read
-  CFFS_TRY(const std::string store, store_directory(options.store));
+  CFFS_TRY(const std::string store, store_place(options.store));
   CFFS_TRY(const std::string mount_point, absolute(options.mount_point));
   CFFS_TRY_VOID(check_mount_point(mount_point));
   if (store.starts_with(mount_point + "/") || store == mount_point) {

@@ -5,6 +5,7 @@
 
 #include "core/plan/plan_coverage.h"
 #include "core/plan/policy_choice.h"
+#include "core/region/store_at.h"
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/store_owner.h"
 
@@ -84,8 +85,8 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   using Access = PosixStore::Access;
   using Owners = PosixStore::Owners;
   CFFS_TRY(store->objects_,
-           PosixStore::open_directory(directory, options.read_only ? Access::read_only : Access::read_write,
-                                      options.foreign_owner ? Owners::anybody : Owners::own));
+           open_store_at(directory, options.read_only ? Access::read_only : Access::read_write,
+                         options.foreign_owner ? Owners::anybody : Owners::own));
   CFFS_TRY(store->fs_, open_after_predecessor(directory, *store->objects_, engine, options, awaited));
   store->reorganiser_ = std::make_unique<Reorganiser>(*store->fs_, milliseconds(options.quiet_s));
   if (!options.read_only) {  // else there is nothing to group

@@ -8,7 +8,7 @@
 
 #include "core/backup/backup_job.h"
 #include "core/inspect/scrub_job.h"
-#include "core/object/posix_store.h"
+#include "core/object/object_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "fusefs/mount_options.h"
 
@@ -26,7 +26,7 @@ class ServedStore {
   // Everything is durable and the store free for the next user when it returns.
   Status close();
 
-  PosixStore& objects() { return *objects_; }
+  ObjectStore& objects() { return *objects_; }
   FileSystem& fs() { return *fs_; }
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
@@ -38,7 +38,7 @@ class ServedStore {
   Status check_plan(const MountOptions& options);
   Status group_by(const PolicyChoice& choice, const Log& log);
 
-  std::unique_ptr<PosixStore> objects_;
+  std::unique_ptr<ObjectStore> objects_;
   std::unique_ptr<FileSystem> fs_;
   std::unique_ptr<Reorganiser> reorganiser_;
   std::unique_ptr<RegroupJobs> regroup_jobs_;

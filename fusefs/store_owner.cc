@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/region/layout.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/process_list.h"
 
@@ -49,22 +50,33 @@ bool sees_mount(pid_t process, const std::string& store) {
   return false;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat st;
+  return ::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode);
+}
+
+// An image or a device is its own lock.
+std::string lock_path_of(const std::string& store) { return is_directory(store) ? store + "/lock" : store; }
+
 }  // namespace
 
 FileDescriptor mark_as_leaving() { return FileDescriptor(::memfd_create(kLeaving, MFD_CLOEXEC)); }
 
 StoreOwner::StoreOwner(const std::string& store)
     : store_(store),
-      lock_(::open((store + "/lock").c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)),
+      lock_path_(lock_path_of(store)),
+      lock_(::open(lock_path_.c_str(),
+                   O_RDONLY | (is_directory(store) ? O_NOFOLLOW : 0) | O_NONBLOCK | O_CLOEXEC)),
       lock_problem_(lock_ ? 0 : errno),
       readers_(find_readers()),
       text_(readers_.empty() ? text_now() : "pid " + std::to_string(readers_.front())) {}
 
 std::string StoreOwner::text_now() const {
   std::string text(256, '\0');
-  const ssize_t n = lock_ ? ::pread(lock_.get(), text.data(), text.size(), 0) : 0;
+  const off_t at = is_directory(store_) ? 0 : static_cast<off_t>(region::kOwnerOffset);
+  const ssize_t n = lock_ ? ::pread(lock_.get(), text.data(), text.size(), at) : 0;
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return text;
+  return text.substr(0, text.find('\0'));
 }
 
 // By one who may change the store.
@@ -80,8 +92,10 @@ bool StoreOwner::has_lock_open(pid_t process) const {
   if (::fstat(lock_.get(), &lock) != 0) return false;
   for (const std::string& fd : names_in(of_process(process, "fd"))) {
     const std::string link = of_process(process, "fd/" + fd);
-    if (target_of(link).ends_with("/lock") && ::stat(link.c_str(), &open) == 0 &&
-        open.st_dev == lock.st_dev && open.st_ino == lock.st_ino)
+    const bool may_be =
+        is_directory(store_) ? target_of(link).ends_with("/lock") : target_of(link).starts_with("/");
+    if (may_be && ::stat(link.c_str(), &open) == 0 && open.st_dev == lock.st_dev &&
+        open.st_ino == lock.st_ino)
       return true;
   }
   return false;

@@ -17,7 +17,7 @@ FileDescriptor mark_as_leaving();
 
 class StoreOwner {
  public:
-  // Of the store in a directory, as it is now.
+  // Of the store at a path, as it is now.
   explicit StoreOwner(const std::string& store);
 
   // 0, or why there is no store to ask: ENOENT, EACCES.
@@ -46,6 +46,7 @@ class StoreOwner {
   bool leaves(pid_t process) const;
 
   const std::string store_;
+  const std::string lock_path_;
   const FileDescriptor lock_;
   const int lock_problem_;
   const std::vector<pid_t> readers_;  // daemons of read-only mounts of this store

@@ -145,6 +145,8 @@ class ObjectStore {
   // What to call where the process has no descriptor left: closes some that can be opened again and returns how many. Null:
   // nothing any more. What needs a descriptor then tries again. Called with no lock of the store held.
   virtual void on_shortage(std::function<std::size_t()> /*relieve*/) {}
+  // Nobody but its owner, who is the caller or root, could have put anything into it.
+  virtual bool is_private() const { return true; }
   // For messages: where this store is.
   virtual std::string description() const = 0;
 };

@@ -24,8 +24,7 @@ class PosixStore final : public ObjectStore {
   static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory,
                                                             Access access = Access::read_write,
                                                             Owners owners = Owners::own);
-  // Nobody but its owner, who is the caller or root, could have put anything into it.
-  bool is_private() const { return !checks_files_; }
+  bool is_private() const override { return !checks_files_; }
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;
   Result<std::shared_ptr<Object>> open(std::string_view name) override;

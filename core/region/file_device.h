@@ -25,9 +25,6 @@ class FileDevice final : public BlockDevice {
   FileDevice(const FileDevice&) = delete;
   FileDevice& operator=(const FileDevice&) = delete;
 
-  // Nobody but its owner, who is the caller or root, could have put anything into it.
-  bool is_private() const { return is_private_; }
-
   std::uint64_t size() const override { return size_; }
   Status read(std::uint64_t offset, Bytes out) const override;
   Result<bool> try_read(std::uint64_t offset, Bytes out) const override;
@@ -41,6 +38,7 @@ class FileDevice final : public BlockDevice {
   std::uint64_t incarnation() const override { return incarnation_; }
   Result<std::unique_ptr<StoreLock>> lock(bool writes) override;
   bool is_read_only() const override { return access_ == Access::read_only; }
+  bool is_private() const override { return is_private_; }
   std::string description() const override { return path_; }
 
  private:

@@ -42,6 +42,7 @@ class RegionStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  bool is_private() const override { return device_->is_private(); }
   std::string description() const override { return device_->description(); }
 
   // Regions of a kind, and what of them is used.

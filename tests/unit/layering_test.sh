@@ -22,7 +22,7 @@ core/repair      core/base core/object core/table core/blob core/composite core/
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
-fusefs           core/base core/object core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
+fusefs           core/base core/object core/region core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
 replay/results   core/base core/table core/database | sqlite3

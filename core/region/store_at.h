@@ -1,0 +1,17 @@
+// The objects of the store at a path, whatever its backend: a directory holds files (PosixStore), an image file or a block device
+// regions (RegionStore).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/object/posix_store.h"
+
+namespace cffs {
+
+// The errors of PosixStore::open_directory(), FileDevice::open() and RegionStore::open().
+Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
+                                                   PosixStore::Access access = PosixStore::Access::read_write,
+                                                   PosixStore::Owners owners = PosixStore::Owners::own);
+
+}  // namespace cffs
