@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
+#include "core/region/store_at.h"
 #include "fusefs/mount_options.h"
 
 namespace cffs::cli {
@@ -114,6 +115,13 @@ Status format(const FormatOptions& o) {
 
 Status make_store(const StoreName& store, const StoreFormat& format) {
   const std::string& directory = store.path;
+  struct stat st;
+  if (::stat(directory.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
+    if (is_store_at(directory))
+      return fail(Error::usage(directory + " is a cffs store already; it was left as it is"));
+    return fail(Error::usage(
+        directory + " is no directory; --backend=region makes a store of an image file or a device"));
+  }
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) return fail(error.value(), "store " + directory);

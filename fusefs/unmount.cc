@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/region/store_at.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/mount_holders.h"
 #include "fusefs/mount_point.h"
@@ -162,7 +163,7 @@ Result<Goal> goal_of(const UnmountOptions& options) {
   const std::string path = resolved ? *resolved : options.path;
   const auto there = mounted_at(path);
   if (there && there->type == kMountType) return Goal{there, there->source};
-  const bool is_store = ::access((path + "/superblock").c_str(), F_OK) == 0;
+  const bool is_store = is_store_at(path);
   if (options.force && is_store) return Goal{{}, path};
   if (is_store) {
     return fail(Error::usage(path +

@@ -1,6 +1,7 @@
 #include "core/region/store_at.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
@@ -20,6 +21,14 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path, Posi
     return RegionStore::open(std::move(device));
   }
   return PosixStore::open_directory(path, access, owners);
+}
+
+bool is_store_at(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return false;
+  if (S_ISDIR(st.st_mode)) return ::access((path + "/superblock").c_str(), F_OK) == 0;
+  const auto device = FileDevice::open(path, FileDevice::Access::read_only, FileDevice::Owners::anybody);
+  return device && RegionStore::is_store(**device).value_or(false);
 }
 
 }  // namespace cffs

@@ -14,4 +14,7 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
                                                    PosixStore::Access access = PosixStore::Access::read_write,
                                                    PosixStore::Owners owners = PosixStore::Owners::own);
 
+// Whether there is one, of whatever backend; false also where that cannot be found out.
+bool is_store_at(const std::string& path);
+
 }  // namespace cffs

@@ -10,11 +10,21 @@ store=$base/store
 mnt=$base/mnt
 failures=0
 
-daemon_pid() { cut -d ' ' -f 2 "$store/lock" 2>/dev/null; }
+# CFFS_TEST_BACKEND=region: stores are images. Cases that look into a store's files need a directory.
+backend=()
+lock=$store/lock
+if [ "${CFFS_TEST_BACKEND:-posix}" = region ]; then
+  backend=(--backend=region --size=4G)
+  lock=$store
+fi
+
+daemon_pid() {
+  if [ -d "$store" ]; then cut -d ' ' -f 2 "$store/lock"; else dd if="$store" bs=256 skip=32 count=1 status=none | cut -d ' ' -f 2; fi 2>/dev/null
+}
 kill_daemon() {  # kill -9, and wait until the process has let go of the store
   kill -9 "$(daemon_pid)"
   umount -l "$mnt"
-  flock --wait 30 "$store/lock" true
+  flock --wait 30 "$lock" true
 }
 take_down() {
   mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
@@ -34,7 +44,7 @@ fresh() {  # format arguments -- mount arguments; no "--": do not mount
     if [ "$word" = -- ]; then to=mount; do_mount=1; continue; fi
     if [ $to = format ]; then format+=("$word"); else mount+=("$word"); fi
   done
-  "$cffs" format "${format[@]}" "$store" || return 1
+  "$cffs" format "${backend[@]}" "${format[@]}" "$store" || return 1
   [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
 }
 check() {  # "what" command...

@@ -21,7 +21,7 @@ case_options() {
     local outcome=0
     [ "$(cat "$base/work/said")" = "$2" ] || { echo "it said: $(cat "$base/work/said")"; outcome=1; }
     ls "$mnt" >/dev/null || outcome=1
-    timeout 30 "$cffs" umount "$mnt" && flock --wait 30 "$store/lock" true && return $outcome  # fsname= hides whose mount it was
+    timeout 30 "$cffs" umount "$mnt" && flock --wait 30 "$lock" true && return $outcome  # fsname= hides whose mount it was
   }
   for option in $silent; do check "-o $option" works "$option" ""; done
   for option in $ignored; do
@@ -101,7 +101,7 @@ case_holders() {
   check "the bind mount is named" said "mounted here too, on $base/work/second"
   echo 'written through the other' >"$base/work/second/more"
   umount "$base/work/second"
-  check "then the daemon ends" timeout 30 flock --exclusive "$store/lock" true
+  check "then the daemon ends" timeout 30 flock --exclusive "$lock" true
 
   # In use here: who is named; --force detaches, and maps and files of others are made durable first.
   "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
@@ -304,7 +304,7 @@ case_successors() {
   timeout --preserve-status -s INT 4 env --default-signal=INT "$cffs" mount "$store" "$mnt" 2>"$base/work/said"
   check "it says for whom it waits" grep -Eq "in use by pid $holder on .*, whose mount is gone; waiting until it has closed the store" "$base/work/said"
   kill -CONT "$holder"
-  check "the store becomes free" timeout 30 flock "$store/lock" true
+  check "the store becomes free" timeout 30 flock "$lock" true
   sleep 0.5
   check "who gave up waiting has not mounted" bash -c "! mountpoint -q '$mnt'"
   check "and the store is free" "$cffs" fsck "$store"
