@@ -11,35 +11,54 @@ constexpr std::uint64_t kSector = BlockDevice::kSector;
 
 }  // namespace
 
+void SectorMedium::read(std::uint64_t offset, char* out, std::size_t bytes) const {
+  std::memset(out, 0, bytes);
+  const std::uint64_t end = offset + bytes;
+  for (auto it = live_.lower_bound(offset / kSector); it != live_.end() && it->first * kSector < end; ++it) {
+    const std::uint64_t begin = it->first * kSector, from = std::max(begin, offset);
+    std::memcpy(out + (from - offset), it->second->data() + (from - begin),
+                std::min(begin + kSector, end) - from);
+  }
+}
+
 void SectorMedium::write(std::uint64_t offset, std::string_view data) {
-  std::memcpy(live_.data() + offset, data.data(), data.size());
-  for (std::uint64_t sector = offset / kSector; sector * kSector < offset + data.size(); ++sector)
-    unsynced_[sector].push_back(live_.substr(sector * kSector, kSector));
+  const std::uint64_t end = offset + data.size();
+  for (std::uint64_t sector = offset / kSector; sector * kSector < end; ++sector) {
+    const auto it = live_.find(sector);
+    std::string bytes = it != live_.end() ? *it->second : std::string(kSector, '\0');
+    const std::uint64_t begin = sector * kSector, from = std::max(begin, offset),
+                        to = std::min(begin + kSector, end);
+    bytes.replace(from - begin, to - from, data.substr(from - offset, to - from));
+    unsynced_[sector].push_back(live_[sector] = std::make_shared<const std::string>(std::move(bytes)));
+  }
 }
 
 void SectorMedium::flush(std::uint64_t offset, std::uint64_t length) {
   auto it = unsynced_.lower_bound(offset / kSector);
   while (it != unsynced_.end() && it->first * kSector < offset + length) {
-    std::memcpy(durable_.data() + it->first * kSector, live_.data() + it->first * kSector, kSector);
+    durable_[it->first] = live_[it->first];
     it = unsynced_.erase(it);
   }
 }
 
 void SectorMedium::flip(std::uint64_t offset, unsigned char bits) {
-  live_[offset] = static_cast<char>(live_[offset] ^ static_cast<char>(bits));
-  durable_[offset] = static_cast<char>(durable_[offset] ^ static_cast<char>(bits));
+  std::string sector(kSector, '\0');
+  const std::uint64_t begin = offset / kSector * kSector;
+  read(begin, sector.data(), kSector);
+  char& byte = sector[offset - begin];
+  byte = static_cast<char>(byte ^ static_cast<char>(bits));
+  live_[offset / kSector] = durable_[offset / kSector] =
+      std::make_shared<const std::string>(std::move(sector));
 }
 
 SectorMedium SectorMedium::cut(std::uint64_t seed) const {
-  SectorMedium left(0);
+  SectorMedium left(size_);
   left.durable_ = durable_;
   std::mt19937_64 random(seed);
   const std::uint64_t bias = random() % 4;  // how much of it survives, on the whole
   for (const auto& [sector, states] : unsynced_) {
-    const std::string* survivor = nullptr;
-    if (seed == 1) survivor = &states.back();
-    if (seed > 1 && random() % 4 <= bias) survivor = &states[random() % states.size()];
-    if (survivor != nullptr) std::memcpy(left.durable_.data() + sector * kSector, survivor->data(), kSector);
+    if (seed == 1) left.durable_[sector] = states.back();
+    if (seed > 1 && random() % 4 <= bias) left.durable_[sector] = states[random() % states.size()];
   }
   left.live_ = left.durable_;
   left.incarnation_ = incarnation_ + 1;
@@ -53,9 +72,9 @@ std::uint64_t CrashDevice::size() const {
 
 Status CrashDevice::read(std::uint64_t offset, Bytes out) const {
   const MutexLock guard(state_->mutex);
-  const std::string_view live = state_->medium.live();
-  if (offset > live.size() || out.size() > live.size() - offset) return fail(EIO, "crash");
-  std::memcpy(out.data(), live.data() + offset, out.size());
+  const std::uint64_t size = state_->medium.size();
+  if (offset > size || out.size() > size - offset) return fail(EIO, "crash");
+  state_->medium.read(offset, reinterpret_cast<char*>(out.data()), out.size());
   return {};
 }
 

@@ -18,10 +18,10 @@ namespace cffs::test {
 // A value: a copy is another medium.
 class SectorMedium {
  public:
-  explicit SectorMedium(std::uint64_t bytes) : live_(bytes, '\0'), durable_(bytes, '\0') {}
+  explicit SectorMedium(std::uint64_t bytes) : size_(bytes) {}
 
-  std::uint64_t size() const { return live_.size(); }
-  std::string_view live() const { return live_; }
+  std::uint64_t size() const { return size_; }
+  void read(std::uint64_t offset, char* out, std::size_t bytes) const;
   void write(std::uint64_t offset, std::string_view data);
   void flush(std::uint64_t offset, std::uint64_t length);
   void flip(std::uint64_t offset, unsigned char bits);
@@ -30,9 +30,12 @@ class SectorMedium {
   std::uint64_t incarnation() const { return incarnation_; }
 
  private:
-  std::string live_, durable_;
-  std::map<std::uint64_t, std::vector<std::string>>
-      unsynced_;  // of a sector: what it has been since it was flushed
+  using Sector = std::shared_ptr<const std::string>;
+  using Sectors = std::map<std::uint64_t, Sector>;  // those that were written; copies share them
+
+  std::uint64_t size_;
+  Sectors live_, durable_;
+  std::map<std::uint64_t, std::vector<Sector>> unsynced_;  // of a sector: what it has been since it was flushed
   std::uint64_t incarnation_ = 1;
 };
 

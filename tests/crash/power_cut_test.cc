@@ -1,6 +1,7 @@
 // Power cuts at random moments: unsynced writes are dropped or torn, then the store is opened again and the contract of
 // docs/CONSISTENCY.md is checked: what was fsynced is there, every file has a content that it once had, nothing is
 // inconsistent.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <map>
 #include <optional>
@@ -9,7 +10,9 @@
 
 #include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
+#include "core/region/region_store.h"
 #include "core/reorganise/regrouping.h"
+#include "tests/crash/crash_device.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
@@ -41,27 +44,97 @@ Result<std::string> read_whole(FileSystem& fs, const std::string& name) {
   return bytes;
 }
 
-void one_run(std::uint64_t seed) {
+// What a store is on, and what is left of it.
+class Medium {
+ public:
+  virtual ~Medium() = default;
+  virtual ObjectStore& store() = 0;
+  // From now on the power may be cut at any change; what is done after that is lost.
+  virtual void may_cut(std::uint64_t /*random*/) {}
+  virtual bool is_cut() const { return false; }
+  // If it was not cut yet, it is now. The store is used no more, but for being closed, until restart().
+  virtual void cut(std::uint64_t random) = 0;
+  virtual void restart() = 0;
+};
+
+class ObjectsThatLose final : public Medium {
+ public:
+  ObjectStore& store() override { return *store_; }
+  // The logs as devices tear them; LevelDB's table files are synced before anything names them.
+  void cut(std::uint64_t random) override {
+    survivor_ = store_->power_cut(random, [](std::string_view name) { return name.starts_with("table/"); });
+  }
+  void restart() override { store_ = std::make_unique<FaultyStore>(std::move(survivor_)); }
+
+ private:
+  std::unique_ptr<FaultyStore> store_ = std::make_unique<FaultyStore>();
+  std::unique_ptr<MemoryStore> survivor_;
+};
+
+// A region store whose device loses sectors, in the middle of operations too.
+class RegionsThatLose final : public Medium {
+ public:
+  RegionsThatLose() {
+    CrashDevice device(state_);
+    REQUIRE(RegionStore::format(device, {std::uint64_t{1} << 20, 64 * 1024}));
+    open();
+  }
+  ObjectStore& store() override { return *store_; }
+  void may_cut(std::uint64_t random) override {
+    left_ = random % 400;
+    state_->told = [this](const std::string&) {
+      if (!survivor_ && left_-- == 0) take();
+    };
+  }
+  bool is_cut() const override { return survivor_.has_value(); }
+  void cut(std::uint64_t random) override {
+    if (!survivor_) take();
+    seed_ = random;
+    state_->told = nullptr;
+  }
+  void restart() override {
+    static_cast<RegionStore&>(*store_).abandon();
+    store_.reset();
+    state_ = std::make_shared<CrashDevice::State>(survivor_->cut(seed_));
+    survivor_.reset();
+    open();
+  }
+
+ private:
+  void open() { store_ = *RegionStore::open(std::make_unique<CrashDevice>(state_)); }
+  void take() {
+    const MutexLock guard(state_->mutex);
+    survivor_ = state_->medium;
+  }
+  std::shared_ptr<CrashDevice::State> state_ =
+      std::make_shared<CrashDevice::State>(SectorMedium(std::uint64_t{128} << 20));
+  std::unique_ptr<ObjectStore> store_;
+  std::atomic<std::uint64_t> left_{0};
+  std::optional<SectorMedium> survivor_;
+  std::uint64_t seed_ = 0;
+};
+
+void one_run(Medium& medium, std::uint64_t seed) {
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
-  auto store = std::make_unique<FaultyStore>();
   StoreFormat format;
   format.inline_max = 128;
   format.composite_file_max = 8192;
   format.composite_max = 32768;
-  REQUIRE(FileSystem::format(*store, repeatable(format), SystemClock()));
-  REQUIRE(store->sync_names());
+  REQUIRE(FileSystem::format(medium.store(), repeatable(format), SystemClock()));
+  REQUIRE(medium.store().sync_names());
   std::map<std::string, History> files;
   std::set<std::uint64_t> inodes;
   for (int cut = 0; cut < 4; ++cut) {
     FileSystemOptions options = quiet();
     options.boot_id = "boot " + std::to_string(cut);
-    auto opened = FileSystem::open(*store, options);
+    auto opened = FileSystem::open(medium.store(), options);
     REQUIRE(opened);
     FileSystem& fs = **opened;
     auto reorganiser = std::make_optional<Reorganiser>(fs);
     const std::uint64_t operations = random() % 60 + 5;
-    for (std::uint64_t i = 0; i < operations; ++i) {
+    medium.may_cut(random());
+    for (std::uint64_t i = 0; i < operations && !medium.is_cut(); ++i) {
       const std::uint64_t n = random() % 6;
       const std::string name = "file" + std::to_string(n) + ".c";
       History& history = files[name];
@@ -76,7 +149,7 @@ void one_run(std::uint64_t seed) {
           const auto made = unnamed ? fs.make_unnamed(kRootInode, 0600, kRoot)
                                     : fs.mknod(kRootInode, "new", S_IFREG | 0600, 0, kRoot);
           REQUIRE(made);
-          REQUIRE(inodes.insert(made->ino.value).second);
+          if (!medium.is_cut()) REQUIRE(inodes.insert(made->ino.value).second);
           if (random() % 3 == 0)
             REQUIRE(fs.allocate(made->ino, 0, bytes.size(), AllocateMode::reserve, true, kRoot));
           REQUIRE(fs.write(made->ino, 0, as_bytes(bytes), kRoot));
@@ -102,6 +175,7 @@ void one_run(std::uint64_t seed) {
           fs.forget(there->ino, 1);
           const auto now = read_whole(fs, name);
           REQUIRE(now);
+          if (medium.is_cut()) break;
           history.durable = *now;
           history.was_synced = true;
           history.since_sync.clear();
@@ -109,6 +183,7 @@ void one_run(std::uint64_t seed) {
         }
         case 5:
           REQUIRE(fs.sync());
+          if (medium.is_cut()) break;
           for (auto& [each, h] : files) {
             const auto now = read_whole(fs, each);
             h.durable = now ? *now : "";
@@ -125,16 +200,14 @@ void one_run(std::uint64_t seed) {
           REQUIRE(reorganiser->consolidate_now());
       }
     }
-    // The logs as devices tear them; LevelDB's table files are synced before anything names them.
-    auto survivor =
-        store->power_cut(random(), [](std::string_view name) { return name.starts_with("table/"); });
+    medium.cut(random());
     reorganiser.reset();
     (void)fs.close();
     opened->reset();
-    store = std::make_unique<FaultyStore>(std::move(survivor));
+    medium.restart();
 
     options.boot_id += ", after the cut";
-    auto reopened = FileSystem::open(*store, options);
+    auto reopened = FileSystem::open(medium.store(), options);
     REQUIRE(reopened);
     const auto problems = find_inconsistencies(**reopened);
     REQUIRE(problems);
@@ -160,14 +233,24 @@ void one_run(std::uint64_t seed) {
       history.since_sync.clear();
     }
     REQUIRE((*reopened)->close());
-    REQUIRE(store->sync_names());
+    REQUIRE(medium.store().sync_names());
   }
 }
 
 }  // namespace
 
 TEST_CASE("power cuts") {
-  for (const std::uint64_t seed : seeds(150)) one_run(seed);
+  for (const std::uint64_t seed : seeds(150)) {
+    ObjectsThatLose medium;
+    one_run(medium, seed);
+  }
+}
+
+TEST_CASE("power cuts of a store on regions, at any write of the device", "[region]") {
+  for (const std::uint64_t seed : seeds(150)) {
+    RegionsThatLose medium;
+    one_run(medium, seed);
+  }
 }
 
 TEST_CASE("an I/O error at any operation is reported, and the store opens again") {

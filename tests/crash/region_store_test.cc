@@ -16,7 +16,7 @@
 namespace cffs::test {
 namespace {
 
-constexpr std::uint64_t kDeviceBytes = std::uint64_t{5} << 20;
+constexpr std::uint64_t kDeviceBytes = std::uint64_t{9} << 20;
 constexpr std::uint64_t kWord = 8, kSector = 512;
 using Create = ObjectStore::Create;
 
@@ -87,8 +87,13 @@ class Worker {
   }
 
  private:
+  template <typename T>
+  bool went(const Result<T>& done) {
+    if (!done) UNSCOPED_INFO(done.error().message());
+    return done.has_value();
+  }
   bool create(const std::string& name) {
-    if (!store_.create(name, Create::exclusive)) return false;
+    if (!went(store_.create(name, Create::exclusive))) return false;
     auto known = std::make_shared<Known>();
     known->owner = static_cast<std::uint32_t>(model_.all.size()) + 1;
     known->names.insert(name);
@@ -111,7 +116,7 @@ class Worker {
     if (known.live.size() < at + bytes.size()) known.live.resize(at + bytes.size(), '\0');
     known.live.replace(at, bytes.size(), bytes);
     touch(known, from, at + bytes.size());
-    return object.write_at(at, as_bytes(bytes)).has_value();
+    return went(object.write_at(at, as_bytes(bytes)));
   }
   // More extents than an onode has room for.
   bool scatter(Object& object, Known& known) {
@@ -122,7 +127,7 @@ class Worker {
       if (known.live.size() < at + bytes.size()) known.live.resize(at + bytes.size(), '\0');
       known.live.replace(at, bytes.size(), bytes);
       touch(known, from, at + bytes.size());
-      if (!object.write_at(at, as_bytes(bytes))) return false;
+      if (!went(object.write_at(at, as_bytes(bytes)))) return false;
     }
     return true;
   }
@@ -131,7 +136,7 @@ class Worker {
     const std::uint64_t before = known.live.size();
     known.live.resize(size, '\0');
     touch(known, std::min(before, size), std::max(before, size));
-    return object.truncate(size).has_value();
+    return went(object.truncate(size));
   }
   bool punch(Object& object, Known& known) {
     if (known.live.empty()) return true;
@@ -140,13 +145,13 @@ class Worker {
         std::min<std::uint64_t>(random_() % 30000 / kWord * kWord, known.live.size() - at);
     known.live.replace(at, length, std::string(length, '\0'));
     touch(known, at, at + length);
-    return object.punch_hole(at, length).has_value();
+    return went(object.punch_hole(at, length));
   }
   bool reserve(Object& object) {
     return object.allocate(random_() % 50000, 1 + random_() % 50000).has_value();
   }
   bool sync(Object& object, const KnownPtr& known) {
-    if (!object.sync()) return false;
+    if (!went(object.sync())) return false;
     note_durable(*known);
     return true;
   }
@@ -168,15 +173,15 @@ class Worker {
     model_.names.erase(from);
     model_.names[to] = known;
     known->names.insert(to);
-    return store_.rename(from, to).has_value();
+    return went(store_.rename(from, to));
   }
   bool remove(const std::string& name, const KnownPtr& known) {
     model_.removed.push_back(known);
     model_.names.erase(name);
-    return store_.remove(name).has_value();
+    return went(store_.remove(name));
   }
   bool sync_names() {
-    if (!store_.sync_names()) return false;
+    if (!went(store_.sync_names())) return false;
     for (const KnownPtr& known : model_.removed) model_.gone_for_good.insert(known->owner);
     model_.removed.clear();
     return true;
@@ -409,6 +414,90 @@ TEST_CASE("a region store whose device fails once keeps what was synced before, 
     }
   }
   CHECK(failed > 100);
+}
+
+TEST_CASE("what was written behind a cut that did not survive did not either", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  const std::string first(6000, 'a');
+  auto object = *store->create("log", Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes(first)));
+  REQUIRE(object->sync());
+  REQUIRE(object->truncate(1000));
+  REQUIRE(object->write_at(1000, as_bytes(std::string(5000, 'b'))));
+  std::optional<SectorMedium> medium;
+  {
+    const MutexLock guard(state->mutex);
+    medium = state->medium;
+  }
+  const auto survivor = opened(std::make_shared<CrashDevice::State>(medium->cut(1)));
+  REQUIRE(contents(**survivor->open("log")) == first);
+}
+
+TEST_CASE("an object that lost its name to another one is not lost with it", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("a", Create::exclusive);
+  REQUIRE(object->append(as_bytes("first")));
+  REQUIRE(object->sync());
+  REQUIRE(store->rename("a", "b"));
+  auto other = *store->create("a", Create::exclusive);
+  REQUIRE(other->append(as_bytes("second")));
+  REQUIRE(other->sync());
+  std::optional<SectorMedium> medium;
+  {
+    const MutexLock guard(state->mutex);
+    medium = state->medium;
+  }
+  const auto survivor = opened(std::make_shared<CrashDevice::State>(medium->cut(0)));
+  REQUIRE(contents(**survivor->open("a")) == "second");
+  REQUIRE(contents(**survivor->open("b")) == "first");
+}
+
+TEST_CASE("a full region store refuses in words, loses nothing, and has its room again", "[region]") {
+  auto state = formatted();
+  auto store = opened(state);
+  const std::uint64_t room = store->space()->free_bytes;
+  for (int round = 0; round < 3; ++round) {
+    INFO("round " << round);
+    // Small and large ones until nothing fits, in turn removed: holes of all kinds.
+    std::mt19937_64 random(static_cast<std::uint64_t>(round) + 1);
+    std::map<std::string, std::string> kept;
+    std::uint64_t refused = 0;
+    for (int i = 0; i < 3000 && refused < 200; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      const std::string bytes(1 + random() % (random() % 8 == 0 ? 300'000 : 9'000),
+                              static_cast<char>('a' + i % 26));
+      auto object = store->create(name, Create::exclusive);
+      Status done = object ? (*object)->write_at(0, as_bytes(bytes)) : Status(fail(object.error()));
+      if (done && random() % 3 == 0) done = (*object)->sync();
+      if (!done) {
+        REQUIRE(done.error().errno_value == ENOSPC);
+        REQUIRE(done.error().context.find(name) != std::string::npos);
+        ++refused;
+        if (object) {
+          REQUIRE((*object)->info()->size == 0);
+          REQUIRE(store->remove(name));
+        }
+        if (!kept.empty() && random() % 3 == 0) {
+          REQUIRE(store->remove(kept.begin()->first));
+          kept.erase(kept.begin());
+        }
+        continue;
+      }
+      kept[name] = bytes;
+    }
+    REQUIRE(refused >= 200);
+    // Full to the last blocks, but for what a name needs.
+    REQUIRE(store->space()->free_bytes < room / 8);
+    for (const auto& [name, bytes] : kept) REQUIRE(contents(**store->open(name)) == bytes);
+    store->abandon();
+    store = opened(state);
+    for (const auto& [name, bytes] : kept) REQUIRE(contents(**store->open(name)) == bytes);
+    for (const auto& [name, bytes] : kept) REQUIRE(store->remove(name));
+    REQUIRE(store->sync_names());
+    REQUIRE(store->space()->free_bytes == room);
+  }
 }
 
 }  // namespace cffs::test
