@@ -18,8 +18,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/object/file_descriptor.h"
-
 namespace cffs::bench {
 namespace {
 
@@ -83,7 +81,8 @@ Status Image::build() {
   mounted_ = options_.work + "/fs";
   (void)::mkdir(mounted_.c_str(), 0755);
   const std::string maker = "mkfs." + options_.type;
-  if (!is_installed(maker)) {
+  const bool bare = options_.type.empty();
+  if (!bare && !is_installed(maker)) {
     return fail(
         Error::usage(maker + " is not installed; scripts/install_packages.sh installs what benchmarks need"));
   }
@@ -104,7 +103,7 @@ Status Image::build() {
   // As in TableFS §4.1: neither a second copy of metadata nor checksums, which the others do not have either.
   if (options_.type == "btrfs") make.insert(make.end(), {"-f", "-m", "single", "-d", "single"});
   make.push_back(file_);
-  CFFS_TRY_VOID(run(make));
+  if (!bare) CFFS_TRY_VOID(run(make));
   if (options_.disk != "raw") CFFS_TRY_VOID(serve_model());
   return mount();
 }
@@ -145,6 +144,10 @@ Status Image::attach() {
     struct stat st;
     if (::fstat(loop.get(), &st) == 0)
       device_number_ = fmt::format("{}:{}", major(st.st_rdev), minor(st.st_rdev));
+    if (options_.type.empty()) {
+      held_ = FileDescriptor(::open(device_.c_str(), O_RDONLY | O_CLOEXEC));
+      return held_ ? Status() : fail(errno, device_);
+    }
     // Mounted while the device is open: else it would be cleared again at once.
     const char* data = options_.type == "btrfs" ? "nodatasum" : nullptr;
     const unsigned long flags = MS_NOATIME | (options_.synchronous ? MS_SYNCHRONOUS | MS_DIRSYNC : 0);
@@ -163,7 +166,10 @@ Status Image::mount() {
 
 Status Image::unmount() {
   if (!is_mounted_) return {};
-  CFFS_TRY_VOID(unmount_patiently(mounted_));
+  if (held_)
+    held_.reset();
+  else
+    CFFS_TRY_VOID(unmount_patiently(mounted_));
   is_mounted_ = false;
   // The loop device lets go of its file a moment later.
   for (int i = 0; i < kTries && ::access(("/sys/dev/block/" + device_number_ + "/loop").c_str(), F_OK) == 0;

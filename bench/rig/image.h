@@ -6,13 +6,14 @@
 #include <string>
 
 #include "bench/rig/process.h"
+#include "core/object/file_descriptor.h"
 
 namespace cffs::bench {
 
 struct ImageOptions {
   std::string work;  // directory for the image and the mount points; must be there
   std::string disk = "raw";
-  std::string type = "ext4";  // ext2, ext3, ext4, xfs, btrfs
+  std::string type = "ext4";  // ext2, ext3, ext4, xfs, btrfs; "" none: the device as it is
   bool synchronous = false;   // -o sync
   std::uint64_t bytes = 4ull << 30;
   std::uint64_t inodes = 0;  // that it must have room for; ext4 cannot make more later
@@ -25,7 +26,8 @@ class Image {
   Image(const Image&) = delete;
   Image& operator=(const Image&) = delete;
 
-  const std::string& directory() const { return mounted_; }
+  const std::string& directory() const { return mounted_; }            // without a file system: an empty one
+  const std::string& device() const { return device_; }                // "/dev/loop3"
   const std::string& device_number() const { return device_number_; }  // "7:3"
   Status remount();
   Status unmount();
@@ -41,6 +43,7 @@ class Image {
   const ImageOptions options_;
   std::string file_, model_, mounted_, device_, device_number_;
   Server server_;
+  FileDescriptor held_;  // without a file system: or the device would be cleared
   bool is_mounted_ = false;
 };
 

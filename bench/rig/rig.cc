@@ -17,6 +17,9 @@
 #include "bench/passthrough/passthrough.h"
 #include "core/object/file_descriptor.h"
 #include "core/plan/policy_choice.h"
+#include "core/region/file_device.h"
+#include "core/region/region_store.h"
+#include "core/region/store_at.h"
 #include "replay/play/replay.h"
 #include "replay/results/counters.h"
 #include "replay/results/environment.h"
@@ -56,12 +59,15 @@ Status check_target(const std::string& name) {
   const std::string kind = name.substr(0, name.find('@'));
   const std::string below = name.find('@') == std::string::npos ? "ext4" : name.substr(name.find('@') + 1);
   const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
-                     kind == "floor" || kind == "library" || kind == "predict";
-  if (known && among(kFileSystems, below)) return {};
+                     kind == "floor" || kind == "library" || kind == "predict" || kind == "regions";
+  const bool is_store = among(kPolicies, kind) || kind == "library" || kind == "predict";
+  if (known && (among(kFileSystems, below) || (is_store && below == "region"))) return {};
   return fail(Error::usage(
       "there is no target '" + name +
       "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
-      "library, predict, dir:PATH; @xfs or @btrfs behind one puts it on that"));
+      "library, predict, regions, dir:PATH; @xfs or @btrfs behind one puts it on that, @region a store on no "
+      "file "
+      "system"));
 }
 
 Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
@@ -91,6 +97,9 @@ Status Rig::build() {
     kind_ = Kind::library;
   } else if (kind == "predict") {
     kind_ = Kind::predict;
+  } else if (kind == "regions") {
+    kind_ = Kind::objects;
+    backing_ = "region";
   } else {
     kind_ = Kind::cffs;
     policy_ = kind;
@@ -110,7 +119,7 @@ Status Rig::build() {
   ImageOptions image;
   image.work = own_;
   image.disk = options_.disk;
-  image.type = backing_;
+  image.type = on_regions() ? "" : backing_;
   image.bytes = options_.image_bytes;
   image.synchronous = options_.synchronous;
   // Of a store each object has a block at least; a hundred million files in its table need no inode of the disk.
@@ -118,12 +127,21 @@ Status Rig::build() {
   image.inodes = is_cffs_mount() || is_library() ? std::min(options_.inodes, options_.image_bytes / kBlock)
                                                  : options_.inodes;
   CFFS_TRY(image_, Image::make(image));
-  if (options_.aged > 0) CFFS_TRY_VOID(age());
+  if (options_.aged > 0 && !on_regions()) CFFS_TRY_VOID(age());
   before_ = space_now();
   if (struct statvfs v; ::statvfs(image_->directory().c_str(), &v) == 0)
     room_ = static_cast<double>(v.f_bavail) * static_cast<double>(v.f_frsize);
-  if (is_cffs_mount() || is_library()) {
-    CFFS_TRY_VOID(run({own_program(), "format", store()}));
+  if (kind_ == Kind::objects) {
+    CFFS_TRY(const auto device, FileDevice::open(store(), FileDevice::Access::read_write));
+    CFFS_TRY_VOID(RegionStore::format(*device, {}));
+    CFFS_TRY(const auto objects, open_store_at(store()));
+    CFFS_TRY(const SpaceInfo space, objects->space());
+    room_ = static_cast<double>(space.available_bytes);
+  } else if (is_cffs_mount() || is_library()) {
+    std::vector<std::string> words{own_program(), "format", store()};
+    if (on_regions()) words.insert(words.begin() + 2, {"--backend=region", "--force"});
+    CFFS_TRY_VOID(run(words));
+    if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(age());
   } else {
     (void)::mkdir((image_->directory() + "/tree").c_str(), 0755);
   }
@@ -132,11 +150,28 @@ Status Rig::build() {
   return up();
 }
 
-// Fills the disk with files of many sizes and removes three quarters of them at random, so that free space is in pieces.
+// Fills the disk with files (of a store on no file system: objects) of many sizes and removes three quarters of them at random, so that free space is in pieces.
 Status Rig::age() {
-  const std::string directory = image_->directory() + "/aged";
-  CFFS_TRY(const auto target, replay::make_directory_target(image_->directory()));
-  (void)target->mkdir("aged", 0755);
+  std::unique_ptr<replay::Target> target;
+  std::unique_ptr<ObjectStore> objects;
+  if (on_regions()) {
+    CFFS_TRY(objects, open_store_at(store()));
+  } else {
+    CFFS_TRY(target, replay::make_directory_target(image_->directory()));
+    (void)target->mkdir("aged", 0755);
+  }
+  const auto write = [&](const std::string& path, std::string_view bytes) -> std::int64_t {
+    if (objects) {
+      const auto object = objects->create(path, ObjectStore::Create::exclusive);
+      const Status done = object ? (*object)->write_at(0, as_bytes(bytes)) : Status(fail(object.error()));
+      return done ? static_cast<std::int64_t>(bytes.size()) : -done.error().errno_value;
+    }
+    const std::int64_t file = target->open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+    if (file < 0) return file;
+    const std::int64_t n = target->write(file, 0, std::span<const char>(bytes));
+    (void)target->close(file);
+    return n;
+  };
   std::mt19937_64 random(7);
   std::vector<std::string> files;
   const std::string data(1u << 20, 'a');
@@ -145,17 +180,21 @@ Status Rig::age() {
   while (written < limit) {
     const std::string path = fmt::format("aged/{}", files.size());
     const std::uint64_t size = std::uint64_t{1} << (9 + random() % 12);
-    const std::int64_t file = target->open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-    if (file < 0) return fail(static_cast<int>(-file), path);
     const std::int64_t n =
-        target->write(file, 0, std::span<const char>(data).first(std::min<std::size_t>(size, data.size())));
-    (void)target->close(file);
+        write(path, std::string_view(data).substr(0, std::min<std::size_t>(size, data.size())));
     if (n < 0) break;
     written += static_cast<double>(n);
     files.push_back(path);
   }
   std::shuffle(files.begin(), files.end(), random);
-  for (std::size_t i = 0; i < files.size() * 3 / 4; ++i) (void)target->unlink(files[i]);
+  for (std::size_t i = 0; i < files.size() * 3 / 4; ++i) {
+    if (objects) {
+      (void)objects->remove(files[i]);
+    } else {
+      (void)target->unlink(files[i]);
+    }
+  }
+  if (objects) return objects->sync_everything();
   (void)target->sync();
   return {};
 }
@@ -181,6 +220,8 @@ Status Rig::up() {
       break;
     case Kind::directory:
       break;
+    case Kind::objects:
+      return {};
     case Kind::passthrough: {
       CFFS_TRY_VOID(serve({"passthrough", image_->directory() + "/tree"}));
       struct stat st;
@@ -207,7 +248,7 @@ Status Rig::up() {
     }
     case Kind::library:
     case Kind::predict: {
-      auto objects = PosixStore::open_directory(store());
+      auto objects = open_store_at(store());
       if (!objects) return fail(objects.error().errno_value, store());
       objects_ = std::move(*objects);
       FileSystemOptions options;
@@ -307,7 +348,11 @@ pid_t Rig::daemon() const {
 
 Rig::Space Rig::space_now() const {
   struct statvfs v;
-  if (!image_ || ::statvfs(image_->directory().c_str(), &v) != 0) return {};
+  // What lies on no file system tells by its mount.
+  if (!image_ || (on_regions() && !has_directory())) return {};
+  const std::string& at = on_regions() ? directory_ : image_->directory();
+  if (::statvfs(at.c_str(), &v) != 0) return {};
+  if (on_regions()) return {static_cast<double>(v.f_blocks - v.f_bfree) * static_cast<double>(v.f_frsize), 0};
   return {static_cast<double>(v.f_blocks - v.f_bfree) * static_cast<double>(v.f_frsize),
           static_cast<double>(v.f_files - v.f_ffree)};
 }

@@ -5,6 +5,8 @@
 //   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
 //   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
+//   regions               the region store alone on the disk: objects, and no files
+//   "@region" behind a policy, library or predict: the store is on the disk itself, without a file system
 //   dir:PATH              a directory of any file system that is there already
 //
 // "@xfs" or "@btrfs" behind a name puts that file system below instead of ext4.
@@ -17,7 +19,7 @@
 #include "bench/rig/image.h"
 #include "bench/rig/memory_limit.h"
 #include "core/fs/file_system.h"
-#include "core/object/posix_store.h"
+#include "core/object/object_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "replay/play/target.h"
 
@@ -68,6 +70,9 @@ class Rig {
   };
   Space used() const;                    // since the target was set up
   double room() const { return room_; }  // bytes that files could have then; 0: not known
+  // Only objects, at store_path().
+  bool is_objects() const { return kind_ == Kind::objects; }
+  std::string store_path() const { return store(); }
   bool is_native() const { return kind_ == Kind::native; }
   // Each write is on the disk when it returns, without a sync of its own.
   bool syncs_itself() const { return options_.synchronous; }
@@ -83,10 +88,11 @@ class Rig {
   bool is_served() const { return kind_ == Kind::passthrough || kind_ == Kind::floor; }
   bool is_cffs_mount() const { return kind_ == Kind::cffs; }
   bool is_library() const { return kind_ == Kind::library || kind_ == Kind::predict; }
-  std::string store() const { return image_->directory() + "/store"; }
+  bool on_regions() const { return backing_ == "region"; }
+  std::string store() const { return on_regions() ? image_->device() : image_->directory() + "/store"; }
   Space space_now() const;
 
-  enum class Kind { native, passthrough, floor, cffs, library, predict, directory };
+  enum class Kind { native, passthrough, floor, cffs, library, predict, directory, objects };
   const std::string name_;
   RigOptions options_;
   Kind kind_ = Kind::native;
@@ -94,7 +100,7 @@ class Rig {
   std::unique_ptr<MemoryLimit> memory_;
   std::unique_ptr<Image> image_;
   Server server_;
-  std::unique_ptr<PosixStore> objects_;
+  std::unique_ptr<ObjectStore> objects_;
   std::unique_ptr<FileSystem> fs_;
   std::unique_ptr<Reorganiser> reorganiser_;  // gone before it
   std::unique_ptr<replay::Target> target_;

@@ -23,6 +23,7 @@ struct Benchmark {
   std::string source;  // the figure or table that it repeats
   std::vector<Parameter> parameters;
   std::vector<std::string> targets;  // the default ones
+  bool takes_objects = false;        // runs on a target that has objects alone
   bool needs_mount = false;          // runs programs, which the library cannot serve
   // Once for each target and round, on a target that was just set up.
   std::function<Status(Session&, Rig&)> run;

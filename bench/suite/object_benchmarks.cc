@@ -21,11 +21,11 @@ Status on_interfaces(Session& session, Rig& rig,
   const std::string wanted = session.text("interface");
   if (wanted != "both" && wanted != "objects" && wanted != "files")
     return fail(Error::usage("--interface: '" + wanted + "' is not objects, files or both"));
-  if (wanted != "files" && keeps_objects(rig)) {
+  if (rig.is_objects() || (wanted != "files" && keeps_objects(rig))) {
     CFFS_TRY(const auto objects, objects_in_store(rig));
     CFFS_TRY_VOID(work(*objects, "objects"));
   }
-  if (wanted == "objects") return {};
+  if (wanted == "objects" || rig.is_objects()) return {};
   CFFS_TRY(const auto files, objects_in_files(rig));
   return work(*files, "files");
 }
@@ -211,6 +211,7 @@ Benchmark of_objects(std::string name, std::string title, std::string source) {
   b.image_bytes = {512ull << 20, 1ull << 30, 8ull << 30};
   b.paper_memory = {512ull << 20};
   b.summary = print_throughput;
+  b.takes_objects = true;
   return b;
 }
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/suite/session.h"
-#include "core/object/posix_store.h"
+#include "core/region/store_at.h"
 
 namespace cffs::bench {
 namespace {
@@ -38,16 +38,14 @@ class ObjectsInStore final : public ObjectSurface {
   }
   void let_go() override { store_.reset(); }
   Status reopen() override {
-    auto store = PosixStore::open_directory(rig_.directory() + "/store");
-    if (!store) return fail(store.error());
-    store_ = std::move(*store);
+    CFFS_TRY(store_, open_store_at(rig_.is_objects() ? rig_.store_path() : rig_.directory() + "/store"));
     return {};
   }
 
  private:
   static std::string name_of(std::uint64_t id) { return "o" + std::to_string(id); }
   const Rig& rig_;
-  std::unique_ptr<PosixStore> store_;
+  std::unique_ptr<ObjectStore> store_;
 };
 
 class ObjectsInFiles final : public ObjectSurface {
@@ -87,10 +85,12 @@ Status make_directory(Rig& rig, const std::string& name) {
 
 }  // namespace
 
-bool keeps_objects(const Rig& rig) { return rig.is_native() || rig.name().starts_with("dir:"); }
+bool keeps_objects(const Rig& rig) {
+  return rig.is_native() || rig.is_objects() || rig.name().starts_with("dir:");
+}
 
 Result<std::unique_ptr<ObjectSurface>> objects_in_store(Rig& rig) {
-  CFFS_TRY_VOID(make_directory(rig, "store"));
+  if (!rig.is_objects()) CFFS_TRY_VOID(make_directory(rig, "store"));
   std::unique_ptr<ObjectSurface> objects = std::make_unique<ObjectsInStore>(rig);
   CFFS_TRY_VOID(objects->reopen());
   return objects;

@@ -24,7 +24,7 @@ class ObjectSurface {
   virtual Status reopen() = 0;
 };
 
-// Whether the target has the object-store interface: where it is a file system of the machine's own.
+// Whether the target has the object-store interface: where it is a file system of the machine's own, or has nothing else.
 bool keeps_objects(const Rig& rig);
 // Of the rig's target, in a directory that is made; the rig must outlive them.
 Result<std::unique_ptr<ObjectSurface>> objects_in_store(Rig& rig);

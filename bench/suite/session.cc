@@ -226,6 +226,8 @@ Status Session::run_target(const std::string& target) {
   rig_options.synchronous = options_.mount_sync;
   progress(fmt::format("{}: setting up {}", benchmark_.name, target));
   CFFS_TRY(const auto rig, Rig::start(target, rig_options));
+  if (rig->is_objects() && !benchmark_.takes_objects)
+    return fail(Error::usage(target + " keeps objects, not files: it is for the benchmarks of OBFS"));
   if (benchmark_.needs_mount && !rig->has_directory()) {
     return fail(Error::usage(
         fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",

@@ -16,7 +16,8 @@ struct Range {
   std::uint64_t bytes() const { return end - begin; }
 };
 
-constexpr std::uint64_t kSoon = 128u << 10;  // so many bytes at most may be there within a few wake-ups
+constexpr std::uint64_t kUsualBytes = 4u << 20;  // of a composite that is full
+constexpr std::uint64_t kSoon = 128u << 10;      // so many bytes at most may be there within a few wake-ups
 
 // Holds the member, wherever its row says that its group is.
 Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t composite_bytes) {
@@ -133,6 +134,7 @@ Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::s
   std::shared_ptr<Object> object = std::move(into);
   if (builder.write_offset() == 0) {
     CFFS_TRY(object, open_.create(name, ObjectStore::Create::truncate));
+    object->expect(std::max<std::uint64_t>(builder.bytes().size(), kUsualBytes));
   } else if (!object) {
     CFFS_TRY(object, open_.open(name));
   }

@@ -20,6 +20,8 @@ void run_in_background(void (*run)(void*), void* argument) {
   works_in_background = false;
 }
 
+constexpr std::uint64_t kUsualFile = 4u << 20;  // bytes of a log or a table file
+
 bool is_log(const std::string& name) { return name.ends_with(".log"); }
 
 class SilentLogger final : public leveldb::Logger {
@@ -267,6 +269,7 @@ leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb
 leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** result) {
   auto object = create(name, ObjectStore::Create::truncate);
   if (!object) return to_leveldb(object.error());
+  if (is_log(name) || name.ends_with(".ldb")) (*object)->expect(kUsualFile);
   if (is_log(name)) {
     // Its name is durable before a manifest names it: one that is missing then is lost, not late.
     if (const auto done = (*object)->sync(); !done) return to_leveldb(done.error());

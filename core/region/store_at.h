@@ -17,4 +17,7 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
 // Whether there is one, of whatever backend; false also where that cannot be found out.
 bool is_store_at(const std::string& path);
 
+// "pid 17 on host": who has, or had last, the store for writing; "" where that cannot be found out.
+std::string store_owner_text(const std::string& path);
+
 }  // namespace cffs

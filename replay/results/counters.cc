@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/region/store_at.h"
 #include "replay/results/run.h"
 
 namespace cffs::replay {
@@ -41,7 +42,7 @@ DeviceCounters device_counters(const std::string& device) {
 }
 
 pid_t holder_of_store(const std::string& store) {
-  std::ifstream lock(store + "/lock");
+  std::istringstream lock(store_owner_text(store));
   std::string word;
   pid_t pid = 0;
   lock >> word >> pid;

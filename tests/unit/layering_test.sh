@@ -25,7 +25,7 @@ core/backup      core/base core/object core/table core/blob core/composite core/
 fusefs           core/base core/object core/region core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
-replay/results   core/base core/table core/database | sqlite3
+replay/results   core/base core/object core/region core/table core/database | sqlite3
 replay/trace     core/base core/database replay/logs | sqlite3
 replay/model     core/base replay/trace |
 replay/import    core/base core/object replay/logs replay/trace replay/model |
@@ -35,8 +35,8 @@ replay/play      core/base core/object core/fs replay/trace replay/model replay/
 bench/disk       core/base core/object fusefs | fuse
 bench/passthrough core/base core/object fusefs | fuse
 bench/floor      core/base fusefs bench/passthrough | fuse
-bench/rig        core/base core/object core/fs core/reorganise core/plan replay/play replay/results bench/passthrough |
-bench/suite      core/object fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
+bench/rig        core/base core/object core/region core/fs core/reorganise core/plan replay/play replay/results bench/passthrough |
+bench/suite      core/object core/region fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
