@@ -53,9 +53,27 @@ int run_stat(const StoreName& name, bool json) {
   fmt::print("  blobs        {:>12}   {}, {} with checksums\n", n("blobs"), human_bytes(n("blob_bytes")),
              n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
-  fmt::print("objects        {:>12}   {} on the backing file system, {} of {} free there\n", n("objects"),
-             human_bytes(n("object_bytes")), human_bytes(n("backing_free_bytes")),
-             human_bytes(n("backing_total_bytes")));
+  const bool on_regions = s.contains("regions");
+  fmt::print("objects        {:>12}   {} on the {}, {} of {} free there\n", n("objects"),
+             human_bytes(n("object_bytes")), on_regions ? "device" : "backing file system",
+             human_bytes(n("backing_free_bytes")), human_bytes(n("backing_total_bytes")));
+  if (on_regions) {
+    fmt::print(
+        "  in pieces    {:>12}   {:.2f} each\n", n("extents"),
+        n("objects") > 0 ? static_cast<double>(n("extents")) / static_cast<double>(n("objects")) : 0.0);
+    fmt::print("regions\n");
+    for (const auto& room : s.at("regions")) {
+      const auto of = [&](const char* key) { return room.at(key).get<std::uint64_t>(); };
+      const std::string kind = room.at("kind");
+      fmt::print("  {:<12} {:>12}", kind, of("regions"));
+      if (kind != "unused" && of("bytes") > 0)
+        fmt::print(
+            "   {:.0f} % used, {} free in {} pieces",
+            100.0 * static_cast<double>(of("bytes") - of("free_bytes")) / static_cast<double>(of("bytes")),
+            human_bytes(of("free_bytes")), of("free_runs"));
+      fmt::print("\n");
+    }
+  }
   if (n("read_ahead_bytes") > 0)
     fmt::print("read ahead     {:>12}   of it used: {}; a request is worth {}\n",
                human_bytes(n("read_ahead_bytes")), human_bytes(n("read_ahead_used_bytes")),

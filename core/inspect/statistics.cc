@@ -66,6 +66,7 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
   s.known_inodes = fs.known_inodes();
   s.read_ahead = fs.read_ahead();
   CFFS_TRY(s.backing, fs.objects().space());
+  CFFS_TRY(s.layout, fs.objects().layout());
   return s;
 }
 

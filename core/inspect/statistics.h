@@ -25,6 +25,7 @@ struct Statistics {
   std::uint64_t known_inodes = 0;  // that the caller, which is the kernel's cache for a mount, refers to
   ReadAheadCounters read_ahead;    // since the store was opened
   SpaceInfo backing;
+  Layout layout;
 };
 
 Result<Statistics> collect_statistics(FileSystem& fs);

@@ -36,6 +36,14 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"backing_total_inodes", s.backing.total_inodes},
       {"backing_free_inodes", s.backing.free_inodes},
   };
+  for (const RoomKind& room : s.layout.rooms) {
+    json["regions"].push_back({{"kind", room.kind},
+                               {"regions", room.regions},
+                               {"bytes", room.bytes},
+                               {"free_bytes", room.free_bytes},
+                               {"free_runs", room.free_runs}});
+  }
+  if (!s.layout.rooms.empty()) json["extents"] = s.layout.extents;
   if (!transport.empty()) json["transport"] = transport;
   return json.dump(2);
 }

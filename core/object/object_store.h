@@ -109,6 +109,19 @@ struct SpaceInfo {
   std::uint64_t free_inodes = 0;
 };
 
+// What a backend that lays objects out itself has of one kind of room.
+struct RoomKind {
+  std::string kind;           // "small", "large"
+  std::uint64_t regions = 0;  // pieces of the medium of this kind
+  std::uint64_t bytes = 0, free_bytes = 0;
+  std::uint64_t free_runs = 0;  // pieces that the free bytes are in
+};
+struct Layout {
+  std::vector<RoomKind> rooms;             // empty: the backend leaves that to a file system
+  std::uint64_t objects = 0, extents = 0;  // pieces that the objects are in
+  std::vector<std::string> damaged;        // objects that it cannot show, and why; a sentence each
+};
+
 // Held as long as the store is in use; releasing is destroying.
 class StoreLock {
  public:
@@ -138,6 +151,7 @@ class ObjectStore {
   // process left that is gone. Slow; for who opens a store that nobody closed.
   virtual Status sync_everything() = 0;
   virtual Result<SpaceInfo> space() = 0;
+  virtual Result<Layout> layout() { return Layout(); }
   // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
   // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.

@@ -7,8 +7,10 @@ namespace cffs::region {
 Status Allocation::write_heads() {
   for (const Regions::Head& head : regions_.take_changed()) {
     const Geometry& g = regions_.geometry();
-    CFFS_TRY_VOID(device_.write(g.first_block(head.region) * kBlock + head.copy * kSectorBytes,
-                                as_bytes(encode(head.head, g, head.region))));
+    std::string block;
+    for (const RegionHead& sector : head.sectors) block += encode(sector, g, head.region);
+    block.resize(kBlock, '\0');
+    CFFS_TRY_VOID(device_.write(g.first_block(head.region) * kBlock, as_bytes(block)));
   }
   return {};
 }

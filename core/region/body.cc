@@ -1,6 +1,7 @@
 #include "core/region/body.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace cffs::region {
@@ -14,7 +15,7 @@ std::uint64_t blocks_for(std::uint64_t bytes) { return (bytes + kBlock - 1) / kB
 }  // namespace
 
 Body::Body(std::shared_ptr<Shared> shared, OnodeId id, const Onode& onode, Mapping mapping,
-           unsigned durable_sector, std::uint64_t durable_version)
+           unsigned durable_sector, std::uint64_t durable_version, bool is_block_known)
     : shared_(std::move(shared)),
       id_(id),
       name_(onode.name),
@@ -23,6 +24,7 @@ Body::Body(std::shared_ptr<Shared> shared, OnodeId id, const Onode& onode, Mappi
       live_version_(onode.version),
       durable_version_(durable_version),
       durable_sector_(durable_sector),
+      is_block_known_(is_block_known),
       may_be_durable_(durable_sector != kLiveSector) {}
 
 std::string Body::name() const {
@@ -222,12 +224,14 @@ Status Body::write(std::uint64_t offset, ConstBytes data) {
   CFFS_TRY(const bool done, write_in_place(offset, data));
   if (done) return {};
   const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
   return write_growing(offset, data);
 }
 
 Result<std::uint64_t> Body::append(ConstBytes data) {
   CFFS_TRY_VOID(writable());
   const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
   const std::uint64_t at = size_;
   if (!data.empty()) CFFS_TRY_VOID(write_growing(at, data));
   return at;
@@ -262,6 +266,7 @@ Status Body::truncate(std::uint64_t size) {
   CFFS_TRY_VOID(writable(size, 0));
   const WriteLock guard(mutex_);
   if (size == size_ && mapping_.end() <= blocks_for(size)) return {};
+  CFFS_TRY_VOID(begin_change());
   if (size > size_) {
     if (size_ % kBlock != 0) CFFS_TRY_VOID(zero(size_, std::min(size, blocks_for(size_) * kBlock) - size_));
   } else {
@@ -279,6 +284,7 @@ Status Body::punch(std::uint64_t offset, std::uint64_t length) {
   const WriteLock guard(mutex_);
   const std::uint64_t end = std::min(size_, length > ~offset ? ~std::uint64_t{0} : offset + length);
   if (offset >= end) return {};
+  CFFS_TRY_VOID(begin_change());
   // The last block counts as whole where nothing is behind it.
   const std::uint64_t first = blocks_for(offset), last = end == size_ ? blocks_for(end) : end / kBlock;
   if (first >= last) {
@@ -294,6 +300,7 @@ Status Body::punch(std::uint64_t offset, std::uint64_t length) {
 Status Body::reserve(std::uint64_t offset, std::uint64_t length) {
   CFFS_TRY_VOID(writable(offset, length));
   const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
   const std::uint64_t end = blocks_for(offset + length);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> made;
   for (std::uint64_t at = offset / kBlock; at < end;) {
@@ -382,6 +389,33 @@ Status Body::fill(Onode& onode, std::vector<Run>& unneeded) {
   return stored;
 }
 
+Status Body::begin_change() {
+  if (std::exchange(is_block_known_, true)) return {};
+  const Geometry& g = shared_->geometry;
+  std::array<std::string, 2> sectors;
+  if (durable_sector_ == kLiveSector) {
+    // Nobody has it: what an earlier object left there must not come back, whichever of these sectors survive.
+    Onode nobody;
+    nobody.version = shared_->allocation.next_version();
+    nobody.is_free = true;
+    sectors[0] = sectors[1] = encode(nobody, g, id_);
+  } else {
+    // As the checkpoint said, and the same bytes as before.
+    Onode durable;
+    std::vector<Run> unneeded;
+    CFFS_TRY_VOID(fill(durable, unneeded));
+    durable.version = durable_version_;
+    sectors[durable_sector_] = encode(durable, g, id_);
+  }
+  std::string block;
+  for (std::string& sector : sectors) {
+    sector.resize(kSectorBytes, '\0');
+    block += sector;
+  }
+  block.resize(kBlock, '\0');
+  return shared_->device.write(onode_offset(g, id_, 0), as_bytes(block));
+}
+
 Status Body::write_live() {
   if (removed_) {  // its live sector says that it is gone
     shared_->allocation.give(std::exchange(given_up_, {}));
@@ -404,6 +438,7 @@ Status Body::write_live() {
 Status Body::be_called(const std::string& name) {
   CFFS_TRY_VOID(writable());
   const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
   name_ = name;
   return write_live();
 }
@@ -411,6 +446,7 @@ Status Body::be_called(const std::string& name) {
 Status Body::remove() {
   CFFS_TRY_VOID(writable());
   const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
   Onode gone;
   gone.version = shared_->allocation.next_version();
   gone.incarnation = shared_->device.incarnation();

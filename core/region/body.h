@@ -33,7 +33,7 @@ class Body {
       : shared_(std::move(shared)), id_(id), name_(std::move(name)) {}
   // As recovery found it: durable as `durable_version` in that sector (none: 2).
   Body(std::shared_ptr<Shared> shared, OnodeId id, const Onode& onode, Mapping mapping,
-       unsigned durable_sector, std::uint64_t durable_version);
+       unsigned durable_sector, std::uint64_t durable_version, bool is_block_known);
 
   OnodeId id() const { return id_; }
   std::string name() const;
@@ -104,6 +104,8 @@ class Body {
   Status cut_block(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Result<Run> take(std::uint64_t logical, std::uint64_t want) CFFS_REQUIRES(mutex_);
   void free(std::vector<Run> runs) CFFS_REQUIRES(mutex_);
+  // To be called before a change: the onode's block is written whole, if it is not in memory, as it should be on the medium.
+  Status begin_change() CFFS_REQUIRES(mutex_);
   Status write_live() CFFS_REQUIRES(mutex_);
   Status fill(Onode& onode, std::vector<Run>& unneeded) CFFS_REQUIRES(mutex_);
   void note_dirty(std::uint64_t offset, std::uint64_t length);
@@ -121,6 +123,7 @@ class Body {
   bool removed_ CFFS_GUARDED_BY(mutex_) = false;
   std::uint64_t live_version_ CFFS_GUARDED_BY(mutex_) = 0, durable_version_ CFFS_GUARDED_BY(mutex_) = 0;
   unsigned durable_sector_ CFFS_GUARDED_BY(mutex_) = kLiveSector;  // kLiveSector: none
+  bool is_block_known_ CFFS_GUARDED_BY(mutex_) = false;  // the onode's block is in the kernel's memory
   bool released_ CFFS_GUARDED_BY(mutex_) = false;
   bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;  // or a commit is under way
   std::vector<Run> freed_ CFFS_GUARDED_BY(mutex_);       // since the last commit

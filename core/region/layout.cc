@@ -18,8 +18,6 @@ constexpr std::uint64_t kReserved = std::uint64_t{1} << 63;  // in an entry's fi
 constexpr std::uint64_t kBlockBits = 40;
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << kBlockBits;
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t to) { return (n + to - 1) / to * to; }
-
 // What a sector or block says is of this store and of this place.
 std::uint64_t seal(std::string_view bytes, std::uint64_t identity, std::uint64_t place) {
   std::string seeded(bytes);
@@ -59,14 +57,9 @@ std::uint64_t place_of(OnodeId id) { return static_cast<std::uint64_t>(id.region
 
 }  // namespace
 
-std::uint64_t Geometry::table_blocks() const {
-  const std::uint64_t bytes = kBlock + std::uint64_t{onodes} * kOnodeSectors * kSectorBytes;
-  return round_up(bytes, kBlock) / kBlock;
-}
+std::uint64_t Geometry::table_blocks() const { return 1 + onodes; }
 
-std::uint64_t Geometry::onodes_in_onode_region() const {
-  return (region_blocks - 1) * kBlock / (kOnodeSectors * kSectorBytes);
-}
+std::uint64_t Geometry::onodes_in_onode_region() const { return region_blocks - 1; }
 
 bool Geometry::is_sane(std::uint64_t device_bytes) const {
   return large_blocks > 0 && onodes > 0 && onodes < (1u << 24) && region_blocks >= 64 &&
@@ -189,8 +182,7 @@ std::optional<RegionHead> decode_head(std::string_view sector, const Geometry& g
 }
 
 std::uint64_t onode_offset(const Geometry& g, OnodeId id, unsigned sector) {
-  return (g.first_block(id.region) + 1) * kBlock +
-         (std::uint64_t{id.index} * kOnodeSectors + sector) * kSectorBytes;
+  return (g.first_block(id.region) + 1 + id.index) * kBlock + sector * kSectorBytes;
 }
 
 std::size_t Onode::room(std::size_t name_bytes) {

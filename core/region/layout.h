@@ -81,7 +81,8 @@ struct OnodeId {
   bool operator==(const OnodeId&) const = default;
   auto operator<=>(const OnodeId&) const = default;
 };
-// An onode has three sectors: two that are durable by turns, and one that says what a running program sees.
+// An onode has three sectors: two that are durable by turns, and one that says what a running program sees. They have a block for
+// themselves: who knows them can write all of it, so that nothing has to be read for a change of one.
 inline constexpr unsigned kOnodeSectors = 3, kLiveSector = 2;
 std::uint64_t onode_offset(const Geometry& geometry, OnodeId id, unsigned sector);  // bytes
 

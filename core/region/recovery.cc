@@ -116,10 +116,10 @@ Result<Read> scan(const BlockDevice& device, const Geometry& g) {
     CFFS_TRY_VOID(problem);
     const RegionHead& head = read.heads.back().first;
     if (head.kind == RegionKind::unused || head.onodes_begun == 0) continue;
-    table.resize(std::uint64_t{head.onodes_begun} * kOnodeSectors * kSectorBytes);
+    table.resize(head.onodes_begun * kBlock);
     CFFS_TRY_VOID(device.read((g.first_block(region) + 1) * kBlock, as_writable_bytes(table)));
     for (std::uint32_t index = 0; index < head.onodes_begun; ++index) {
-      judge(std::string_view(table).substr(std::uint64_t{index} * kOnodeSectors * kSectorBytes), device, g,
+      judge(std::string_view(table).substr(index * kBlock), device, g,
             {static_cast<std::uint32_t>(region), index}, head, read);
     }
   }
@@ -190,8 +190,10 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
 
 Status write_superblock(BlockDevice& device, const Superblock& superblock) {
   const std::uint64_t offset = superblock.version % 2 * kBlock;
-  CFFS_TRY_VOID(device.write(offset, as_bytes(encode(superblock))));
-  const DeviceRange range{offset, kSectorBytes};
+  std::string block = encode(superblock);
+  block.resize(kBlock, '\0');  // whole: so that nothing is read for it
+  CFFS_TRY_VOID(device.write(offset, as_bytes(block)));
+  const DeviceRange range{offset, kBlock};
   return device.flush({&range, 1});
 }
 
@@ -261,7 +263,7 @@ std::string encode_checkpoint(const Regions& regions, const std::vector<Body::Fo
     w.varint(head.version);
     w.varint(head.onodes_begun);
     w.varint(head.since);
-    w.u8(static_cast<std::uint8_t>(regions.head_copy(region)));
+    w.u8(static_cast<std::uint8_t>(regions.durable_copy(region)));
   }
   w.varint(damaged.size());
   for (const OnodeId id : damaged) {

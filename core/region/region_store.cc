@@ -153,7 +153,7 @@ tl::unexpected<Error> RegionStore::named(Error error, std::string_view name) con
 
 // --- the state
 
-Status RegionStore::load(bool writes) {
+Status RegionStore::load() {
   CFFS_TRY(superblock_, read_superblock(*device_));
   CFFS_TRY(Recovered recovered, recover(*device_, superblock_));
   scanned_ = recovered.scanned;
@@ -171,16 +171,16 @@ Status RegionStore::load(bool writes) {
       const Body::Found& found = recovered.objects[i];
       names_.emplace(found.onode.name,
                      std::make_shared<Body>(shared_, found.id, found.onode, std::move(recovered.mappings[i]),
-                                            found.durable_sector, found.durable_version));
+                                            found.durable_sector, found.durable_version, recovered.scanned));
     }
   }
-  if (!writes || superblock_.clean) return {};
-  return settle_recovered(recovered);
+  gone_ = std::move(recovered.gone);
+  for (const Body::Found& found : recovered.superseded) gone_.push_back(found.id);
+  return {};
 }
 
 // After an end without finish(): what the last program saw becomes durable, before anything changes and any block is used again.
-Status RegionStore::settle_recovered(Recovered& recovered) {
-  shared_->in_use.store(true);  // as the superblock has it
+Status RegionStore::settle_recovered() {
   CFFS_TRY_VOID(device_->flush_everything());
   std::vector<BodyPtr> bodies;
   {
@@ -190,9 +190,7 @@ Status RegionStore::settle_recovered(Recovered& recovered) {
   }
   CFFS_TRY_VOID(commit(*shared_, bodies));
   std::vector<DeviceRange> ranges;
-  std::vector<OnodeId> gone = std::move(recovered.gone);
-  for (const Body::Found& found : recovered.superseded) gone.push_back(found.id);
-  for (const OnodeId id : gone) {
+  for (const OnodeId id : gone_) {
     Onode tombstone;
     tombstone.version = shared_->allocation.next_version();
     tombstone.is_free = true;
@@ -204,7 +202,7 @@ Status RegionStore::settle_recovered(Recovered& recovered) {
     }
   }
   CFFS_TRY_VOID(device_->flush(ranges));
-  for (const OnodeId id : gone) shared_->allocation.give(id);
+  for (const OnodeId id : std::exchange(gone_, {})) shared_->allocation.give(id);
   return {};
 }
 
@@ -212,17 +210,21 @@ Status RegionStore::begin_use(Shared& shared) {
   if (shared.in_use.load()) return {};
   if (shared.device.is_read_only()) return fail(EROFS);
   if (shared.ended.load()) return fail(EBADF);
-  superblock_.clean = false;
-  superblock_.checkpoint.clear();
-  superblock_.version += 1;
-  CFFS_TRY_VOID(write_superblock(*device_, superblock_));
+  if (!superblock_.clean) {
+    CFFS_TRY_VOID(settle_recovered());
+  } else {
+    superblock_.clean = false;
+    superblock_.checkpoint.clear();
+    superblock_.version += 1;
+    CFFS_TRY_VOID(write_superblock(*device_, superblock_));
+  }
   shared.in_use.store(true, std::memory_order_release);
   return {};
 }
 
 Result<std::shared_ptr<Shared>> RegionStore::state(bool changes) {
   const MutexLock guard(state_mutex_);
-  if (!shared_) CFFS_TRY_VOID(load(changes));
+  if (!shared_) CFFS_TRY_VOID(load());
   if (changes) CFFS_TRY_VOID(begin_use(*shared_));
   return shared_;
 }
@@ -295,11 +297,12 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
   }
   if (!held) return fail(std::move(held).error());
   std::string text(owner.substr(0, kOwnerBytes - 1));
-  text.resize(kOwnerBytes, '\0');
+  text.resize(kBlock, '\0');
   CFFS_TRY_VOID(device_->write(kOwnerOffset, as_bytes(text)));
   const MutexLock guard(state_mutex_);
   if (!shared_ || !shared_->in_use.load())
-    CFFS_TRY_VOID(load(true));  // it may be another's since it was looked at
+    CFFS_TRY_VOID(load());  // it may be another's since it was looked at
+  if (!superblock_.clean) CFFS_TRY_VOID(begin_use(*shared_));
   locked_ = true;
   return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(*held)));
 }
@@ -314,7 +317,7 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock_for_reading() {
   if (!held) return fail(std::move(held).error());
   const MutexLock guard(state_mutex_);
   if (!locked_ && (!shared_ || !shared_->in_use.load())) {
-    CFFS_TRY_VOID(load(false));
+    CFFS_TRY_VOID(load());
     locked_ = true;
   }
   return held;
@@ -587,22 +590,26 @@ Result<SpaceInfo> RegionStore::space() {
   return info;
 }
 
-Result<RegionStore::Census> RegionStore::census() {
+Result<Layout> RegionStore::layout() {
   CFFS_TRY(const auto shared, state(false));
   const Regions regions = shared->allocation.regions();
-  Census census;
-  census.geometry = shared->geometry;
-  for (const RegionKind kind : {RegionKind::unused, RegionKind::small, RegionKind::large, RegionKind::onodes})
-    census.kinds.push_back({kind, regions.census(kind)});
-  {
-    const MutexLock guard(state_mutex_);
-    census.scanned = scanned_;
+  Layout layout;
+  for (const RegionKind kind :
+       {RegionKind::small, RegionKind::large, RegionKind::onodes, RegionKind::unused}) {
+    const Regions::Census c = regions.census(kind);
+    layout.rooms.push_back(
+        {std::string(name_of(kind)), c.regions, c.blocks * kBlock, c.free_blocks * kBlock, c.free_runs});
   }
   const MutexLock guard(names_mutex_);
-  census.objects = names_.size();
-  for (const auto& [name, body] : names_) census.extents += body->extents();
-  census.damaged = damaged_;
-  return census;
+  layout.objects = names_.size();
+  for (const auto& [name, body] : names_) layout.extents += body->extents();
+  layout.damaged = damaged_;
+  return layout;
+}
+
+bool RegionStore::was_scanned() {
+  const MutexLock guard(state_mutex_);
+  return scanned_;
 }
 
 }  // namespace cffs

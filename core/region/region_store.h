@@ -45,19 +45,9 @@ class RegionStore final : public ObjectStore {
   bool is_private() const override { return device_->is_private(); }
   std::string description() const override { return device_->description(); }
 
-  // Regions of a kind, and what of them is used.
-  struct KindCensus {
-    region::RegionKind kind = region::RegionKind::unused;
-    region::Regions::Census census;
-  };
-  struct Census {
-    region::Geometry geometry;
-    std::vector<KindCensus> kinds;
-    std::uint64_t objects = 0, extents = 0;  // extents / objects: 1 is whole
-    bool scanned = false;                    // it was opened by a scan
-    std::vector<std::string> damaged;        // objects that cannot be shown, and why
-  };
-  Result<Census> census();
+  Result<Layout> layout() override;
+  // Whether it was opened by a scan, not by a checkpoint.
+  bool was_scanned();
 
   // For tests: as if the process ended here.
   void abandon();
@@ -68,8 +58,8 @@ class RegionStore final : public ObjectStore {
   using BodyPtr = region::BodyPtr;
 
   explicit RegionStore(std::unique_ptr<BlockDevice> device) : device_(std::move(device)) {}
-  Status load(bool writes) CFFS_REQUIRES(state_mutex_);
-  Status settle_recovered(region::Recovered& recovered) CFFS_REQUIRES(state_mutex_);
+  Status load() CFFS_REQUIRES(state_mutex_);
+  Status settle_recovered() CFFS_REQUIRES(state_mutex_);
   // The state, read if it was not; for a change, marked as in use.
   Result<std::shared_ptr<region::Shared>> state(bool changes);
   Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
@@ -96,6 +86,8 @@ class RegionStore final : public ObjectStore {
   Mutex state_mutex_;  // first of all
   std::shared_ptr<region::Shared> shared_ CFFS_GUARDED_BY(state_mutex_);
   region::Superblock superblock_ CFFS_GUARDED_BY(state_mutex_);
+  std::vector<region::OnodeId> gone_
+      CFFS_GUARDED_BY(state_mutex_);  // not durably so, when the store was read
   bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_

@@ -132,8 +132,8 @@ void Regions::note_room(std::uint64_t number) {
 
 void Regions::restore_head(std::uint64_t number, const RegionHead& head, unsigned copy) {
   Region& region = regions_[number];
-  region.head = head;
-  region.copy = copy;
+  region.head = region.durable = head;
+  region.durable_copy = copy;
   if (head.kind != RegionKind::unused) begin(number, head.kind);
 }
 
@@ -334,15 +334,19 @@ std::vector<Regions::Head> Regions::take_changed() {
   for (const std::uint64_t number : changed_) {
     Region& region = regions_[number];
     if (region.head.kind == RegionKind::unused) continue;  // empty again before anybody needed to know
-    region.copy = 1 - region.copy;
-    heads.push_back({number, region.head, region.copy});
+    Head written{number, {region.head, region.head}};
+    written.sectors[region.durable_copy] = region.durable;
+    heads.push_back(written);
   }
   changed_.clear();
   return heads;
 }
 
 void Regions::durable(std::uint64_t number, std::uint64_t version) {
-  if (regions_[number].head.version == version) undurable_.erase(number);
+  Region& region = regions_[number];
+  if (region.head.version != version || undurable_.erase(number) == 0) return;
+  region.durable = region.head;
+  region.durable_copy = 1 - region.durable_copy;
 }
 
 Regions::Census Regions::census(RegionKind kind) const {

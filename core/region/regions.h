@@ -51,8 +51,7 @@ class Regions {
   // --- heads that changed and are not known to be durable
   struct Head {
     std::uint64_t region = 0;
-    RegionHead head;
-    unsigned copy = 0;  // 0 or 1: the sector to write
+    std::array<RegionHead, 2> sectors;  // the one that is durable stays
   };
   // Heads to write, now that they are needed; each is returned once for each change.
   std::vector<Head> take_changed();
@@ -61,7 +60,8 @@ class Regions {
   // Those were flushed as they were at that version.
   void durable(std::uint64_t region, std::uint64_t version);
   const RegionHead& head(std::uint64_t region) const { return regions_[region].head; }
-  unsigned head_copy(std::uint64_t region) const { return regions_[region].copy; }
+  // Which of the two sectors is durable.
+  unsigned durable_copy(std::uint64_t region) const { return regions_[region].durable_copy; }
 
   // --- what it looks like
   struct Census {
@@ -71,8 +71,8 @@ class Regions {
 
  private:
   struct Region {
-    RegionHead head;
-    unsigned copy = 0;
+    RegionHead head, durable;
+    unsigned durable_copy = 0;
     std::vector<std::uint64_t> used;         // a bit for each block; empty: no kind
     std::vector<std::uint64_t> onodes_used;  // the same for onodes
     std::uint32_t free_blocks = 0, free_onodes = 0;

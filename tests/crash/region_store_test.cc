@@ -202,10 +202,10 @@ std::uint32_t owner_in(const std::string& bytes) {
 
 // What a power cut may leave.
 void check_survivors(RegionStore& store, const Model& model) {
-  const auto census = store.census();
-  REQUIRE(census);
-  INFO((census->damaged.empty() ? "" : census->damaged.front()));
-  REQUIRE(census->damaged.empty());
+  const auto layout = store.layout();
+  REQUIRE(layout);
+  INFO((layout->damaged.empty() ? "" : layout->damaged.front()));
+  REQUIRE(layout->damaged.empty());
   std::map<std::uint32_t, std::string> found;  // name by owner
   std::set<std::string> empty_names;
   const auto names = store.list("");
@@ -262,7 +262,7 @@ void check_survivors(RegionStore& store, const Model& model) {
 
 // All that the last program has seen.
 void check_same(RegionStore& store, const Model& model) {
-  REQUIRE(store.census()->damaged.empty());
+  REQUIRE(store.layout()->damaged.empty());
   std::vector<std::string> wanted;
   for (const auto& [name, known] : model.names) wanted.push_back(name);
   REQUIRE(*store.list("") == wanted);
@@ -347,7 +347,7 @@ TEST_CASE(
           // Again after a clean end, by the checkpoint; and nothing of the room is lost.
           const auto again = opened(after);
           const auto lock = again->lock("again");
-          REQUIRE(!again->census()->scanned);
+          REQUIRE(!again->was_scanned());
           check_survivors(*again, cut.model);
           check_room(*again);
         }
@@ -413,7 +413,7 @@ TEST_CASE("a region store whose device fails once keeps what was synced before, 
       check_room(*survivor);
     }
   }
-  CHECK(failed > 100);
+  CHECK(failed >= 100);
 }
 
 TEST_CASE("what was written behind a cut that did not survive did not either", "[region]") {

@@ -76,4 +76,11 @@ TEST_CASE("mount: nothing acknowledged is lost when the daemon is killed") {
   for (const std::uint64_t seed : seeds(2)) run("", "", seed, true);
 }
 
+TEST_CASE("mount: the same on an image, without a file system below") {
+  const std::string image = "--backend=region --size=1G ";
+  for (const std::uint64_t seed : seeds(2))
+    run(image + kTiny, "--policy=directory --quiet=0.05 --commit-interval=0.1", seed, true);
+  run(image, "--policy=none", 3, false);
+}
+
 }  // namespace cffs::test

@@ -38,7 +38,8 @@ int shell(const std::string& command, std::string* output) {
 }
 
 MountedStore::MountedStore(const std::string& format_arguments, const std::string& mount_arguments)
-    : mount_arguments_(mount_arguments) {
+    : mount_arguments_(mount_arguments),
+      on_image_(format_arguments.find("--backend=region") != std::string::npos) {
   // tests/mount/ring.sh: the same over io_uring
   if (const char* transport = std::getenv("CFFS_TEST_TRANSPORT"))
     mount_arguments_ += std::string(" --transport=") + transport;
@@ -79,11 +80,13 @@ void MountedStore::unmount() {
 }
 
 void MountedStore::kill_daemon() {
-  // The lock names the daemon: "pid N on HOST".
-  shell("kill -9 $(cut -d \" \" -f 2 " + store_ + "/lock)");
+  // The lock names the daemon: "pid N on HOST"; an image has that in its third block.
+  const std::string text =
+      on_image_ ? "dd if=" + store_ + " bs=256 skip=32 count=1 status=none" : "cat " + store_ + "/lock";
+  shell("kill -9 $(" + text + " | cut -d \" \" -f 2)");
   for (int i = 0; i < 100 && ::umount2(mount_point_.c_str(), MNT_DETACH) != 0; ++i) ::usleep(20'000);
   // A process that was killed is not gone yet: it holds the store until its last thread has left the kernel.
-  shell("flock --wait 30 " + store_ + "/lock true");
+  shell("flock --wait 30 " + store_ + (on_image_ ? "" : "/lock") + " true");
   mounted_ = false;
 }
 

@@ -24,7 +24,7 @@ class MountedStore {
 
  private:
   std::string base_, store_, mount_point_, mount_arguments_;
-  bool mounted_ = false;
+  bool on_image_ = false, mounted_ = false;
 };
 
 // TMPDIR, or /tmp.
