@@ -37,6 +37,7 @@ class OverlayStore final : public ObjectStore {
   Result<std::vector<std::string>> list(std::string_view folder) override;
   Status sync_names() override { return {}; }
   Status sync_everything() override { return {}; }
+  Result<Layout> layout() override { return below_.layout(); }
   Result<SpaceInfo> space() override { return below_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view) override { return below_.lock_for_reading(); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return below_.lock_for_reading(); }
