@@ -48,7 +48,10 @@ Result<Run> Allocation::take(const Wish& wish) {
   }
   const std::uint64_t want = std::min<std::uint64_t>(wish.want, kMaxExtent / 2);
   std::optional<Run> run;
-  if (wish.large) run = regions_.take_large(want + wish.ahead, wish.near);
+  if (wish.large) {
+    run = regions_.take_large(want + wish.ahead, wish.near);
+    if (!run || run->count < want) wants_cleaning_.store(true, std::memory_order_relaxed);
+  }
   if (!run) run = regions_.take_small(want + (wish.large ? 0 : wish.ahead), wish.near, wish.metadata);
   if (!run && !spares_.empty()) {
     drop_all_spares();
@@ -68,6 +71,21 @@ Result<Run> Allocation::take(const Wish& wish) {
 void Allocation::give(const std::vector<Run>& runs) {
   const MutexLock guard(mutex_);
   for (const Run& run : runs) regions_.give(run);
+}
+
+std::optional<Run> Allocation::close_sparsest() {
+  const MutexLock guard(mutex_);
+  wants_cleaning_.store(false, std::memory_order_relaxed);
+  drop_all_spares();
+  const auto region = regions_.close_sparsest();
+  if (!region) return std::nullopt;
+  const Geometry& g = regions_.geometry();
+  return Run{g.first_block(*region), static_cast<std::uint32_t>(g.region_blocks)};
+}
+
+void Allocation::open(const Run& region) {
+  const MutexLock guard(mutex_);
+  regions_.open(regions_.geometry().region_of(region.block));
 }
 
 Result<OnodeId> Allocation::take_onode() {

@@ -4,6 +4,7 @@
 // the medium knows. It goes back when the object's last handle goes, and when anybody finds no other room.
 #pragma once
 
+#include <atomic>
 #include <unordered_map>
 #include <vector>
 
@@ -46,6 +47,12 @@ class Allocation {
   void durable(const Heads& heads);
 
   std::uint64_t free_blocks() const;  // spares included
+
+  // Whether somebody who asked for large blocks got fewer in a row, and holes of another kind may be why.
+  bool wants_cleaning() const { return wants_cleaning_.load(std::memory_order_relaxed); }
+  // The blocks of a region that is to be emptied, from which nothing is taken until open(); nullopt: cleaning would not help.
+  std::optional<Run> close_sparsest();
+  void open(const Run& region);
   // The regions as they would be found now.
   Regions regions() const;
   std::uint64_t version() const;
@@ -60,6 +67,7 @@ class Allocation {
   void drop_all_spares() CFFS_REQUIRES(mutex_);
 
   BlockDevice& device_;
+  std::atomic<bool> wants_cleaning_{false};
   mutable Mutex mutex_;  // leaf
   Regions regions_ CFFS_GUARDED_BY(mutex_);
   std::unordered_map<const void*, Spare> spares_ CFFS_GUARDED_BY(mutex_);

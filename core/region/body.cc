@@ -321,6 +321,40 @@ Status Body::reserve(std::uint64_t offset, std::uint64_t length) {
   return made.empty() ? Status() : write_live();
 }
 
+Result<bool> Body::move_out(const Run& region) {
+  const WriteLock guard(mutex_);
+  if (removed_) return false;
+  const std::vector<Mapping::Piece> pieces = mapping_.pieces_in(region);
+  const bool nodes = mapping_.leave(region);
+  if (pieces.empty() && !nodes) return false;
+  CFFS_TRY_VOID(begin_change());
+  std::string bytes;
+  for (const Mapping::Piece& piece : pieces) {
+    for (std::uint64_t done = 0; done < piece.count;) {
+      Allocation::Wish wish;
+      wish.who = &mapping_;  // nobody's spare
+      wish.want = piece.count - done;
+      wish.near = mapping_.follows(piece.logical + done);
+      CFFS_TRY(const Run run, shared_->allocation.take(wish));
+      if (piece.written) {
+        bytes.resize(run.count * kBlock);
+        Status copied = shared_->device.read((piece.block + done) * kBlock, as_writable_bytes(bytes));
+        if (copied) copied = shared_->device.write(run.block * kBlock, as_bytes(bytes));
+        if (!copied) {
+          shared_->allocation.give(std::vector<Run>{run});
+          return fail(std::move(copied).error());
+        }
+      }
+      free(mapping_.remove(piece.logical + done, run.count));
+      mapping_.put(piece.logical + done, run, piece.written);
+      note_dirty((piece.logical + done) * kBlock, run.count * kBlock);
+      done += run.count;
+    }
+  }
+  CFFS_TRY_VOID(write_live());
+  return true;
+}
+
 ObjectInfo Body::info() const {
   const ReadLock guard(mutex_);
   return {size_, mapping_.blocks() * kBlock};

@@ -53,6 +53,9 @@ class Body {
   // The pieces of the device that a range lies in.
   std::vector<DeviceRange> ranges(std::uint64_t offset, std::uint64_t length) const;
 
+  // What it has among these blocks moves elsewhere; the old ones are free after its next commit. False: it has nothing there.
+  Result<bool> move_out(const Run& region);
+
   // The live sector is written for the first time, or with another name.
   Status be_called(const std::string& name);
   // Its name is gone: the live sector says so.

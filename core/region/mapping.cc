@@ -51,6 +51,32 @@ std::vector<Run> Mapping::node_runs() const {
   return runs;
 }
 
+std::vector<Mapping::Piece> Mapping::pieces_in(const Run& region) const {
+  std::vector<Piece> pieces;
+  const std::uint64_t begin = region.block, end = region.block + region.count;
+  for (const auto& [logical, run] : extents_) {
+    const std::uint64_t from = std::max(run.block, begin), to = std::min(run.block + run.count, end);
+    if (from < to) pieces.push_back({logical + (from - run.block), to - from, from, run.written});
+  }
+  return pieces;
+}
+
+bool Mapping::leave(const Run& region) {
+  bool any = false;
+  const auto leaves_it = [&](Stored& stored) {
+    if (stored.block < region.block || stored.block >= region.block + region.count) return false;
+    // As if the durable onode had it: it is not changed in place, and what it takes is freed with the next commit.
+    stored.frozen = true;
+    stored.sum = 0;
+    return any = true;
+  };
+  for (auto& [first, leaf] : leaves_)
+    if (leaves_it(leaf.stored)) leaf.dirty = true;
+  for (auto& level : above_)
+    for (Stored& stored : level) (void)leaves_it(stored);
+  return any;
+}
+
 // The leaves whose entries may be others now: an extent belongs to the leaf that holds its first block.
 void Mapping::touch(std::uint64_t logical, std::uint64_t count) {
   if (leaves_.empty()) return;

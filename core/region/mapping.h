@@ -53,6 +53,10 @@ class Mapping {
   // The mapping that an onode describes. Corruption.
   static Result<Mapping> load(const BlockDevice& device, const Geometry& geometry, OnodeId owner,
                               const Onode& onode);
+  // Extents, and nodes, that lie among these blocks.
+  std::vector<Piece> pieces_in(const Run& region) const;
+  // Nodes there are written elsewhere by the next store(). False: there are none.
+  bool leave(const Run& region);
   // Blocks of its nodes.
   std::vector<Run> node_runs() const;
 

@@ -55,6 +55,8 @@ class RegionObject final : public Object {
     return all == 0 ? 1 : there / static_cast<double>(all);
   }
   Status write_at(std::uint64_t offset, ConstBytes data) override {
+    if (shared_->allocation.wants_cleaning() && data.size() >= shared_->geometry.large_blocks * kBlock)
+      store_.clean(*shared_);
     return say(store_.with_room(*shared_, [&] { return body_->write(offset, data); }));
   }
   Result<std::uint64_t> append(ConstBytes data) override {
@@ -573,6 +575,27 @@ bool RegionStore::make_room(Shared& shared) {
     if (!commit(shared, std::move(bodies))) return false;
   }
   return shared.allocation.free_blocks() > before;
+}
+
+void RegionStore::clean(Shared& shared) {
+  if (!cleaning_mutex_.try_lock()) return;
+  const std::unique_lock<Mutex> one_at_a_time(cleaning_mutex_, std::adopt_lock);
+  // What waits for a commit may be all that is in the way.
+  if (shared.failed.load() != 0 || !sync_names(shared)) return;
+  const auto region = shared.allocation.close_sparsest();
+  if (!region) return;
+  std::vector<BodyPtr> bodies, moved;
+  {
+    const MutexLock guard(names_mutex_);
+    for (const auto& [name, body] : names_) bodies.push_back(body);
+  }
+  for (const BodyPtr& body : bodies) {
+    const auto done = body->move_out(*region);
+    if (!done) break;  // no room, or the medium: what has been moved is whole
+    if (*done) moved.push_back(body);
+  }
+  (void)commit(shared, std::move(moved));
+  shared.allocation.open(*region);
 }
 
 Result<SpaceInfo> RegionStore::space() {

@@ -120,7 +120,7 @@ void Regions::end_if_empty(std::uint64_t number) {
 
 void Regions::note_room(std::uint64_t number) {
   const Region& region = regions_[number];
-  if (region.free_blocks > 0)
+  if (region.free_blocks > 0 && !closed_.contains(number))
     with_room_[index(region.head.kind)].insert(number);
   else
     with_room_[index(region.head.kind)].erase(number);
@@ -213,7 +213,7 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
   const std::uint64_t last = near >= kHeadBlocks ? geometry_.region_of(near - 1) : 0;
   // The block behind the last one, whatever the region's kind: one run more is what an object pays for everything else.
   if (near > kHeadBlocks && geometry_.region_of(near) == last &&
-      regions_[last].head.kind == RegionKind::small) {
+      regions_[last].head.kind == RegionKind::small && !closed_.contains(last)) {
     if (const auto run = take_in(last, want, near - geometry_.first_block(last))) return run;
   }
   if (const auto region = nearest(with_room_[index(RegionKind::small)], last)) {
@@ -227,6 +227,7 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
   }
   if (const auto region = nearest(with_room_[index(RegionKind::small)], last))
     return take_in(*region, want, 0);
+  if (turn_empty(RegionKind::large, RegionKind::small)) return take_small(want, near, metadata);
   if (const auto region = nearest(with_room_[index(RegionKind::large)], last))
     return take_in(*region, want, 0);
   return std::nullopt;
@@ -275,10 +276,48 @@ std::optional<Run> Regions::take_large(std::uint64_t want, std::uint64_t near) {
     begin_anew(*region, RegionKind::large);
     return take_large_in(*region, std::min(units, most));
   }
+  if (turn_empty(RegionKind::small, RegionKind::large)) return take_large(want, near);
   for (const std::uint64_t region : by_distance) {
     if (const auto run = take_large_in(region, units)) return run;
   }
   return std::nullopt;
+}
+
+bool Regions::turn_empty(RegionKind from, RegionKind to) {
+  for (const std::uint64_t number : with_room_[index(from)]) {
+    Region& region = regions_[number];
+    if (region.free_blocks != data_blocks(from)) continue;
+    with_room_[index(from)].erase(number);
+    region.head.kind = to;
+    region.next = static_cast<std::uint32_t>(data_begin(to));
+    changed(number);
+    note_room(number);
+    return true;
+  }
+  return false;
+}
+
+std::optional<std::uint64_t> Regions::close_sparsest() {
+  if (!unused_.empty()) return std::nullopt;
+  const std::uint64_t all = data_blocks(RegionKind::small);
+  std::uint64_t room = 0;
+  std::optional<std::uint64_t> sparsest;
+  for (const std::uint64_t number : with_room_[index(RegionKind::small)]) {
+    const std::uint64_t free = regions_[number].free_blocks;
+    room += free;
+    if (!sparsest || free > regions_[*sparsest].free_blocks) sparsest = number;
+  }
+  if (!sparsest) return std::nullopt;
+  const std::uint64_t free = regions_[*sparsest].free_blocks, used = all - free;
+  if (used > all / 2 || room - free < used + used / 4 + kForMetadata) return std::nullopt;
+  closed_.insert(*sparsest);
+  note_room(*sparsest);
+  return sparsest;
+}
+
+void Regions::open(std::uint64_t number) {
+  closed_.erase(number);
+  if (regions_[number].head.kind != RegionKind::unused) note_room(number);
 }
 
 void Regions::give(Run run) {

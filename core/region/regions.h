@@ -43,6 +43,12 @@ class Regions {
   void give(Run run);
   std::uint64_t free_blocks() const { return free_blocks_; }  // those of regions without a kind too
 
+  // --- cleaning, where holes are in regions of the wrong kind
+  // The small region with the least in it, if that is at most half of it and others have room for it; nothing is taken from it until
+  // open(). nullopt: none, or regions without a kind are left.
+  std::optional<std::uint64_t> close_sparsest();
+  void open(std::uint64_t region);
+
   // --- onodes
   // Near a block, 0: anywhere.
   std::optional<OnodeId> take_onode(std::uint64_t near);
@@ -93,12 +99,15 @@ class Regions {
   std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
   std::optional<Run> take_large_in(std::uint64_t region, std::uint64_t units);
   void note_room(std::uint64_t region);
+  // A region of the other kind without data gets this one; its onodes stay.
+  bool turn_empty(RegionKind from, RegionKind to);
 
   const Geometry geometry_;
   std::vector<Region> regions_;
   std::set<std::uint64_t> unused_;
   std::array<std::set<std::uint64_t>, 4> with_room_;  // by kind: regions with free blocks
   std::set<std::uint64_t> with_onodes_;
+  std::set<std::uint64_t> closed_;  // from which no blocks are taken
   std::set<std::uint64_t> changed_, undurable_;
   std::uint64_t now_ = 0;
   std::uint64_t free_blocks_ = 0;

@@ -500,4 +500,77 @@ TEST_CASE("a full region store refuses in words, loses nothing, and has its room
   }
 }
 
+// Holes of small objects everywhere, and a large one comes: regions are emptied for it, at any moment of which the power may go.
+TEST_CASE("a region is cleaned for large objects, and nothing is lost on the way", "[region]") {
+  std::uint64_t cuts = 0, cleaned = 0;
+  for (const std::uint64_t seed : seeds(6)) {
+    INFO("seed " << seed);
+    std::mt19937_64 random(seed);
+    auto state = formatted();
+    auto store = opened(state);
+    std::map<std::string, std::string> kept;
+    for (int i = 0;; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      const std::string bytes(1 + random() % 30'000, static_cast<char>('a' + i % 26));
+      auto object = store->create(name, Create::exclusive);
+      if (!object || !(*object)->write_at(0, as_bytes(bytes))) {
+        if (object) REQUIRE(store->remove(name));
+        break;
+      }
+      if (random() % 60 == 0) {  // one of many extents, so that it has nodes, too
+        for (int j = 0; j < 40; ++j)
+          (void)(*object)->write_at(200'000 + static_cast<std::uint64_t>(j) * 8192, as_bytes("x"));
+      }
+      kept[name] = contents(**store->open(name));
+    }
+    for (auto it = kept.begin(); it != kept.end();) {
+      if (random() % 4 == 0) {
+        ++it;
+        continue;
+      }
+      REQUIRE(store->remove(it->first));
+      it = kept.erase(it);
+    }
+    REQUIRE(store->sync_everything());
+    const std::uint64_t before = store->layout()->rooms[1].regions;
+    std::vector<SectorMedium> media;
+    std::uint64_t changes = 0;
+    state->told = [&](const std::string&) {
+      if (++changes % 11 != 0) return;
+      const MutexLock guard(state->mutex);
+      media.push_back(state->medium);
+    };
+    const std::string large(600'000, 'L');
+    for (int i = 0; i < 4; ++i) {
+      auto object = *store->create("large" + std::to_string(i), Create::exclusive);
+      object->expect(large.size());
+      REQUIRE(object->write_at(0, as_bytes(large)));
+      REQUIRE(object->sync());
+    }
+    state->told = nullptr;
+    cleaned += store->layout()->rooms[1].regions > before ? 1 : 0;
+    for (int i = 0; i < 4; ++i) kept["large" + std::to_string(i)] = large;
+    for (const auto& [name, bytes] : kept) REQUIRE(contents(**store->open(name)) == bytes);
+    for (const SectorMedium& medium : media) {
+      ++cuts;
+      const auto survivor = opened(std::make_shared<CrashDevice::State>(medium.cut(random())));
+      const auto lock = survivor->lock("after");
+      REQUIRE(lock);
+      REQUIRE(survivor->layout()->damaged.empty());
+      for (const auto& [name, bytes] : kept) {
+        INFO(name);
+        if (name.starts_with("large")) continue;
+        REQUIRE(contents(**survivor->open(name)) == bytes);
+      }
+      check_room(*survivor);
+    }
+    store->abandon();
+    store = opened(state);
+    for (const auto& [name, bytes] : kept) REQUIRE(contents(**store->open(name)) == bytes);
+    check_room(*store);
+  }
+  CHECK(cuts > 20);
+  CHECK(cleaned > 3);
+}
+
 }  // namespace cffs::test
