@@ -356,6 +356,53 @@ members are punched before their removal is durable
 @ core/reorganise/punching.cc
 -CFFS_TRY_VOID(fs_.sync());
 +
+
+an onode of a region store may name blocks whose bytes are not durable
+@ core/region/region_store.cc
+-if (!ranges.empty()) CFFS_TRY_VOID(flush(shared, ranges));
++
+
+onodes are written and never flushed
+@ core/region/region_store.cc
+-  CFFS_TRY_VOID(flush(shared, sectors));
+-  for (std::size_t i = 0
++  for (std::size_t i = 0
+
+blocks of a removed object are given away before its removal is durable
+@ core/region/region_store.cc
+-if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
++
+
+blocks that an object lost are given away before it is durable without them
+@ core/region/body.cc
+-auto& to = may_be_durable_ ? freed_ : given_up_;
++auto& to = given_up_;
+
+a name may be durable for its new object while the old one's rename is not
+@ core/region/region_store.cc
+-if (renames) CFFS_TRY_VOID(sync_names(shared));
++(void)renames;
+
+what is written behind a cut is written into the block that the durable object has
+@ core/region/body.cc
+-CFFS_TRY_VOID(cut_block(size));
++
+
+what a killed user of a region store left is used before it is durable
+@ core/region/region_store.cc
+-CFFS_TRY_VOID(settle_recovered());
++
+
+a region's head is not durable before an onode that needs it
+@ core/region/region_store.cc
+-if (!sectors.empty()) heads = shared.allocation.undurable_heads();
++
+
+what an earlier object left in an onode may come back
+@ core/region/body.cc
+-CFFS_TRY_VOID(begin_change());
+-  name_ = name;
++name_ = name;
 TABLE
 }
 

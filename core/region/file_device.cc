@@ -153,7 +153,8 @@ void FileDevice::prefetch(DeviceRange range) const {
 
 Status FileDevice::write(std::uint64_t offset, ConstBytes data) {
   if (is_read_only()) return fail(EROFS, path_);
-  if (offset + data.size() > size_) return fail(EIO, path_ + " ends before what is to be written");
+  if (offset > size_ || data.size() > size_ - offset)
+    return fail(EIO, path_ + " ends before what is to be written");
   std::size_t done = 0;
   while (done < data.size()) {
     const ssize_t n =

@@ -1,0 +1,105 @@
+// One contract for all block devices (core/region/block_device.h).
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "core/region/file_device.h"
+#include "core/region/memory_device.h"
+#include "tests/unit/temporary_directory.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+
+std::string made_image(const TemporaryDirectory& directory, const std::string& name = "image") {
+  std::string path = directory.path + "/" + name;
+  std::ofstream(path) << "";
+  std::filesystem::resize_file(path, kBytes);
+  return path;
+}
+
+std::string read_at(const BlockDevice& device, std::uint64_t offset, std::size_t bytes) {
+  std::string out(bytes, 'x');
+  REQUIRE(device.read(offset, as_writable_bytes(out)));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("block device contract") {
+  const TemporaryDirectory directory;
+  const auto medium = std::make_shared<MemoryDevice::Medium>(kBytes);
+  const std::string image = made_image(directory);
+  const bool in_memory = GENERATE(true, false);
+  const auto open = [&]() -> std::unique_ptr<BlockDevice> {
+    if (in_memory) return std::make_unique<MemoryDevice>(medium);
+    return *FileDevice::open(image, FileDevice::Access::read_write);
+  };
+  const auto device = open(), other = open();
+  REQUIRE(device->size() == kBytes);
+  REQUIRE(device->incarnation() == other->incarnation());
+  REQUIRE(device->write(1000, as_bytes("across a block's end")));
+  REQUIRE(read_at(*other, 1000, 20) == "across a block's end");
+  REQUIRE(read_at(*device, 998, 4) == std::string("\0\0ac", 4));
+  const std::array ranges{DeviceRange{512, 1024}, DeviceRange{8192, 4096}};
+  REQUIRE(device->flush(ranges));
+  REQUIRE(device->flush({}));
+  REQUIRE(device->flush_everything());
+  std::string out(20, 'x');
+  REQUIRE(device->read_medium(1000, as_writable_bytes(out)));
+  REQUIRE(out == "across a block's end");
+  REQUIRE(device->try_read(1000, as_writable_bytes(out)));
+  device->prefetch({0, kBytes});
+  device->begin_write_back({0, kBytes});
+  if (const auto share = device->share_in_memory({0, 4096})) REQUIRE((*share >= 0 && *share <= 1));
+  // At its end, and behind it.
+  REQUIRE(device->write(kBytes - 3, as_bytes("end")));
+  REQUIRE(read_at(*device, kBytes - 3, 3) == "end");
+  REQUIRE(device->read(kBytes - 3, as_writable_bytes(out)).error().errno_value == EIO);
+  REQUIRE(device->write(kBytes - 2, as_bytes("end")).error().errno_value == EIO);
+  REQUIRE(device->write(~std::uint64_t{0} - 1, as_bytes("end")).error().errno_value == EIO);
+  REQUIRE(read_at(*device, kBytes - 3, 3) == "end");
+  {
+    const auto writer = device->lock(true);
+    REQUIRE(writer);
+    REQUIRE(other->lock(true).error().errno_value == EBUSY);
+    REQUIRE(other->lock(false).error().errno_value == EBUSY);
+  }
+  const auto reader = device->lock(false), second = other->lock(false);
+  REQUIRE((reader && second));
+  REQUIRE(other->lock(true).error().errno_value == EBUSY);
+}
+
+TEST_CASE("an image that may only be read, and what is no image") {
+  const TemporaryDirectory directory;
+  const std::string image = made_image(directory);
+  const auto device = FileDevice::open(image, FileDevice::Access::read_only);
+  REQUIRE(device);
+  REQUIRE((*device)->is_read_only());
+  REQUIRE((*device)->write(0, as_bytes("x")).error().errno_value == EROFS);
+  REQUIRE((*device)->lock(true).error().errno_value == EROFS);
+  REQUIRE((*device)->lock(false));
+  REQUIRE(FileDevice::open(directory.path, FileDevice::Access::read_only).error().kind == ErrorKind::usage);
+  REQUIRE(FileDevice::open("/dev/null", FileDevice::Access::read_only).error().kind == ErrorKind::usage);
+  REQUIRE(FileDevice::open(directory.path + "/none", FileDevice::Access::read_only).error().errno_value ==
+          ENOENT);
+  // A copy is another attachment: what the original was given and not flushed is nothing to it.
+  std::filesystem::copy_file(image, directory.path + "/copy");
+  REQUIRE((*FileDevice::open(directory.path + "/copy", FileDevice::Access::read_only))->incarnation() !=
+          (*device)->incarnation());
+  REQUIRE(::chmod(image.c_str(), 0666) == 0);
+  REQUIRE(!(*FileDevice::open(image, FileDevice::Access::read_only))->is_private());
+  REQUIRE((*device)->is_private());
+  if (::geteuid() != 0) return;
+  REQUIRE(::chown(image.c_str(), 12345, 12345) == 0);
+  REQUIRE(FileDevice::open(image, FileDevice::Access::read_only).error().kind == ErrorKind::usage);
+  REQUIRE(FileDevice::open(image, FileDevice::Access::read_only, FileDevice::Owners::anybody));
+}
+
+}  // namespace cffs::test
