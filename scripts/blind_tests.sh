@@ -403,6 +403,7 @@ what an earlier object left in an onode may come back
 -CFFS_TRY_VOID(begin_change());
 -  name_ = name;
 +name_ = name;
+= the tombstone that is there says the same; its block is written whole so that nothing has to be read
 TABLE
 }
 
