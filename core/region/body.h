@@ -74,8 +74,7 @@ class Body {
     std::uint64_t version = 0;
     std::vector<Run> freed;
   };
-  // One commit of a body at a time: whoever begins one holds this.
-  Mutex& commit_mutex() { return commit_mutex_; }
+  // One commit of a body at a time (CommitTurns).
   Result<Commit> begin_commit();
   void end_commit(Commit commit);
 
@@ -118,7 +117,6 @@ class Body {
   const std::shared_ptr<Shared> shared_;
   const OnodeId id_;
   std::atomic<std::uint64_t> expected_{0};  // bytes that it will have
-  Mutex commit_mutex_;                      // before mutex_
   mutable SharedMutex mutex_;
   std::string name_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t size_ CFFS_GUARDED_BY(mutex_) = 0;

@@ -455,11 +455,10 @@ Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
-  std::vector<std::unique_lock<Mutex>> one_at_a_time;
+  const CommitTurns<Body>::Turn one_at_a_time(commit_turns_, bodies);
   std::vector<Body::Commit> commits;
   std::vector<DeviceRange> ranges, sectors;
   for (const BodyPtr& body : bodies) {
-    one_at_a_time.emplace_back(body->commit_mutex());
     CFFS_TRY(Body::Commit commit, body->begin_commit());
     ranges.insert(ranges.end(), commit.ranges.begin(), commit.ranges.end());
     if (!commit.sector.empty()) sectors.push_back({commit.sector_offset, commit.sector.size()});
@@ -490,17 +489,17 @@ Status RegionStore::commit_removals(Shared& shared) {
   }
   if (removed.empty()) return {};
   std::sort(removed.begin(), removed.end());
-  std::vector<std::unique_lock<Mutex>> no_commit_beside;
-  std::vector<DeviceRange> sectors;
-  for (const BodyPtr& body : removed) {
-    no_commit_beside.emplace_back(body->commit_mutex());
-    if (!body->may_be_durable()) continue;
-    const auto [offset, sector] = body->tombstone();
-    CFFS_TRY_VOID(shared.device.write(offset, as_bytes(sector)));
-    sectors.push_back({offset, sector.size()});
+  {
+    const CommitTurns<Body>::Turn no_commit_beside(commit_turns_, removed);
+    std::vector<DeviceRange> sectors;
+    for (const BodyPtr& body : removed) {
+      if (!body->may_be_durable()) continue;
+      const auto [offset, sector] = body->tombstone();
+      CFFS_TRY_VOID(shared.device.write(offset, as_bytes(sector)));
+      sectors.push_back({offset, sector.size()});
+    }
+    if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
   }
-  if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
-  no_commit_beside.clear();
   const MutexLock guard(names_mutex_);
   const std::set<BodyPtr> done(removed.begin(), removed.end());
   std::erase_if(removed_, [&](const BodyPtr& body) { return done.contains(body); });

@@ -13,6 +13,7 @@
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
 #include "core/region/body.h"
+#include "core/region/commit_turns.h"
 #include "core/region/recovery.h"
 
 namespace cffs {
@@ -92,6 +93,7 @@ class RegionStore final : public ObjectStore {
       CFFS_GUARDED_BY(state_mutex_);  // not durably so, when the store was read
   bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
+  region::CommitTurns<region::Body> commit_turns_;
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_
   Mutex cleaning_mutex_;  // one at a time; before removals_mutex_
   Mutex names_mutex_;     // before those of bodies
