@@ -15,6 +15,7 @@ constexpr std::uint64_t kSumBytes = 8;
 constexpr std::size_t kEntryBytes = 16;
 constexpr std::size_t kOnodeHeader = kSumBytes + 8 + 8 + 1 + 1 + 1 + 1 + 4 + 8;
 constexpr std::uint64_t kReserved = std::uint64_t{1} << 63;  // in an entry's first word
+constexpr std::uint64_t kMostRegions = 1u << 20;
 constexpr std::uint64_t kBlockBits = 40;
 constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << kBlockBits;
 
@@ -63,7 +64,7 @@ std::uint64_t Geometry::onodes_in_onode_region() const { return region_blocks - 
 
 bool Geometry::is_sane(std::uint64_t device_bytes) const {
   return large_blocks > 0 && onodes > 0 && onodes < (1u << 24) && region_blocks >= 64 &&
-         region_blocks < (1u << 24) && regions > 0 && regions < (1u << 31) &&
+         region_blocks < (1u << 24) && regions > 0 && regions <= kMostRegions &&
          regions < kMostBlocks / region_blocks && large_blocks <= region_blocks &&
          table_blocks() + large_blocks <= region_blocks &&
          (kHeadBlocks + regions * region_blocks) * kBlock <= device_bytes;

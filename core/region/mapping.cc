@@ -262,6 +262,8 @@ Status Mapping::load_node(Mapping& mapping, const BlockDevice& device, const Geo
   CFFS_TRY_VOID(device.read(entry.block * kBlock, as_writable_bytes(bytes)));
   CFFS_TRY(const Node node, decode_node(bytes, geometry, owner, entry.block));
   if (node.level != level) return fail(Error::corruption("extents of another level"));
+  if (node.entries.empty() && (level > 0 || entry.logical != 0))
+    return fail(Error::corruption("a block of extents is empty"));
   const Stored stored{entry.block, checksum(bytes), true};
   if (level == 0) {
     if (!mapping.leaves_.emplace(entry.logical, Leaf{stored, false}).second)

@@ -130,7 +130,8 @@ std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock&
   std::string bytes;
   for (const Run& run : s.checkpoint) {
     const std::size_t at = bytes.size();
-    if (run.block + run.count > s.geometry.first_block(s.geometry.regions)) return std::nullopt;
+    const std::uint64_t end = s.geometry.first_block(s.geometry.regions);
+    if (run.block >= end || run.count > end - run.block) return std::nullopt;
     bytes.resize(at + run.count * kBlock);
     const DeviceRange range{run.block * kBlock, run.count * kBlock};
     device.prefetch(range);
@@ -161,6 +162,18 @@ std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock&
   for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) read.objects.push_back(take_found(r));
   if (!r.ok()) return std::nullopt;
   return read;
+}
+
+// As every backend's: components, none of them empty, "." or "..".
+bool is_name(std::string_view name) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find('/', begin), name.size());
+    const std::string_view part = name.substr(begin, end - begin);
+    if (part.empty() || part == "." || part == "..") return false;
+    begin = end + 1;
+  }
+  return true;
 }
 
 }  // namespace
@@ -209,15 +222,18 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
   result.gone = std::move(read->gone);
   for (std::uint64_t region = 0; region < g.regions; ++region)
     result.regions.restore_head(region, read->heads[region].first, read->heads[region].second);
-  for (const OnodeId id : read->damaged) result.regions.claim(id);
+  for (const OnodeId id : read->damaged) (void)result.regions.claim(id);
   result.damaged_onodes = std::move(read->damaged);
-  for (const OnodeId id : result.gone) result.regions.claim(id);
+  std::erase_if(result.gone, [&](OnodeId id) { return !result.regions.claim(id); });
   // The newest first: of two that have a name, or say that they have a block, it is right.
   std::sort(read->objects.begin(), read->objects.end(),
             [](const Body::Found& a, const Body::Found& b) { return a.onode.version > b.onode.version; });
   std::set<std::string, std::less<>> names;
   for (Body::Found& found : read->objects) {
-    result.regions.claim(found.id);
+    if (!is_name(found.onode.name) || found.durable_sector > kLiveSector || !result.regions.claim(found.id)) {
+      result.damaged.push_back("an onode of region " + std::to_string(found.id.region) + " makes no sense");
+      continue;
+    }
     if (!names.insert(found.onode.name).second) {
       result.superseded.push_back(std::move(found));
       continue;

@@ -151,13 +151,17 @@ bool Regions::claim(Run run) {
   return true;
 }
 
-void Regions::claim(OnodeId id) {
+bool Regions::claim(OnodeId id) {
+  if (id.region >= regions_.size()) return false;
   Region& region = regions_[id.region];
-  if (region.head.kind == RegionKind::unused || bit(region.onodes_used, id.index)) return;
+  if (region.head.kind == RegionKind::unused || id.index >= onodes_in(region.head.kind) ||
+      bit(region.onodes_used, id.index))
+    return false;
   set(region.onodes_used, id.index);
   --region.free_onodes;
   --free_onodes_;
   note_room(id.region);
+  return true;
 }
 
 void Regions::mark(Region& region, std::uint64_t from, std::uint64_t count) {

@@ -30,7 +30,7 @@ class Regions {
   void restore_head(std::uint64_t region, const RegionHead& head, unsigned copy);
   // False: somebody has one of these blocks, or they lie where no data can: nothing is marked.
   bool claim(Run run);
-  void claim(OnodeId id);
+  bool claim(OnodeId id);  // False: somebody has it, or there is none
   // Regions in which nothing was found lose their kind.
   void end_empty();
 
