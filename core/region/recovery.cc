@@ -150,7 +150,7 @@ std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock&
     head.version = r.varint();
     head.onodes_begun = static_cast<std::uint32_t>(r.varint());
     head.since = r.varint();
-    const unsigned copy = r.u8();
+    const unsigned copy = r.u8() & 1u;
     read.heads.emplace_back(head, copy);
   }
   for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
