@@ -1,4 +1,4 @@
-"""Power cuts below a real kernel: a mount of cffs works on a file system on a disk whose every write is recorded; the disk is then made anew as a
+"""Power cuts below a real kernel: a mount of cffs works on a file system (region: on none) on a disk whose every write is recorded; the disk is then made anew as a
 cut at many moments would have left it, and what the store then holds is held against what its user was promised (docs/CONSISTENCY.md).
 
   power_cuts.py CFFS RECORDER WORK FILE_SYSTEM SEED OPERATIONS CUTS
@@ -13,7 +13,7 @@ import os, random, signal, struct, subprocess, time
 from power_cut_oracle import SECTOR, Tree, differences, observe
 
 # What reaches the medium whole: a sector; of XFS and Btrfs a block, since neither stands the tearing of its own metadata blocks.
-WHOLE = {"ext4": SECTOR, "xfs": 4096, "btrfs": 4096}
+WHOLE = {"ext4": SECTOR, "xfs": 4096, "btrfs": 4096, "region": SECTOR}
 FLUSH = (1 << 64) - 1
 LARGE = 65_537         # from here on a file is a blob
 LARGE_ALONE = 4_097    # under policy none
@@ -42,19 +42,24 @@ class Workload:
 
     def begin(self, recorder):
         with open(self.image, "wb") as image:
-            image.truncate({"ext4": 96 << 20, "xfs": 320 << 20, "btrfs": 128 << 20}[self.kind])
+            image.truncate({"ext4": 96 << 20, "xfs": 320 << 20, "btrfs": 128 << 20, "region": 96 << 20}[self.kind])
         run(recorder, self.image, self.log, self.disk)
         self.loop = run("losetup", "--find", "--show", f"{self.disk}/disk").stdout.strip()
-        run(f"mkfs.{self.kind}", *(["-q", "-F", "-E", "lazy_itable_init=0"] if self.kind == "ext4" else ["-q"]), self.loop)
-        run("mount", "-t", self.kind, self.loop, self.below)
-        run(self.cffs, "format", f"{self.below}/store")
+        if self.kind == "region":
+            self.store = self.loop
+            run(self.cffs, "format", "--backend=region", "--region-size=4M", self.store)
+        else:
+            self.store = f"{self.below}/store"
+            run(f"mkfs.{self.kind}", *(["-q", "-F", "-E", "lazy_itable_init=0"] if self.kind == "ext4" else ["-q"]), self.loop)
+            run("mount", "-t", self.kind, self.loop, self.below)
+            run(self.cffs, "format", self.store)
         os.sync()
         self.mount()
         self.start = os.path.getsize(self.log)
         self.tree.promise_all(0)
 
     def mount(self):
-        run(self.cffs, "mount", "--quiet=0.2", "--commit-interval=0.5", f"{self.below}/store", self.mnt)
+        run(self.cffs, "mount", "--quiet=0.2", "--commit-interval=0.5", self.store, self.mnt)
 
     def end(self):
         for words in ((self.cffs, "umount", self.mnt), ("umount", "-l", self.mnt), ("umount", self.below), ("umount", "-l", self.below)):
@@ -180,8 +185,9 @@ class Workload:
 
     def kill(self):
         """The daemon dies, not the machine: all that was acknowledged is there, and durable once the next one has opened the store."""
-        with open(f"{self.below}/store/lock") as lock:
-            pid = int(lock.read().split()[1])
+        with open(self.store if self.kind == "region" else f"{self.store}/lock", "rb") as lock:
+            lock.seek(8192 if self.kind == "region" else 0)
+            pid = int(lock.read(256).split()[1])
         os.kill(pid, 9)
         run("umount", "-l", self.mnt)
         for _ in range(100):
@@ -256,10 +262,12 @@ class Cuts:
         low = max(call for at, call in tree.promises if at <= position)
         high = max(i for i, c in enumerate(tree.calls) if c[2] < position)
         loop = run("losetup", "--find", "--show", self.image).stdout.strip()
+        store = loop if self.w.kind == "region" else f"{self.below}/store"
         try:
             # The same UUID as the disk that it was recorded from, which may be on its way out still.
-            run("mount", "-t", self.w.kind, *(["-o", "nouuid"] if self.w.kind == "xfs" else []), loop, self.below)
-            mounted = run(self.w.cffs, "mount", f"{self.below}/store", self.mnt, check=False)
+            if self.w.kind != "region":
+                run("mount", "-t", self.w.kind, *(["-o", "nouuid"] if self.w.kind == "xfs" else []), loop, self.below)
+            mounted = run(self.w.cffs, "mount", store, self.mnt, check=False)
             if mounted.returncode != 0:
                 return ["cannot be mounted: " + mounted.stdout]
             try:
@@ -272,13 +280,14 @@ class Cuts:
             except OSError as error:
                 found = [f"an error: {error}"]
             run(self.w.cffs, "umount", self.mnt)
-            fsck = run(self.w.cffs, "fsck", f"{self.below}/store", check=False)
+            fsck = run(self.w.cffs, "fsck", store, check=False)
             if fsck.returncode != 0:
                 found.append("fsck: " + fsck.stdout)
             return found
         finally:
             run("umount", "-l", self.mnt, check=False)
-            run("umount", self.below, check=False)
+            if self.w.kind != "region":
+                run("umount", self.below, check=False)
             for _ in range(100):
                 if run("losetup", "-d", loop, check=False).returncode == 0:
                     break

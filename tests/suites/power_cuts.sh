@@ -10,7 +10,7 @@ recorder=$base/recorder
 cut_powers() {  # file system, seeds...
   local kind=$1 seed
   shift
-  command -v "mkfs.$kind" >/dev/null || { echo "  no mkfs.$kind here: $kind is not tried"; return 0; }
+  [ "$kind" = region ] || command -v "mkfs.$kind" >/dev/null || { echo "  no mkfs.$kind here: $kind is not tried"; return 0; }
   if [ ! -x "$recorder" ]; then
     # shellcheck disable=SC2046
     check "the recorder builds" cc -O2 -Wall -o "$recorder" "$here/block_recorder.c" $(pkg-config --cflags --libs fuse3) || return 1
@@ -25,4 +25,6 @@ case_ext4() { cut_powers ext4 $(seeds 1); }
 case_xfs() { cut_powers xfs $(seeds 102); }
 case_btrfs() { cut_powers btrfs $(seeds 201); }
 
-run_cases ext4 xfs btrfs --
+case_region() { cut_powers region $(seeds 301); }  # on no file system
+
+run_cases ext4 xfs btrfs region --
