@@ -577,8 +577,12 @@ bool RegionStore::make_room(Shared& shared) {
 }
 
 void RegionStore::clean(Shared& shared) {
-  if (!cleaning_mutex_.try_lock()) return;
-  const std::unique_lock<Mutex> one_at_a_time(cleaning_mutex_, std::adopt_lock);
+  if (cleaning_.exchange(true)) return;  // one at a time
+  clean_one(shared);
+  cleaning_.store(false);
+}
+
+void RegionStore::clean_one(Shared& shared) {
   // What waits for a commit may be all that is in the way.
   if (shared.failed.load() != 0 || !sync_names(shared)) return;
   const auto region = shared.allocation.close_sparsest();

@@ -5,6 +5,7 @@
 // durable, and a checkpoint of it makes the next opening instant.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -66,7 +67,7 @@ class RegionStore final : public ObjectStore {
   Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
   // Everything durable, the checkpoint written, the state let go of.
   Status finish();
-  Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(names_mutex_);
+  Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(state_mutex_, names_mutex_);
   void end(std::unique_ptr<StoreLock> lock);
 
   Status flush(region::Shared& shared, std::span<const DeviceRange> ranges);
@@ -81,6 +82,7 @@ class RegionStore final : public ObjectStore {
   auto with_room(region::Shared& shared, const Operation& operation) -> decltype(operation());
   // Empties a region of small blocks for large ones. For who writes much: it takes as long as copying half a region at most.
   void clean(region::Shared& shared);
+  void clean_one(region::Shared& shared);
   void handle_gone(region::Shared& shared, const BodyPtr& body);
   std::string full_name(std::string_view name) const;
   tl::unexpected<Error> named(Error error, std::string_view name) const;
@@ -94,8 +96,8 @@ class RegionStore final : public ObjectStore {
   bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
   region::CommitTurns<region::Body> commit_turns_;
+  std::atomic<bool> cleaning_{false};
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_
-  Mutex cleaning_mutex_;  // one at a time; before removals_mutex_
   Mutex names_mutex_;     // before those of bodies
   std::map<std::string, BodyPtr, std::less<>> names_ CFFS_GUARDED_BY(names_mutex_);
   std::vector<BodyPtr> renamed_ CFFS_GUARDED_BY(names_mutex_);  // since the last sync_names()

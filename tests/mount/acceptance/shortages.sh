@@ -11,7 +11,7 @@ case_errors() {
   check "bad size" refused "wants a size" "$cffs" format --inline-max=lots "$base/work/new"
   check "limits that contradict" refused "composite-file-max must be" "$cffs" format --inline-max=64K --composite-file-max=4K "$base/work/new2"
   check "missing store" refused "store /nonexistent/store: No such file" "$cffs" mount /nonexistent/store "$mnt"
-  check "a store that is a file" refused "Not a directory" "$cffs" mount "$base/work/file" "$mnt"
+  check "a store that is a file" refused "is no region store" "$cffs" mount "$base/work/file" "$mnt"
   check "a directory that is no store" refused "is not a cffs store" "$cffs" mount "$base/work/other" "$mnt"
   check "format of a store" refused "is a cffs store already" "$cffs" format "$store"
   check "format of a full directory" refused "is not empty" "$cffs" format "$base/work"
