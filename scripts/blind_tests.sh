@@ -358,28 +358,28 @@ members are punched before their removal is durable
 +
 
 an onode of a region store may name blocks whose bytes are not durable
-@ core/region/region_store.cc
+@ core/region/region_commits.cc
 -if (!ranges.empty()) CFFS_TRY_VOID(flush(shared, ranges));
 +
 
 onodes are written and never flushed
-@ core/region/region_store.cc
+@ core/region/region_commits.cc
 -  CFFS_TRY_VOID(flush(shared, sectors));
 -  for (std::size_t i = 0
 +  for (std::size_t i = 0
 
 blocks of a removed object are given away before its removal is durable
-@ core/region/region_store.cc
+@ core/region/region_commits.cc
 -if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
 +
 
 blocks that an object lost are given away before it is durable without them
-@ core/region/body.cc
+@ core/region/body_onode.cc
 -auto& to = may_be_durable_ ? freed_ : given_up_;
 +auto& to = given_up_;
 
 a name may be durable for its new object while the old one's rename is not
-@ core/region/region_store.cc
+@ core/region/region_commits.cc
 -if (renames) CFFS_TRY_VOID(sync_names(shared));
 +(void)renames;
 
@@ -394,12 +394,12 @@ what a killed user of a region store left is used before it is durable
 +
 
 a region's head is not durable before an onode that needs it
-@ core/region/region_store.cc
+@ core/region/region_commits.cc
 -if (!sectors.empty()) heads = shared.allocation.undurable_heads();
 +
 
 what an earlier object left in an onode may come back
-@ core/region/body.cc
+@ core/region/body_onode.cc
 -CFFS_TRY_VOID(begin_change());
 -  name_ = name;
 +name_ = name;

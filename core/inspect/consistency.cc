@@ -310,6 +310,8 @@ Status ConsistencyCheck::check_other_rows() {
 }
 
 Status ConsistencyCheck::check_objects() {
+  CFFS_TRY(const Layout layout, fs_.objects().layout());
+  for (const std::string& sentence : layout.damaged) report("object " + sentence);
   CFFS_TRY(const auto names, fs_.objects().list(""));
   const std::set<std::string> present(names.begin(), names.end());
   std::set<std::string> wanted;

@@ -5,100 +5,11 @@
 #include <set>
 
 #include "core/base/checksum.h"
+#include "core/region/region_object.h"
 
 namespace cffs {
 
 using namespace region;
-
-// What meets a full device is tried again once room that waited for a commit has come free.
-template <typename Operation>
-auto RegionStore::with_room(Shared& shared, const Operation& operation) -> decltype(operation()) {
-  if (!shared.in_use.load(std::memory_order_acquire)) {
-    const MutexLock guard(state_mutex_);
-    CFFS_TRY_VOID(begin_use(shared));
-  }
-  auto done = operation();
-  if (!done && done.error().errno_value == ENOSPC && make_room(shared)) done = operation();
-  return done;
-}
-
-// A handle.
-class RegionObject final : public Object {
- public:
-  RegionObject(RegionStore& store, std::shared_ptr<Shared> shared, BodyPtr body)
-      : store_(store), shared_(std::move(shared)), body_(std::move(body)) {
-    body_->handles.fetch_add(1);
-  }
-  ~RegionObject() override {
-    if (body_->handles.fetch_sub(1) == 1 && !shared_->ended.load(std::memory_order_acquire))
-      store_.handle_gone(*shared_, body_);
-  }
-
-  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-    return say(body_->read(offset, out));
-  }
-  Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
-    return say(body_->try_read(offset, out));
-  }
-  Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const override {
-    return say(body_->read_medium(offset, out));
-  }
-  std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
-    double there = 0;
-    std::uint64_t all = 0;
-    for (const DeviceRange& range : body_->ranges(offset, length)) {
-      const auto share = shared_->device.share_in_memory(range);
-      if (!share) return std::nullopt;
-      there += *share * static_cast<double>(range.length);
-      all += range.length;
-    }
-    return all == 0 ? 1 : there / static_cast<double>(all);
-  }
-  Status write_at(std::uint64_t offset, ConstBytes data) override {
-    if (shared_->allocation.wants_cleaning() && data.size() >= shared_->geometry.large_blocks * kBlock)
-      store_.clean(*shared_);
-    return say(store_.with_room(*shared_, [&] { return body_->write(offset, data); }));
-  }
-  Result<std::uint64_t> append(ConstBytes data) override {
-    return say(store_.with_room(*shared_, [&] { return body_->append(data); }));
-  }
-  Status truncate(std::uint64_t size) override {
-    return say(store_.with_room(*shared_, [&] { return body_->truncate(size); }));
-  }
-  Status punch_hole(std::uint64_t offset, std::uint64_t length) override {
-    return say(store_.with_room(*shared_, [&] { return body_->punch(offset, length); }));
-  }
-  Status allocate(std::uint64_t offset, std::uint64_t length) override {
-    return say(store_.with_room(*shared_, [&] { return body_->reserve(offset, length); }));
-  }
-  Result<ObjectInfo> info() const override { return body_->info(); }
-  Result<std::uint64_t> next_data(std::uint64_t offset) const override { return body_->next(offset, true); }
-  Result<std::uint64_t> next_hole(std::uint64_t offset) const override { return body_->next(offset, false); }
-  void begin_writeback(std::uint64_t offset, std::uint64_t length) override {
-    for (const DeviceRange& range : body_->ranges(offset, length)) shared_->device.begin_write_back(range);
-  }
-  void expect(std::uint64_t bytes) override { body_->expect(bytes); }
-  Status sync() override {
-    if (shared_->device.is_read_only()) return {};
-    if (shared_->ended.load(std::memory_order_acquire)) return say(Status(fail(EBADF)));
-    return say(store_.sync(*shared_, body_));
-  }
-  void prefetch(std::uint64_t offset, std::uint64_t length) const override {
-    if (length == 0) return;
-    for (const DeviceRange& range : body_->ranges(offset, length)) shared_->device.prefetch(range);
-  }
-
- private:
-  template <typename T>
-  T say(T done) const {
-    if (done) return done;
-    return store_.named(std::move(done).error(), body_->name());
-  }
-
-  RegionStore& store_;
-  const std::shared_ptr<Shared> shared_;
-  const BodyPtr body_;
-};
 
 class RegionStore::Lock final : public StoreLock {
  public:
@@ -356,7 +267,7 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
   };
   auto body = with_room(**shared, make);
   if (!body) return named(std::move(body).error(), name);
-  return std::shared_ptr<Object>(std::make_shared<RegionObject>(*this, *shared, std::move(*body)));
+  return make_region_object(*this, *shared, std::move(*body));
 }
 
 Result<std::shared_ptr<Object>> RegionStore::open(std::string_view name) {
@@ -365,7 +276,7 @@ Result<std::shared_ptr<Object>> RegionStore::open(std::string_view name) {
   const MutexLock guard(names_mutex_);
   const auto it = names_.find(name);
   if (it == names_.end()) return fail(ENOENT, full_name(name));
-  return std::shared_ptr<Object>(std::make_shared<RegionObject>(*this, *shared, it->second));
+  return make_region_object(*this, *shared, it->second);
 }
 
 Status RegionStore::remove(std::string_view name) {
@@ -438,167 +349,6 @@ void RegionStore::handle_gone(Shared& shared, const BodyPtr& body) {
     removed_.erase(waits);
   }
   body->release();
-}
-
-// --- what is durable
-
-Status RegionStore::flush(Shared& shared, std::span<const DeviceRange> ranges) {
-  if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
-  Status done = shared.device.flush(ranges);
-  int none = 0;
-  if (!done) shared.failed.compare_exchange_strong(none, done.error().errno_value);
-  return done;
-}
-
-// Bytes, nodes and region heads first, then the onodes: one flush where no onode has changed, two where one has.
-Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
-  if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
-  std::sort(bodies.begin(), bodies.end());
-  bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
-  const CommitTurns<Body>::Turn one_at_a_time(commit_turns_, bodies);
-  std::vector<Body::Commit> commits;
-  std::vector<DeviceRange> ranges, sectors;
-  for (const BodyPtr& body : bodies) {
-    CFFS_TRY(Body::Commit commit, body->begin_commit());
-    ranges.insert(ranges.end(), commit.ranges.begin(), commit.ranges.end());
-    if (!commit.sector.empty()) sectors.push_back({commit.sector_offset, commit.sector.size()});
-    commits.push_back(std::move(commit));
-  }
-  Allocation::Heads heads;
-  if (!sectors.empty()) heads = shared.allocation.undurable_heads();
-  ranges.insert(ranges.end(), heads.ranges.begin(), heads.ranges.end());
-  if (!ranges.empty()) CFFS_TRY_VOID(flush(shared, ranges));
-  shared.allocation.durable(heads);
-  if (sectors.empty()) return {};
-  for (const Body::Commit& commit : commits) {
-    if (!commit.sector.empty())
-      CFFS_TRY_VOID(shared.device.write(commit.sector_offset, as_bytes(commit.sector)));
-  }
-  CFFS_TRY_VOID(flush(shared, sectors));
-  for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i]->end_commit(std::move(commits[i]));
-  return {};
-}
-
-// That an object is gone is durable before its blocks are anybody else's.
-Status RegionStore::commit_removals(Shared& shared) {
-  const MutexLock one_at_a_time(removals_mutex_);
-  std::vector<BodyPtr> removed;
-  {
-    const MutexLock guard(names_mutex_);
-    removed = removed_;
-  }
-  if (removed.empty()) return {};
-  std::sort(removed.begin(), removed.end());
-  {
-    const CommitTurns<Body>::Turn no_commit_beside(commit_turns_, removed);
-    std::vector<DeviceRange> sectors;
-    for (const BodyPtr& body : removed) {
-      if (!body->may_be_durable()) continue;
-      const auto [offset, sector] = body->tombstone();
-      CFFS_TRY_VOID(shared.device.write(offset, as_bytes(sector)));
-      sectors.push_back({offset, sector.size()});
-    }
-    if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
-  }
-  const MutexLock guard(names_mutex_);
-  const std::set<BodyPtr> done(removed.begin(), removed.end());
-  std::erase_if(removed_, [&](const BodyPtr& body) { return done.contains(body); });
-  for (const BodyPtr& body : removed)
-    if (body->handles.load() == 0) body->release();
-  return {};
-}
-
-Status RegionStore::sync(Shared& shared, const BodyPtr& body) {
-  bool renames = false;
-  {
-    const MutexLock guard(names_mutex_);
-    renames = !renamed_.empty();
-  }
-  // A name that was given away and is another object's now must not be that one's alone after a power cut.
-  if (renames) CFFS_TRY_VOID(sync_names(shared));
-  return commit(shared, {body});
-}
-
-Status RegionStore::sync_names(Shared& shared) {
-  std::vector<BodyPtr> renamed;
-  {
-    const MutexLock guard(names_mutex_);
-    renamed = renamed_;
-  }
-  CFFS_TRY_VOID(commit(shared, renamed));
-  {
-    const MutexLock guard(names_mutex_);
-    const std::set<BodyPtr> done(renamed.begin(), renamed.end());
-    std::erase_if(renamed_,
-                  [&](const BodyPtr& body) { return done.contains(body) && !body->needs_commit(); });
-  }
-  return commit_removals(shared);
-}
-
-Status RegionStore::sync_names() {
-  CFFS_TRY(const auto shared, state(false));
-  if (shared->device.is_read_only()) return {};
-  return sync_names(*shared);
-}
-
-std::vector<BodyPtr> RegionStore::uncommitted() {
-  const MutexLock guard(names_mutex_);
-  std::vector<BodyPtr> bodies;
-  for (const auto& [name, body] : names_)
-    if (body->needs_commit()) bodies.push_back(body);
-  return bodies;
-}
-
-Status RegionStore::sync_everything() {
-  CFFS_TRY(const auto shared, state(false));
-  if (shared->device.is_read_only()) return {};
-  CFFS_TRY_VOID(sync_names(*shared));
-  if (Status done = shared->device.flush_everything(); !done) {
-    int none = 0;
-    shared->failed.compare_exchange_strong(none, done.error().errno_value);
-    return done;
-  }
-  return commit(*shared, uncommitted());
-}
-
-bool RegionStore::make_room(Shared& shared) {
-  const std::uint64_t before = shared.allocation.free_blocks();
-  if (!sync_names(shared)) return false;
-  if (shared.freed.load() > 0) {
-    std::vector<BodyPtr> bodies;
-    {
-      const MutexLock guard(names_mutex_);
-      for (const auto& [name, body] : names_)
-        if (body->has_freed()) bodies.push_back(body);
-    }
-    if (!commit(shared, std::move(bodies))) return false;
-  }
-  return shared.allocation.free_blocks() > before;
-}
-
-void RegionStore::clean(Shared& shared) {
-  if (cleaning_.exchange(true)) return;  // one at a time
-  clean_one(shared);
-  cleaning_.store(false);
-}
-
-void RegionStore::clean_one(Shared& shared) {
-  // What waits for a commit may be all that is in the way.
-  if (shared.failed.load() != 0 || !sync_names(shared)) return;
-  const auto region = shared.allocation.close_sparsest();
-  if (!region) return;
-  std::vector<BodyPtr> bodies, moved;
-  {
-    const MutexLock guard(names_mutex_);
-    for (const auto& [name, body] : names_) bodies.push_back(body);
-  }
-  for (const BodyPtr& body : bodies) {
-    const auto done = body->move_out(*region);
-    if (!done) break;  // no room, or the medium: what has been moved is whole
-    if (*done) moved.push_back(body);
-  }
-  (void)commit(shared, std::move(moved));
-  shared.allocation.open(*region);
 }
 
 Result<SpaceInfo> RegionStore::space() {

@@ -106,4 +106,16 @@ class RegionStore final : public ObjectStore {
   std::vector<region::OnodeId> damaged_onodes_ CFFS_GUARDED_BY(names_mutex_);
 };
 
+// What meets a full device is tried again once room that waited for a commit has come free.
+template <typename Operation>
+auto RegionStore::with_room(region::Shared& shared, const Operation& operation) -> decltype(operation()) {
+  if (!shared.in_use.load(std::memory_order_acquire)) {
+    const MutexLock guard(state_mutex_);
+    CFFS_TRY_VOID(begin_use(shared));
+  }
+  auto done = operation();
+  if (!done && done.error().errno_value == ENOSPC && make_room(shared)) done = operation();
+  return done;
+}
+
 }  // namespace cffs

@@ -1,0 +1,201 @@
+// What of a body goes to its onode: every change to the live sector, a commit to a durable one, its end to both.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/region/body.h"
+
+namespace cffs::region {
+
+void Body::free(std::vector<Run> runs) {
+  auto& to = may_be_durable_ ? freed_ : given_up_;
+  if (&to == &freed_)
+    for (const Run& run : runs) shared_->freed += run.count;
+  to.insert(to.end(), runs.begin(), runs.end());
+}
+
+// Level and entries; the name and the size are set.
+Status Body::fill(Onode& onode, std::vector<Run>& unneeded) {
+  onode.name = name_;
+  onode.size = size_;
+  const Mapping::Medium medium{shared_->geometry, id_,
+                               [this]() -> std::optional<std::uint64_t> {
+                                 Allocation::Wish wish;
+                                 wish.who = &mapping_;
+                                 wish.near = shared_->geometry.first_block(id_.region) + 1;
+                                 wish.metadata = true;
+                                 const auto run = shared_->allocation.take(wish);
+                                 return run ? std::optional(run->block) : std::nullopt;
+                               },
+                               [this](std::uint64_t block, const std::string& bytes) {
+                                 return shared_->device.write(block * kBlock, as_bytes(bytes));
+                               }};
+  std::vector<Run> freed;
+  const Status stored = mapping_.store(medium, onode, freed, unneeded);
+  freed_.insert(freed_.end(), freed.begin(), freed.end());
+  shared_->freed += freed.size();
+  return stored;
+}
+
+Status Body::begin_change() {
+  if (std::exchange(is_block_known_, true)) return {};
+  const Geometry& g = shared_->geometry;
+  std::array<std::string, 2> sectors;
+  if (durable_sector_ == kLiveSector) {
+    // Nobody has it: what an earlier object left there must not come back, whichever of these sectors survive.
+    Onode nobody;
+    nobody.version = shared_->allocation.next_version();
+    nobody.is_free = true;
+    sectors[0] = sectors[1] = encode(nobody, g, id_);
+  } else {
+    // As the checkpoint said, and the same bytes as before.
+    Onode durable;
+    std::vector<Run> unneeded;
+    CFFS_TRY_VOID(fill(durable, unneeded));
+    durable.version = durable_version_;
+    sectors[durable_sector_] = encode(durable, g, id_);
+  }
+  std::string block;
+  for (std::string& sector : sectors) {
+    sector.resize(kSectorBytes, '\0');
+    block += sector;
+  }
+  block.resize(kBlock, '\0');
+  return shared_->device.write(onode_offset(g, id_, 0), as_bytes(block));
+}
+
+Status Body::write_live() {
+  if (removed_) {  // its live sector says that it is gone
+    shared_->allocation.give(std::exchange(given_up_, {}));
+    return {};
+  }
+  Onode onode;
+  onode.version = shared_->allocation.next_version();
+  onode.incarnation = shared_->device.incarnation();
+  std::vector<Run> unneeded;
+  const Status filled = fill(onode, unneeded);
+  given_up_.insert(given_up_.end(), unneeded.begin(), unneeded.end());
+  if (!filled) return filled;
+  CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
+                                      as_bytes(encode(onode, shared_->geometry, id_))));
+  live_version_ = onode.version;
+  shared_->allocation.give(std::exchange(given_up_, {}));
+  return {};
+}
+
+Status Body::be_called(const std::string& name) {
+  CFFS_TRY_VOID(writable());
+  const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
+  name_ = name;
+  return write_live();
+}
+
+Status Body::remove() {
+  CFFS_TRY_VOID(writable());
+  const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(begin_change());
+  Onode gone;
+  gone.version = shared_->allocation.next_version();
+  gone.incarnation = shared_->device.incarnation();
+  gone.is_free = true;
+  CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
+                                      as_bytes(encode(gone, shared_->geometry, id_))));
+  live_version_ = gone.version;
+  removed_ = true;
+  return {};
+}
+
+bool Body::is_removed() const {
+  const ReadLock guard(mutex_);
+  return removed_;
+}
+
+bool Body::may_be_durable() const {
+  const ReadLock guard(mutex_);
+  return may_be_durable_;
+}
+
+bool Body::needs_commit() const {
+  const ReadLock guard(mutex_);
+  return !removed_ && live_version_ != durable_version_;
+}
+
+bool Body::has_freed() const {
+  const ReadLock guard(mutex_);
+  return !freed_.empty();
+}
+
+Result<Body::Commit> Body::begin_commit() {
+  const WriteLock guard(mutex_);
+  Commit commit;
+  if (removed_) return commit;
+  std::uint64_t from = 0, to = 0;
+  {
+    const MutexLock dirty(dirty_mutex_);
+    from = std::exchange(dirty_from_, ~std::uint64_t{0});
+    to = std::exchange(dirty_to_, 0);
+  }
+  if (from < to) commit.ranges = ranges_locked(from, to - from);
+  if (live_version_ == durable_version_) return commit;
+  Onode onode;
+  std::vector<Run> unneeded;
+  CFFS_TRY_VOID(fill(onode, unneeded));
+  given_up_.insert(given_up_.end(), unneeded.begin(), unneeded.end());
+  onode.version = live_version_;
+  for (const std::uint64_t block : mapping_.freeze()) commit.ranges.push_back({block * kBlock, kBlock});
+  commit.sector_number = durable_sector_ == 0 ? 1 : 0;
+  commit.sector = encode(onode, shared_->geometry, id_);
+  commit.sector_offset = onode_offset(shared_->geometry, id_, commit.sector_number);
+  commit.version = onode.version;
+  commit.freed = std::exchange(freed_, {});
+  may_be_durable_ = true;
+  return commit;
+}
+
+void Body::end_commit(Commit commit) {
+  if (commit.sector.empty()) return;
+  const WriteLock guard(mutex_);
+  durable_sector_ = commit.sector_number;
+  durable_version_ = commit.version;
+  for (const Run& run : commit.freed) shared_->freed -= run.count;
+  shared_->allocation.give(commit.freed);
+}
+
+std::pair<std::uint64_t, std::string> Body::tombstone() {
+  const WriteLock guard(mutex_);
+  Onode gone;
+  gone.version = live_version_ = shared_->allocation.next_version();
+  gone.is_free = true;
+  const unsigned sector = durable_sector_ == 0 ? 1 : 0;
+  return {onode_offset(shared_->geometry, id_, sector), encode(gone, shared_->geometry, id_)};
+}
+
+void Body::release() {
+  const WriteLock guard(mutex_);
+  if (std::exchange(released_, true)) return;
+  shared_->allocation.drop_spare(this);
+  std::vector<Run> runs = mapping_.all_runs();
+  for (const Run& run : freed_) shared_->freed -= run.count;
+  for (const std::vector<Run>& more :
+       {mapping_.node_runs(), std::exchange(freed_, {}), std::exchange(given_up_, {})})
+    runs.insert(runs.end(), more.begin(), more.end());
+  mapping_ = {};
+  size_ = 0;
+  shared_->allocation.give(runs);
+  shared_->allocation.give(id_);
+}
+
+Result<Body::Found> Body::found() {
+  const WriteLock guard(mutex_);
+  Found found;
+  found.id = id_;
+  std::vector<Run> unneeded;
+  CFFS_TRY_VOID(fill(found.onode, unneeded));
+  found.onode.version = live_version_;
+  found.durable_sector = durable_sector_;
+  found.durable_version = durable_version_;
+  return found;
+}
+
+}  // namespace cffs::region
