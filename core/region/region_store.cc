@@ -11,6 +11,16 @@ namespace cffs {
 
 using namespace region;
 
+class RegionStore::Reader final : public StoreLock {
+ public:
+  Reader(RegionStore& store, std::unique_ptr<StoreLock> device) : store_(store), device_(std::move(device)) {}
+  ~Reader() override { store_.end_reading(); }
+
+ private:
+  RegionStore& store_;
+  std::unique_ptr<StoreLock> device_;
+};
+
 class RegionStore::Lock final : public StoreLock {
  public:
   Lock(RegionStore& store, std::unique_ptr<StoreLock> device) : store_(store), device_(std::move(device)) {}
@@ -70,6 +80,7 @@ Status RegionStore::load() {
   CFFS_TRY(superblock_, read_superblock(*device_));
   CFFS_TRY(Recovered recovered, recover(*device_, superblock_));
   scanned_ = recovered.scanned;
+  if (shared_) shared_->ended.store(true, std::memory_order_release);  // its handles still read
   shared_ = std::shared_ptr<Shared>(
       new Shared{*device_, superblock_.geometry, Allocation(*device_, std::move(recovered.regions))});
   shared_->allocation.set_version(recovered.version);
@@ -181,23 +192,13 @@ Status RegionStore::finish() {
       done = write_superblock(*device_, superblock_);
     }
   }
-  shared->ended.store(true, std::memory_order_release);
-  const MutexLock names(names_mutex_);
-  names_.clear();
-  renamed_.clear();
-  removed_.clear();
-  shared_.reset();
+  let_go();
   return done;
 }
 
 void RegionStore::abandon() {
   const MutexLock guard(state_mutex_);
-  if (shared_) shared_->ended.store(true, std::memory_order_release);
-  const MutexLock names(names_mutex_);
-  names_.clear();
-  renamed_.clear();
-  removed_.clear();
-  shared_.reset();
+  if (shared_) let_go();
 }
 
 Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
@@ -216,7 +217,6 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
   if (!shared_ || !shared_->in_use.load())
     CFFS_TRY_VOID(load());  // it may be another's since it was looked at
   if (!superblock_.clean) CFFS_TRY_VOID(begin_use(*shared_));
-  locked_ = true;
   return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(*held)));
 }
 
@@ -229,18 +229,29 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock_for_reading() {
   }
   if (!held) return fail(std::move(held).error());
   const MutexLock guard(state_mutex_);
-  if (!locked_ && (!shared_ || !shared_->in_use.load())) {
-    CFFS_TRY_VOID(load());
-    locked_ = true;
-  }
-  return held;
+  // It may be another one since it was looked at without a lock.
+  if (readers_ == 0 && (!shared_ || !shared_->in_use.load())) CFFS_TRY_VOID(load());
+  ++readers_;
+  return std::unique_ptr<StoreLock>(std::make_unique<Reader>(*this, std::move(*held)));
 }
 
 void RegionStore::end(std::unique_ptr<StoreLock> lock) {
   (void)finish();
-  const MutexLock guard(state_mutex_);
-  locked_ = false;
   lock.reset();
+}
+
+void RegionStore::end_reading() {
+  const MutexLock guard(state_mutex_);
+  if (--readers_ == 0 && shared_ && !shared_->in_use.load()) let_go();
+}
+
+void RegionStore::let_go() {
+  shared_->ended.store(true, std::memory_order_release);
+  const MutexLock names(names_mutex_);
+  names_.clear();
+  renamed_.clear();
+  removed_.clear();
+  shared_.reset();
 }
 
 // --- names

@@ -57,6 +57,7 @@ class RegionStore final : public ObjectStore {
  private:
   friend class RegionObject;
   class Lock;
+  class Reader;
   using BodyPtr = region::BodyPtr;
 
   explicit RegionStore(std::unique_ptr<BlockDevice> device) : device_(std::move(device)) {}
@@ -69,6 +70,8 @@ class RegionStore final : public ObjectStore {
   Status finish();
   Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(state_mutex_, names_mutex_);
   void end(std::unique_ptr<StoreLock> lock);
+  void end_reading();
+  void let_go() CFFS_REQUIRES(state_mutex_);
 
   Status flush(region::Shared& shared, std::span<const DeviceRange> ranges);
   Status commit(region::Shared& shared, std::vector<BodyPtr> bodies);
@@ -92,8 +95,8 @@ class RegionStore final : public ObjectStore {
   std::shared_ptr<region::Shared> shared_ CFFS_GUARDED_BY(state_mutex_);
   region::Superblock superblock_ CFFS_GUARDED_BY(state_mutex_);
   std::vector<region::OnodeId> gone_
-      CFFS_GUARDED_BY(state_mutex_);  // not durably so, when the store was read
-  bool locked_ CFFS_GUARDED_BY(state_mutex_) = false;
+      CFFS_GUARDED_BY(state_mutex_);                    // not durably so, when the store was read
+  unsigned readers_ CFFS_GUARDED_BY(state_mutex_) = 0;  // that hold the lock to look
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
   region::CommitTurns<region::Body> commit_turns_;
   std::atomic<bool> cleaning_{false};
