@@ -17,8 +17,7 @@ constexpr std::chrono::microseconds kCrowded{60};
 }  // namespace
 
 bool ShortWaits::look(const Ready& ready, const Ready& wanted) {
-  using Clock = std::chrono::steady_clock;
-  auto now = Clock::now();
+  auto now = now_();
   for (const auto until = now + kLongest; now < until;) {
     if (ready()) {
       credit_ = std::min(credit_ + 1, kMost);
@@ -26,7 +25,7 @@ bool ShortWaits::look(const Ready& ready, const Ready& wanted) {
     }
     if (wanted()) return false;
     sched_yield();
-    const auto before = std::exchange(now, Clock::now());
+    const auto before = std::exchange(now, now_());
     if (now - before > kCrowded) break;
   }
   credit_ = std::max(credit_ - kCost, 0);

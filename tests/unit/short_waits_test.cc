@@ -1,12 +1,14 @@
 // Whether it is worth looking for what a device brings.
 #include "fusefs/short_waits.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 
 namespace cffs {
 namespace {
+
+// A look takes a microsecond, as long as nobody else has the processor.
+ShortWaits::Clock::time_point time_now;
+ShortWaits::Clock::time_point tick() { return time_now += std::chrono::microseconds(1); }
 
 bool never() { return false; }
 bool now() { return true; }
@@ -21,7 +23,7 @@ int looks(ShortWaits& waits, int of) {
 }  // namespace
 
 TEST_CASE("What comes soon is looked for, each time", "[short-waits]") {
-  ShortWaits waits;
+  ShortWaits waits(tick);
   for (int i = 0; i < 100; ++i) {
     REQUIRE(waits.expected());
     int asked = 0;
@@ -32,7 +34,7 @@ TEST_CASE("What comes soon is looked for, each time", "[short-waits]") {
 
 TEST_CASE("A device that does not answer soon is left to who sleeps, but for a try now and then",
           "[short-waits]") {
-  ShortWaits waits;
+  ShortWaits waits(tick);
   for (int i = 0; i < 4; ++i) CHECK_FALSE(waits.look(never, never));
   CHECK(looks(waits, 6400) == 100);
 
@@ -47,18 +49,18 @@ TEST_CASE("A device that does not answer soon is left to who sleeps, but for a t
 }
 
 TEST_CASE("Who is wanted elsewhere stops looking, and says nothing of the device", "[short-waits]") {
-  ShortWaits waits;
+  ShortWaits waits(tick);
   for (int i = 0; i < 100; ++i) CHECK_FALSE(waits.look(never, now));
   CHECK(looks(waits, 100) == 100);
   CHECK(waits.look(now, now));  // what has come has come
 }
 
 TEST_CASE("Where others have the processor meanwhile nobody goes on looking", "[short-waits]") {
-  ShortWaits waits;
+  ShortWaits waits(tick);
   int asked = 0;
   const auto slow = [&] {
     ++asked;
-    ::usleep(200);
+    time_now += std::chrono::microseconds(200);
     return false;
   };
   for (int i = 0; i < 4; ++i) CHECK_FALSE(waits.look(slow, never));
