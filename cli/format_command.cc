@@ -80,7 +80,10 @@ Status make_region_store(const FormatOptions& o, const StoreFormat& format,
            FileDevice::open(o.store.path, FileDevice::Access::read_write,
                             o.store.foreign_owner ? FileDevice::Owners::anybody : FileDevice::Owners::own));
   {
-    CFFS_TRY(const auto alone, device->lock(true));
+    const auto alone = device->lock(true);
+    if (!alone && alone.error().errno_value == EBUSY && alone.error().kind == ErrorKind::os)
+      return fail(Error::usage(o.store.path + " is in use; it was left as it is"));
+    if (!alone) return fail(alone.error());
     CFFS_TRY_VOID(check_empty(*device, o.force));
     CFFS_TRY_VOID(RegionStore::format(*device, regions));
   }

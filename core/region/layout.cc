@@ -73,6 +73,7 @@ bool Geometry::is_sane(std::uint64_t device_bytes) const {
 Result<Geometry> Geometry::for_device(std::uint64_t bytes, std::uint64_t region_bytes,
                                       std::uint64_t large_bytes, std::uint64_t identity) {
   constexpr std::uint64_t kLeastRegion = std::uint64_t{16} << 20, kMostRegion = std::uint64_t{256} << 20;
+  constexpr std::uint64_t kLeastSensible = std::uint64_t{1} << 20;
   constexpr std::uint64_t kAboutRegions = 128, kBytesForOnode = 256 * 1024;
   Geometry g;
   g.identity = identity;
@@ -83,6 +84,11 @@ Result<Geometry> Geometry::for_device(std::uint64_t bytes, std::uint64_t region_
   g.onodes = static_cast<std::uint32_t>(std::max<std::uint64_t>(16, region_bytes / kBytesForOnode));
   const std::uint64_t blocks = bytes / kBlock;
   g.regions = blocks > kHeadBlocks ? (blocks - kHeadBlocks) / g.region_blocks : 0;
+  if (region_bytes < kLeastSensible || large_bytes == 0 || large_bytes > region_bytes / 2) {
+    return fail(Error::usage("a region of " + std::to_string(region_bytes) + " bytes with large blocks of " +
+                             std::to_string(large_bytes) +
+                             " makes no sense: at least 1048576, and two large blocks in it"));
+  }
   if (g.regions < 4 || !g.is_sane(bytes)) {
     return fail(Error::usage("a region store needs at least four regions of " + std::to_string(region_bytes) +
                              " bytes, and there are " + std::to_string(bytes) + " bytes"));
