@@ -4,17 +4,15 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include "core/object/blocking_section.h"
+#include "core/object/page_cache_io.h"
 #include "core/object/posix_store.h"
 
 namespace cffs {
@@ -25,64 +23,13 @@ class PosixObject final : public Object {
       : store_(store), name_(std::move(name)), fd_(std::move(fd)), unsynced_name_(unsynced) {}
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-    std::size_t done = 0;
-    while (done < out.size()) {
-      const ssize_t n =
-          ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return error();
-      if (n == 0) break;
-      done += static_cast<std::size_t>(n);
-    }
-    return done;
+    return bytes_or_error(read_fully(fd_.get(), offset, out));
   }
-
-  // By direct I/O, which writes back what is newer in memory first; where the file system below has none, by dropping what
-  // memory has of the range.
   Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const override {
-    constexpr std::uint64_t kAlignment = 4096;
-    const std::uint64_t begin = offset / kAlignment * kAlignment;
-    const std::uint64_t end = (offset + out.size() + kAlignment - 1) / kAlignment * kAlignment;
-    const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
-    const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
-    const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kAlignment, end - begin),
-                                                             &std::free);
-    ssize_t n = -1;
-    if (direct.get() >= 0 && memory) {
-      do n = ::pread(direct.get(), memory.get(), end - begin, static_cast<off_t>(begin));
-      while (n < 0 && errno == EINTR);
-      if (n < 0 && errno != EINVAL) return error();
-    }
-    if (n < 0) {
-      (void)::posix_fadvise(fd_.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
-                            POSIX_FADV_DONTNEED);
-      return read_at(offset, out);
-    }
-    const std::uint64_t got =
-        std::min<std::uint64_t>(static_cast<std::uint64_t>(n), offset + out.size() - begin);
-    const std::size_t usable = got > offset - begin ? got - (offset - begin) : 0;
-    std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - begin), usable);
-    return usable;
+    return bytes_or_error(read_past_page_cache(fd_.get(), offset, out));
   }
-
   std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
-    // cachestat(2), Linux 6.5; C libraries do not wrap it yet.
-    constexpr long kCachestat = 451;
-    struct Range {
-      std::uint64_t offset, length;
-    } range{offset, length};
-    struct Counts {
-      std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-    } counts{};
-    static std::atomic<bool> supported{true};
-    if (!supported.load(std::memory_order_relaxed) || length == 0) return std::nullopt;
-    if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
-      supported.store(false, std::memory_order_relaxed);
-      return std::nullopt;
-    }
-    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-    const std::uint64_t pages = (offset + length - 1) / page - offset / page + 1;
-    return static_cast<double>(counts.cached) / static_cast<double>(pages);
+    return share_in_page_cache(fd_.get(), offset, length);
   }
 
   Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
@@ -98,14 +45,7 @@ class PosixObject final : public Object {
   }
 
   Status write_at(std::uint64_t offset, ConstBytes data) override {
-    std::size_t done = 0;
-    while (done < data.size()) {
-      const ssize_t n =
-          ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return error();
-      done += static_cast<std::size_t>(n);
-    }
+    if (!write_fully(fd_.get(), offset, data)) return error();
     return {};
   }
 
@@ -201,16 +141,14 @@ class PosixObject final : public Object {
   }
 
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
-    // The kernel cuts a WILLNEED at its largest I/O, so ask piece by piece; neighbours merge in the block
-    // layer.
-    constexpr std::uint64_t kPiece = 512 * 1024;
-    for (std::uint64_t at = offset; at < offset + length; at += kPiece) {
-      const std::uint64_t n = std::min(kPiece, offset + length - at);
-      (void)::posix_fadvise(fd_.get(), static_cast<off_t>(at), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
-    }
+    fetch_pages(fd_.get(), offset, length);
   }
 
  private:
+  Result<std::size_t> bytes_or_error(ssize_t n) const {
+    if (n < 0) return error();
+    return static_cast<std::size_t>(n);
+  }
   Result<std::uint64_t> seek(std::uint64_t offset, int whence) const {
     const off_t at = ::lseek(fd_.get(), static_cast<off_t>(offset), whence);
     if (at >= 0) return static_cast<std::uint64_t>(at);

@@ -5,19 +5,16 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 
 #include "core/base/checksum.h"
 #include "core/object/blocking_section.h"
+#include "core/object/page_cache_io.h"
 
 namespace cffs {
 namespace {
@@ -88,17 +85,19 @@ FileDevice::~FileDevice() {
   if (mapping_ != nullptr) (void)::munmap(mapping_, size_);
 }
 
-Status FileDevice::read(std::uint64_t offset, Bytes out) const {
-  std::size_t done = 0;
-  while (done < out.size()) {
-    const ssize_t n =
-        ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return error();
-    if (n == 0) return fail(EIO, path_ + " ends at byte " + std::to_string(offset + done));
-    done += static_cast<std::size_t>(n);
-  }
+Status FileDevice::whole(ssize_t n, std::uint64_t offset, std::size_t wanted) const {
+  if (n < 0) return error();
+  if (static_cast<std::size_t>(n) < wanted)
+    return fail(EIO, path_ + " ends at byte " + std::to_string(offset + static_cast<std::size_t>(n)));
   return {};
+}
+
+Status FileDevice::read(std::uint64_t offset, Bytes out) const {
+  return whole(read_fully(fd_.get(), offset, out), offset, out.size());
+}
+
+Status FileDevice::read_medium(std::uint64_t offset, Bytes out) const {
+  return whole(read_past_page_cache(fd_.get(), offset, out), offset, out.size());
 }
 
 Result<bool> FileDevice::try_read(std::uint64_t offset, Bytes out) const {
@@ -108,61 +107,17 @@ Result<bool> FileDevice::try_read(std::uint64_t offset, Bytes out) const {
   return n >= 0 && static_cast<std::size_t>(n) == out.size();
 }
 
-Status FileDevice::read_medium(std::uint64_t offset, Bytes out) const {
-  const DeviceRange pages = whole_pages({offset, out.size()});
-  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
-  const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
-  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kPage, pages.length),
-                                                           &std::free);
-  ssize_t n = -1;
-  if (direct && memory) {
-    do n = ::pread(direct.get(), memory.get(), pages.length, static_cast<off_t>(pages.offset));
-    while (n < 0 && errno == EINTR);
-    if (n < 0 && errno != EINVAL) return error();
-  }
-  if (n < 0 || static_cast<std::uint64_t>(n) < offset - pages.offset + out.size()) {
-    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(pages.offset), static_cast<off_t>(pages.length),
-                          POSIX_FADV_DONTNEED);
-    return read(offset, out);
-  }
-  std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - pages.offset), out.size());
-  return {};
-}
-
 std::optional<double> FileDevice::share_in_memory(DeviceRange range) const {
-  constexpr long kCachestat = 451;  // Linux 6.5; C libraries do not wrap it yet
-  struct Counts {
-    std::uint64_t cached, dirty, writeback, evicted, recently_evicted;
-  } counts{};
-  static std::atomic<bool> supported{true};
-  if (!supported.load(std::memory_order_relaxed) || range.length == 0) return std::nullopt;
-  if (::syscall(kCachestat, fd_.get(), &range, &counts, 0) != 0) {
-    supported.store(false, std::memory_order_relaxed);
-    return std::nullopt;
-  }
-  return static_cast<double>(counts.cached) / static_cast<double>(whole_pages(range).length / kPage);
+  return share_in_page_cache(fd_.get(), range.offset, range.length);
 }
 
-void FileDevice::prefetch(DeviceRange range) const {
-  constexpr std::uint64_t kPiece = 512 * 1024;  // the kernel cuts a WILLNEED at its largest I/O
-  for (std::uint64_t at = 0; at < range.length; at += kPiece) {
-    (void)::posix_fadvise(fd_.get(), static_cast<off_t>(range.offset + at),
-                          static_cast<off_t>(std::min(kPiece, range.length - at)), POSIX_FADV_WILLNEED);
-  }
-}
+void FileDevice::prefetch(DeviceRange range) const { fetch_pages(fd_.get(), range.offset, range.length); }
 
 Status FileDevice::write(std::uint64_t offset, ConstBytes data) {
   if (is_read_only()) return fail(EROFS, path_);
   if (offset > size_ || data.size() > size_ - offset)
     return fail(EIO, path_ + " ends before what is to be written");
-  std::size_t done = 0;
-  while (done < data.size()) {
-    const ssize_t n =
-        ::pwrite(fd_.get(), data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return error();
-    done += static_cast<std::size_t>(n);
-  }
+  if (!write_fully(fd_.get(), offset, data)) return error();
   return {};
 }
 

@@ -44,6 +44,8 @@ class FileDevice final : public BlockDevice {
  private:
   FileDevice(std::string path, FileDescriptor fd, Access access)
       : path_(std::move(path)), fd_(std::move(fd)), access_(access) {}
+  // What a read of so many bytes came to.
+  Status whole(ssize_t n, std::uint64_t offset, std::size_t wanted) const;
   tl::unexpected<Error> error() const { return fail(errno, path_); }
 
   const std::string path_;

@@ -93,7 +93,7 @@ Mapping::Extents::iterator Mapping::split(std::uint64_t logical) {
   if (begin + run.count <= logical) return next;
   touch(begin, run.count);
   const auto kept = static_cast<std::uint32_t>(logical - begin);
-  const Run1 rest{run.block + kept, run.count - kept, run.written};
+  const Placed rest{run.block + kept, run.count - kept, run.written};
   run.count = kept;
   return extents_.emplace_hint(next, logical, rest);
 }
@@ -104,7 +104,7 @@ void Mapping::join_around(std::uint64_t logical, std::uint64_t count) {
   while (it != extents_.end() && it->first <= logical + count) {
     const auto next = std::next(it);
     if (next == extents_.end()) return;
-    Run1& run = it->second;
+    Placed& run = it->second;
     const bool follows = it->first + run.count == next->first &&
                          run.block + run.count == next->second.block && run.written == next->second.written &&
                          run.count + next->second.count <= kMaxExtent;
@@ -122,7 +122,7 @@ void Mapping::join_around(std::uint64_t logical, std::uint64_t count) {
 void Mapping::put(std::uint64_t logical, Run run, bool written) {
   (void)remove(logical, run.count);
   touch(logical, run.count);
-  extents_.emplace(logical, Run1{run.block, run.count, written});
+  extents_.emplace(logical, Placed{run.block, run.count, written});
   blocks_ += run.count;
   join_around(logical, run.count);
 }
@@ -249,7 +249,7 @@ Status Mapping::adopt(const Extent& e) {
   constexpr std::uint64_t kMostLogical = std::uint64_t{1} << 51;  // 8 EiB
   if (e.count == 0 || !in_order || e.logical > kMostLogical)
     return fail(Error::corruption("extents overlap"));
-  extents_.emplace_hint(extents_.end(), e.logical, Run1{e.block, e.count, e.written});
+  extents_.emplace_hint(extents_.end(), e.logical, Placed{e.block, e.count, e.written});
   blocks_ += e.count;
   return {};
 }

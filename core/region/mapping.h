@@ -70,12 +70,12 @@ class Mapping {
     Stored stored;
     bool dirty = true;
   };
-  struct Run1 {
+  struct Placed {
     std::uint64_t block = 0;
     std::uint32_t count = 0;
     bool written = false;
   };
-  using Extents = std::map<std::uint64_t, Run1>;
+  using Extents = std::map<std::uint64_t, Placed>;
   void touch(std::uint64_t logical, std::uint64_t count);
   void join_around(std::uint64_t logical, std::uint64_t count);
   Extents::iterator split(std::uint64_t logical);
