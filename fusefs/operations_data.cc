@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "core/object/blocking_section.h"
+#include "core/object/suspension.h"
+#include "fusefs/parked_requests.h"
 #include "fusefs/reply.h"
 #include "fusefs/reply_route.h"
 
@@ -28,24 +30,65 @@ Bytes thread_buffer(std::size_t size) {
 
 void open(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENOSYS); }
 
+struct ReadCall {
+  fuse_req_t req;
+  InodeId file;
+  std::uint64_t offset;
+  std::size_t size;
+  bool notes_time;
+};
+
+// One run of it. False: it is suspended, `left` says what for, and `seen` goes on with the next run.
+bool run_read(const ReadCall& call, std::optional<ObservedRequest>& seen, std::unique_ptr<Suspension>& left) {
+  const Bytes out = thread_buffer(call.size);
+  const pid_t process = fuse_req_ctx(call.req)->pid;  // the reply frees the request
+  FileSystem& engine = fs(call.req);
+  Watch watch(call.req, Watch::What::read, call.file);
+  if (seen) watch.go_on_with(*seen);
+  watch.seen().offset = call.offset;
+  watch.seen().length = call.size;
+  SuspendableRun run(std::move(left));
+  const auto n = engine.read(call.file, call.offset, out, static_cast<ReaderId>(process));
+  if (run.is_suspended()) {
+    left = run.leave();
+    seen = watch.leave();
+    return false;
+  }
+  watch.seen().result = n ? static_cast<std::int64_t>(*n) : -errno_of(n.error());
+  if (!n) {
+    fuse_reply_err(call.req, errno_of(n.error()));
+  } else {
+    if (call.notes_time) engine.accessed(call.file);
+    fuse_reply_buf(call.req, reinterpret_cast<const char*>(out.data()), *n);
+    if (call.offset == 0) engine.note_access(call.file, static_cast<std::uint64_t>(process));
+  }
+  return true;
+}
+
+class ParkedRead final : public ParkedRequest {
+ public:
+  ParkedRead(const ReadCall& call, std::optional<ObservedRequest> seen, std::unique_ptr<Suspension> left)
+      : call_(call), seen_(std::move(seen)), left_(std::move(left)) {}
+  bool resume() override {
+    bool answered = true;
+    guarded(call_.req, "read", [&] { answered = run_read(call_, seen_, left_); });
+    return answered;
+  }
+
+ private:
+  const ReadCall call_;
+  std::optional<ObservedRequest> seen_;
+  std::unique_ptr<Suspension> left_;
+};
+
 void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* file) {
   guarded(req, "read", [&] {
-    const Bytes out = thread_buffer(size);
-    const pid_t process = fuse_req_ctx(req)->pid;  // the reply frees the request
-    FileSystem& engine = fs(req);
-    Watch watch(req, Watch::What::read, inode_of(node));
-    watch.seen().offset = static_cast<std::uint64_t>(offset);
-    watch.seen().length = size;
-    const auto n =
-        engine.read(inode_of(node), static_cast<std::uint64_t>(offset), out, static_cast<ReaderId>(process));
-    watch.seen().result = n ? static_cast<std::int64_t>(*n) : -errno_of(n.error());
-    if (!n) {
-      fuse_reply_err(req, errno_of(n.error()));
-    } else {
-      if (file == nullptr || (file->flags & O_NOATIME) == 0) engine.accessed(inode_of(node));
-      fuse_reply_buf(req, reinterpret_cast<const char*>(out.data()), *n);
-      if (offset == 0) engine.note_access(inode_of(node), static_cast<std::uint64_t>(process));
-    }
+    const ReadCall call{req, inode_of(node), static_cast<std::uint64_t>(offset), size,
+                        file == nullptr || (file->flags & O_NOATIME) == 0};
+    std::optional<ObservedRequest> seen;
+    std::unique_ptr<Suspension> left;
+    if (run_read(call, seen, left)) return;
+    Parking::of_this_thread()->park(std::make_unique<ParkedRead>(call, std::move(seen), std::move(left)));
   });
 }
 

@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "fusefs/errno_map.h"
@@ -172,6 +173,12 @@ class Watch {
     }
     return attributes;
   }
+  // The request is not at its end: nothing is told, and another watch goes on with it.
+  std::optional<ObservedRequest> leave() {
+    if (std::exchange(observer_, nullptr) == nullptr) return {};
+    return seen_;
+  }
+  void go_on_with(const ObservedRequest& before) { seen_ = before; }
   // Tells about something else that this request brought up.
   void tell(const ObservedRequest& other) {
     if (observer_ != nullptr) observer_->observe(other);
@@ -185,7 +192,7 @@ class Watch {
     clock_gettime(CLOCK_MONOTONIC, &t);
     return to_ns(t);
   }
-  RequestObserver* const observer_;
+  RequestObserver* observer_;
   ObservedRequest seen_;
   std::optional<ObservedRequest> after_;
 };

@@ -23,23 +23,44 @@ constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
 }  // namespace
 
 // One serving thread's view of its role.
-class RequestLoop::Worker final : public BlockingObserver {
+class RequestLoop::Worker final : public BlockingObserver, public Parking, public ParkedRequests::Runner {
  public:
-  explicit Worker(RequestLoop& loop) : loop_(loop) { BlockingObserver::set_for_this_thread(this); }
-  ~Worker() override { BlockingObserver::set_for_this_thread(nullptr); }
+  explicit Worker(RequestLoop& loop) : loop_(loop) {
+    BlockingObserver::set_for_this_thread(this);
+    Parking::set_for_this_thread(this);
+  }
+  ~Worker() override {
+    Parking::set_for_this_thread(nullptr);
+    BlockingObserver::set_for_this_thread(nullptr);
+  }
+
   void about_to_block() override {
     if (!leads) return;
     leads = false;
     loop_.hand_over();
   }
-  bool watches() override { return leads && loop_.short_waits_.expected(); }
-  bool watch(const Ready& ready) override {
-    return leads && loop_.short_waits_.look(ready, [this] { return loop_.has_request(); });
+  bool may_leave() override {
+    if (!leads || run_ == Run::last) return false;
+    return run_ == Run::again || loop_.parked_.wants_one();
   }
+  void park(std::unique_ptr<ParkedRequest> request) override {
+    if (leads) return loop_.parked_.park(std::move(request));
+    while (!run(*request, true)) continue;  // it had to wait on its way out
+  }
+  bool run(ParkedRequest& request, bool last) override {
+    run_ = last ? Run::last : Run::again;
+    const bool answered = request.resume();
+    run_ = Run::first;
+    return answered;
+  }
+  bool looks() const override { return leads; }
+
   bool leads = false;
 
  private:
+  enum class Run { first, again, last };
   RequestLoop& loop_;
+  Run run_ = Run::first;
 };
 
 RequestLoop::~RequestLoop() {
@@ -74,20 +95,19 @@ void RequestLoop::hand_over() {
   }
 }
 
-bool RequestLoop::has_request() const {
-  pollfd waiting{fuse_session_fd(session_), POLLIN, 0};
-  return ::poll(&waiting, 1, 0) != 0;  // an error is for whoever receives next, too
-}
-
-RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
+RequestLoop::Received RequestLoop::receive(Worker& self, fuse_buf& buffer, int& spin_credit) {
   using Clock = std::chrono::steady_clock;
   const int fd = fuse_session_fd(session_);
   bool gathers = expects_little_.load(std::memory_order_relaxed);
   const bool spins = !gathers && spin_credit > 0;
-  const auto until = spins ? Clock::now() + kSpin : Clock::time_point();
-  bool slept = false;
+  auto until = spins ? Clock::now() + kSpin : Clock::time_point();
+  bool slept = false, crowded = false;
   for (;;) {
     if (fuse_session_exited(session_) != 0) return Received::end;
+    if (!parked_.empty()) {
+      parked_.look(self, crowded);
+      if (!self.leads) return Received::role_is_gone;
+    }
     const int n = fuse_session_receive_buf(session_, &buffer);
     if (n > 0) {
       // A request that came without sleep earns the next spin, one that had to be waited for costs a little.
@@ -105,13 +125,21 @@ RequestLoop::Received RequestLoop::receive(fuse_buf& buffer, int& spin_credit) {
       problem_ = -n;
       return Received::end;
     }
+    if (!parked_.empty()) {
+      const auto before = Clock::now();
+      sched_yield();  // a client that needs this core gets it
+      const auto now = Clock::now();
+      crowded = now - before > ShortWaits::kCrowded;
+      if (spins) until = now + kSpin;
+      continue;
+    }
     if (gathers) {
       gathers = false;
       std::this_thread::sleep_for(kGather);
       continue;
     }
     if (spins && !slept && Clock::now() < until) {
-      sched_yield();  // a client that needs this core gets it
+      sched_yield();
       continue;
     }
     if (spins && !slept) spin_credit -= 2;
@@ -137,7 +165,9 @@ void RequestLoop::work() {
     self.leads = true;
     guard.unlock();
     while (self.leads) {
-      if (receive(buffer, spin_credit) == Received::end) {
+      const Received received = receive(self, buffer, spin_credit);
+      if (received == Received::role_is_gone) break;
+      if (received == Received::end) {
         guard.lock();
         over_ = true;
         has_leader_ = false;
@@ -159,6 +189,10 @@ int RequestLoop::run() {
   if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0) return errno;
   work();
   join_workers();
+  {
+    Worker last(*this);  // which does not lead, so nothing is suspended any more
+    parked_.finish(last);
+  }
   const MutexLock guard(mutex_);
   return problem_;
 }

@@ -6,8 +6,8 @@
 // hands its role to another thread, so that a slow request never holds up a fast one. Nobody is woken
 // otherwise.
 //
-// A device that answers within the time of a few wake-ups is not slept for (adr/0034): the leader looks for its answer, and for the
-// next request beside it, and hands over only where either has to wait.
+// A device that answers within the time of a few wake-ups is not slept for (adr/0039): requests that only read are parked until their
+// answer is there, and the leader looks for that between others.
 //
 // Spinning pays only where the next request comes soon: the leader gives it up after a few fruitless tries
 // and takes it up again when requests come in quick succession. An idle mount sleeps.
@@ -23,6 +23,7 @@
 
 #include "core/base/mutex.h"
 #include "core/object/blocking_section.h"
+#include "fusefs/parked_requests.h"
 #include "fusefs/short_waits.h"
 
 namespace cffs {
@@ -45,19 +46,20 @@ class RequestLoop {
 
  private:
   class Worker;
-  enum class Received { request, end };
+  enum class Received { request, end, role_is_gone };
 
   void work();
-  Received receive(fuse_buf& buffer, int& spin_credit);
+  Received receive(Worker& self, fuse_buf& buffer, int& spin_credit);
   void hand_over();
-  bool has_request() const;
   void join_workers();
 
   fuse_session* session_;
   std::atomic<bool> expects_little_{false};
   const unsigned most_threads_;
   const std::function<bool(const fuse_buf&)> intercept_;
-  ShortWaits short_waits_;  // the leader's
+  // The leader's.
+  ShortWaits short_waits_;
+  ParkedRequests parked_{short_waits_};
   Mutex mutex_;
   CondVar role_free_;
   bool has_leader_ CFFS_GUARDED_BY(mutex_) = false;

@@ -3,32 +3,35 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace cffs {
 namespace {
 
 constexpr std::chrono::microseconds kLongest{250};
-// Between two looks: somebody else had the processor. It is better slept on then, since who sleeps is woken before those who have
-// used up their share.
-constexpr std::chrono::microseconds kCrowded{60};
+constexpr int kCost = 2;
+constexpr unsigned kTryEach = 64;
 
 }  // namespace
 
-bool ShortWaits::look(const Ready& ready, const Ready& wanted) {
+bool ShortWaits::expected() { return credit_ > 0 || ++passed_over_ % kTryEach == 0; }
+
+void ShortWaits::came() { credit_ = std::min(credit_ + 1, kMost); }
+
+void ShortWaits::did_not_come() { credit_ = std::max(credit_ - kCost, 0); }
+
+bool ShortWaits::look(const Ready& ready) {
   auto now = now_();
   for (const auto until = now + kLongest; now < until;) {
     if (ready()) {
-      credit_ = std::min(credit_ + 1, kMost);
+      came();
       return true;
     }
-    if (wanted()) return false;
     sched_yield();
     const auto before = std::exchange(now, now_());
     if (now - before > kCrowded) break;
   }
-  credit_ = std::max(credit_ - kCost, 0);
+  did_not_come();
   return false;
 }
 

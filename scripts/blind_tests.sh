@@ -404,6 +404,16 @@ what an earlier object left in an onode may come back
 -  name_ = name;
 +name_ = name;
 = the tombstone that is there says the same; its block is written whole so that nothing has to be read
+
+a read that goes on believes that its member is where it was
+@ core/composite/composite_store.cc
+-left && left->is_for(extent.composite, extent.offset))
++left)
+
+what does not come is looked for for ever
+@ fusefs/parked_requests.cc
+-now - one.front().since < kLongest && runner.looks()
++runner.looks()
 TABLE
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/clock.h"
 #include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
+#include "core/object/suspension.h"
 
 namespace cffs {
 namespace {
@@ -119,6 +120,27 @@ Status scan_records(CompositeId id, std::uint64_t end,
 
 }  // namespace
 
+// Bytes of a composite that are on their way to memory.
+class CompositeStore::Arriving final : public Suspension {
+ public:
+  // What the operation asked for itself: in one request with `waited` bytes (0: it says nothing of a request), and `beyond`.
+  struct Asked {
+    std::uint64_t waited, beyond;
+    std::uint64_t start;  // elapsed_ns()
+    ReadAhead::Wait wait;
+  };
+  Arriving(CompositeId composite, std::uint64_t at, Asked asked)
+      : composite_(composite), at_(at), asked_(std::move(asked)) {}
+  bool is_for(CompositeId composite, std::uint64_t at) const { return composite_ == composite && at_ == at; }
+  std::uint64_t at() const { return at_; }
+  const Asked& asked() const { return asked_; }
+
+ private:
+  const CompositeId composite_;
+  const std::uint64_t at_;
+  const Asked asked_;
+};
+
 std::uint64_t CompositeStore::folder_of(CompositeId id) { return id.value / 10000; }
 
 std::string CompositeStore::folder_name(std::uint64_t folder) {
@@ -200,6 +222,11 @@ Result<std::size_t> CompositeStore::read_again(const Wish& wish, const Object& o
   if (offset >= extent.length) return std::size_t{0};
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
   const std::uint64_t at = extent.offset + offset;
+  if (auto left = resumed<Arriving>(); left && left->is_for(extent.composite, at)) {
+    CFFS_TRY(const std::size_t n, go_on(std::move(left), object, wanted));
+    if (n != wanted.size()) return differs(extent);
+    return n;
+  }
   CFFS_TRY(const auto cached, object.try_read_at(at, wanted));
   if (cached) return *cached;
   const Look look = look_for(object, at, wanted.size());
@@ -217,6 +244,8 @@ CompositeStore::Look CompositeStore::look_for(const Object& object, std::uint64_
 // All of a member.
 Result<std::size_t> CompositeStore::fetch(const Wish& wish, const Object& object, const Extent& extent,
                                           Bytes out) {
+  if (auto left = resumed<Arriving>(); left && left->is_for(extent.composite, extent.offset))
+    return go_on(std::move(left), object, out);
   const Look look = look_for(object, extent.offset, out.size());
   if (!look.share || *look.share >= 1) {
     CFFS_TRY(const auto cached, object.try_read_at(extent.offset, out));
@@ -241,21 +270,42 @@ Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& obj
   measure_.wait_while_measured();
   object.read_no_further();
   CFFS_TRY(const ObjectInfo info, object.info());
-  const ReadAhead::Wait waits(read_ahead_);
+  ReadAhead::Wait waits(read_ahead_);
   const ReadAhead::Advice advice = come_to(wish, extent, Found::absent, info.size, look);
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
   // To ask for much takes a while, and it does not come at once.
-  const bool watched = (alone || range.bytes() <= kSoon) && announce_request();
-  if (!watched) announce_blocking();
+  const bool soon = alone || range.bytes() <= kSoon;
+  const bool suspends = soon && may_suspend();
+  const bool watched = soon && !suspends && announce_request();
+  if (!watched && !suspends) announce_blocking();
   const bool tells = alone ? look.share && *look.share == 0 : is_absent(object, range);
   const std::uint64_t start = elapsed_ns();
   const std::uint64_t waited = alone ? out.size() : ask_for(object, range, extent, advice.in_order);
   const std::uint64_t beyond = alone ? 0 : range.bytes() - waited;
   if (!alone) read_ahead_.asked(extent.composite);
-  if (alone && watched) ask_for(object, {at, at + out.size()});
+  if (alone && (watched || suspends)) ask_for(object, {at, at + out.size()});
+  if (suspends) {
+    return suspend(std::make_unique<Arriving>(
+        extent.composite, at, Arriving::Asked{tells ? waited : 0, beyond, start, std::move(waits)}));
+  }
   CFFS_TRY(const std::size_t n, watched ? read_arriving(object, at, out) : object.read_at(at, out));
   read_ahead_.took(tells && waits.alone() ? waited : 0, beyond, start, elapsed_ns());
+  return n;
+}
+
+Result<std::size_t> CompositeStore::go_on(std::unique_ptr<Arriving> left, const Object& object, Bytes out) {
+  CFFS_TRY(const auto arrived, object.try_read_at(left->at(), out));
+  std::size_t n = 0;
+  if (arrived) {
+    n = *arrived;
+  } else {
+    if (may_suspend()) return suspend(std::move(left));
+    announce_blocking();
+    CFFS_TRY(n, object.read_at(left->at(), out));
+  }
+  const Arriving::Asked& asked = left->asked();
+  read_ahead_.took(asked.wait.alone() ? asked.waited : 0, asked.beyond, asked.start, elapsed_ns());
   return n;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "core/composite/composite_builder.h"
@@ -81,6 +82,9 @@ class CompositeStore {
   Result<std::size_t> fetch(const Wish& wish, const Object& object, const Extent& extent, Bytes out);
   Result<std::size_t> wait_for(const Wish& wish, const Object& object, const Extent& extent, std::uint64_t at,
                                Bytes out, const Look& look);
+  // The run before of the same operation asked for it, or found that somebody had.
+  class Arriving;
+  Result<std::size_t> go_on(std::unique_ptr<Arriving> left, const Object& object, Bytes out);
   ReadAhead::Advice come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
                             std::uint64_t composite_bytes, const Look& look);
   ObjectCache open_;

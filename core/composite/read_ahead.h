@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -52,17 +53,24 @@ class ReadAhead {
   class Wait {
    public:
     explicit Wait(ReadAhead& of)
-        : of_(of),
-          found_others_(of_.waiting_.fetch_add(1, std::memory_order_relaxed) > 0),
-          number_(of_.waits_.fetch_add(1, std::memory_order_relaxed) + 1) {}
-    ~Wait() { of_.waiting_.fetch_sub(1, std::memory_order_relaxed); }
+        : of_(&of),
+          found_others_(of.waiting_.fetch_add(1, std::memory_order_relaxed) > 0),
+          number_(of.waits_.fetch_add(1, std::memory_order_relaxed) + 1) {}
+    // Goes on with the same wait; nothing is asked of the other any more.
+    Wait(Wait&& other) noexcept
+        : of_(std::exchange(other.of_, nullptr)),
+          found_others_(other.found_others_),
+          number_(other.number_) {}
+    ~Wait() {
+      if (of_ != nullptr) of_->waiting_.fetch_sub(1, std::memory_order_relaxed);
+    }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     // Nobody else waited when it began, and nobody has begun since.
-    bool alone() const { return !found_others_ && of_.waits_.load(std::memory_order_relaxed) == number_; }
+    bool alone() const { return !found_others_ && of_->waits_.load(std::memory_order_relaxed) == number_; }
 
    private:
-    ReadAhead& of_;
+    ReadAhead* of_;
     const bool found_others_;
     const std::uint64_t number_;
   };

@@ -25,4 +25,6 @@ bool watch_device(const BlockingObserver::Ready& ready) {
   return false;
 }
 
+bool may_leave() { return observer_of_thread != nullptr && observer_of_thread->may_leave(); }
+
 }  // namespace cffs

@@ -3,8 +3,8 @@
 // A request loop that lets one thread receive and serve (fusefs/request_loop.h) needs to know when that
 // thread will be gone for a while, so that another can take over receiving; asking for every request would
 // cost a wake-up each, which is half the price of a FUSE request. Where a device mostly answers within the time of a few
-// wake-ups, the loop may rather have the thread look for the answer, and receive nothing meanwhile (adr/0034). Threads that set
-// no observer pay one thread-local read.
+// wake-ups, the thread may rather look for the answer (adr/0034), or have the operation end and be run again when it is there (suspension.h).
+// Threads that set no observer pay one thread-local read.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,8 @@ class BlockingObserver {
     (void)ready;
     return false;
   }
+  // May an operation end instead of blocking, and be run again (suspension.h)? Asked once for each wait.
+  virtual bool may_leave() { return false; }
   // Null removes it. The observer outlives its registration.
   static void set_for_this_thread(BlockingObserver* observer);
 };
@@ -37,5 +39,8 @@ bool announce_request();
 // `ready` tells whether what was asked for is there, without waiting for it. True: it is. False: announce_blocking() was called, the
 // caller waits for it in a system call.
 bool watch_device(const BlockingObserver::Ready& ready);
+
+// BlockingObserver::may_leave() of this thread's: for suspension.h.
+bool may_leave();
 
 }  // namespace cffs

@@ -6,6 +6,7 @@
 #include "core/composite/composite_store.h"
 #include "core/object/blocking_section.h"
 #include "core/object/memory_store.h"
+#include "core/object/suspension.h"
 #include "tests/unit/passing_object.h"
 
 namespace cffs {
@@ -161,6 +162,120 @@ TEST_CASE(
   CHECK(loop.blocks > 0);
   CHECK(composite.cold->requests == 1);
   CHECK(composite.cold->bytes == composite.contents[5].size());
+}
+
+namespace {
+
+// Whoever runs the thread lets operations go that may be suspended, for as long as `lets`.
+class Lets final : public BlockingObserver {
+ public:
+  Lets() { set_for_this_thread(this); }
+  ~Lets() override { set_for_this_thread(nullptr); }
+  void about_to_block() override { ++blocks; }
+  bool may_leave() override { return lets; }
+  bool lets = true;
+  int blocks = 0;
+};
+
+// What a device was asked for, and has not brought yet.
+class SlowObject final : public test::PassingObject {
+ public:
+  explicit SlowObject(std::shared_ptr<Object> below) : PassingObject(std::move(below)) {}
+  Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
+    if (!arrived) return std::optional<std::size_t>();
+    CFFS_TRY(const std::size_t n, below_->read_at(offset, out));
+    return std::optional<std::size_t>(n);
+  }
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    ++waits;
+    return below_->read_at(offset, out);
+  }
+  std::optional<double> share_in_memory(std::uint64_t, std::uint64_t) const override {
+    return asked ? 1.0 : 0.0;
+  }
+  void prefetch(std::uint64_t, std::uint64_t) const override {
+    asked = true;
+    ++requests;
+  }
+  bool arrived = false;
+  mutable bool asked = false;
+  mutable int requests = 0, waits = 0;
+};
+
+// One run of a read of member 5; its outcome, and what it leaves.
+struct Run {
+  Run(ColdComposite& composite, const Object& object, std::unique_ptr<Suspension> left,
+      std::uint64_t offset = 0)
+      : out(composite.contents[5].size() - offset, '\0') {
+    SuspendableRun run(std::move(left));
+    result = composite.store.read_for({9, InodeId{105}}, object, composite.extents[5], offset,
+                                      as_writable_bytes(out));
+    suspended = run.is_suspended();
+    next = run.leave();
+  }
+  std::string out;
+  Result<std::size_t> result;
+  bool suspended = false;
+  std::unique_ptr<Suspension> next;
+};
+
+}  // namespace
+
+TEST_CASE("a cold member is asked for and left, and read when it has come, as one touch and one request",
+          "[parked]") {
+  ColdComposite composite;
+  const SlowObject slow(*composite.store.open(CompositeId{40}));
+  auto& arrives = const_cast<SlowObject&>(slow);
+  Lets observer;
+  const std::uint64_t offset = GENERATE(0u, 100u);
+  Run first(composite, slow, nullptr, offset);
+  CHECK(first.suspended);
+  CHECK_FALSE(first.result);
+  CHECK(slow.requests == 1);
+
+  Run second(composite, slow, std::move(first.next), offset);
+  CHECK(second.suspended);
+  CHECK(slow.requests == 1);
+
+  SECTION("it comes") {
+    arrives.arrived = true;
+    const Run third(composite, slow, std::move(second.next), offset);
+    CHECK_FALSE(third.suspended);
+    REQUIRE(third.result);
+    CHECK(third.out == composite.contents[5].substr(offset));
+    CHECK(slow.waits == 0);
+    CHECK(observer.blocks == 0);
+  }
+  SECTION("it is waited for") {
+    observer.lets = false;
+    const Run third(composite, slow, std::move(second.next), offset);
+    CHECK_FALSE(third.suspended);
+    REQUIRE(third.result);
+    CHECK(third.out == composite.contents[5].substr(offset));
+    CHECK(slow.waits == 1);
+    CHECK(observer.blocks == 1);
+  }
+  SECTION("it is gone from there") {
+    composite.extents[5] = composite.extents[7];
+    composite.contents[5] = composite.contents[7];
+    arrives.arrived = true;
+    const Run third(composite, slow, std::move(second.next), 0);
+    REQUIRE(third.result);
+    CHECK(third.out == composite.contents[7]);
+  }
+  CHECK(slow.requests == 1);
+  // Nobody waits any more: the next to be waited for is alone.
+  CHECK(ReadAhead::Wait(const_cast<ReadAhead&>(composite.store.read_ahead())).alone());
+}
+
+TEST_CASE("who is no operation that may be suspended waits", "[parked]") {
+  ColdComposite composite;
+  const SlowObject slow(*composite.store.open(CompositeId{40}));
+  Lets observer;
+  std::string out(composite.contents[5].size(), '\0');
+  REQUIRE(composite.store.read_for({9, InodeId{105}}, slow, composite.extents[5], 0, as_writable_bytes(out)));
+  CHECK(out == composite.contents[5]);
+  CHECK(observer.blocks > 0);
 }
 
 }  // namespace cffs
