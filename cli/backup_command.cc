@@ -164,7 +164,7 @@ Result<int> run_backup(BackupFlags o) {
 std::string store_to_ask(const std::string& path) {
   struct statvfs v;
   const auto mount = mounted_at(path);
-  if (!mount || mount->type != kMountType || ::statvfs(path.c_str(), &v) != 0) return path;
+  if (!mount || !mount->is_cffs() || ::statvfs(path.c_str(), &v) != 0) return path;
   return (v.f_flag & ST_RDONLY) != 0 ? mount->source : path;
 }
 

@@ -1,4 +1,4 @@
-// cffs: one binary, a subcommand for each task. Called as mount.cffs or mount.fuse.cffs it is the helper of mount(8).
+// cffs: one binary, a subcommand for each task. Called as mount.cffs, mount.fuse.cffs or mount.fuseblk.cffs it is the helper of mount(8).
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_bench(app, exit_code);
   try {
     const std::string called = std::filesystem::path(argv[0]).filename();
-    if (called == "mount.cffs" || called == "mount.fuse.cffs") {
+    if (called == "mount.cffs" || called == "mount.fuse.cffs" || called == "mount.fuseblk.cffs") {
       std::vector<std::string> words = as_mount_helper(argc, argv);
       std::reverse(words.begin(), words.end());  // as CLI11 wants them
       app.parse(words);

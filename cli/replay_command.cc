@@ -92,8 +92,10 @@ Result<replay::ReplayResult> play(const replay::Trace& trace, const ReplayFlags&
   hooks.measure = [&](bool begin, replay::Run& run) {
     if (begin) {
       const replay::MountFacts mount = replay::mount_of(where);
-      meter = std::make_unique<replay::Meter>(
-          mount.device, mount.type == "fuse.cffs" ? replay::holder_of_store(mount.source) : 0);
+      meter = std::make_unique<replay::Meter>(mount.device,
+                                              mount.type == "fuse.cffs" || mount.type == "fuseblk.cffs"
+                                                  ? replay::holder_of_store(mount.source)
+                                                  : 0);
       return;
     }
     meter->finish(run.metrics, run.timeline);

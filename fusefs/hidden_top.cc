@@ -72,6 +72,7 @@ bool HiddenTop::serve(const fuse_buf& request) const {
     }
     case FUSE_FORGET:
     case FUSE_STATFS:
+    case FUSE_SYNCFS:
     case FUSE_OPENDIR:
       return false;
     default:

@@ -140,8 +140,13 @@ Connection connection_of(const std::string& device) {
     // Not mounted, or nobody at all uses FUSE; the latter is not worth telling apart.
     return Connection::unknown;
   }
-  const std::string number = device.substr(device.find(':') + 1);
-  return ::access((kConnections + number).c_str(), F_OK) == 0 ? Connection::lives : Connection::gone;
+  // By the number that the kernel has for a device: 20 bits of it are the minor one.
+  constexpr unsigned kMinorBits = 20;
+  const auto colon = device.find(':');
+  const unsigned long number =
+      std::stoul(device.substr(0, colon)) << kMinorBits | std::stoul(device.substr(colon + 1));
+  return ::access((kConnections + std::to_string(number)).c_str(), F_OK) == 0 ? Connection::lives
+                                                                              : Connection::gone;
 }
 
 }  // namespace cffs

@@ -45,10 +45,15 @@ Status check_mount_point(const std::string& path) {
 void raise_readahead(const std::string& mount_point) {
   struct stat st;
   if (::stat(mount_point.c_str(), &st) != 0) return;
-  const std::string path = "/sys/class/bdi/" + std::to_string(major(st.st_dev)) + ":" +
-                           std::to_string(minor(st.st_dev)) + "/read_ahead_kb";
-  const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (fd) (void)!::write(fd.get(), "1024", 4);
+  const std::string device = std::to_string(major(st.st_dev)) + ":" + std::to_string(minor(st.st_dev));
+  // A block device has settings of its own beside those of what is mounted from it.
+  for (const char* of_mount : {"-fuseblk", ""}) {
+    const std::string path = "/sys/class/bdi/" + device + of_mount + "/read_ahead_kb";
+    const FileDescriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd) continue;
+    (void)!::write(fd.get(), "1024", 4);
+    return;
+  }
 }
 
 }  // namespace cffs

@@ -70,7 +70,7 @@ std::optional<MountEntry> cffs_mount_of(const std::string& path_given) {
     if (lies_in(*path, entry.point) && (!found || entry.point.size() >= found->point.size()))
       found = std::move(entry);
   }
-  if (found && found->type != kMountType) return {};
+  if (found && !found->is_cffs()) return {};
   return found;
 }
 

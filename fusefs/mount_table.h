@@ -8,12 +8,13 @@
 
 namespace cffs {
 
-inline constexpr const char* kMountType = "fuse.cffs";
-
 struct MountEntry {
   std::uint64_t id = 0, parent = 0;  // of this mount in its namespace; copies have numbers of their own
   std::string device;                // "0:53": the file system's; all copies of a mount have the same
   std::string point, type, source;
+
+  // The second is a store on a block device, mounted as such (serving.h).
+  bool is_cffs() const { return type == "fuse.cffs" || type == "fuseblk.cffs"; }
 };
 
 // In the order of mounting. Empty where the list cannot be read.

@@ -78,9 +78,17 @@ bool RawRequests::serve(const fuse_buf& request) {
   fuse_in_header header;
   if (!read_header(request, header)) return false;
   if (header.opcode == FUSE_SETATTR) truncation_drops = says_drop(request);
-  if (header.opcode != kTmpfile && header.opcode != kStatx) return false;
+  if (header.opcode == FUSE_DESTROY && holds_end_) {
+    end_ = header.unique;
+    fuse_session_exit(session_);
+    return true;
+  }
+  if (header.opcode != kTmpfile && header.opcode != kStatx && header.opcode != FUSE_SYNCFS) return false;
   try {
-    if (header.opcode == kStatx) {
+    if (header.opcode == FUSE_SYNCFS) {
+      const Status durable = context_.fs.sync();
+      reply_raw(session_, header.unique, durable ? 0 : errno_of(durable.error()), nullptr, 0);
+    } else if (header.opcode == kStatx) {
       statx(header);
     } else {
       make_unnamed(header, static_cast<const char*>(request.mem) + sizeof(fuse_in_header),
@@ -93,6 +101,10 @@ bool RawRequests::serve(const fuse_buf& request) {
     reply_raw(session_, header.unique, EIO, nullptr, 0);
   }
   return true;
+}
+
+void RawRequests::answer_end() {
+  if (const std::uint64_t end = end_.exchange(0); end != 0) reply_raw(session_, end, 0, nullptr, 0);
 }
 
 void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, std::size_t size) {

@@ -60,7 +60,7 @@ unsigned long restrictions_of(const std::string& mount_point) {
 Status remount(const MountOptions& options) {
   CFFS_TRY(const std::string mount_point, absolute(options.mount_point));
   const auto there = mounted_at(mount_point);
-  if (!there || there->type != kMountType) {
+  if (!there || !there->is_cffs()) {
     return fail(Error::usage(mount_point + " is not a cffs mount, so it cannot be remounted"));
   }
   if (!options.read_only && StoreOwner(there->source).only_reads()) {

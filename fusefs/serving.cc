@@ -1,12 +1,15 @@
 #include "fusefs/serving.h"
 
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <syslog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "core/base/thread.h"
 #include "fusefs/connection.h"
@@ -18,8 +21,8 @@
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_server.h"
-#include "fusefs/served_store.h"
 #include "fusefs/selinux.h"
+#include "fusefs/served_store.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
@@ -51,11 +54,12 @@ struct Served {
   unsigned threads;
   Transport transport;
   std::size_t known_inodes;  // that the kernel may cache; 0: any number
+  RawRequests& raw;
 };
 
 // Until the mount ends, or a signal or a problem ends it.
 Status serve_requests(const Served& served, Readiness& readiness) {
-  RawRequests raw(served.session, served.context);
+  RawRequests& raw = served.raw;
   const HiddenTop top(served.session, served.context);
   MountContext& context = served.context;
   RequestServer* serving = nullptr;
@@ -105,12 +109,8 @@ Status serve_requests(const Served& served, Readiness& readiness) {
 }
 
 // `leaving` is set when the mount is over.
-Status mount_and_serve(const Served& served, const MountOptions& options, Readiness& readiness,
-                       FileDescriptor& leaving) {
-  if (fuse_session_mount(served.session, served.mount_point.c_str()) != 0) {
-    return fail(
-        Error::usage("cannot mount on " + served.mount_point + "; is /dev/fuse there, and may you use it?"));
-  }
+Status serve_mounted(const Served& served, const MountOptions& options, Readiness& readiness,
+                     FileDescriptor& leaving) {
   const auto ours = mounted_at(served.mount_point);
   Status result = set_mount_attributes(served.mount_point, options);
   if (result) result = serve_requests(served, readiness);
@@ -119,6 +119,40 @@ Status mount_and_serve(const Served& served, const MountOptions& options, Readin
   const auto there = mounted_at(served.mount_point);
   if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
   return result;
+}
+
+// A store that a block device has is mounted as that where the kernel then passes on sync(2) and syncfs(2), which it does for no
+// other mount of FUSE's (Linux 6.18). One that is only looked at may be mounted several times, a device only once.
+bool mounts_device(const MountOptions& options, const ObjectStore& store) {
+  const auto names_source = [](const std::string& option) { return option.starts_with("fsname="); };
+  utsname kernel{};
+  int major = 0, minor = 0;
+  return ::geteuid() == 0 && !options.read_only && !store.block_device().empty() &&
+         std::none_of(options.fuse_options.begin(), options.fuse_options.end(), names_source) &&
+         ::uname(&kernel) == 0 && std::sscanf(kernel.release, "%d.%d", &major, &minor) == 2 &&
+         std::pair(major, minor) >= std::pair(6, 18);
+}
+
+// `as_device` becomes false where the kernel mounts it in another way only.
+Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& store,
+                                      const std::string& store_path, const std::string& mount_point,
+                                      MountContext& context, bool& as_device) {
+  const fuse_lowlevel_ops ops = fuse_operations();
+  for (;; as_device = false) {
+    fuse_session* const session =
+        new_session(fuse_arguments(options, store_path, store.is_private(), as_device), ops, &context);
+    if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
+    if (as_device) store.lend_device();
+    if (fuse_session_mount(session, mount_point.c_str()) == 0) return session;
+    fuse_session_destroy(session);
+    if (!as_device) {
+      return fail(
+          Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
+    }
+    CFFS_TRY_VOID(store.take_device_back());
+    context.log("the kernel does not mount " + store.block_device() +
+                " as a block device, so sync(2) does not reach the store");
+  }
 }
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
@@ -134,35 +168,32 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const auto on_initialised = [&] {
     if (!below_top && !waits_for_ring) readiness.report({});
   };
-  MountContext context{store.fs(),
-                       store.reorganiser(),
-                       store.regroup_jobs(),
-                       store.scrub_job(),
-                       store.backup_job(),
-                       store.objects(),
-                       on_initialised,
-                       log,
-                       observer.get(),
-                       options.acl,
-                       selinux_is_on(),
-                       below_top};
-  const fuse_lowlevel_ops ops = fuse_operations();
-  fuse_session* session =
-      new_session(fuse_arguments(options, store_path, store.objects().is_private()), ops, &context);
-  if (session == nullptr) return fail(Error::usage("libfuse refused the mount options"));
+  MountContext context{store.fs(),         store.reorganiser(), store.regroup_jobs(), store.scrub_job(),
+                       store.backup_job(), store.objects(),     on_initialised,       log,
+                       observer.get(),     options.acl,         selinux_is_on(),      below_top};
+  bool as_device = mounts_device(options, store.objects());
+  CFFS_TRY(fuse_session* const session,
+           mounted_session(options, store.objects(), store_path, mount_point, context, as_device));
   context.session = session;
+  RawRequests raw(session, context, as_device);
   Status result =
-      mount_and_serve({session, context, mount_point, options.threads, options.transport, known_inodes},
-                      options, readiness, leaving);
+      serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes, raw},
+                    options, readiness, leaving);
+  observer.reset();  // whoever waits for the store to be free finds the recording there too
+  // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
+  if (as_device) (void)store.objects().take_device_back();
+  if (Status closed = store.close(); !closed && result) result = std::move(closed);
+  raw.answer_end();
   fuse_session_destroy(session);
-  return result;  // the observer goes first: whoever waits for the store to be free finds the recording there too
+  return result;
 }
 
 }  // namespace
 
 std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store,
-                                        bool is_private) {
+                                        bool is_private, bool as_device) {
   std::vector<std::string> list{"default_permissions"};
+  if (as_device) list.emplace_back("blkdev");
   bool names_source = false;
   for (const std::string& option : options.fuse_options) {
     names_source = names_source || option.starts_with("fsname=");

@@ -14,8 +14,9 @@ Status serve(const MountOptions& options, const std::string& store, const std::s
              Readiness& readiness);
 
 // libfuse's arguments for these options, the program's name first. `is_private`: nobody but root could have put anything into
-// the store; else set-user-ID bits and devices in it mean nothing, unless the options ask for them.
+// the store; else set-user-ID bits and devices in it mean nothing, unless the options ask for them. `as_device`: the store is a block device,
+// and mounted as one.
 std::vector<std::string> fuse_arguments(const MountOptions& options, const std::string& store,
-                                        bool is_private);
+                                        bool is_private, bool as_device = false);
 
 }  // namespace cffs

@@ -162,7 +162,7 @@ Result<Goal> goal_of(const UnmountOptions& options) {
   const auto resolved = absolute(options.path);
   const std::string path = resolved ? *resolved : options.path;
   const auto there = mounted_at(path);
-  if (there && there->type == kMountType) return Goal{there, there->source};
+  if (there && there->is_cffs()) return Goal{there, there->source};
   const bool is_store = is_store_at(path);
   if (options.force && is_store) return Goal{{}, path};
   if (is_store) {

@@ -159,6 +159,12 @@ class ObjectStore {
   // What to call where the process has no descriptor left: closes some that can be opened again and returns how many. Null:
   // nothing any more. What needs a descriptor then tries again. Called with no lock of the store held.
   virtual void on_shortage(std::function<std::size_t()> /*relieve*/) {}
+  // The block device that all of it lies on, where the kernel can mount that as such; empty: there is none.
+  virtual std::string block_device() const { return {}; }
+  // While the store is locked nobody else has its device for himself alone, as the kernel has one that is mounted. From the first of
+  // these to the second the kernel may. EBUSY: somebody has it.
+  virtual void lend_device() {}
+  virtual Status take_device_back() { return {}; }
   // Nobody but its owner, who is the caller or root, could have put anything into it.
   virtual bool is_private() const { return true; }
   // For messages: where this store is.

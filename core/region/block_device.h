@@ -52,6 +52,10 @@ class BlockDevice {
   // One that writes, or several that read, of all processes; EBUSY (without a text). `writes` on a device opened for reading: EROFS.
   virtual Result<std::unique_ptr<StoreLock>> lock(bool writes) = 0;
   virtual bool is_read_only() const { return false; }
+  // As those of an ObjectStore. Empty: it is no device of the kernel's.
+  virtual std::string mountable() const { return {}; }
+  virtual void lend() {}
+  virtual Status take_back() { return {}; }
   virtual bool is_private() const { return true; }  // as ObjectStore::is_private()
   virtual std::string description() const = 0;
 };

@@ -21,15 +21,6 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 
-class DeviceLock final : public StoreLock {
- public:
-  DeviceLock(FileDescriptor fd, FileDescriptor alone) : fd_(std::move(fd)), alone_(std::move(alone)) {}
-
- private:
-  FileDescriptor fd_;  // closing releases the flock, also when the process is killed
-  FileDescriptor alone_;
-};
-
 std::string first_line(const std::string& path) {
   std::string line;
   std::ifstream(path) >> line;
@@ -52,6 +43,16 @@ DeviceRange whole_pages(DeviceRange range) {
 }
 
 }  // namespace
+
+class FileDevice::Lock final : public StoreLock {
+ public:
+  Lock(FileDevice& device, FileDescriptor fd) : device_(device), fd_(std::move(fd)) {}
+  ~Lock() override { device_.lend(); }
+
+ private:
+  FileDevice& device_;
+  FileDescriptor fd_;  // closing releases the flock, also when the process is killed
+};
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& path, Access access, Owners owners) {
   const int how = (access == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK;
@@ -157,14 +158,27 @@ Result<std::unique_ptr<StoreLock>> FileDevice::lock(bool writes) {
   if (!fd) return error();
   if (::flock(fd.get(), (writes ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0)
     return fail(errno == EWOULDBLOCK ? EBUSY : errno, path_);
-  FileDescriptor alone;
   if (writes && is_block_device_) {
-    // The kernel refuses this to a device that is mounted or part of another.
-    alone = FileDescriptor(::open(own.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
-    if (!alone && errno == EBUSY) return fail(Error::usage(path_ + " is mounted, or part of another device"));
-    if (!alone) return error();
+    const Status alone = take_back();
+    if (!alone && alone.error().errno_value == EBUSY)
+      return fail(Error::usage(path_ + " is mounted, or part of another device"));
+    if (!alone) return fail(alone.error());
   }
-  return std::unique_ptr<StoreLock>(std::make_unique<DeviceLock>(std::move(fd), std::move(alone)));
+  return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(fd)));
+}
+
+void FileDevice::lend() {
+  const MutexLock guard(mutex_);
+  alone_.reset();
+}
+
+Status FileDevice::take_back() {
+  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+  const MutexLock guard(mutex_);
+  if (!is_block_device_ || alone_) return {};
+  // The kernel refuses this to a device that is mounted or part of another.
+  alone_ = FileDescriptor(::open(own.c_str(), O_RDWR | O_EXCL | O_CLOEXEC));
+  return alone_ ? Status() : error();
 }
 
 }  // namespace cffs

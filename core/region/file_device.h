@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "core/region/block_device.h"
 
@@ -39,9 +40,13 @@ class FileDevice final : public BlockDevice {
   Result<std::unique_ptr<StoreLock>> lock(bool writes) override;
   bool is_read_only() const override { return access_ == Access::read_only; }
   bool is_private() const override { return is_private_; }
+  std::string mountable() const override { return is_block_device_ ? path_ : std::string(); }
+  void lend() override;
+  Status take_back() override;
   std::string description() const override { return path_; }
 
  private:
+  class Lock;
   FileDevice(std::string path, FileDescriptor fd, Access access)
       : path_(std::move(path)), fd_(std::move(fd)), access_(access) {}
   // What a read of so many bytes came to.
@@ -54,7 +59,9 @@ class FileDevice final : public BlockDevice {
   std::uint64_t size_ = 0;
   std::uint64_t incarnation_ = 0;
   bool is_private_ = false, is_block_device_ = false;
-  void* mapping_ = nullptr;  // for flush() alone
+  void* mapping_ = nullptr;                       // for flush() alone
+  Mutex mutex_;                                   // leaf
+  FileDescriptor alone_ CFFS_GUARDED_BY(mutex_);  // of who has locked a block device, but for when it is lent
 };
 
 }  // namespace cffs

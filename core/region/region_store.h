@@ -45,6 +45,9 @@ class RegionStore final : public ObjectStore {
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
   bool is_private() const override { return device_->is_private(); }
+  std::string block_device() const override { return device_->mountable(); }
+  void lend_device() override { device_->lend(); }
+  Status take_device_back() override { return device_->take_back(); }
   std::string description() const override { return device_->description(); }
 
   Result<Layout> layout() override;

@@ -10,13 +10,16 @@ store=$base/store
 mnt=$base/mnt
 failures=0
 
-# CFFS_TEST_BACKEND=region: stores are images. Cases that look into a store's files need a directory.
+# CFFS_TEST_BACKEND=region: stores are images; device: they are block devices. Cases that look into a store's files need a directory.
 backend=()
 lock=$store/lock
-if [ "${CFFS_TEST_BACKEND:-posix}" = region ]; then
-  backend=(--backend=region --size=4G)
-  lock=$store
-fi
+case ${CFFS_TEST_BACKEND:-posix} in
+  region) backend=(--backend=region --size=4G) lock=$store ;;
+  device) backend=(--backend=region --force) ;;
+esac
+attach_device() {
+  truncate -s 4G "$base/work/device.img" && store=$(losetup --find --show "$base/work/device.img" 2>/dev/null) && lock=$store
+}
 
 daemon_pid() {
   if [ -d "$store" ]; then cut -d ' ' -f 2 "$store/lock"; else dd if="$store" bs=256 skip=32 count=1 status=none | cut -d ' ' -f 2; fi 2>/dev/null
@@ -28,7 +31,11 @@ kill_daemon() {  # kill -9, and wait until the process has let go of the store
 }
 take_down() {
   mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
-  rm -rf "$store" "$base"/work
+  case $store in
+    /dev/*) losetup -d "$store"; store=$base/store ;;
+    *) rm -rf "$store" ;;
+  esac
+  rm -rf "$base"/work
 }
 cleanup() { trap '' INT TERM; take_down; mountpoint -q "$base/disk" 2>/dev/null && umount "$base/disk"; rm -rf "$base"; }
 trap cleanup EXIT
@@ -44,6 +51,9 @@ fresh() {  # format arguments -- mount arguments; no "--": do not mount
     if [ "$word" = -- ]; then to=mount; do_mount=1; continue; fi
     if [ $to = format ]; then format+=("$word"); else mount+=("$word"); fi
   done
+  if [ "${CFFS_TEST_BACKEND:-posix}" = device ]; then
+    attach_device || { echo "no loop devices here: not tried"; exit 77; }
+  fi
   "$cffs" format "${backend[@]}" "${format[@]}" "$store" || return 1
   [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
 }

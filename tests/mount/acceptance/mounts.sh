@@ -330,3 +330,75 @@ case_successors() {
   check "umount" "$cffs" umount "$mnt"
   check "fsck" "$cffs" fsck "$store"
 }
+
+# A store on a block device: sync(2) and syncfs(2) reach it, where the kernel passes them on; nobody else has the device meanwhile,
+# and when umount(8) returns it is free, with everything on it.
+case_devices() {
+  local passes_on=1 i holder
+  printf '%s\n' 6.18 "$(uname -r)" | sort -VC || { passes_on=; echo "  this kernel does not pass on sync: only the rest is tried"; }
+  CFFS_TEST_BACKEND=device backend=(--backend=region --force)
+  fresh -- --commit-interval=3600 || return 1
+  # Somebody has the device for himself alone, or not.
+  taken() { ! python3 -c "import os; os.open('$store', os.O_RDWR | os.O_EXCL)" 2>"$base/work/said" && grep -q busy "$base/work/said"; }
+  free() { ! taken; }
+  # What the disk has, without what memory has.
+  on_disk() { rm -f "$base/work/copy"; dd if="$store" iflag=direct bs=1M conv=sparse of="$base/work/copy" status=none && "$cffs" export "$base/work/copy" "$base/work/seen.tar" >/dev/null && tar -tf "$base/work/seen.tar"; rm -f "$base/work/seen.tar"; }
+  has() { on_disk | grep -qx "\(./\)\?$1" || { on_disk; return 1; }; }
+  if [ $passes_on ]; then
+    check "the kernel knows what it is" grep -q " $mnt .* fuseblk.cffs $store " /proc/self/mountinfo
+    mkdir "$mnt/d"
+    echo synced >"$mnt/d/one"
+    sync
+    check "sync" has d/one
+    echo synced >"$mnt/d/two"
+    sync -f "$mnt"
+    check "syncfs" has d/two
+    for i in $(seq 2000); do echo "$i" >"$mnt/d/many.$i"; done &
+    for i in $(seq 20); do timeout 60 sync || { check "sync beside a writer" false; break; }; done
+    wait $!
+    sync
+    check "all of it" test "$(on_disk | grep -c many)" = 2000
+  else
+    echo synced >"$mnt/one"
+  fi
+  check "nobody else has it" taken
+  check "remount" mount -i -o remount,ro "$mnt"
+  check "is read-only" refused "Read-only" touch "$mnt/no"
+  check "remount" mount -i -o remount,rw "$mnt"
+  echo last >"$mnt/last"
+  check "umount(8)" timeout 60 umount "$mnt"
+  if [ $passes_on ]; then check "then it is free at once" free; fi
+  check "it was closed" timeout 30 flock "$lock" true
+  check "and all of it is there" has last
+  check "fsck" "$cffs" fsck "$store"
+
+  # Ends that no unmount asks for.
+  "$cffs" mount --commit-interval=3600 "$store" "$mnt" || return 1
+  echo signalled >"$mnt/signalled"
+  kill -TERM "$(daemon_pid)"
+  check "SIGTERM: free" timeout 30 flock "$lock" true
+  check "SIGTERM: durable" has signalled
+  "$cffs" mount --commit-interval=3600 "$store" "$mnt" || return 1
+  sleep 100 <"$mnt/last" & holder=$!
+  echo forced >"$mnt/forced"
+  check "umount --force" timeout 60 "$cffs" umount --force "$mnt"
+  check "forced: durable" has forced
+  kill $holder
+  wait $holder 2>/dev/null
+  "$cffs" mount "$store" "$mnt" || return 1
+  echo killed >"$mnt/killed"
+  kill_daemon
+  check "after kill -9 it is mounted again" timeout 60 "$cffs" mount "$store" "$mnt"
+  check "with what it had" grep -q killed "$mnt/killed"
+  exec 9<"$mnt/killed"
+  umount -l -i "$mnt"
+  check "in use while a file is" taken
+  exec 9<&-
+  check "and then free" timeout 30 flock "$lock" true
+  check "several may look" "$cffs" mount -o ro "$store" "$mnt"
+  mkdir -p "$base/work/second"
+  check "at once" "$cffs" mount -o ro "$store" "$base/work/second"
+  check "umount" "$cffs" umount "$base/work/second"
+  check "umount" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+}
