@@ -27,6 +27,7 @@ class SectorMedium {
   void flip(std::uint64_t offset, unsigned char bits);
   // As the machine finds it after a power cut now; the same seed leaves the same. Seed 0: nothing that was not flushed, 1: all of it.
   SectorMedium cut(std::uint64_t seed) const;
+  void sync_everything() { flush(0, size_); }
   std::uint64_t incarnation() const { return incarnation_; }
 
  private:
@@ -35,7 +36,8 @@ class SectorMedium {
 
   std::uint64_t size_;
   Sectors live_, durable_;
-  std::map<std::uint64_t, std::vector<Sector>> unsynced_;  // of a sector: what it has been since it was flushed
+  std::map<std::uint64_t, std::vector<Sector>>
+      unsynced_;  // of a sector: what it has been since it was flushed
   std::uint64_t incarnation_ = 1;
 };
 

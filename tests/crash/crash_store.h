@@ -16,6 +16,8 @@ namespace cffs::test {
 
 class CrashStore final : public ObjectStore {
  public:
+  using Medium = CrashMedium;
+  ObjectStore& objects() { return *this; }
   CrashStore() = default;
   explicit CrashStore(CrashMedium medium) : medium_(std::move(medium)) {}
 

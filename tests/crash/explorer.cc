@@ -85,6 +85,7 @@ void rebuild(const State& state, Reference& reference) {
 }
 
 // Everything that is there is used further: extended, removed, moved; then it must be as the reference says.
+template <typename Session>
 std::optional<std::string> go_on_with(Session& session, const State& found) {
   Reference reference;
   rebuild(found, reference);
@@ -173,13 +174,14 @@ std::string Workload::name() const {
   return text;
 }
 
-Explorer::Explorer() {
-  CrashStore store;
+template <typename Ground>
+ExplorerOn<Ground>::ExplorerOn() {
+  Ground store;
   {
-    const Status made = FileSystem::format(store, small_format(), SystemClock());
-    if (!made || !store.sync_everything()) throw std::runtime_error("no store can be made");
+    const Status made = FileSystem::format(store.objects(), small_format(), SystemClock());
+    if (!made || !store.objects().sync_everything()) throw std::runtime_error("no store can be made");
   }
-  CrashMedium medium = store.medium();
+  Medium medium = store.medium();
   for (int files = 0; files < 3; ++files) {  // of the table: LevelDB merges the fourth with them
     {
       Session session(std::move(medium), 0);
@@ -201,9 +203,10 @@ Explorer::Explorer() {
 }
 
 // One run of a workload, beside the reference.
-class Explorer::Recorder {
+template <typename Ground>
+class ExplorerOn<Ground>::Recorder {
  public:
-  Recorder(const Workload& workload, std::uint64_t fault, CrashMedium medium)
+  Recorder(const Workload& workload, std::uint64_t fault, Medium medium)
       : workload_(workload),
         fault_(fault),
         // A delay: the old log, which its rows' table has not replaced yet, and the new one are on the medium together.
@@ -364,12 +367,14 @@ class Explorer::Recorder {
   bool stopped_ = false;
 };
 
-Recording Explorer::record(const Workload& workload, std::uint64_t fault) const {
+template <typename Ground>
+RecordingOn<Ground> ExplorerOn<Ground>::record(const Workload& workload, std::uint64_t fault) const {
   return Recorder(workload, fault, bases_[workload.beginning < 2 ? 0 : 2]).run();
 }
 
-std::optional<std::string> Explorer::examine(CrashMedium medium, const History& history, std::size_t calls,
-                                             bool killed, bool goes_on) {
+template <typename Ground>
+std::optional<std::string> ExplorerOn<Ground>::examine(Medium medium, const History& history,
+                                                       std::size_t calls, bool killed, bool goes_on) {
   ++checked_;
   Session session(std::move(medium), 0);
   if (const Status opened = session.open(); !opened)
@@ -383,17 +388,18 @@ std::optional<std::string> Explorer::examine(CrashMedium medium, const History& 
   return goes_on ? go_on_with(session, *found) : std::nullopt;
 }
 
-std::optional<std::string> Explorer::find_problem(const Recording& recording, std::uint64_t cut,
-                                                  std::uint64_t variant) {
-  const Session::Cut& at = recording.cuts[cut];
+template <typename Ground>
+std::optional<std::string> ExplorerOn<Ground>::find_problem(const Recording& recording, std::uint64_t cut,
+                                                            std::uint64_t variant) {
+  const typename Session::Cut& at = recording.cuts[cut];
   const bool killed = variant % 4 >= 2 && !recording.failure;
   const bool cut_again = variant % 2 == 1;
   const bool goes_on = variant / 4 % 4 == 0;
   const std::uint64_t seed = cut * 1'000 + variant;
-  CrashMedium medium = killed ? at.medium : at.medium.cut(seed);
+  Medium medium = killed ? at.medium : at.medium.cut(seed);
   if (!cut_again) return examine(std::move(medium), recording.history, at.calls, killed, goes_on);
   // The next user is cut while it recovers, or just after.
-  std::vector<Session::Cut> cuts;
+  std::vector<typename Session::Cut> cuts;
   {
     Session session(std::move(medium), variant / 4 % 3);
     session.keep(true);
@@ -406,10 +412,13 @@ std::optional<std::string> Explorer::find_problem(const Recording& recording, st
     session.kill();
   }
   ++recoveries_cut_;
-  const Session::Cut& again = cuts[(variant / 4 * 7 + cut) % cuts.size()];
+  const typename Session::Cut& again = cuts[(variant / 4 * 7 + cut) % cuts.size()];
   auto problem = examine(again.medium.cut(seed + 1), recording.history, at.calls, false, goes_on);
   if (problem) return "cut again before " + again.before + " in recovery: " + *problem;
   return {};
 }
+
+template class ExplorerOn<CrashStore>;
+template class ExplorerOn<CrashRegions>;
 
 }  // namespace cffs::test

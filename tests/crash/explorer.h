@@ -33,17 +33,22 @@ struct Workload {
   std::vector<const Call*> sequence;  // of one to three
 };
 
-struct Recording {
+template <typename Ground>
+struct RecordingOn {
   History history;
-  std::vector<Session::Cut> cuts;
+  std::vector<typename SessionOn<Ground>::Cut> cuts;
   std::uint64_t table_work = 0;        // pieces of LevelDB's own
   std::optional<std::string> failure;  // of a call, where a fault was asked for
   std::optional<std::string> problem;  // without any crash
 };
 
-class Explorer {
+template <typename Ground>
+class ExplorerOn {
  public:
-  Explorer();
+  using Session = SessionOn<Ground>;
+  using Medium = typename Ground::Medium;
+  using Recording = RecordingOn<Ground>;
+  ExplorerOn();
   // After the first call that fails only syncs follow, and one cut is kept.
   Recording record(const Workload& workload, std::uint64_t fault = 0) const;
   // What is wrong with this state; nullopt: nothing.
@@ -53,11 +58,16 @@ class Explorer {
   std::uint64_t recoveries_cut() const { return recoveries_cut_; }
 
  private:
-  std::optional<std::string> examine(CrashMedium medium, const History& history, std::size_t calls,
-                                     bool killed, bool goes_on);
+  std::optional<std::string> examine(Medium medium, const History& history, std::size_t calls, bool killed,
+                                     bool goes_on);
   class Recorder;
-  std::vector<CrashMedium> bases_;  // by how many files the table has at first
+  std::vector<Medium> bases_;  // by how many files the table has at first
   std::uint64_t checked_ = 0, recoveries_cut_ = 0;
 };
+
+extern template class ExplorerOn<CrashStore>;
+extern template class ExplorerOn<CrashRegions>;
+using Explorer = ExplorerOn<CrashStore>;
+using Recording = RecordingOn<CrashStore>;
 
 }  // namespace cffs::test

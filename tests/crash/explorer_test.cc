@@ -16,11 +16,13 @@ struct Tally {
 };
 
 // The cut is survived, or the test fails with the number that replays it.
-void check(Explorer& explorer, const Recording& recording, const CrashState& state, Tally& tally) {
+template <typename Ground>
+void check(ExplorerOn<Ground>& explorer, const RecordingOn<Ground>& recording, const CrashState& state,
+           Tally& tally) {
   const auto problem = explorer.find_problem(recording, state.cut, state.variant);
   if (!problem) return;
   ++tally.problems;
-  const Session::Cut& cut = recording.cuts[state.cut];
+  const auto& cut = recording.cuts[state.cut];
   FAIL_CHECK("CFFS_CRASH_STATE=" << state.number() << " (" << Workload(state.workload).name() << "; after "
                                  << cut.calls << " calls, before " << cut.before << "; "
                                  << recording.failure.value_or("no fault") << "): " << *problem);
@@ -28,9 +30,10 @@ void check(Explorer& explorer, const Recording& recording, const CrashState& sta
 }
 
 // Each cut in `ways` of its ways.
-void explore(Explorer& explorer, std::uint64_t number, std::uint64_t ways, Tally& tally) {
+template <typename Ground>
+void explore(ExplorerOn<Ground>& explorer, std::uint64_t number, std::uint64_t ways, Tally& tally) {
   const Workload workload(number);
-  const Recording recording = explorer.record(workload);
+  const auto recording = explorer.record(workload);
   ++tally.workloads;
   tally.table_work += recording.table_work;
   INFO(workload.name());
@@ -46,9 +49,10 @@ void explore(Explorer& explorer, std::uint64_t number, std::uint64_t ways, Tally
 }
 
 // Each sync of it fails and loses what it was for, each write is torn, and the power is cut at the end.
-void explore_faults(Explorer& explorer, std::uint64_t number, std::uint64_t ways, Tally& tally) {
+template <typename Ground>
+void explore_faults(ExplorerOn<Ground>& explorer, std::uint64_t number, std::uint64_t ways, Tally& tally) {
   for (std::uint64_t fault = 1; fault < CrashState::kFaults; ++fault) {
-    const Recording recording = explorer.record(Workload(number), fault);
+    const auto recording = explorer.record(Workload(number), fault);
     INFO(Workload(number).name() << ", fault " << fault);
     if (recording.problem) FAIL("with a fault and no crash: " << *recording.problem);
     if (!recording.failure) continue;
@@ -75,7 +79,9 @@ std::uint64_t wanted(std::uint64_t usual) {
   return std::string(count) == "all" ? CrashState::workloads() : std::strtoull(count, nullptr, 10);
 }
 
-void show_progress(const Explorer& explorer, std::uint64_t i, std::uint64_t count, const Tally& tally) {
+template <typename Ground>
+void show_progress(const ExplorerOn<Ground>& explorer, std::uint64_t i, std::uint64_t count,
+                   const Tally& tally) {
   if (std::getenv("CFFS_CRASH_WORKLOADS") == nullptr || i % 100 != 99) return;
   std::cerr << i + 1 << " of " << count << " workloads, " << explorer.checked() << " states, "
             << tally.problems << " problems\n";
@@ -178,6 +184,47 @@ TEST_CASE("a sync that fails is not forgotten by the next", "[explorer]") {
     }
   }
   CHECK(tally.faults > 40);
+}
+
+// The same of a store on a device, at every write and flush of that, between sectors. CFFS_CRASH_REGION_STATE=n: one state again.
+TEST_CASE("crashes at every write of a device of regions", "[explorer][region]") {
+  if (replays_one()) return;
+  ExplorerOn<CrashRegions> explorer;
+  Tally tally;
+  if (const char* one = std::getenv("CFFS_CRASH_REGION_STATE")) {
+    const CrashState state = CrashState::of(std::strtoull(one, nullptr, 10));
+    const auto recording = explorer.record(Workload(state.workload), state.fault);
+    REQUIRE(!recording.problem);
+    REQUIRE(state.cut < recording.cuts.size());
+    return check(explorer, recording, state, tally);
+  }
+  const std::uint64_t count = wanted(16);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    explore(explorer, nth_of(i, count), 1, tally);
+    show_progress(explorer, i, count, tally);
+  }
+  for (const std::vector<std::string>& sequence : {
+           std::vector<std::string>{"append to c", "fsync c"},
+           std::vector<std::string>{"cut c", "consolidate", "extend c"},
+           std::vector<std::string>{"unlink c", "sync", "close and open"},
+       }) {
+    explore(explorer, Workload::number_of(0, sequence), 2, tally);
+  }
+  UNSCOPED_INFO(explorer.checked() << " states, " << explorer.recoveries_cut() << " recoveries cut");
+  CHECK(explorer.checked() > count);
+  CHECK(explorer.recoveries_cut() > explorer.checked() / 4);
+}
+
+TEST_CASE("a flush of a device of regions that fails, or a torn write, then a crash", "[explorer][region]") {
+  if (replays_one() || std::getenv("CFFS_CRASH_REGION_STATE") != nullptr) return;
+  ExplorerOn<CrashRegions> explorer;
+  Tally tally;
+  const std::uint64_t count = wanted(5);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    explore_faults(explorer, nth_of(i, count), 2, tally);
+    show_progress(explorer, i, count, tally);
+  }
+  CHECK(tally.faults > count);
 }
 
 TEST_CASE("a store that is being made is there as a whole, or not", "[explorer]") {

@@ -8,7 +8,8 @@
 
 namespace cffs::test {
 
-Session::Session(CrashMedium medium, std::uint64_t delay)
+template <typename Ground>
+SessionOn<Ground>::SessionOn(Medium medium, std::uint64_t delay)
     : store_(std::move(medium)), delay_(delay), clock_(std::make_shared<TickingClock>()) {
   store_.on_change([this](const std::string& what) {
     if (work_) work_->before_change(what);
@@ -17,11 +18,18 @@ Session::Session(CrashMedium medium, std::uint64_t delay)
   });
 }
 
-Session::~Session() { close(); }
+template <typename Ground>
+SessionOn<Ground>::~SessionOn() {
+  close();
+}
 
-void Session::cut_now(const std::string& before) { cuts_.push_back({store_.medium(), calls_, before}); }
+template <typename Ground>
+void SessionOn<Ground>::cut_now(const std::string& before) {
+  cuts_.push_back({store_.medium(), calls_, before});
+}
 
-Status Session::open() {
+template <typename Ground>
+Status SessionOn<Ground>::open() {
   work_ = std::make_unique<SteppedWork>(delay_);
   FileSystemOptions options;
   options.background = false;
@@ -32,34 +40,41 @@ Status Session::open() {
   if (write_buffer_ > 0) options.write_buffer_bytes = write_buffer_;
   options.run_later = [work = work_.get()](std::function<void()> piece) { work->add(std::move(piece)); };
   try {
-    surface_ = std::make_unique<LibrarySurface>(store_, options, nullptr);
+    surface_ = std::make_unique<LibrarySurface>(store_.objects(), options, nullptr);
   } catch (const std::runtime_error& error) {
     return fail(EIO, error.what());
   }
   return {};
 }
 
-void Session::compact_table() {
+template <typename Ground>
+void SessionOn<Ground>::compact_table() {
   work_->set_free();
   fs().table().compact();
 }
 
-void Session::end() {
+template <typename Ground>
+void SessionOn<Ground>::end() {
   if (work_) work_->set_free();
   surface_.reset();
   if (work_) table_work_ += work_->pieces();
   work_.reset();
 }
 
-void Session::close() {
+template <typename Ground>
+void SessionOn<Ground>::close() {
   if (work_) work_->run_all();
   end();
 }
 
-void Session::kill() {
+template <typename Ground>
+void SessionOn<Ground>::kill() {
   store_.kill();
   end();
   store_.revive();
 }
+
+template class SessionOn<CrashStore>;
+template class SessionOn<CrashRegions>;
 
 }  // namespace cffs::test

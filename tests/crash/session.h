@@ -5,19 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "tests/crash/crash_regions.h"
 #include "tests/crash/crash_store.h"
 #include "tests/crash/stepped_work.h"
 #include "tests/model/library_surface.h"
 
 namespace cffs::test {
 
-// A store in use, with LevelDB's work stepped.
-class Session {
+// A store in use, with LevelDB's work stepped, on objects (CrashStore) or on a device (CrashRegions).
+template <typename Ground>
+class SessionOn {
  public:
-  Session(CrashMedium medium, std::uint64_t delay);
-  ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  using Medium = typename Ground::Medium;
+  SessionOn(Medium medium, std::uint64_t delay);
+  ~SessionOn();
+  SessionOn(const SessionOn&) = delete;
+  SessionOn& operator=(const SessionOn&) = delete;
 
   // An error: the store cannot be opened.
   Status open();
@@ -26,7 +29,7 @@ class Session {
   void kill();
   // Keeps the medium as it is before each change from now on, under what the change is.
   struct Cut {
-    CrashMedium medium;
+    Medium medium;
     std::size_t calls = 0;  // completed before
     std::string before;
   };
@@ -42,7 +45,7 @@ class Session {
   // All of the table is written anew; LevelDB's work comes as it comes from then on.
   void compact_table();
 
-  CrashStore& store() { return store_; }
+  Ground& store() { return store_; }
   LibrarySurface& surface() { return *surface_; }
   FileSystem& fs() { return surface_->fs(); }
   std::uint64_t table_work() const { return table_work_; }
@@ -50,7 +53,7 @@ class Session {
  private:
   void end();
 
-  CrashStore store_;
+  Ground store_;
   static constexpr std::size_t kLeastWriteBuffer = 64 * 1024;  // LevelDB's own bound
 
   const std::uint64_t delay_;
@@ -64,5 +67,9 @@ class Session {
   std::uint64_t table_work_ = 0;
   std::vector<Cut> cuts_;
 };
+
+extern template class SessionOn<CrashStore>;
+extern template class SessionOn<CrashRegions>;
+using Session = SessionOn<CrashStore>;
 
 }  // namespace cffs::test
