@@ -22,7 +22,7 @@ void ParkedRequests::park(std::unique_ptr<ParkedRequest> request) {
   parked_.push_back({std::move(request), now, now + kFirstLook});
 }
 
-// While one runs it is in no list, since where it has to wait the list goes to another thread.
+// While one runs it is in no list, since where it has to wait the list goes to another thread; from then on nothing here is touched.
 void ParkedRequests::look(Runner& runner, bool crowded) {
   const Clock::time_point now = now_();
   std::size_t looks = 0;
@@ -33,16 +33,21 @@ void ParkedRequests::look(Runner& runner, bool crowded) {
     List one;
     one.splice(one.begin(), parked_, at);
     ParkedRequest& request = *one.front().request;
-    if (runner.run(request, false)) {
+    const bool answered = runner.run(request, false);
+    if (!runner.looks()) {
+      if (!answered) (void)runner.run(request, true);
+      return;
+    }
+    if (answered) {
       waits_.came();
-    } else if (!crowded && now - one.front().since < kLongest && runner.looks()) {
+    } else if (!crowded && now - one.front().since < kLongest) {
       one.front().next_look = now + kBetweenLooks;
       parked_.splice(next, one);
     } else {
       waits_.did_not_come();
       (void)runner.run(request, true);
+      if (!runner.looks()) return;
     }
-    if (!runner.looks()) return;
   }
 }
 

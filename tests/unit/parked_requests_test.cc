@@ -41,6 +41,7 @@ class Leader final : public ParkedRequests::Runner {
  public:
   bool run(ParkedRequest& request, bool last) override {
     ++runs;
+    if (hands_over) leads = false;
     if (request.resume()) return true;
     if (!last) return false;
     ++waits;
@@ -48,7 +49,7 @@ class Leader final : public ParkedRequests::Runner {
     return true;
   }
   bool looks() const override { return leads; }
-  bool leads = true;
+  bool leads = true, hands_over = false;
   int runs = 0, waits = 0;
 };
 
@@ -110,6 +111,22 @@ TEST_CASE("what does not come soon is waited for, and the rest is whose the role
   CHECK_FALSE(lot.parked.empty());
   lot.look_after(0us);  // by whoever leads now
   CHECK(lot.leader.waits == 2);
+  CHECK(lot.parked.empty());
+}
+
+TEST_CASE("who has to wait for something else while one runs leaves the others alone", "[parked]") {
+  Lot lot;
+  lot.park("abc");
+  lot.leader.hands_over = true;
+  lot.answers.there = {'a', 'b'};
+  lot.look_after(50us);
+  CHECK(lot.answers.order == "a");
+  CHECK(lot.leader.runs == 1);
+  lot.look_after(0us);
+  CHECK(lot.answers.order == "ab");
+  lot.look_after(0us);  // not there: it is waited for, by whoever ran it
+  CHECK(lot.leader.waits == 1);
+  CHECK(lot.leader.runs == 4);
   CHECK(lot.parked.empty());
 }
 
