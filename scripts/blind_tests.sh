@@ -412,8 +412,8 @@ a read that goes on believes that its member is where it was
 
 what does not come is looked for for ever
 @ fusefs/parked_requests.cc
--now - one.front().since < kLongest && runner.looks()
-+runner.looks()
+-!crowded && now - one.front().since < kLongest
++!crowded
 TABLE
 }
 
