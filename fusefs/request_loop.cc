@@ -96,11 +96,11 @@ void RequestLoop::hand_over() {
 }
 
 RequestLoop::Received RequestLoop::receive(Worker& self, fuse_buf& buffer, int& spin_credit) {
-  using Clock = std::chrono::steady_clock;
+  using SteadyClock = std::chrono::steady_clock;
   const int fd = fuse_session_fd(session_);
   bool gathers = expects_little_.load(std::memory_order_relaxed);
   const bool spins = !gathers && spin_credit > 0;
-  auto until = spins ? Clock::now() + kSpin : Clock::time_point();
+  auto until = spins ? SteadyClock::now() + kSpin : SteadyClock::time_point();
   bool slept = false, crowded = false;
   for (;;) {
     if (fuse_session_exited(session_) != 0) return Received::end;
@@ -126,9 +126,9 @@ RequestLoop::Received RequestLoop::receive(Worker& self, fuse_buf& buffer, int& 
       return Received::end;
     }
     if (!parked_.empty()) {
-      const auto before = Clock::now();
+      const auto before = SteadyClock::now();
       sched_yield();  // a client that needs this core gets it
-      const auto now = Clock::now();
+      const auto now = SteadyClock::now();
       crowded = now - before > ShortWaits::kCrowded;
       if (spins) until = now + kSpin;
       continue;
@@ -138,7 +138,7 @@ RequestLoop::Received RequestLoop::receive(Worker& self, fuse_buf& buffer, int& 
       std::this_thread::sleep_for(kGather);
       continue;
     }
-    if (spins && !slept && Clock::now() < until) {
+    if (spins && !slept && SteadyClock::now() < until) {
       sched_yield();
       continue;
     }

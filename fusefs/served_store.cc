@@ -44,12 +44,12 @@ Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& di
                                                            const FileSystemOptions& engine,
                                                            const MountOptions& options,
                                                            const std::function<bool()>& awaited) {
-  using Clock = std::chrono::steady_clock;
+  using SteadyClock = std::chrono::steady_clock;
   constexpr std::chrono::seconds kMostWait{60};  // a commit of what the medium takes in that time
   constexpr std::chrono::seconds kSilence{3};
   constexpr std::chrono::milliseconds kUnknown{200};  // a process that ends is seen by nobody for a moment
   constexpr std::chrono::milliseconds kTry{5};
-  const auto began = Clock::now();
+  const auto began = SteadyClock::now();
   auto unknown_since = began;
   bool told = false;
   for (;;) {
@@ -59,7 +59,7 @@ Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& di
     if (!in_use) return opened;
     const StoreOwner owner(directory);
     const auto outlook = owner.outlook();
-    const auto now = Clock::now();
+    const auto now = SteadyClock::now();
     if (outlook != StoreOwner::Outlook::unknown) unknown_since = now;
     if (outlook == StoreOwner::Outlook::stays || now - unknown_since > kUnknown || now - began > kMostWait) {
       return opened;

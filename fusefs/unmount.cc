@@ -112,9 +112,9 @@ Result<bool> detach_once(const MountEntry& mount, bool force, bool quiet, const 
 }
 
 Status detach(const MountEntry& mount, bool force, const HeldSignals& signals) {
-  using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + kPatience;
-  for (bool last = false;; last = Clock::now() >= end) {
+  using SteadyClock = std::chrono::steady_clock;
+  const auto end = SteadyClock::now() + kPatience;
+  for (bool last = false;; last = SteadyClock::now() >= end) {
     CFFS_TRY(const bool done, detach_once(mount, force, /*quiet=*/!last, signals));
     if (done) return {};
     if (auto users = users_of(mount); !users.empty()) return fail(in_use(mount, std::move(users)));
@@ -137,16 +137,16 @@ std::vector<std::string> reasons_to_wait(const std::string& device, const StoreO
 // Until the daemon has let go of the store. Tells after a while who holds it, and again when that changes.
 int wait_until_free(const StoreOwner& owner, const std::string& device, const HeldSignals& signals,
                     const std::function<void(const std::vector<std::string>&)>& tell) {
-  using Clock = std::chrono::steady_clock;
-  auto look = Clock::now() + kSilence;
+  using SteadyClock = std::chrono::steady_clock;
+  auto look = SteadyClock::now() + kSilence;
   std::vector<std::string> told;
   while (owner.holds()) {
     if (const int signal = signals.wait(std::chrono::milliseconds(5)); signal != 0) return signal;
-    if (Clock::now() < look) continue;
+    if (SteadyClock::now() < look) continue;
     std::vector<std::string> reasons = reasons_to_wait(device, owner);
     if (reasons != told) tell(reasons);
     told = std::move(reasons);
-    look = Clock::now() + kSilence;
+    look = SteadyClock::now() + kSilence;
   }
   return 0;
 }

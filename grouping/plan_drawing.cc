@@ -13,7 +13,7 @@ namespace cffs::grouping {
 namespace {
 
 constexpr double kCard = 320, kGap = 30, kTop = 60;
-constexpr std::size_t kMostMembers = 24;  // drawn of one group
+constexpr std::size_t kMostDrawn = 24;  // drawn of one group
 
 std::string escaped(std::string_view text) {
   std::string out;
@@ -72,7 +72,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
   const std::size_t rows = (n + columns - 1) / columns;
   std::unordered_map<Item, Dot> dots;
   for (std::size_t g = 0; g < n; ++g) {
-    const std::size_t members = std::min(kMostMembers, plan.groups[g].items.size());
+    const std::size_t members = std::min(kMostDrawn, plan.groups[g].items.size());
     const double left = kGap + static_cast<double>(g % columns) * (kCard + kGap);
     const double top = kTop + static_cast<double>(g / columns) * (kCard + kGap);
     for (std::size_t m = 0; m < members; ++m) {
@@ -144,7 +144,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
   for (const auto& [item, dot] : dots) most_sessions = std::max(most_sessions, plan.files[item].sessions);
   for (std::size_t g = 0; g < n; ++g) {
     const SelectedGroup& group = plan.groups[g];
-    const std::size_t members = std::min(kMostMembers, group.items.size());
+    const std::size_t members = std::min(kMostDrawn, group.items.size());
     const double middle = kGap + static_cast<double>(g % columns) * (kCard + kGap) + kCard / 2;
     for (std::size_t m = 0; m < members; ++m) {
       const Dot& dot = dots[group.items[m]];

@@ -6,8 +6,9 @@
 namespace cffs {
 namespace {
 
-constexpr std::uint64_t kPiece = 1u << 20;
-constexpr std::uint64_t kBlock = 4096;  // what a medium refuses is looked for in steps of this many bytes
+constexpr std::uint64_t kCopied = 1u << 20;
+constexpr std::uint64_t kRefusedStep =
+    4096;  // what a medium refuses is looked for in steps of this many bytes
 
 bool passes(const Error& error) {
   return error.errno_value == EMFILE || error.errno_value == ENFILE || error.errno_value == ENOMEM;
@@ -19,8 +20,8 @@ Result<std::size_t> read_what_can_be(const Object& from, std::uint64_t at, Bytes
   if (whole) return *whole;
   if (passes(whole.error())) return fail(whole.error());
   std::size_t got = 0;
-  for (std::size_t within = 0; within < piece.size(); within += kBlock) {
-    const Bytes block = piece.subspan(within, std::min<std::size_t>(kBlock, piece.size() - within));
+  for (std::size_t within = 0; within < piece.size(); within += kRefusedStep) {
+    const Bytes block = piece.subspan(within, std::min<std::size_t>(kRefusedStep, piece.size() - within));
     const auto n = from.read_at(at + within, block);
     if (n && *n == 0) break;
     if (!n) {
@@ -36,7 +37,7 @@ Result<std::size_t> read_what_can_be(const Object& from, std::uint64_t at, Bytes
 
 Result<CopiedRange> copy_range(const Object& from, Object& to, std::uint64_t begin, std::uint64_t end) {
   CopiedRange copied;
-  std::string buffer(std::min(kPiece, end - std::min(begin, end)), '\0');
+  std::string buffer(std::min(kCopied, end - std::min(begin, end)), '\0');
   for (std::uint64_t at = begin; at < end;) {
     const auto data = from.next_data(at);
     at = std::max(at, data ? *data : at);

@@ -18,7 +18,7 @@ struct Range {
 };
 
 constexpr std::uint64_t kUsualBytes = 4u << 20;  // of a composite that is full
-constexpr std::uint64_t kSoon = 128u << 10;      // so many bytes at most may be there within a few wake-ups
+constexpr std::uint64_t kFewBytes = 128u << 10;  // so many bytes at most may be there within a few wake-ups
 
 // Holds the member, wherever its row says that its group is.
 Range range_of(ReadAhead::Scope scope, const Extent& extent, std::uint64_t composite_bytes) {
@@ -275,7 +275,7 @@ Result<std::size_t> CompositeStore::wait_for(const Wish& wish, const Object& obj
   const Range range = range_of(advice.scope, extent, info.size);
   const bool alone = advice.scope == ReadAhead::Scope::member;
   // To ask for much takes a while, and it does not come at once.
-  const bool soon = alone || range.bytes() <= kSoon;
+  const bool soon = alone || range.bytes() <= kFewBytes;
   const bool suspends = soon && may_suspend();
   const bool watched = soon && !suspends && announce_request();
   if (!watched && !suspends) announce_blocking();

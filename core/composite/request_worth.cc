@@ -10,20 +10,20 @@ constexpr std::uint64_t kUsualBreakEven = 64u << 10;
 constexpr std::uint64_t kLeastBreakEven = 16u << 10, kMostBreakEven = 1u << 20;
 // An arm takes 5 to 12 ms to a place far away, and then gives 100 to 250 MB/s.
 constexpr std::uint64_t kArmBreakEven = 1u << 20;
-constexpr double kHalfATurn = 2'000'000;     // nanoseconds, of the fastest
-constexpr double kFarAway = 60;              // nanoseconds for a byte
-constexpr std::uint64_t kSmall = 64u << 10;  // requests that tell of a medium
+constexpr double kHalfATurn = 2'000'000;                     // nanoseconds, of the fastest
+constexpr double kFarAway = 60;                              // nanoseconds for a byte
+constexpr std::uint64_t kSmallRequest = 64u << 10;           // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;  // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                       // nanoseconds that a byte may take
 constexpr double kForget = 1.0 / 32;
 constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
 
-constexpr double kNews = 1.0 / 8;  // what the last one counts in the mean of who waits
+constexpr double kLastInCrowd = 1.0 / 8;  // what the last one counts in the mean of who waits
 
 }  // namespace
 
 void RequestWorth::waits(unsigned at_once) {
-  crowd_ += kNews * (std::max(1.0, static_cast<double>(at_once)) - crowd_);
+  crowd_ += kLastInCrowd * (std::max(1.0, static_cast<double>(at_once)) - crowd_);
 }
 
 bool RequestWorth::knows_large() const { return large_.samples >= kLargeNeeded; }
@@ -41,7 +41,7 @@ void RequestWorth::took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t
   busy_until_ = std::max(busy_until_, until + beyond * kSlowest);
   if (!alone || bytes == 0) return;
   const std::uint64_t nanoseconds = until - from;
-  if (bytes <= kSmall) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
+  if (bytes <= kSmallRequest) small_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
   if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
 }
 

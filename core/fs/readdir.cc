@@ -15,32 +15,32 @@ constexpr std::uint64_t kDotDot = 2;
 constexpr unsigned kDropped = 9;  // low bits of the hash that a cookie does not carry
 constexpr unsigned kOrdinal = 7;  // bits for entries that agree in the others
 
-// The cookies of a scan's entries, in order.
-class Cookies {
- public:
-  std::uint64_t next(std::uint64_t hash) {
-    const std::uint64_t base = (hash >> kDropped) + 1;
-    if (base != base_) {
-      base_ = base;
-      ordinal_ = 0;
-    }
-    return base << kOrdinal | std::min<std::uint64_t>(ordinal_++, (1u << kOrdinal) - 1);
-  }
-  // The hash from which a scan must go on to meet everything after the cookie.
-  static std::uint64_t first_hash(std::uint64_t cookie) {
-    const std::uint64_t base = cookie >> kOrdinal;
-    return base == 0 ? 0 : (base - 1) << kDropped;
-  }
-
- private:
-  std::uint64_t base_ = 0;
-  std::uint64_t ordinal_ = 0;
-};
-
 }  // namespace
 
 // One call of readdir.
 class Engine::Listing {
+  // The cookies of a scan's entries, in order.
+  class Cookies {
+   public:
+    std::uint64_t next(std::uint64_t hash) {
+      const std::uint64_t base = (hash >> kDropped) + 1;
+      if (base != base_) {
+        base_ = base;
+        ordinal_ = 0;
+      }
+      return base << kOrdinal | std::min<std::uint64_t>(ordinal_++, (1u << kOrdinal) - 1);
+    }
+    // The hash from which a scan must go on to meet everything after the cookie.
+    static std::uint64_t first_hash(std::uint64_t cookie) {
+      const std::uint64_t base = cookie >> kOrdinal;
+      return base == 0 ? 0 : (base - 1) << kDropped;
+    }
+
+   private:
+    std::uint64_t base_ = 0;
+    std::uint64_t ordinal_ = 0;
+  };
+
  public:
   using Visit = std::function<bool(const DirectoryEntry&)>;
   Listing(Engine& engine, const NodePtr& directory, const Visit& visit)

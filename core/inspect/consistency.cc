@@ -16,12 +16,6 @@
 #include "core/table/table.h"
 
 namespace cffs {
-namespace {
-
-std::string number(std::uint64_t n) { return std::to_string(n); }
-
-}  // namespace
-
 Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(fs_.sync());
   progress("reading the table");
@@ -98,7 +92,7 @@ void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
     directories_[entry.ino.value].parent = key.upper;
   }
   if (!entry.inode->is_directory() && !entry.name.empty() && entry.inode->nlink != 1) {
-    report(entry.ino.value, " counts " + number(entry.inode->nlink) + " links, has 1");
+    report(entry.ino.value, " counts " + std::to_string(entry.inode->nlink) + " links, has 1");
   }
   note_inode(*entry.inode);
 }
@@ -113,7 +107,7 @@ void ConsistencyCheck::note_inode(const Inode& inode) {
   switch (inode.home) {
     case Home::none:
       if (inode.is_regular() && inode.size > 0)
-        report(ino, " has " + number(inode.size) + " bytes and no home");
+        report(ino, " has " + std::to_string(inode.size) + " bytes and no home");
       break;
     case Home::inline_:
       inline_.push_back({ino, inode.size});
@@ -165,7 +159,7 @@ void ConsistencyCheck::check_inodes() {
 void ConsistencyCheck::check_count() {
   const auto counted = fs_.file_count();
   if (counted && *counted != inodes_.size()) {
-    report("the store counts " + number(*counted) + " files, has " + number(inodes_.size()));
+    report("the store counts " + std::to_string(*counted) + " files, has " + std::to_string(inodes_.size()));
   }
 }
 
@@ -173,12 +167,12 @@ void ConsistencyCheck::check_directories() {
   for (const std::uint64_t parent : parents_) {
     const auto it = directories_.find(parent);
     if (it == directories_.end() || !it->second.has_row)
-      report("directory " + number(parent) + " has entries but no row");
+      report("directory " + std::to_string(parent) + " has entries but no row");
   }
   for (const auto& [ino, links] : directories_) {
     if (links.has_row && links.counted != 2 + links.found) {
-      report("directory " + number(ino) + " has " + number(links.counted) + " links, should have " +
-             number(2 + links.found));
+      report("directory " + std::to_string(ino) + " has " + std::to_string(links.counted) +
+             " links, should have " + std::to_string(2 + links.found));
     }
   }
   check_circles();
@@ -193,7 +187,7 @@ void ConsistencyCheck::check_circles() {
     for (auto it = directories_.find(at);
          it != directories_.end() && it->second.has_row && !good.contains(at); it = directories_.find(at)) {
       if (!way.insert(at).second) {
-        report("directory " + number(at) + " is below itself, and no path leads to it");
+        report("directory " + std::to_string(at) + " is below itself, and no path leads to it");
         break;
       }
       at = it->second.parent;
@@ -205,10 +199,10 @@ void ConsistencyCheck::check_circles() {
 void ConsistencyCheck::check_hard_links() {
   for (const auto& [ino, links] : linked_) {
     if (!links.has_row) {
-      report("hard links to inode " + number(ino) + " lead nowhere");
+      report("hard links to inode " + std::to_string(ino) + " lead nowhere");
     } else if (links.counted != links.found) {
-      report("inode " + number(ino) + " counts " + number(links.counted) + " links, has " +
-             number(links.found));
+      report("inode " + std::to_string(ino) + " counts " + std::to_string(links.counted) + " links, has " +
+             std::to_string(links.found));
     }
   }
 }
@@ -219,8 +213,9 @@ void ConsistencyCheck::check_accounts() {
     std::uint64_t live = 0;
     for (const CheckedMember& member : c.members) live += member.length;
     if (c.members.size() != c.row->members || live != c.row->live_bytes) {
-      report(CompositeStore::object_name(c.id) + " counts " + number(c.row->members) + " members, " +
-             number(c.row->live_bytes) + " bytes; has " + number(c.members.size()) + ", " + number(live));
+      report(CompositeStore::object_name(c.id) + " counts " + std::to_string(c.row->members) + " members, " +
+             std::to_string(c.row->live_bytes) + " bytes; has " + std::to_string(c.members.size()) + ", " +
+             std::to_string(live));
     }
   }
 }
@@ -246,7 +241,7 @@ void ConsistencyCheck::check_contents() {
     const std::size_t now = ++done;
     if (now % 64 != 0 && now != count) return;
     const MutexLock lock(one_tells);
-    progress("reading objects: " + number(now) + " of " + number(count));
+    progress("reading objects: " + std::to_string(now) + " of " + std::to_string(count));
   });
   for (Findings& some : found) std::move(some.begin(), some.end(), std::back_inserter(found_));
 }
@@ -276,21 +271,21 @@ Status ConsistencyCheck::check_data_rows() {
                          [](const InlineFile& f, std::uint64_t wanted) { return f.ino < wanted; });
     if (file == inline_.end() || file->ino != ino) {
       if (!rows_missing_ && nobody.insert(ino).second)
-        report("data rows of inode " + number(ino) + " belong to nobody");
+        report("data rows of inode " + std::to_string(ino) + " belong to nobody");
       return true;
     }
     file->stored += value.size();
     const bool fits = key.lower <= file->size / kChunkBytes && value.size() <= kChunkBytes &&
                       key.lower * kChunkBytes + value.size() <= file->size;
     if (!fits && !std::exchange(file->told, true))
-      report("data rows of inode " + number(ino) + " reach beyond its end");
+      report("data rows of inode " + std::to_string(ino) + " reach beyond its end");
     return true;
   }));
   if (!fs_.store_format().dense_inline) return {};
   for (const InlineFile& file : inline_) {
     if (file.stored < file.size) {
-      report("inode " + number(file.ino) + ": " + number(file.stored) + " of its " + number(file.size) +
-             " bytes are in the table");
+      report("inode " + std::to_string(file.ino) + ": " + std::to_string(file.stored) + " of its " +
+             std::to_string(file.size) + " bytes are in the table");
     }
   }
   return {};
@@ -356,7 +351,7 @@ std::vector<std::string> ConsistencyCheck::sentences() {
   std::vector<std::string> all;
   for (Finding& finding : found_) {
     if (finding.ino.value != 0) {
-      std::string who = "inode " + number(finding.ino.value) + " '";
+      std::string who = "inode " + std::to_string(finding.ino.value) + " '";
       who += names[finding.ino.value];
       who += "'";
       finding.what.insert(0, who);

@@ -13,8 +13,6 @@ namespace {
 // Up to this much a composite is read in one request; a larger one record by record. Bytes.
 constexpr std::uint64_t kReadWhole = 16u << 20;
 
-std::string number(std::uint64_t n) { return std::to_string(n); }
-
 }  // namespace
 
 // One composite, looked at by one thread.
@@ -54,19 +52,21 @@ class ObjectCheck::Composite {
   void check_records(const CompositeRow& row, std::uint64_t size) {
     // An append whose rows never came leaves more. Where bytes are missing, the members that had them are named one by one.
     if (size < row.size) {
-      return report({}, name_ + " has " + number(size) + " bytes, its row says " + number(row.size));
+      return report(
+          {}, name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
     }
     auto member = members_.begin();
     std::uint64_t slots = 0;
     const auto look = [&](const RecordMeta& record, std::uint64_t data_at) {
       if (record.slot != slots) {
-        report({}, name_ + ": record " + number(slots) + " says slot " + number(record.slot));
+        report({}, name_ + ": record " + std::to_string(slots) + " says slot " + std::to_string(record.slot));
       }
       for (; member != members_.end() && member->slot == slots; ++member) {
         const bool same = record.ino == member->ino && data_at == member->offset &&
                           record.data_length == member->length && record.data_checksum == member->checksum;
         if (!same)
-          report(member->ino, "its record, slot " + number(slots) + " of " + name_ + ", is not of it");
+          report(member->ino,
+                 "its record, slot " + std::to_string(slots) + " of " + name_ + ", is not of it");
       }
       ++slots;
     };
@@ -75,7 +75,7 @@ class ObjectCheck::Composite {
                : fs_.composites().scan(id_, row.size, look);
     if (!scanned) return report({}, scanned.error().message());
     if (slots != row.slots) {
-      report({}, name_ + " counts " + number(row.slots) + " records, has " + number(slots));
+      report({}, name_ + " counts " + std::to_string(row.slots) + " records, has " + std::to_string(slots));
     }
     for (; member != members_.end(); ++member) report(member->ino, name_ + " has no such slot");
   }
@@ -122,7 +122,8 @@ Findings ObjectCheck::blob(const CheckedBlob& file) const {
     CFFS_TRY(const ObjectInfo info, (*object)->info());
     // A write whose row never came leaves more.
     if (info.size < file.size) {
-      report("its blob has " + number(info.size) + " bytes, its row says " + number(file.size));
+      report("its blob has " + std::to_string(info.size) + " bytes, its row says " +
+             std::to_string(file.size));
     }
     if (file.sealed) {
       sums(file, **object, found);
@@ -132,7 +133,7 @@ Findings ObjectCheck::blob(const CheckedBlob& file) const {
     for (std::uint64_t at = 0; at < info.size;) {
       CFFS_TRY(at, (*object)->next_data(at));
       const auto n = (*object)->read_at(at, as_writable_bytes(piece));
-      if (!n) report("at byte " + number(at) + ": " + n.error().message());
+      if (!n) report("at byte " + std::to_string(at) + ": " + n.error().message());
       if (!n || *n == 0) break;
       at += *n;
     }
@@ -149,7 +150,7 @@ void ObjectCheck::sums(const CheckedBlob& file, const Object& object, Findings& 
     piece.resize(std::min(kSumRowSpan, file.size - at));
     const auto n = object.read_at(at, as_writable_bytes(piece));
     if (!n) {
-      found.push_back({file.ino, ": at byte " + number(at) + ": " + n.error().message()});
+      found.push_back({file.ino, ": at byte " + std::to_string(at) + ": " + n.error().message()});
       return;
     }
     if (*n < piece.size()) return;  // shorter than its row says: reported already

@@ -21,8 +21,6 @@ std::uint64_t number_in(const std::string& object) {
 
 std::string last_part(const std::string& object) { return object.substr(object.rfind('/') + 1); }
 
-std::string text(std::uint64_t n) { return std::to_string(n); }
-
 // Of one file, or of the new store as a whole?
 bool concerns_all(const Error& error) {
   const int reason = error.errno_value;
@@ -48,8 +46,8 @@ Result<SalvageReport> Salvage::run() {
   for (const std::string& object : kept_blobs_) CFFS_TRY_VOID(bring_back_nameless_blob(object));
   if (names_.present()) {
     for (const InodeId ino : tree_.nameless()) {
-      report_.uncertain.push_back("directory " + text(ino.value) + " has no name in the catalogue: /#" +
-                                  text(ino.value));
+      report_.uncertain.push_back("directory " + std::to_string(ino.value) +
+                                  " has no name in the catalogue: /#" + std::to_string(ino.value));
     }
   }
   CFFS_TRY_VOID(tree_.finish_directories());
@@ -102,7 +100,8 @@ Status Salvage::look_into(const std::string& object) {
   bool lost = false;
   const auto tell = [&](std::uint64_t until) {
     if (lost)
-      report_.lost.push_back(object + ": no records in bytes " + text(lost_from) + " to " + text(until - 1));
+      report_.lost.push_back(object + ": no records in bytes " + std::to_string(lost_from) + " to " +
+                             std::to_string(until - 1));
     lost = false;
   };
   for (std::uint64_t at = kCompositeHeaderBytes; at < all.size();) {
@@ -211,8 +210,8 @@ void Salvage::compare_size(const Inode& known, const std::string& object) {
   const auto opened = from_.open(object);
   const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
   if (!info || info->size == known.size) return;
-  report_.uncertain.push_back(object + " has " + text(info->size) + " bytes; the catalogue said " +
-                              text(known.size));
+  report_.uncertain.push_back(object + " has " + std::to_string(info->size) + " bytes; the catalogue said " +
+                              std::to_string(known.size));
 }
 
 // With a whole catalogue, what has a number from before and is not in it had no name any more. One that was made without a name and got
@@ -272,7 +271,7 @@ Status Salvage::made(const Status& made, InodeId ino) {
   if (!made) {
     lost(ino, {}, made.error().message());
   } else if (++report_.files % 1000 == 0) {
-    progress_(text(report_.files) + " files are back");
+    progress_(std::to_string(report_.files) + " files are back");
   }
   return {};
 }
@@ -303,7 +302,7 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
     at = data ? *data : at;
     const auto n = (*opened)->read_at(at, as_writable_bytes(piece));
     if (!n || *n == 0) {
-      report_.lost.push_back(object + ": what is at byte " + text(at) + " cannot be read");
+      report_.lost.push_back(object + ": what is at byte " + std::to_string(at) + " cannot be read");
       at += kPieceBytes;
       continue;
     }
@@ -315,8 +314,8 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
 }
 
 void Salvage::lost(InodeId ino, const std::optional<EntryName>& at, const std::string& what) {
-  std::string sentence = "inode " + text(ino.value);
-  if (at) sentence += " '" + at->name + "' of directory " + text(at->parent.value);
+  std::string sentence = "inode " + std::to_string(ino.value);
+  if (at) sentence += " '" + at->name + "' of directory " + std::to_string(at->parent.value);
   report_.lost.push_back(sentence + ": " + what);
 }
 

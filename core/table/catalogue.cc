@@ -64,8 +64,6 @@ std::optional<ChunkHeader> decode_header(std::string_view bytes) {
   return good ? std::optional(header) : std::nullopt;
 }
 
-std::string text(std::uint64_t n) { return std::to_string(n); }
-
 }  // namespace
 
 Status CatalogueWriter::add_row(InodeId upper, std::string_view row) {
@@ -154,7 +152,8 @@ class CatalogueReader {
   }
 
   void tell_lost(std::uint64_t until) {
-    if (lost_) damaged("bytes " + text(lost_from_) + " to " + text(until - 1) + " are damaged");
+    if (lost_)
+      damaged("bytes " + std::to_string(lost_from_) + " to " + std::to_string(until - 1) + " are damaged");
     lost_ = false;
   }
 
@@ -181,7 +180,7 @@ class CatalogueReader {
       next_ = header->number + 1;
       return next;
     }
-    if (!lost_ && header->number != next_) damaged("chunks are missing before byte " + text(at));
+    if (!lost_ && header->number != next_) damaged("chunks are missing before byte " + std::to_string(at));
     tell_lost(at);
     next_ = header->number + 1;
     found_.moment = header->moment;
@@ -211,7 +210,7 @@ class CatalogueReader {
       default:
         good = false;
     }
-    if (!good || !r.ok()) damaged("the chunk at byte " + text(at) + " makes no sense");
+    if (!good || !r.ok()) damaged("the chunk at byte " + std::to_string(at) + " makes no sense");
   }
 
   bool visit_row(ByteReader& r) {
@@ -220,7 +219,7 @@ class CatalogueReader {
     if (!r.ok() || upper >= kInodeLimit) return false;
     auto row = decode_row(bytes);
     if (!row) {
-      damaged("a row of inode " + text(upper) + ": " + row.error().message());
+      damaged("a row of inode " + std::to_string(upper) + ": " + row.error().message());
     } else if (visitor_.row) {
       visitor_.row(InodeId{upper}, *row);
     }

@@ -33,9 +33,9 @@ struct Level {
   }
 };
 
-class Run {
+class AprioriRun {
  public:
-  Run(const Transactions& transactions, const MiningOptions& options)
+  AprioriRun(const Transactions& transactions, const MiningOptions& options)
       : options_(options), p_(project(transactions, options.min_support)), order_(p_) {
     TidLists tids(p_.originals.size());
     for (std::uint32_t tid = 0; tid < order_.size(); ++tid) {
@@ -185,7 +185,7 @@ class Run {
 }  // namespace
 
 MiningResult AprioriMiner::mine(const Transactions& transactions, const MiningOptions& options) const {
-  return Run(transactions, options).run();
+  return AprioriRun(transactions, options).run();
 }
 
 }  // namespace cffs::grouping

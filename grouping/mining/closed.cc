@@ -26,9 +26,9 @@ struct Database {
   }
 };
 
-class Run {
+class ClosedRun {
  public:
-  Run(const Transactions& transactions, const MiningOptions& options)
+  ClosedRun(const Transactions& transactions, const MiningOptions& options)
       : options_(options), p_(project(transactions, options.min_support)), total_(transactions.size()) {}
 
   MiningResult run() {
@@ -218,7 +218,7 @@ class Run {
 }  // namespace
 
 MiningResult ClosedMiner::mine(const Transactions& transactions, const MiningOptions& options) const {
-  return Run(transactions, options).run();
+  return ClosedRun(transactions, options).run();
 }
 
 std::unique_ptr<Miner> make_miner(std::string_view name) {

@@ -17,7 +17,7 @@
 namespace cffs::replay {
 namespace {
 
-constexpr std::size_t kSamples = 5;
+constexpr std::size_t kCallsShown = 5;
 
 template <std::size_t N>
 bool split(std::string_view line, std::array<std::string_view, N>& columns, std::size_t required) {
@@ -295,7 +295,7 @@ Status import_calls(const std::string& name, TraceBuilder& builder, CallsCounts&
     const bool ends = CallsImporter::process_of(line, pid) && last[pid] == n;
     if (importer.line(line, ends)) return {};
     ++counts.malformed;
-    if (counts.samples.size() < kSamples)
+    if (counts.samples.size() < kCallsShown)
       counts.samples.push_back(fmt::format("line {}: {}", n, line_sample(line)));
     return {};
   }));

@@ -14,7 +14,7 @@
 namespace cffs::replay {
 namespace {
 
-constexpr std::size_t kSamples = 5;
+constexpr std::size_t kLinesShown = 5;
 
 bool makes_process(std::string_view name) {
   return name == "clone" || name == "clone3" || name == "fork" || name == "vfork";
@@ -194,7 +194,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
   auto parsed = parse_strace(text);
   if (!parsed) {
     ++counts_.malformed;
-    if (counts_.samples.size() < kSamples)
+    if (counts_.samples.size() < kLinesShown)
       counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, line_sample(text)));
     return;
   }
@@ -222,7 +222,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
         call(pid, p.unfinished_ns, joined);
       } else {
         ++counts_.malformed;
-        if (counts_.samples.size() < kSamples)
+        if (counts_.samples.size() < kLinesShown)
           counts_.samples.push_back(fmt::format("line {}: {}", counts_.lines, line_sample(whole)));
       }
       processes_[pid].forks = false;

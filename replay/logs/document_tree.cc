@@ -12,7 +12,7 @@
 namespace cffs::replay {
 namespace {
 
-constexpr std::size_t kSamples = 5;
+constexpr std::size_t kNamesShown = 5;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Status DocumentTree::read_log(const std::string& path) {
       return {};
     }
     ++malformed_;
-    if (samples_.size() < kSamples) {
+    if (samples_.size() < kNamesShown) {
       samples_.push_back(fmt::format("{} line {}: {}", path, lines_, line_sample(line)));
     }
     return {};

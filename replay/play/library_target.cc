@@ -14,7 +14,7 @@
 namespace cffs::replay {
 namespace {
 
-constexpr int kMostSymlinks = 40;
+constexpr int kMostFollowed = 40;
 
 std::int64_t errno_of(const Error& error) { return -(error.errno_value > 0 ? error.errno_value : EIO); }
 std::int64_t result_of(const Status& status) { return status ? 0 : errno_of(status.error()); }
@@ -230,7 +230,7 @@ class LibraryTarget : public Target {
 
   // The node at `path`, with a reference that is the caller's; below `start`.
   Result<Attributes> resolve(InodeId start, std::string_view path, bool follow, int depth) {
-    if (depth > kMostSymlinks) return fail(ELOOP);
+    if (depth > kMostFollowed) return fail(ELOOP);
     CFFS_TRY(Attributes at, fs_.lookup(start, "."));
     while (!path.empty()) {
       const std::string_view name = path.substr(0, path.find('/'));

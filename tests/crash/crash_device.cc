@@ -5,49 +5,46 @@
 #include <random>
 
 namespace cffs::test {
-namespace {
-
-constexpr std::uint64_t kSector = BlockDevice::kSector;
-
-}  // namespace
+namespace {}  // namespace
 
 void SectorMedium::read(std::uint64_t offset, char* out, std::size_t bytes) const {
   std::memset(out, 0, bytes);
   const std::uint64_t end = offset + bytes;
-  for (auto it = live_.lower_bound(offset / kSector); it != live_.end() && it->first * kSector < end; ++it) {
-    const std::uint64_t begin = it->first * kSector, from = std::max(begin, offset);
+  for (auto it = live_.lower_bound(offset / BlockDevice::kSector);
+       it != live_.end() && it->first * BlockDevice::kSector < end; ++it) {
+    const std::uint64_t begin = it->first * BlockDevice::kSector, from = std::max(begin, offset);
     std::memcpy(out + (from - offset), it->second->data() + (from - begin),
-                std::min(begin + kSector, end) - from);
+                std::min(begin + BlockDevice::kSector, end) - from);
   }
 }
 
 void SectorMedium::write(std::uint64_t offset, std::string_view data) {
   const std::uint64_t end = offset + data.size();
-  for (std::uint64_t sector = offset / kSector; sector * kSector < end; ++sector) {
+  for (std::uint64_t sector = offset / BlockDevice::kSector; sector * BlockDevice::kSector < end; ++sector) {
     const auto it = live_.find(sector);
-    std::string bytes = it != live_.end() ? *it->second : std::string(kSector, '\0');
-    const std::uint64_t begin = sector * kSector, from = std::max(begin, offset),
-                        to = std::min(begin + kSector, end);
+    std::string bytes = it != live_.end() ? *it->second : std::string(BlockDevice::kSector, '\0');
+    const std::uint64_t begin = sector * BlockDevice::kSector, from = std::max(begin, offset),
+                        to = std::min(begin + BlockDevice::kSector, end);
     bytes.replace(from - begin, to - from, data.substr(from - offset, to - from));
     unsynced_[sector].push_back(live_[sector] = std::make_shared<const std::string>(std::move(bytes)));
   }
 }
 
 void SectorMedium::flush(std::uint64_t offset, std::uint64_t length) {
-  auto it = unsynced_.lower_bound(offset / kSector);
-  while (it != unsynced_.end() && it->first * kSector < offset + length) {
+  auto it = unsynced_.lower_bound(offset / BlockDevice::kSector);
+  while (it != unsynced_.end() && it->first * BlockDevice::kSector < offset + length) {
     durable_[it->first] = live_[it->first];
     it = unsynced_.erase(it);
   }
 }
 
 void SectorMedium::flip(std::uint64_t offset, unsigned char bits) {
-  std::string sector(kSector, '\0');
-  const std::uint64_t begin = offset / kSector * kSector;
-  read(begin, sector.data(), kSector);
+  std::string sector(BlockDevice::kSector, '\0');
+  const std::uint64_t begin = offset / BlockDevice::kSector * BlockDevice::kSector;
+  read(begin, sector.data(), BlockDevice::kSector);
   char& byte = sector[offset - begin];
   byte = static_cast<char>(byte ^ static_cast<char>(bits));
-  live_[offset / kSector] = durable_[offset / kSector] =
+  live_[offset / BlockDevice::kSector] = durable_[offset / BlockDevice::kSector] =
       std::make_shared<const std::string>(std::move(sector));
 }
 

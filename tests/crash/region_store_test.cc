@@ -15,10 +15,10 @@
 namespace cffs::test {
 namespace {
 
-constexpr std::uint64_t kWord = 8, kSector = 512;
+constexpr std::uint64_t kWord = 8, kSectorBytes = 512;
 
 // Each word of an object says whose it is and which write made it: owner << 32 | write.
-std::string pattern(std::uint32_t owner, std::uint32_t write, std::size_t words) {
+std::string words_of(std::uint32_t owner, std::uint32_t write, std::size_t words) {
   std::string bytes;
   const std::uint64_t word = std::uint64_t{owner} << 32 | write;
   for (std::size_t i = 0; i < words; ++i) bytes.append(reinterpret_cast<const char*>(&word), kWord);
@@ -92,7 +92,8 @@ class Worker {
     return true;
   }
   void touch(Known& known, std::uint64_t from, std::uint64_t to) {
-    for (std::uint64_t sector = from / kSector; sector * kSector < to; ++sector) known.touched.insert(sector);
+    for (std::uint64_t sector = from / kSectorBytes; sector * kSectorBytes < to; ++sector)
+      known.touched.insert(sector);
     known.sizes.insert(known.live.size());
   }
   bool write(Object& object, Known& known) {
@@ -100,7 +101,7 @@ class Worker {
     std::uint64_t at =
         random_() % 2 == 0 ? known.live.size() : random_() % (known.live.size() + 40000) / kWord * kWord;
     if (at > 300000) at = 0;
-    const std::string bytes = pattern(known.owner, ++writes_, words);
+    const std::string bytes = words_of(known.owner, ++writes_, words);
     const std::uint64_t from = std::min<std::uint64_t>(at, known.live.size());
     if (known.live.size() < at + bytes.size()) known.live.resize(at + bytes.size(), '\0');
     known.live.replace(at, bytes.size(), bytes);
@@ -109,7 +110,7 @@ class Worker {
   }
   // More extents than an onode has room for.
   bool scatter(Object& object, Known& known) {
-    const std::string bytes = pattern(known.owner, ++writes_, 3);
+    const std::string bytes = words_of(known.owner, ++writes_, 3);
     const std::uint64_t begin = random_() % 4 * 4096;
     for (std::uint64_t at = begin; at < begin + 60 * 8192; at += 8192) {
       const std::uint64_t from = std::min<std::uint64_t>(at, known.live.size());
@@ -221,10 +222,10 @@ void check_survivors(RegionStore& store, const Model& model) {
                    << " " << known.durable_bytes.size());
     REQUIRE(known.names.contains(name));
     REQUIRE(known.sizes.contains(bytes.size()));
-    for (std::uint64_t sector = 0; sector * kSector < bytes.size(); ++sector) {
+    for (std::uint64_t sector = 0; sector * kSectorBytes < bytes.size(); ++sector) {
       if (known.touched.contains(sector)) continue;
-      const std::uint64_t from = sector * kSector;
-      const std::string_view now = std::string_view(bytes).substr(from, kSector);
+      const std::uint64_t from = sector * kSectorBytes;
+      const std::string_view now = std::string_view(bytes).substr(from, kSectorBytes);
       const std::string_view was = from < known.durable_bytes.size()
                                        ? std::string_view(known.durable_bytes).substr(from, now.size())
                                        : std::string_view();

@@ -8,7 +8,7 @@
 namespace cffs::test {
 namespace {
 
-constexpr std::size_t kSector = 512;
+constexpr std::size_t kCompared = 512;
 
 Result<bool> is_in_place(FileSystem& fs, const EntryName& at, InodeId ino) {
   CFFS_TRY(const auto file, fs.rehousing().find(at, ino));
@@ -61,7 +61,7 @@ const Seen* with_ino(const State& state, std::uint64_t ino) {
 }
 
 std::string_view sector(std::string_view bytes, std::size_t at) {
-  return at < bytes.size() ? bytes.substr(at, kSector) : std::string_view();
+  return at < bytes.size() ? bytes.substr(at, kCompared) : std::string_view();
 }
 
 // Whether both are the same where zeros follow the shorter one, up to `size` bytes.
@@ -89,7 +89,7 @@ class Contents {
       return "has " + std::to_string(found.size()) + " bytes, and had " + std::to_string(least->size()) +
              " to " + std::to_string(most->size());
     }
-    for (std::size_t at = 0; at < found.size(); at += kSector) {
+    for (std::size_t at = 0; at < found.size(); at += kCompared) {
       const std::string_view shown = sector(found, at);
       const bool had = std::any_of(all_.begin(), all_.end(), [&](const std::string& content) {
         return same(shown, sector(content, at), shown.size());

@@ -39,12 +39,12 @@ constexpr std::uint64_t kTable = 8u << 20;
 
 std::string name(int i) { return "file" + std::to_string(i); }
 
-struct Store {
+struct AwakeStore {
   TemporaryDirectory directory;
   std::unique_ptr<PosixStore> medium = std::move(*PosixStore::open_directory(directory.path));
   std::unique_ptr<FileSystem> fs;
 
-  explicit Store(FileSystemOptions options) {
+  explicit AwakeStore(FileSystemOptions options) {
     options.cache_bytes = 1u << 20;
     options.write_buffer_bytes = 64u << 10;
     REQUIRE(FileSystem::format(*medium, repeatable(), SystemClock()));
@@ -185,7 +185,7 @@ TEST_CASE("a crowd that was in use goes to sleep step by step, and gives its mem
 TEST_CASE("an inode that nobody uses costs less than 128 bytes", "[memory]") {
   FileSystemOptions options = quiet();
   options.awake_nodes = 1024;
-  Store store(options);
+  AwakeStore store(options);
   constexpr int kDirectories = 200, kFiles = 200'000;
   constexpr std::uint64_t kOfEach = 128;
   const std::uint64_t before = held();
@@ -220,7 +220,7 @@ TEST_CASE("inodes whose times are newer than their rows do not stay awake until 
   options.commit_interval_ms = 3'600'000;
   options.awake_nodes = 1024;
   options.access_times = AccessTimes::strict;
-  Store store(options);
+  AwakeStore store(options);
   constexpr int kFiles = 100'000;
   constexpr std::uint64_t kMost = kTable + kFiles * std::uint64_t{128};
   std::vector<InodeId> files;

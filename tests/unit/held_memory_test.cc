@@ -41,12 +41,12 @@ std::string long_text(int i, std::size_t bytes) {
   return text;
 }
 
-struct Store {
+struct HeldStore {
   TemporaryDirectory directory;
   std::unique_ptr<PosixStore> medium = std::move(*PosixStore::open_directory(directory.path));
   std::unique_ptr<FileSystem> fs;
 
-  explicit Store(FileSystemOptions options = lean()) {
+  explicit HeldStore(FileSystemOptions options = lean()) {
     REQUIRE(FileSystem::format(*medium, repeatable(), SystemClock()));
     open(std::move(options));
   }
@@ -99,7 +99,7 @@ struct Store {
 }  // namespace
 
 TEST_CASE("a node holds no long attributes, and no long target", "[memory]") {
-  Store store;
+  HeldStore store;
   constexpr int kFiles = 600;
   const std::uint64_t before = held();
   for (int i = 0; i < kFiles; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("a node holds no long attributes, and no long target", "[memory]") {
 }
 
 TEST_CASE("an inode that the kernel remembers costs less than a KiB", "[memory]") {
-  Store store;
+  HeldStore store;
   constexpr int kFiles = 20'000;
   const std::uint64_t before = held();
   for (int i = 0; i < kFiles; ++i) (void)store.file(name(i));
@@ -138,7 +138,7 @@ TEST_CASE("an inode that the kernel remembers costs less than a KiB", "[memory]"
 }
 
 TEST_CASE("long attributes go with the file, whatever is done to it", "[memory]") {
-  Store store;
+  HeldStore store;
   const std::string value = long_text(7, 50 * kKiB), acl_free = "user.long";
   const InodeId ino = store.file("a");
   store.set(ino, "user.long", value);
@@ -237,7 +237,7 @@ TEST_CASE("long attributes go with the file, whatever is done to it", "[memory]"
 }
 
 TEST_CASE("a directory that was removed keeps long attributes for who still has it", "[memory]") {
-  Store store;
+  HeldStore store;
   for (const bool renamed_over : {false, true}) {
     const auto made = store.fs->mkdir(kRootInode, "directory", 0755, kRoot);
     REQUIRE(made);
@@ -261,7 +261,7 @@ TEST_CASE("a directory that was removed keeps long attributes for who still has 
 }
 
 TEST_CASE("a file without a name keeps long attributes from its birth to its name", "[memory]") {
-  Store store;
+  HeldStore store;
   const auto made = store.fs->make_unnamed(kRootInode, 0644, kRoot);
   REQUIRE(made);
   store.set(made->ino, "user.long", long_text(1, 60 * kKiB));
@@ -281,7 +281,7 @@ TEST_CASE("a file without a name keeps long attributes from its birth to its nam
 TEST_CASE("content of files without a name has a budget", "[memory]") {
   FileSystemOptions options = lean();
   options.nameless_bytes = 1 * kMiB;
-  Store store(options);
+  HeldStore store(options);
   constexpr int kFiles = 400;
   constexpr std::size_t kBytes = 60 * kKiB;
   const std::uint64_t before = held();
@@ -378,7 +378,7 @@ TEST_CASE("of files without a name nothing is left, however the daemon ends", "[
 TEST_CASE("a row that several files share holds no more attributes than a row may", "[memory]") {
   FileSystemOptions options = lean();
   options.name_hash = NameHash::unkeyed().narrowed(0);
-  Store store(options);
+  HeldStore store(options);
   int refused = 0, taken = 0;
   for (int i = 0; i < 20; ++i) {
     const InodeId ino = store.file(name(i));

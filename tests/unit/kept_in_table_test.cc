@@ -29,8 +29,8 @@ std::shared_ptr<grouping::FrequencyPolicy> plan_with(std::uint64_t table_bytes) 
   return std::make_shared<grouping::FrequencyPolicy>(groups);
 }
 
-struct Store {
-  explicit Store(std::uint64_t table_bytes) {
+struct KeptStore {
+  explicit KeptStore(std::uint64_t table_bytes) {
     REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     auto opened = FileSystem::open(objects, quiet());
     REQUIRE(opened);
@@ -85,7 +85,7 @@ struct Store {
     REQUIRE(report);
     return *report;
   }
-  ~Store() {
+  ~KeptStore() {
     CHECK(read("tiny") == std::string(read("tiny").size(), 't'));
     reorganiser.reset();
     CHECK(fs->close());
@@ -99,7 +99,7 @@ struct Store {
 }  // namespace
 
 TEST_CASE("consolidation leaves tiny files in the table, also those that the plan names") {
-  Store s(kTiny);
+  KeptStore s(kTiny);
   s.make_all();
   s.pass();
   CHECK(s.home("tiny") == Home::inline_);
@@ -134,7 +134,7 @@ TEST_CASE("consolidation leaves tiny files in the table, also those that the pla
 }
 
 TEST_CASE("regrouping brings tiny files to the table, and back") {
-  Store s(0);
+  KeptStore s(0);
   s.make_all();
   s.pass();
   CHECK(s.home("tiny") == Home::composite);
@@ -155,7 +155,7 @@ TEST_CASE("regrouping brings tiny files to the table, and back") {
 }
 
 TEST_CASE("an import loads tiny files into the table") {
-  Store s(kTiny);
+  KeptStore s(kTiny);
   std::vector<std::vector<NewFile>> groups(2);
   const auto add = [&](std::size_t group, const std::string& name, std::size_t size) {
     NewFile file;
@@ -182,7 +182,7 @@ TEST_CASE("an import loads tiny files into the table") {
 }
 
 TEST_CASE("a store keeps nothing in its table that is larger than its inline_max") {
-  Store s(std::uint64_t{1} << 40);
+  KeptStore s(std::uint64_t{1} << 40);
   s.make("tiny", kTiny);
   s.make("at", 4096);
   s.make("above", 4097);

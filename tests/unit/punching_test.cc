@@ -30,8 +30,8 @@ char letter(int i) { return static_cast<char>(200 + i); }  // in no name
 
 const auto always = [] { return true; };
 
-struct Store {
-  Store() {
+struct PunchedStore {
+  PunchedStore() {
     options.clock = clock;
     REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     open();
@@ -91,7 +91,7 @@ struct NoKeeper final : BlobKeeper {
 }  // namespace
 
 TEST_CASE("what is gone becomes holes, what is there stays") {
-  Store s;
+  PunchedStore s;
   REQUIRE(s.punch() == 0);
   s.unlink(2);
   s.unlink(3);
@@ -112,7 +112,7 @@ TEST_CASE("what is gone becomes holes, what is there stays") {
 }
 
 TEST_CASE("a file without a name that somebody reads is not punched until it is closed") {
-  Store s;
+  PunchedStore s;
   const auto file = s.fs->lookup(kRootInode, s.name(4));
   REQUIRE(file);
   s.unlink(4);
@@ -128,7 +128,7 @@ TEST_CASE("a file without a name that somebody reads is not punched until it is 
 }
 
 TEST_CASE("while a moment is held nothing is punched") {
-  Store s;
+  PunchedStore s;
   NoKeeper keeper;
   auto moment = s.fs->hold_moment(keeper);
   REQUIRE(moment);
@@ -141,7 +141,7 @@ TEST_CASE("while a moment is held nothing is punched") {
 }
 
 TEST_CASE("a composite whose members do not add up is left alone") {
-  Store s;
+  PunchedStore s;
   s.unlink(4);
   // A row that says where one of them is goes, behind everybody's back.
   Key key{0, 0};
@@ -158,7 +158,7 @@ TEST_CASE("a composite whose members do not add up is left alone") {
 }
 
 TEST_CASE("where compaction has no room, and where the medium is nearly full, what is freed is punched") {
-  Store s;
+  PunchedStore s;
   SECTION("half of the composite is freed") {
     for (int i = 0; i < 6; ++i) s.unlink(i);
     s.objects.show_available(0);
@@ -190,7 +190,7 @@ TEST_CASE("a directory's composites give back what is punched, each block once")
   REQUIRE(FileSystem::format(*medium, repeatable(), SystemClock()));
   const auto fs = std::move(*FileSystem::open(*medium, quiet()));
   for (int i = 0; i < 50; ++i) {
-    const auto made = fs->mknod(kRootInode, Store::name(i), S_IFREG | 0644, 0, kRoot);
+    const auto made = fs->mknod(kRootInode, PunchedStore::name(i), S_IFREG | 0644, 0, kRoot);
     REQUIRE(made);
     REQUIRE(fs->write(made->ino, 0, as_bytes(std::string(kLength, 'x')), kRoot));
     fs->forget(made->ino, 1);
@@ -206,7 +206,7 @@ TEST_CASE("a directory's composites give back what is punched, each block once")
   Punching punching(*fs);
   std::uint64_t punched = 0;
   for (int turn = 0; turn < 2; ++turn) {  // no two that lie side by side
-    for (int i = turn * 2; i < 24; i += 4) REQUIRE(fs->unlink(kRootInode, Store::name(i)));
+    for (int i = turn * 2; i < 24; i += 4) REQUIRE(fs->unlink(kRootInode, PunchedStore::name(i)));
     const auto done = punching.run(Punching::ids_of(*punching.find(always)));
     REQUIRE(done);
     REQUIRE(done->later.empty());
@@ -221,7 +221,7 @@ TEST_CASE("a directory's composites give back what is punched, each block once")
 }
 
 TEST_CASE("a backup and a salvage of a store with holes name no damage") {
-  Store s;
+  PunchedStore s;
   s.unlink(2);
   s.unlink(5);
   REQUIRE(s.punch() > 0);

@@ -12,33 +12,33 @@ namespace {
 using Scope = ReadAhead::Scope;
 using Found = ReadAhead::Found;
 
-constexpr std::uint64_t kMember = 16u << 10, kMembers = 20, kGroups = 12;
-constexpr std::uint64_t kGroup = kMembers * kMember, kComposite = kGroups * kGroup;
+constexpr std::uint64_t kMemberRoom = 16u << 10, kMembersRoom = 20, kGroupsRoom = 12;
+constexpr std::uint64_t kGroupRoom = kMembersRoom * kMemberRoom, kCompositeRoom = kGroupsRoom * kGroupRoom;
 
 Extent member_of(std::uint64_t composite, std::uint64_t member) {
   Extent e;
   e.composite = CompositeId{composite};
-  e.offset = member * kMember;
-  e.group_offset = e.offset / kGroup * kGroup;
-  e.group_length = kGroup;
-  e.length = kMember;
+  e.offset = member * kMemberRoom;
+  e.group_offset = e.offset / kGroupRoom * kGroupRoom;
+  e.group_length = kGroupRoom;
+  e.length = kMemberRoom;
   return e;
 }
 
 Scope touch(ReadAhead& ahead, std::uint64_t composite, std::uint64_t member, Found found) {
-  return ahead.touch(1, member_of(composite, member), found, kComposite).scope;
+  return ahead.touch(1, member_of(composite, member), found, kCompositeRoom).scope;
 }
 
 // All of it, at leisure.
 void bring(ReadAhead& ahead, std::uint64_t composite) {
-  REQUIRE(ahead.take_whole(CompositeId{composite}, kComposite, 0));
+  REQUIRE(ahead.take_whole(CompositeId{composite}, kCompositeRoom, 0));
   ahead.asked(CompositeId{composite});
 }
 
 bool has_room(ReadAhead& ahead) {
   constexpr std::uint64_t kAnother = 1'000'000;
   static std::uint64_t n = 0;
-  return ahead.take_whole(CompositeId{kAnother + ++n}, kComposite, 0);
+  return ahead.take_whole(CompositeId{kAnother + ++n}, kCompositeRoom, 0);
 }
 
 }  // namespace
@@ -47,8 +47,8 @@ TEST_CASE("what somebody is about to ask for is on its way, not lost") {
   ReadAhead ahead;
   REQUIRE(touch(ahead, 5, 3, Found::absent) == Scope::member);
   REQUIRE(touch(ahead, 5, 7, Found::absent) == Scope::group);  // and waits, before it has asked for it
-  REQUIRE(ahead.touch(2, member_of(5, 9), Found::absent, kComposite).scope == Scope::member);
-  CHECK(ahead.counters().used == kMember);
+  REQUIRE(ahead.touch(2, member_of(5, 9), Found::absent, kCompositeRoom).scope == Scope::member);
+  CHECK(ahead.counters().used == kMemberRoom);
   CHECK(has_room(ahead));
 }
 
@@ -58,10 +58,10 @@ TEST_CASE("who looked before others had asked for it cannot say that it was lost
   const std::uint64_t looked = ahead.asks();  // and waits for something else
   REQUIRE(touch(ahead, 5, 7, Found::absent) == Scope::group);
   ahead.asked(CompositeId{5});
-  (void)ahead.touch(2, member_of(5, 9), Found::absent, kComposite, 0, looked);
-  CHECK(ahead.counters().used == kMember);
+  (void)ahead.touch(2, member_of(5, 9), Found::absent, kCompositeRoom, 0, looked);
+  CHECK(ahead.counters().used == kMemberRoom);
   CHECK(has_room(ahead));
-  (void)ahead.touch(2, member_of(5, 9), Found::absent, kComposite, 0, ahead.asks());
+  (void)ahead.touch(2, member_of(5, 9), Found::absent, kCompositeRoom, 0, ahead.asks());
   CHECK_FALSE(has_room(ahead));
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("what was asked for and is absent when it is wanted had no room") {
 
 TEST_CASE("the next composite is on its way until it was asked for") {
   ReadAhead ahead;
-  REQUIRE(ahead.take_whole(CompositeId{5}, kComposite, 0));
+  REQUIRE(ahead.take_whole(CompositeId{5}, kCompositeRoom, 0));
   (void)touch(ahead, 5, 9, Found::absent);
   CHECK(has_room(ahead));
 }
@@ -138,7 +138,7 @@ namespace {
 
 // Memory for so many bytes, first in, first out.
 struct SmallMemory {
-  explicit SmallMemory(std::uint64_t bytes) : most(bytes / kMember) {}
+  explicit SmallMemory(std::uint64_t bytes) : most(bytes / kMemberRoom) {}
   bool has(std::uint64_t composite, std::uint64_t at) const { return there.contains({composite, at}); }
   void bring(std::uint64_t composite, std::uint64_t at) {
     if (!there.insert({composite, at}).second) return;
@@ -159,28 +159,28 @@ double cost_of_sweeps(std::uint64_t readers, std::uint64_t memory_bytes) {
   SmallMemory memory(memory_bytes);
   constexpr std::uint64_t kEach = 6;  // composites
   std::uint64_t bytes = 0;
-  for (std::uint64_t i = 0; i < kEach * kGroups * kMembers; ++i) {
+  for (std::uint64_t i = 0; i < kEach * kGroupsRoom * kMembersRoom; ++i) {
     for (std::uint64_t r = 0; r < readers; ++r) {
-      const std::uint64_t composite = 1000 * (r + 1) + i / (kGroups * kMembers);
-      const std::uint64_t member = i % (kGroups * kMembers);
+      const std::uint64_t composite = 1000 * (r + 1) + i / (kGroupsRoom * kMembersRoom);
+      const std::uint64_t member = i % (kGroupsRoom * kMembersRoom);
       const bool there = memory.has(composite, member);
       const auto advice = ahead.touch(r + 1, member_of(composite, member),
-                                      there ? Found::in_memory : Found::absent, kComposite);
+                                      there ? Found::in_memory : Found::absent, kCompositeRoom);
       if (there) continue;
       if (advice.scope != Scope::member) ahead.asked(CompositeId{composite});
       const std::uint64_t first = advice.scope == Scope::composite ? 0
-                                  : advice.scope == Scope::group   ? member / kMembers * kMembers
+                                  : advice.scope == Scope::group   ? member / kMembersRoom * kMembersRoom
                                                                    : member;
-      const std::uint64_t count = advice.scope == Scope::composite ? kGroups * kMembers
-                                  : advice.scope == Scope::group   ? kMembers
+      const std::uint64_t count = advice.scope == Scope::composite ? kGroupsRoom * kMembersRoom
+                                  : advice.scope == Scope::group   ? kMembersRoom
                                                                    : 1;
       for (std::uint64_t m = first; m < first + count; ++m) {
-        bytes += memory.has(composite, m) ? 0 : kMember;
+        bytes += memory.has(composite, m) ? 0 : kMemberRoom;
         memory.bring(composite, m);
       }
     }
   }
-  return static_cast<double>(bytes) / static_cast<double>(readers * kEach * kComposite);
+  return static_cast<double>(bytes) / static_cast<double>(readers * kEach * kCompositeRoom);
 }
 
 }  // namespace

@@ -18,10 +18,10 @@
 namespace cffs::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
+double seconds_since(SteadyClock::time_point start) {
+  return std::chrono::duration<double>(SteadyClock::now() - start).count();
 }
 
 std::unique_ptr<RegionStore> opened(const std::string& image) {
@@ -62,21 +62,21 @@ TEST_CASE("a million objects are found again", "[.][million]") {
   const std::string bytes(5000, 'b');
   {
     const auto store = opened(image);
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto object = store->create(name_of(i), ObjectStore::Create::exclusive);
       REQUIRE(object);
       REQUIRE((*object)->write_at(0, as_bytes(bytes)));
     }
     std::cout << count << " objects made in " << seconds_since(start) << " s";
-    const auto commit = Clock::now();
+    const auto commit = SteadyClock::now();
     REQUIRE(store->sync_everything());
     std::cout << ", made durable in " << seconds_since(commit) << " s\n";
     store->abandon();
   }
   for (const char* end : {"killed", "closed"}) {
     forget(image);
-    const auto start = Clock::now();
+    const auto start = SteadyClock::now();
     const auto store = opened(image);
     REQUIRE(*store->exists(name_of(count - 1)));
     std::cout << end << ": opened " << (store->was_scanned() ? "by a scan" : "by its checkpoint") << " in "

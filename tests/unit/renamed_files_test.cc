@@ -14,8 +14,8 @@
 namespace cffs::test {
 namespace {
 
-struct Store {
-  explicit Store(std::shared_ptr<const grouping::Policy> policy) {
+struct RenamingStore {
+  explicit RenamingStore(std::shared_ptr<const grouping::Policy> policy) {
     REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     FileSystemOptions options = quiet();
     options.policy = std::move(policy);
@@ -66,7 +66,7 @@ std::shared_ptr<const grouping::Policy> plan_of(std::vector<grouping::PlanGroups
 }  // namespace
 
 TEST_CASE("a member that is renamed to a place in the plan joins its group") {
-  Store s(plan_of({{"a/1", 0}, {"b/1", 0}}));
+  RenamingStore s(plan_of({{"a/1", 0}, {"b/1", 0}}));
   const InodeId a = s.directory("a"), b = s.directory("b");
   s.make(a, "1", "one");
   s.make(b, "new", "another");
@@ -79,7 +79,7 @@ TEST_CASE("a member that is renamed to a place in the plan joins its group") {
 }
 
 TEST_CASE("a renamed file that nobody has in use is found by its number") {
-  Store s(plan_of({}));
+  RenamingStore s(plan_of({}));
   const InodeId a = s.directory("a"), b = s.directory("b");
   const InodeId one = s.make(a, "1", "one"), two = s.make(b, "1", "two");
   s.fs->set_policy(plan_of({{"a/1", one.value}, {"b/1", two.value}}));
@@ -94,7 +94,7 @@ TEST_CASE("a renamed file that nobody has in use is found by its number") {
 }
 
 TEST_CASE("a picture that is renamed to what a page embeds joins the page") {
-  Store s(std::make_shared<grouping::ReferencePolicy>());
+  RenamingStore s(std::make_shared<grouping::ReferencePolicy>());
   const InodeId pages = s.directory("pages"), pictures = s.directory("pictures");
   s.make(pages, "p.html", "<img src=../pictures/logo.png>");
   s.make(pictures, "other.png", "picture");
@@ -107,7 +107,7 @@ TEST_CASE("a picture that is renamed to what a page embeds joins the page") {
 }
 
 TEST_CASE("a page that is renamed keeps what it embeds, or takes what its new place names") {
-  Store s(std::make_shared<grouping::ReferencePolicy>());
+  RenamingStore s(std::make_shared<grouping::ReferencePolicy>());
   const InodeId old_pages = s.directory("old"), pages = s.directory("pages");
   s.make(old_pages, "p.html", "<img src=own.png>");
   s.make(old_pages, "own.png", "here");

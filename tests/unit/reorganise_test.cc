@@ -22,8 +22,8 @@
 namespace cffs::test {
 namespace {
 
-struct Store {
-  Store() {
+struct ReorganisedStore {
+  ReorganisedStore() {
     REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     open();
   }
@@ -58,7 +58,7 @@ struct Store {
 };
 
 // Twenty members in one composite, fifteen of which go.
-std::vector<std::string> half_free(Store& s) {
+std::vector<std::string> half_free(ReorganisedStore& s) {
   for (int i = 0; i < 20; ++i) s.make("f" + std::to_string(i), std::string(2000, static_cast<char>('a' + i)));
   REQUIRE(Reorganiser(*s.fs).consolidate_now());
   auto before = s.composites();
@@ -66,12 +66,12 @@ std::vector<std::string> half_free(Store& s) {
   for (int i = 0; i < 15; ++i) REQUIRE(s.fs->unlink(kRootInode, "f" + std::to_string(i)));
   return before;
 }
-std::size_t marks(const Store& s) {
+std::size_t marks(const ReorganisedStore& s) {
   std::size_t n = 0;
   REQUIRE(s.fs->table().scan_tag(KeyTag::wasteful_composite, [&](Key, std::string_view) { return ++n > 0; }));
   return n;
 }
-void expect_compacted(Store& s, const std::vector<std::string>& before) {
+void expect_compacted(ReorganisedStore& s, const std::vector<std::string>& before) {
   REQUIRE(s.fs->sync());
   const auto after = s.composites();
   REQUIRE(after.size() == 1);
@@ -88,7 +88,7 @@ void expect_compacted(Store& s, const std::vector<std::string>& before) {
 }  // namespace
 
 TEST_CASE("a composite that was half freed before a restart is compacted after it") {
-  Store s;
+  ReorganisedStore s;
   const auto before = half_free(s);
   REQUIRE(marks(s) == 1);
   SECTION("by whoever compacts what is noted") {
@@ -122,7 +122,7 @@ TEST_CASE("a composite that was half freed before a restart is compacted after i
 TEST_CASE(
     "a composite for which something was short is compacted when that has passed, a rotten one is left") {
   const auto clock = std::make_shared<ManualClock>();
-  Store s;
+  ReorganisedStore s;
   s.options.clock = clock;
   s.close();
   s.open();
@@ -177,7 +177,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the table gives back the room of what was erased from it") {
-  Store s;
+  ReorganisedStore s;
   const auto table_bytes = [&] {
     std::uint64_t bytes = 0;
     const auto names = *s.objects.list("table");
@@ -205,7 +205,7 @@ TEST_CASE("the table gives back the room of what was erased from it") {
 }
 
 TEST_CASE("choosing a policy changes nothing; adopting it makes its plan the store's, bound to the files") {
-  Store s;
+  ReorganisedStore s;
   s.make("a", "1");
   s.make("b", "2");
   auto groups = std::make_shared<grouping::PlanGroups>();
@@ -230,7 +230,7 @@ TEST_CASE("choosing a policy changes nothing; adopting it makes its plan the sto
 }
 
 TEST_CASE("a dry run of a regrouping changes neither policy nor plan nor what becomes quiet meanwhile") {
-  Store s;
+  ReorganisedStore s;
   for (int i = 0; i < 5; ++i) s.make("f" + std::to_string(i), std::string(100, 'x'));
   Reorganiser reorganiser(*s.fs);
   RegroupOptions options;
@@ -250,7 +250,7 @@ TEST_CASE("a dry run of a regrouping changes neither policy nor plan nor what be
 }
 
 TEST_CASE("a store that cannot be started is left as it is, and says why") {
-  Store s;
+  ReorganisedStore s;
   s.make("a", "1");
   s.close();
   {

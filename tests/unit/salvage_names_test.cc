@@ -22,13 +22,13 @@ namespace {
 using Lines = std::vector<std::string>;
 
 // Everything that a tree can have, consolidated and catalogued.
-struct Lost {
+struct LostNames {
   MemoryStore store, fresh;
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
   std::unique_ptr<FileSystem> fs, back;
   InodeId outer, inner, large, member;
 
-  Lost() {
+  LostNames() {
     StoreFormat format;
     format.inline_max = 512;
     format.composite_file_max = 16384;
@@ -158,7 +158,7 @@ Lines without(Lines lines, const std::string& part) {
 }  // namespace
 
 TEST_CASE("with a fresh catalogue the whole tree is back, and what had been removed is apart") {
-  Lost lost;
+  LostNames lost;
   lost.catalogue();
   const Lines before = lost.lines();
   const SalvageReport report = lost.salvage();
@@ -178,7 +178,7 @@ TEST_CASE("with a fresh catalogue the whole tree is back, and what had been remo
 }
 
 TEST_CASE("what came after the catalogue goes where it can") {
-  Lost lost;
+  LostNames lost;
   lost.catalogue();
   lost.write(lost.member, std::string(3000, 'M'));              // a record tells
   lost.make(lost.inner, "new member", std::string(1500, 'N'));  // in a directory that is known
@@ -208,7 +208,7 @@ TEST_CASE("what came after the catalogue goes where it can") {
 }
 
 TEST_CASE("what the catalogue names and no object has is told") {
-  Lost lost;
+  LostNames lost;
   const InodeId cut = lost.make(lost.inner, "cut", std::string(40'000, 'x'));
   const InodeId gone = lost.make(lost.inner, "gone", std::string(40'000, 'x'));
   const InodeId rotten = lost.make(lost.inner, "rotten", std::string(9000, 'r'));
@@ -234,7 +234,7 @@ TEST_CASE("what the catalogue names and no object has is told") {
 }
 
 TEST_CASE("without a catalogue, or with one that is all damage, it is as it was") {
-  Lost lost;
+  LostNames lost;
   const bool damaged = GENERATE(false, true);
   lost.catalogue();
   if (damaged) {
@@ -253,7 +253,7 @@ TEST_CASE("without a catalogue, or with one that is all damage, it is as it was"
 }
 
 TEST_CASE("a catalogue with damage gives the names that it has left") {
-  Lost lost;
+  LostNames lost;
   for (int i = 0; i < 2000; ++i) lost.make(lost.outer, "empty file number " + std::to_string(i), "");
   lost.catalogue();
   const Lines before = lost.lines();
@@ -270,7 +270,7 @@ TEST_CASE("a catalogue with damage gives the names that it has left") {
 }
 
 TEST_CASE("directories in a circle, below a file or below nothing, and names that are there twice") {
-  Lost lost;
+  LostNames lost;
   const auto object = *lost.store.create(kCatalogueObject, ObjectStore::Create::truncate);
   CatalogueWriter writer(*object, {1, 2, 0});
   const auto add = [&](std::uint64_t parent, const std::string& name, std::uint64_t ino, mode_t mode) {

@@ -8,7 +8,7 @@
 namespace cffs::test {
 namespace {
 
-bool says(const std::string& sentence, std::string_view part) {
+bool mentions(const std::string& sentence, std::string_view part) {
   return sentence.find(part) != std::string::npos;
 }
 
@@ -34,7 +34,7 @@ TEST_CASE("system rows keep their keys and bytes") {
   REQUIRE(*decode_system_number(SystemField::file_count, bytes) == 0x0102030405060708);
   const auto cut = decode_system_number(SystemField::file_count, bytes.substr(1));
   REQUIRE(cut.error().kind == ErrorKind::corruption);
-  REQUIRE(says(cut.error().message(), "the count of files is malformed"));
+  REQUIRE(mentions(cut.error().message(), "the count of files is malformed"));
   REQUIRE_FALSE(decode_system_number(SystemField::file_count, bytes + "x"));
 }
 

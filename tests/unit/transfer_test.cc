@@ -24,10 +24,10 @@
 namespace cffs::test {
 namespace {
 
-struct Store {
+struct TransferStore {
   MemoryStore store;
   std::unique_ptr<FileSystem> fs;
-  Store() {
+  TransferStore() {
     REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
     fs = std::move(*FileSystem::open(store, quiet()));
   }
@@ -119,11 +119,11 @@ std::string pax(const std::string& key, const std::string& value) {
   const std::string record = std::to_string(length) + " " + key + "=" + value + "\n";
   return header("pax", 'x', record.size()) + padded(record);
 }
-void write_file(const std::string& path, const std::string& bytes) {
+void write_transferred(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-std::uint64_t held() {
+std::uint64_t bytes_held() {
   const struct mallinfo2 now = ::mallinfo2();
   return now.uordblks + now.hblkhd;
 }
@@ -131,12 +131,12 @@ std::uint64_t held() {
 }  // namespace
 
 TEST_CASE("an export counts what is there, and says what is not", "[transfer]") {
-  Store store;
+  TransferStore store;
   for (int i = 0; i < 30; ++i) store.file("f" + std::to_string(i), 100);
   REQUIRE(store.fs->mkdir(kRootInode, "d", 0755, kRoot));
   const TemporaryDirectory target;
   SECTION("to a directory where some names are taken") {
-    for (int i = 0; i < 25; ++i) write_file(target.path + "/f" + std::to_string(i), "another's");
+    for (int i = 0; i < 25; ++i) write_transferred(target.path + "/f" + std::to_string(i), "another's");
     const auto report = export_directory(*store.fs, "", target.path);
     REQUIRE(report);
     CHECK(report->files == 5);
@@ -159,7 +159,7 @@ TEST_CASE("an export counts what is there, and says what is not", "[transfer]") 
       CHECK(report->failed == 1);
       CHECK(report->problems.size() == 1);
     }
-    Store again;  // the archive is whole
+    TransferStore again;  // the archive is whole
     Status done;
     CHECK(again.import(target.path + "/a.tar", done).files == 31);
     CHECK(done);
@@ -170,7 +170,7 @@ TEST_CASE("a directory of any depth is imported", "[transfer]") {
   constexpr int kLevels = 5000;  // more than a path of the kernel's has
   const TemporaryDirectory source;
   make_deep(source.path, kLevels);
-  Store store;
+  TransferStore store;
   Status done;
   const ImportReport report = store.import(source.path, done);
   remove_deep(source.path);
@@ -186,15 +186,15 @@ TEST_CASE("an archive's deep path takes memory by its length", "[transfer]") {
   const TemporaryDirectory directory;
   std::string path;
   for (int i = 0; i < kLevels; ++i) path += "d/";
-  write_file(directory.path + "/deep.tar",
-             pax("path", path + "file") + header("f", '0', 4) + padded("deep") + std::string(1024, '\0'));
-  Store store;
-  const std::uint64_t before = held();
+  write_transferred(directory.path + "/deep.tar", pax("path", path + "file") + header("f", '0', 4) +
+                                                      padded("deep") + std::string(1024, '\0'));
+  TransferStore store;
+  const std::uint64_t before = bytes_held();
   Status done;
   ImportReport report;
   std::uint64_t most = 0;
   {
-    ImportTarget target(*store.fs, 1, [&](const ImportReport&) { most = std::max(most, held()); });
+    ImportTarget target(*store.fs, 1, [&](const ImportReport&) { most = std::max(most, bytes_held()); });
     done = import_tar(directory.path + "/deep.tar", target);
     report = target.finish().value();
   }
@@ -235,14 +235,14 @@ TEST_CASE("an archive whose header has no end is refused", "[transfer]") {
   }
   out.close();
   REQUIRE(out);
-  Store store;
-  const std::uint64_t before = held();
+  TransferStore store;
+  const std::uint64_t before = bytes_held();
   Status done;
   std::uint64_t after = 0;
   {
     ImportTarget target(*store.fs, 1, nullptr);
     done = import_tar(path, target);
-    after = held();
+    after = bytes_held();
     REQUIRE(target.finish());
   }
   REQUIRE_FALSE(done);
