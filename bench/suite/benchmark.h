@@ -44,6 +44,7 @@ std::vector<Benchmark> replay_benchmarks();   // the composite-file paper
 std::vector<Benchmark> object_benchmarks();   // OBFS
 std::vector<Benchmark> growth_benchmarks();   // one tree, at several sizes
 std::vector<Benchmark> read_benchmarks();     // a tree, read cold in several orders
+std::vector<Benchmark> old_disk_benchmarks();  // what moves many bytes on it
 std::vector<Benchmark> program_benchmarks();  // what users do
 
 }  // namespace cffs::bench

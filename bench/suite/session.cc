@@ -263,8 +263,9 @@ Status Session::run() {
 const std::vector<Benchmark>& benchmarks() {
   static const std::vector<Benchmark> all = [] {
     std::vector<Benchmark> list;
-    for (auto make : {table_benchmarks, tree_benchmarks, mail_benchmarks, replay_benchmarks,
-                      object_benchmarks, growth_benchmarks, read_benchmarks, program_benchmarks}) {
+    for (auto make :
+         {table_benchmarks, tree_benchmarks, mail_benchmarks, replay_benchmarks, object_benchmarks,
+          growth_benchmarks, read_benchmarks, old_disk_benchmarks, program_benchmarks}) {
       for (Benchmark& b : make()) list.push_back(std::move(b));
     }
     return list;

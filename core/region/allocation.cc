@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace cffs::region {
+namespace {
+
+constexpr std::uint64_t kMostAheadInSmall = 256;  // blocks
+
+}  // namespace
 
 Status Allocation::write_heads() {
   for (const Regions::Head& head : regions_.take_changed()) {
@@ -48,11 +53,13 @@ Result<Run> Allocation::take(const Wish& wish) {
   }
   const std::uint64_t want = std::min<std::uint64_t>(wish.want, kMaxExtent / 2);
   std::optional<Run> run;
-  if (wish.large) {
-    run = regions_.take_large(want + wish.ahead, wish.near);
-    if (!run || run->count < want) wants_cleaning_.store(true, std::memory_order_relaxed);
-  }
-  if (!run) run = regions_.take_small(want + (wish.large ? 0 : wish.ahead), wish.near, wish.metadata);
+  if (wish.large) run = regions_.take_large(want + wish.ahead, wish.near);
+  // In small blocks, what is large gets runs that are long, and no more of them at once than a few would be.
+  const std::uint64_t ahead = wish.large ? std::min(wish.ahead, kMostAheadInSmall) : wish.ahead;
+  if (!run) run = regions_.take_small(want + ahead, wish.near, wish.metadata);
+  if (wish.large &&
+      (!run || run->count < std::min<std::uint64_t>(want + ahead, regions_.geometry().large_blocks)))
+    wants_cleaning_.store(true, std::memory_order_relaxed);
   if (!run && !spares_.empty()) {
     drop_all_spares();
     run = regions_.take_small(want, wish.near, wish.metadata);

@@ -1,5 +1,6 @@
 #include "core/region/region_object.h"
 
+#include "core/region/onward_reads.h"
 #include "core/region/region_store.h"
 
 namespace cffs {
@@ -19,6 +20,10 @@ class RegionObject final : public Object {
   }
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    if (!no_further_.load(std::memory_order_relaxed)) {
+      const DeviceRange ahead = onward_.before(offset, out.size());
+      prefetch(ahead.offset, ahead.length);
+    }
     return say(body_->read(offset, out));
   }
   Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
@@ -67,6 +72,7 @@ class RegionObject final : public Object {
     if (shared_->ended.load(std::memory_order_acquire)) return say(Status(fail(EBADF)));
     return say(store_.sync(*shared_, body_));
   }
+  void read_no_further() const override { no_further_.store(true, std::memory_order_relaxed); }
   void prefetch(std::uint64_t offset, std::uint64_t length) const override {
     if (length == 0) return;
     for (const DeviceRange& range : body_->ranges(offset, length)) shared_->device.prefetch(range);
@@ -82,6 +88,8 @@ class RegionObject final : public Object {
   RegionStore& store_;
   const std::shared_ptr<Shared> shared_;
   const BodyPtr body_;
+  mutable OnwardReads onward_;
+  mutable std::atomic<bool> no_further_{false};
 };
 
 std::shared_ptr<Object> make_region_object(RegionStore& store, std::shared_ptr<Shared> shared, BodyPtr body) {

@@ -81,7 +81,7 @@ void Regions::begin(std::uint64_t number, RegionKind kind) {
       std::min<std::uint32_t>(region.head.onodes_begun, static_cast<std::uint32_t>(onodes_in(kind)));
   region.used = bits_for(geometry_.region_blocks);
   region.onodes_used = bits_for(onodes_in(kind));
-  region.free_blocks = static_cast<std::uint32_t>(data_blocks(kind));
+  region.free_blocks = region.longest = static_cast<std::uint32_t>(data_blocks(kind));
   region.free_onodes = static_cast<std::uint32_t>(onodes_in(kind));
   region.next = static_cast<std::uint32_t>(data_begin(kind));
   for (std::uint64_t block = 0; block < data_begin(kind); ++block) set(region.used, block);
@@ -180,6 +180,37 @@ std::optional<std::uint64_t> Regions::nearest(const std::set<std::uint64_t>& reg
   return to - before < *after - to ? before : *after;
 }
 
+std::uint64_t Regions::longest_run(std::uint64_t number) {
+  Region& region = regions_[number];
+  const std::uint64_t end = geometry_.region_blocks;
+  std::uint64_t longest = 0;
+  for (std::uint64_t at = next_clear(region.used, data_begin(region.head.kind), end); at < end;) {
+    const std::uint64_t until = next_set(region.used, at, end);
+    longest = std::max(longest, until - at);
+    at = next_clear(region.used, until, end);
+  }
+  region.longest = static_cast<std::uint32_t>(longest);
+  return longest;
+}
+
+std::optional<std::uint64_t> Regions::roomiest(const std::set<std::uint64_t>& regions, std::uint64_t to,
+                                               std::uint64_t want) {
+  constexpr int kLookedAt = 256;
+  std::optional<std::uint64_t> best;
+  std::uint64_t length = 0;
+  auto up = regions.lower_bound(to), down = up;
+  for (int i = 0; i < kLookedAt && length < want && (up != regions.end() || down != regions.begin()); ++i) {
+    const bool above = down == regions.begin() || (up != regions.end() && *up - to < to - *std::prev(down));
+    const std::uint64_t number = above ? *up++ : *--down;
+    if (regions_[number].longest <= length) continue;
+    if (const std::uint64_t run = longest_run(number); run > length) {
+      best = number;
+      length = run;
+    }
+  }
+  return best;
+}
+
 // The free run behind `from` if there is one, else the first that holds all, else the longest.
 std::optional<Run> Regions::take_in(std::uint64_t number, std::uint64_t want, std::uint64_t from) {
   Region& region = regions_[number];
@@ -218,11 +249,18 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
   // The block behind the last one, whatever the region's kind: one run more is what an object pays for everything else.
   if (near > kHeadBlocks && geometry_.region_of(near) == last &&
       regions_[last].head.kind == RegionKind::small && !closed_.contains(last)) {
-    if (const auto run = take_in(last, want, near - geometry_.first_block(last))) return run;
+    const std::uint64_t from = near - geometry_.first_block(last),
+                        worth = std::min(geometry_.region_blocks, from + std::min(want, kLongRun));
+    const bool follows = next_set(regions_[last].used, from, worth) == worth;
+    if (const auto run = follows || want < kLongRun ? take_in(last, want, from) : std::nullopt) return run;
   }
-  if (const auto region = nearest(with_room_[index(RegionKind::small)], last)) {
+  if (want >= kLongRun) {
+    const auto region = roomiest(with_room_[index(RegionKind::small)], last, want);
+    if (region && (regions_[*region].longest >= kLongRun || unused_.empty()))
+      return take_in(*region, want, 0);
+  } else if (const auto region = nearest(with_room_[index(RegionKind::small)], last)) {
     // A region that is nearly full has room in crumbs: one that is unused is better, while there is one.
-    const bool crumbs = regions_[*region].free_blocks < std::min<std::uint64_t>(want, 64) && !unused_.empty();
+    const bool crumbs = regions_[*region].free_blocks < std::min(want, kLongRun) && !unused_.empty();
     if (!crumbs) return take_in(*region, want, 0);
   }
   if (const auto region = nearest(unused_, last)) {
@@ -333,6 +371,7 @@ void Regions::give(Run run) {
     clear(region.used, block);
   }
   region.free_blocks += run.count;
+  region.longest = region.free_blocks;
   free_blocks_ += run.count;
   note_room(number);
   end_if_empty(number);

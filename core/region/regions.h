@@ -35,6 +35,8 @@ class Regions {
   void end_empty();
 
   // --- blocks
+  // A run that is worth a seek, in blocks: for who asks for as many several regions are looked at.
+  static constexpr std::uint64_t kLongRun = 64;
   // At most `want` blocks in one run, at least one; nullopt: none is free. `near`: a block that it should follow, 0: anywhere.
   // Metadata may take the last ones.
   std::optional<Run> take_small(std::uint64_t want, std::uint64_t near, bool metadata = false);
@@ -82,7 +84,8 @@ class Regions {
     std::vector<std::uint64_t> used;         // a bit for each block; empty: no kind
     std::vector<std::uint64_t> onodes_used;  // the same for onodes
     std::uint32_t free_blocks = 0, free_onodes = 0;
-    std::uint32_t next = 0;  // where the last run ended
+    std::uint32_t next = 0;     // where the last run ended
+    std::uint32_t longest = 0;  // no free run is longer
   };
   std::uint64_t onodes_in(RegionKind kind) const;
   std::uint64_t data_begin(RegionKind kind) const;  // blocks of the region before its data
@@ -97,6 +100,10 @@ class Regions {
   }
   std::optional<std::uint64_t> nearest(const std::set<std::uint64_t>& regions, std::uint64_t to) const;
   std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
+  std::uint64_t longest_run(std::uint64_t region);
+  // Of those regions the nearest with a free run of that many blocks, else the one with the longest; of the nearest few.
+  std::optional<std::uint64_t> roomiest(const std::set<std::uint64_t>& regions, std::uint64_t to,
+                                        std::uint64_t want);
   std::optional<Run> take_large_in(std::uint64_t region, std::uint64_t units);
   void note_room(std::uint64_t region);
   // A region of the other kind without data gets this one; its onodes stay.

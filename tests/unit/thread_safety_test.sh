@@ -68,7 +68,8 @@ import concurrent.futures, json, os, shlex, subprocess, sys
 
 sources, build, *check = sys.argv[1:]
 parts = ("core", "fusefs")
-folders = tuple(os.path.join(sources, part, "") for part in parts)
+# Several sources may be one unit, which lies where the build is.
+folders = {part: tuple(os.path.join(top, part, "") for top in (sources, build)) for part in parts}
 
 
 def arguments(unit):
@@ -88,9 +89,10 @@ def findings(unit):
 
 
 with open(os.path.join(build, "compile_commands.json")) as commands:
-    units = [unit for unit in json.load(commands) if unit["file"].startswith(folders)]
+    everything = json.load(commands)
+units = [unit for unit in everything if unit["file"].startswith(sum(folders.values(), ()))]
 for part in parts:
-    if not any(os.path.join(sources, part, "") in unit["file"] for unit in units):
+    if not any(unit["file"].startswith(folders[part]) for unit in units):
         sys.exit(f"thread_safety: no unit of {part} is in {build}/compile_commands.json")
 refused = 0
 with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:

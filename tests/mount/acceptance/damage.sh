@@ -19,8 +19,10 @@ case_damage() {
   check "umount" "$cffs" umount "$mnt"
   check "fsck is clean again" "$cffs" fsck "$store"
   check "mount" "$cffs" mount "$store" "$mnt"
-  kill -TERM "$(daemon_pid)"
-  for _ in $(seq 50); do mountpoint -q "$mnt" || break; sleep 0.1; done
+  local daemon
+  daemon=$(daemon_pid)
+  kill -TERM "$daemon"
+  for _ in $(seq 100); do kill -0 "$daemon" 2>/dev/null || break; sleep 0.1; done  # it closes the store after it has unmounted
   check "SIGTERM unmounts" bash -c "! mountpoint -q '$mnt' && ! test -e '$mnt/new'"
   check "fsck after SIGTERM" "$cffs" fsck "$store"
   # Its log goes to a table file when the store is opened.
