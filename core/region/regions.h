@@ -87,6 +87,7 @@ class Regions {
     std::uint32_t next = 0;     // where the last run ended
     std::uint32_t longest = 0;  // no free run is longer
   };
+  static std::size_t index(RegionKind kind) { return static_cast<std::size_t>(kind); }
   std::uint64_t onodes_in(RegionKind kind) const;
   std::uint64_t data_begin(RegionKind kind) const;  // blocks of the region before its data
   std::uint64_t data_blocks(RegionKind kind) const;
