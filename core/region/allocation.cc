@@ -95,12 +95,12 @@ void Allocation::open(const Run& region) {
   regions_.open(regions_.geometry().region_of(region.block));
 }
 
-Result<OnodeId> Allocation::take_onode() {
+Result<OnodeId> Allocation::take_onode(bool must) {
   const MutexLock guard(mutex_);
-  auto id = regions_.take_onode(last_block_);
+  auto id = regions_.take_onode(last_block_, must);
   if (!id && !spares_.empty()) {
     drop_all_spares();
-    id = regions_.take_onode(last_block_);
+    id = regions_.take_onode(last_block_, must);
   }
   if (!id) return fail(ENOSPC);
   CFFS_TRY_VOID(write_heads());

@@ -33,7 +33,8 @@ class Allocation {
   void give(const std::vector<Run>& runs);
   void drop_spare(const void* who);
 
-  Result<OnodeId> take_onode();
+  // The last ones are for who must not fail.
+  Result<OnodeId> take_onode(bool must);
   void give(OnodeId id);
   // The version of an onode that changes now, larger than any before.
   std::uint64_t next_version();

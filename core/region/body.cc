@@ -212,6 +212,7 @@ Status Body::write_growing(std::uint64_t offset, ConstBytes data) {
     // Blocks behind the end that hold a part of it would be found by who makes it longer.
     const std::uint64_t keep = std::max(before, blocks_for(size_));
     if (mapping_.end() > keep) shared_->allocation.give(mapping_.remove(keep, mapping_.end() - keep));
+    (void)write_live();  // holes before the end may have blocks now
     return written;
   }
   size_ = std::max<std::uint64_t>(size_, offset + data.size());
@@ -328,6 +329,14 @@ Result<bool> Body::move_out(const Run& region) {
   const bool nodes = mapping_.leave(region);
   if (pieces.empty() && !nodes) return false;
   CFFS_TRY_VOID(begin_change());
+  // What has moved has moved, whatever comes of the rest.
+  const Status moved = move_pieces(pieces);
+  CFFS_TRY_VOID(write_live());
+  CFFS_TRY_VOID(moved);
+  return true;
+}
+
+Status Body::move_pieces(const std::vector<Mapping::Piece>& pieces) {
   std::string bytes;
   for (const Mapping::Piece& piece : pieces) {
     for (std::uint64_t done = 0; done < piece.count;) {
@@ -342,7 +351,7 @@ Result<bool> Body::move_out(const Run& region) {
         if (copied) copied = shared_->device.write(run.block * kBlock, as_bytes(bytes));
         if (!copied) {
           shared_->allocation.give(std::vector<Run>{run});
-          return fail(std::move(copied).error());
+          return copied;
         }
       }
       free(mapping_.remove(piece.logical + done, run.count));
@@ -351,8 +360,7 @@ Result<bool> Body::move_out(const Run& region) {
       done += run.count;
     }
   }
-  CFFS_TRY_VOID(write_live());
-  return true;
+  return {};
 }
 
 ObjectInfo Body::info() const {

@@ -97,6 +97,7 @@ class Body {
  private:
   Result<std::size_t> read_with(const std::function<Status(std::uint64_t, Bytes)>& read, std::uint64_t offset,
                                 Bytes out) const CFFS_REQUIRES_SHARED(mutex_);
+  Status move_pieces(const std::vector<Mapping::Piece>& pieces) CFFS_REQUIRES(mutex_);
   Status writable(std::uint64_t offset = 0, std::uint64_t length = 0) const;
   Result<bool> write_in_place(std::uint64_t offset, ConstBytes data);
   Status write_blocks(std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(mutex_);

@@ -160,8 +160,8 @@ void RegionStore::clean_one(Shared& shared) {
   }
   for (const BodyPtr& body : bodies) {
     const auto done = body->move_out(*region);
+    if (!done || *done) moved.push_back(body);
     if (!done) break;  // no room, or the medium: what has been moved is whole
-    if (*done) moved.push_back(body);
   }
   (void)commit(shared, std::move(moved));
   shared.allocation.open(*region);

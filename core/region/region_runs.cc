@@ -8,6 +8,7 @@ namespace cffs::region {
 namespace {
 
 constexpr std::uint64_t kForMetadata = 32;  // blocks that data leaves
+constexpr std::uint64_t kFewPieces = 16;    // blocks: what is less than a long run comes in four at most
 
 }  // namespace
 
@@ -43,8 +44,9 @@ std::optional<std::uint64_t> Regions::roomiest(const std::set<std::uint64_t>& re
   for (int i = 0; i < kLookedAt && length < want && (up != regions.end() || down != regions.begin()); ++i) {
     const bool above = down == regions.begin() || (up != regions.end() && *up - to < to - *std::prev(down));
     const std::uint64_t number = above ? *up++ : *--down;
-    if (regions_[number].longest <= length) continue;
-    if (const std::uint64_t run = longest_run(number); run > length) {
+    std::uint64_t run = regions_[number].longest;
+    if (run >= want) run = longest_run(number);  // else it is known well enough, and short
+    if (run > length) {
       best = number;
       length = run;
     }
@@ -95,25 +97,32 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
     const bool follows = next_set(regions_[last].used, from, worth) == worth;
     if (const auto run = follows || want < kLongRun ? take_in(last, want, from) : std::nullopt) return run;
   }
-  if (want >= kLongRun) {
-    const auto region = roomiest(with_room_[index(RegionKind::small)], last, want);
-    if (region && (regions_[*region].longest >= kLongRun || unused_.empty()))
-      return take_in(*region, want, 0);
-  } else if (const auto region = nearest(with_room_[index(RegionKind::small)], last)) {
-    // A region that is nearly full has room in crumbs: one that is unused is better, while there is one.
-    const bool crumbs = regions_[*region].free_blocks < std::min(want, kLongRun) && !unused_.empty();
-    if (!crumbs) return take_in(*region, want, 0);
-  }
-  if (const auto region = nearest(unused_, last)) {
+  // Crumbs of a region that is nearly full are for when nothing else is left; but an unused region is begun only where no other
+  // has a run that will do: those that are left are for onodes and large blocks.
+  const std::uint64_t enough = want >= kLongRun ? want : std::min(want, kFewPieces);
+  const auto fullest = roomiest(with_room_[index(RegionKind::small)], last, enough);
+  const std::uint64_t acceptable = std::min(want, want >= kLongRun ? kLongRun : kFewPieces);
+  if (fullest && regions_[*fullest].longest >= acceptable) return take_in(*fullest, want, 0);
+  if (const auto region = unused_for_data(last)) {
     begin_anew(*region, RegionKind::small);
     return take_in(*region, want, 0);
   }
+  if (fullest) return take_in(*fullest, want, 0);
   if (const auto region = nearest(with_room_[index(RegionKind::small)], last))
     return take_in(*region, want, 0);
   if (turn_empty(RegionKind::large, RegionKind::small)) return take_small(want, near, metadata);
   if (const auto region = nearest(with_room_[index(RegionKind::large)], last))
     return take_in(*region, want, 0);
+  if (const auto region = nearest(unused_, last)) {
+    begin_anew(*region, RegionKind::small);
+    return take_in(*region, want, 0);
+  }
   return std::nullopt;
+}
+
+std::optional<std::uint64_t> Regions::unused_for_data(std::uint64_t to) const {
+  if (unused_.size() == 1 && keeps_last()) return std::nullopt;
+  return nearest(unused_, to);
 }
 
 // The first run of that many free large blocks, else the longest.
@@ -155,7 +164,7 @@ std::optional<Run> Regions::take_large(std::uint64_t want, std::uint64_t near) {
     if (run && run->count >= std::min(units, most) * unit) return run;
     if (run) give(*run);
   }
-  if (const auto region = nearest(unused_, last)) {
+  if (const auto region = unused_for_data(last)) {
     begin_anew(*region, RegionKind::large);
     return take_large_in(*region, std::min(units, most));
   }
@@ -181,7 +190,7 @@ bool Regions::turn_empty(RegionKind from, RegionKind to) {
 }
 
 std::optional<std::uint64_t> Regions::close_sparsest() {
-  if (!unused_.empty()) return std::nullopt;
+  if (unused_.size() > (keeps_last() ? 1 : 0)) return std::nullopt;
   const std::uint64_t all = data_blocks(RegionKind::small);
   std::uint64_t room = 0;
   std::optional<std::uint64_t> sparsest;

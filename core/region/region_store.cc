@@ -256,6 +256,15 @@ void RegionStore::let_go() {
 
 // --- names
 
+namespace {
+
+// What is not users' data the engine must be able to make when the medium is full: logs and files of the table, the reserve.
+bool is_the_stores_own(std::string_view name) {
+  return !name.starts_with("blobs/") && !name.starts_with("composites/");
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Create how) {
   if (name.empty() || name.size() > kMaxName) return fail(ENAMETOOLONG, full_name(name));
   auto shared = state(true);
@@ -267,7 +276,7 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
       if (how == Create::truncate) CFFS_TRY_VOID(it->second->truncate(0));
       return it->second;
     }
-    CFFS_TRY(const OnodeId id, (*shared)->allocation.take_onode());
+    CFFS_TRY(const OnodeId id, (*shared)->allocation.take_onode(is_the_stores_own(name)));
     auto body = std::make_shared<Body>(*shared, id, std::string(name));
     if (Status done = body->be_called(std::string(name)); !done) {
       (*shared)->allocation.give(id);
@@ -374,6 +383,12 @@ Result<SpaceInfo> RegionStore::space() {
     for (const BodyPtr& body : removed_) free += body->info().allocated / kBlock;
   }
   info.free_bytes = info.available_bytes = free * kBlock;
+  const std::uint64_t kept = std::min(regions.free_onodes(), Regions::kOnodesKept);
+  info.free_inodes = regions.free_onodes() - kept;
+  {
+    const MutexLock guard(names_mutex_);
+    info.total_inodes = info.free_inodes + names_.size();
+  }
   return info;
 }
 

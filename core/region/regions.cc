@@ -159,14 +159,14 @@ void Regions::give(Run run) {
   end_if_empty(number);
 }
 
-std::optional<OnodeId> Regions::take_onode(std::uint64_t near) {
-  constexpr std::uint64_t kFew = 16;
+std::optional<OnodeId> Regions::take_onode(std::uint64_t near, bool must) {
   // While there is a region to be had: a full table must not be what ends creation on a medium with room.
-  if (free_onodes_ <= kFew) {
+  if (free_onodes_ <= kOnodesKept) {
     if (const auto region = nearest(unused_, 0)) {
       begin_anew(*region, RegionKind::onodes);
     }
   }
+  if (!must && free_onodes_ <= kOnodesKept) return std::nullopt;
   const auto region = nearest(with_onodes_, near >= kHeadBlocks ? geometry_.region_of(near) : 0);
   if (!region) return std::nullopt;
   Region& r = regions_[*region];

@@ -52,8 +52,11 @@ class Regions {
   void open(std::uint64_t region);
 
   // --- onodes
-  // Near a block, 0: anywhere.
-  std::optional<OnodeId> take_onode(std::uint64_t near);
+  // Near a block, 0: anywhere. The last ones are for who must not fail.
+  static constexpr std::uint64_t kOnodesKept = 128;
+  std::optional<OnodeId> take_onode(std::uint64_t near, bool must = true);
+  // Of all that could be begun, too.
+  std::uint64_t free_onodes() const { return free_onodes_ + unused_.size() * onodes_in(RegionKind::onodes); }
   void give(OnodeId id);
 
   // --- heads that changed and are not known to be durable
@@ -102,6 +105,9 @@ class Regions {
   std::optional<std::uint64_t> nearest(const std::set<std::uint64_t>& regions, std::uint64_t to) const;
   std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
   std::uint64_t longest_run(std::uint64_t region);
+  // The last region without a kind stays for onodes where those run short.
+  bool keeps_last() const { return free_onodes_ < 4 * kOnodesKept; }
+  std::optional<std::uint64_t> unused_for_data(std::uint64_t to) const;
   // Of those regions the nearest with a free run of that many blocks, else the one with the longest; of the nearest few.
   std::optional<std::uint64_t> roomiest(const std::set<std::uint64_t>& regions, std::uint64_t to,
                                         std::uint64_t want);

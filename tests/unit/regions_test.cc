@@ -5,8 +5,11 @@
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
+#include "core/region/memory_device.h"
+#include "core/region/region_store.h"
 #include "tests/test_seeds.h"
 
 namespace cffs::test {
@@ -78,6 +81,38 @@ TEST_CASE("regions give every free block before they are full, and none twice") 
     }
     REQUIRE(blocks.size() == all);
   }
+}
+
+TEST_CASE("a medium is full of small objects, not of regions that were begun for a few each") {
+  constexpr std::uint64_t kObject = 20'480;
+  constexpr std::uint64_t kMedium = std::uint64_t{256} << 20;
+  auto device = std::make_unique<MemoryDevice>(kMedium);
+  REQUIRE(RegionStore::format(*device, {std::uint64_t{4} << 20, 512 * 1024}));
+  auto store = *RegionStore::open(std::move(device));
+  const std::string bytes(kObject, 'x');
+  std::uint64_t made = 0;
+  for (;; ++made) {
+    const auto object = store->create("blobs/0/" + std::to_string(made), ObjectStore::Create::exclusive);
+    if (!object || !(*object)->write_at(0, as_bytes(bytes))) break;
+  }
+  // Heads, tables of onodes and onodes take the rest: a block for each of them.
+  REQUIRE(made * (kObject + 4096) > kMedium * 85 / 100);
+}
+
+TEST_CASE("the last onodes are for the table, however many objects users want") {
+  auto device = std::make_unique<MemoryDevice>(std::uint64_t{16} << 20);
+  REQUIRE(RegionStore::format(*device, {std::uint64_t{1} << 20, 64 * 1024}));
+  auto store = *RegionStore::open(std::move(device));
+  int made = 0;
+  while (store->create("blobs/0/" + std::to_string(made), ObjectStore::Create::exclusive)) ++made;
+  REQUIRE(store->space()->free_inodes == 0);
+  REQUIRE_FALSE(store->create("composites/0/1", ObjectStore::Create::exclusive));
+  for (int i = 0; i < 100; ++i)
+    REQUIRE(store->create("table/" + std::to_string(i) + ".log", ObjectStore::Create::exclusive));
+  for (int i = 0; i < 100; ++i) REQUIRE(store->remove("table/" + std::to_string(i) + ".log"));
+  REQUIRE(store->remove("blobs/0/0"));
+  REQUIRE(store->sync_names());
+  REQUIRE(store->create("blobs/0/0", ObjectStore::Create::exclusive));
 }
 
 }  // namespace cffs::test
