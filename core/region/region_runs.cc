@@ -22,16 +22,19 @@ std::optional<std::uint64_t> Regions::nearest(const std::set<std::uint64_t>& reg
   return to - before < *after - to ? before : *after;
 }
 
-std::uint64_t Regions::longest_run(std::uint64_t number) {
+std::uint64_t Regions::long_run(std::uint64_t number, std::uint64_t enough) {
   Region& region = regions_[number];
+  if (region.longest_is_known) return region.longest;
   const std::uint64_t end = geometry_.region_blocks;
   std::uint64_t longest = 0;
   for (std::uint64_t at = next_clear(region.used, data_begin(region.head.kind), end); at < end;) {
     const std::uint64_t until = next_set(region.used, at, end);
     longest = std::max(longest, until - at);
+    if (longest >= enough) return longest;
     at = next_clear(region.used, until, end);
   }
   region.longest = static_cast<std::uint32_t>(longest);
+  region.longest_is_known = true;
   return longest;
 }
 
@@ -44,9 +47,8 @@ std::optional<std::uint64_t> Regions::roomiest(const std::set<std::uint64_t>& re
   for (int i = 0; i < kLookedAt && length < want && (up != regions.end() || down != regions.begin()); ++i) {
     const bool above = down == regions.begin() || (up != regions.end() && *up - to < to - *std::prev(down));
     const std::uint64_t number = above ? *up++ : *--down;
-    std::uint64_t run = regions_[number].longest;
-    if (run >= want) run = longest_run(number);  // else it is known well enough, and short
-    if (run > length) {
+    if (regions_[number].longest <= length) continue;
+    if (const std::uint64_t run = long_run(number, want); run > length) {
       best = number;
       length = run;
     }

@@ -52,6 +52,7 @@ void Regions::begin(std::uint64_t number, RegionKind kind) {
   region.onodes_used = bits_for(onodes_in(kind));
   region.free_blocks = region.longest = static_cast<std::uint32_t>(data_blocks(kind));
   region.free_onodes = static_cast<std::uint32_t>(onodes_in(kind));
+  region.longest_is_known = false;
   region.next = static_cast<std::uint32_t>(data_begin(kind));
   for (std::uint64_t block = 0; block < data_begin(kind); ++block) set(region.used, block);
   free_onodes_ += region.free_onodes;
@@ -136,6 +137,7 @@ bool Regions::claim(OnodeId id) {
 void Regions::mark(Region& region, std::uint64_t from, std::uint64_t count) {
   for (std::uint64_t block = from; block < from + count; ++block) set(region.used, block);
   region.free_blocks -= static_cast<std::uint32_t>(count);
+  region.longest_is_known = false;
   free_blocks_ -= count;
 }
 
@@ -154,6 +156,7 @@ void Regions::give(Run run) {
   }
   region.free_blocks += run.count;
   region.longest = region.free_blocks;
+  region.longest_is_known = false;
   free_blocks_ += run.count;
   note_room(number);
   end_if_empty(number);

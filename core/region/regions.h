@@ -87,8 +87,9 @@ class Regions {
     std::vector<std::uint64_t> used;         // a bit for each block; empty: no kind
     std::vector<std::uint64_t> onodes_used;  // the same for onodes
     std::uint32_t free_blocks = 0, free_onodes = 0;
-    std::uint32_t next = 0;     // where the last run ended
-    std::uint32_t longest = 0;  // no free run is longer
+    std::uint32_t next = 0;         // where the last run ended
+    std::uint32_t longest = 0;      // no free run is longer
+    bool longest_is_known = false;  // one is as long
   };
   static std::size_t index(RegionKind kind) { return static_cast<std::size_t>(kind); }
   std::uint64_t onodes_in(RegionKind kind) const;
@@ -104,7 +105,8 @@ class Regions {
   }
   std::optional<std::uint64_t> nearest(const std::set<std::uint64_t>& regions, std::uint64_t to) const;
   std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
-  std::uint64_t longest_run(std::uint64_t region);
+  // Of at least `enough` blocks, else the longest.
+  std::uint64_t long_run(std::uint64_t region, std::uint64_t enough);
   // The last region without a kind stays for onodes where those run short.
   bool keeps_last() const { return free_onodes_ < 4 * kOnodesKept; }
   std::optional<std::uint64_t> unused_for_data(std::uint64_t to) const;

@@ -44,6 +44,11 @@ TEST_CASE("who asks for much gets a long run, also from a region that is not the
   REQUIRE(run);
   REQUIRE(run->count == kLong);
   REQUIRE(run->block == far);
+  // Also who asks for more than there is anywhere: many crumbs are not a long run.
+  regions.give(*run);
+  const auto longest = regions.take_small(3 * kLong, near);
+  REQUIRE(longest);
+  REQUIRE(longest->block == far);
   REQUIRE(regions.take_small(kLong, near)->count == 1);  // crumbs are better than nothing
   // Small wishes stay where their object is.
   REQUIRE(regions.geometry().region_of(regions.take_small(1, near)->block) == 0);
