@@ -65,6 +65,7 @@ Result<std::uint64_t> parse_size(const std::string& text, const std::string& opt
   if (unit == "K" || unit == "k") factor = 1u << 10;
   if (unit == "M" || unit == "m") factor = 1u << 20;
   if (unit == "G" || unit == "g") factor = 1u << 30;
+  if (unit == "T" || unit == "t") factor = 1ull << 40;
   const bool known = unit.empty() || factor > 1;
   if (text.empty() || text[0] < '0' || text[0] > '9' || !known || errno != 0 ||
       number > (1ull << 60) / factor) {
