@@ -59,8 +59,8 @@ Status run_old_disk(Session& session, Rig& rig) {
   CFFS_TRY(const std::string tree, source_directory(session));
   CFFS_TRY(const std::vector<SourceFile> files, source_files(tree));
   CFFS_TRY_VOID(bring_in(session, rig, tree, files.size()));
-  CFFS_TRY_VOID(
-      rig.cool());  // a device forgets what was read and written when nobody has it open, files do not
+  // A device forgets what was read and written when nobody has it open, files do not.
+  CFFS_TRY_VOID(rig.cool());
 
   std::mt19937_64 random(session.seed());
   std::vector<SourceFile> small, large;

@@ -7,8 +7,7 @@ namespace cffs {
 namespace {
 
 constexpr std::uint64_t kCopied = 1u << 20;
-constexpr std::uint64_t kRefusedStep =
-    4096;  // what a medium refuses is looked for in steps of this many bytes
+constexpr std::uint64_t kRefusedStep = 4096;  // bytes: steps in which what a medium refuses is looked for
 
 bool passes(const Error& error) {
   return error.errno_value == EMFILE || error.errno_value == ENFILE || error.errno_value == ENOMEM;

@@ -16,6 +16,7 @@
 #include "core/table/table.h"
 
 namespace cffs {
+
 Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(fs_.sync());
   progress("reading the table");

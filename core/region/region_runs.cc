@@ -70,7 +70,7 @@ std::optional<Run> Regions::take_in(std::uint64_t number, std::uint64_t want, st
     }
     return until;
   };
-  if (from >= begin && from < end && is_free(region, from)) {
+  if (from >= begin && from < end && !bit(region.used, from)) {
     look(from);
   } else {
     const std::uint64_t start = std::clamp<std::uint64_t>(region.next, begin, end);
@@ -102,16 +102,13 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
   // Crumbs of a region that is nearly full are for when nothing else is left; but an unused region is begun only where no other
   // has a run that will do: those that are left are for onodes and large blocks.
   const std::uint64_t enough = want >= kLongRun ? want : std::min(want, kFewPieces);
-  const auto fullest = roomiest(with_room_[index(RegionKind::small)], last, enough);
-  const std::uint64_t acceptable = std::min(want, want >= kLongRun ? kLongRun : kFewPieces);
-  if (fullest && regions_[*fullest].longest >= acceptable) return take_in(*fullest, want, 0);
+  const auto small = roomiest(with_room_[index(RegionKind::small)], last, enough);
+  if (small && regions_[*small].longest >= std::min(enough, kLongRun)) return take_in(*small, want, 0);
   if (const auto region = unused_for_data(last)) {
     begin_anew(*region, RegionKind::small);
     return take_in(*region, want, 0);
   }
-  if (fullest) return take_in(*fullest, want, 0);
-  if (const auto region = nearest(with_room_[index(RegionKind::small)], last))
-    return take_in(*region, want, 0);
+  if (small) return take_in(*small, want, 0);
   if (turn_empty(RegionKind::large, RegionKind::small)) return take_small(want, near, metadata);
   if (const auto region = nearest(with_room_[index(RegionKind::large)], last))
     return take_in(*region, want, 0);

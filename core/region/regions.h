@@ -54,7 +54,7 @@ class Regions {
   // --- onodes
   // Near a block, 0: anywhere. The last ones are for who must not fail.
   static constexpr std::uint64_t kOnodesKept = 128;
-  std::optional<OnodeId> take_onode(std::uint64_t near, bool must = true);
+  std::optional<OnodeId> take_onode(std::uint64_t near, bool must);
   // Of all that could be begun, too.
   std::uint64_t free_onodes() const { return free_onodes_ + unused_.size() * onodes_in(RegionKind::onodes); }
   void give(OnodeId id);
@@ -100,9 +100,6 @@ class Regions {
   void end_if_empty(std::uint64_t region);
   void changed(std::uint64_t region);
   void mark(Region& region, std::uint64_t from, std::uint64_t count);
-  bool is_free(const Region& region, std::uint64_t block) const {
-    return (region.used[block / 64] >> (block % 64) & 1) == 0;
-  }
   std::optional<std::uint64_t> nearest(const std::set<std::uint64_t>& regions, std::uint64_t to) const;
   std::optional<Run> take_in(std::uint64_t region, std::uint64_t want, std::uint64_t from);
   // Of at least `enough` blocks, else the longest.
