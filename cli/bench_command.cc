@@ -82,7 +82,7 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
 
 void add_servers(CLI::App& bench, int& exit_code) {
   struct Served {
-    std::string source, mount_point, profile = "hdd", transport = "auto";
+    std::string source, mount_point, data, profile = "hdd", transport = "auto";
   };
   auto o = std::make_shared<Served>();
   const auto add_transport = [&o](CLI::App& command) {
@@ -104,9 +104,10 @@ void add_servers(CLI::App& bench, int& exit_code) {
   });
   auto* floor = bench.add_subcommand("floor", "Serve files in memory: what FUSE alone costs on this machine");
   floor->add_option("MNT", o->mount_point)->required();
+  floor->add_option("--data", o->data, "A new file that their data lies in, one behind the other");
   add_transport(*floor);
   floor->callback([o, transport, &exit_code] {
-    if (const Status done = bench::serve_floor(o->mount_point, transport(*o)); !done)
+    if (const Status done = bench::serve_floor(o->mount_point, o->data, transport(*o)); !done)
       exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");

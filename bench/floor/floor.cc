@@ -9,11 +9,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "bench/floor/tree.h"
 #include "bench/passthrough/serve.h"
+#include "core/base/mutex.h"
+#include "core/object/blocking_section.h"
 #include "fusefs/connection.h"
+#include "fusefs/parked_requests.h"
 
 namespace cffs::bench {
 namespace floor {
@@ -21,7 +26,15 @@ namespace {
 
 constexpr double kForEver = 1e9;  // seconds that the kernel may keep names and attributes
 
-Tree& tree(fuse_req_t req) { return *static_cast<Tree*>(fuse_req_userdata(req)); }
+struct Served {
+  Mutex mutex;  // of the tree: all operations hold it, but while they wait for the disk
+  Tree tree;
+  std::optional<Pack> pack;
+};
+
+Served& served(fuse_req_t req) { return *static_cast<Served*>(fuse_req_userdata(req)); }
+
+Tree& tree(fuse_req_t req) { return served(req).tree; }
 
 Node& at(fuse_req_t req, fuse_ino_t node) {
   return node == FUSE_ROOT_ID ? tree(req).root() : *reinterpret_cast<Node*>(node);
@@ -68,8 +81,13 @@ void setattr(fuse_req_t req, fuse_ino_t ino, struct stat* wanted, int set, fuse_
   Node& node = at(req, ino);
   struct stat& a = node.attributes;
   if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-    node.data.resize(static_cast<std::size_t>(wanted->st_size));
-    node.changed();
+    const auto size = static_cast<std::uint64_t>(wanted->st_size);
+    if (served(req).pack) {
+      resize(node.extents, size);
+    } else {
+      node.data.resize(size);
+    }
+    node.changed_to(size);
   }
   if ((set & FUSE_SET_ATTR_MODE) != 0) a.st_mode = (a.st_mode & S_IFMT) | (wanted->st_mode & 07777);
   if ((set & FUSE_SET_ATTR_UID) != 0) a.st_uid = wanted->st_uid;
@@ -128,6 +146,48 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
   fuse_reply_err(req, tree(req).rename(at(req, parent), name, at(req, new_parent), new_name, flags));
 }
 
+// A READ of what is on the disk. Like a read of cffs's own it is parked where the disk answers soon.
+struct DiskRead {
+  bool run();  // false: it may be there when it is run again
+  fuse_req_t req;
+  Extents extents;
+  std::size_t size;
+};
+
+bool DiskRead::run() {
+  thread_local std::vector<char> buffer;
+  if (buffer.size() < size) buffer.resize(size);
+  const std::span<char> out(buffer.data(), size);
+  const Pack& pack = *served(req).pack;
+  Status done;
+  if (!pack.try_read(extents, out)) {
+    if (may_leave()) return false;
+    announce_blocking();
+    done = pack.read(extents, out);
+  }
+  done ? fuse_reply_buf(req, out.data(), out.size()) : fuse_reply_err(req, done.error().errno_value);
+  return true;
+}
+
+class ParkedRead final : public ParkedRequest {
+ public:
+  explicit ParkedRead(DiskRead read) : read_(std::move(read)) {}
+  bool resume() override { return read_.run(); }
+
+ private:
+  DiskRead read_;
+};
+
+void read_from_disk(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
+  DiskRead wanted{req, {}, 0};
+  {
+    const MutexLock guard(served(req).mutex);
+    wanted.extents = part_of(at(req, node).extents, static_cast<std::uint64_t>(offset), size);
+  }
+  for (const Extent& extent : wanted.extents) wanted.size += extent.bytes;
+  if (!wanted.run()) Parking::of_this_thread()->park(std::make_unique<ParkedRead>(std::move(wanted)));
+}
+
 void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
   const std::string& data = at(req, node).data;
   const std::size_t begin = std::min(data.size(), static_cast<std::size_t>(offset));
@@ -137,10 +197,19 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
 void write(fuse_req_t req, fuse_ino_t ino, const char* bytes, std::size_t size, off_t offset,
            fuse_file_info*) {
   Node& node = at(req, ino);
-  const auto begin = static_cast<std::size_t>(offset);
-  if (node.data.size() < begin + size) node.data.resize(begin + size);
-  std::copy_n(bytes, size, node.data.begin() + offset);
-  node.changed();
+  const auto begin = static_cast<std::uint64_t>(offset);
+  const std::uint64_t end =
+      std::max<std::uint64_t>(static_cast<std::uint64_t>(node.attributes.st_size), begin + size);
+  if (auto& pack = served(req).pack) {
+    const auto piece = pack->append({bytes, size});
+    if (!piece) return static_cast<void>(fuse_reply_err(req, piece.error().errno_value));
+    if (begin > static_cast<std::uint64_t>(node.attributes.st_size)) resize(node.extents, begin);
+    replace(node.extents, begin, *piece);
+  } else {
+    if (node.data.size() < end) node.data.resize(end);
+    std::copy_n(bytes, size, node.data.begin() + offset);
+  }
+  node.changed_to(end);
   fuse_reply_write(req, size);
 }
 
@@ -181,27 +250,38 @@ void statfs(fuse_req_t req, fuse_ino_t) {
   fuse_reply_statfs(req, &v);
 }
 
-fuse_lowlevel_ops operations() {
+// An operation on the tree, which it has for itself.
+template <auto Operation>
+struct Alone;
+template <typename... Rest, void (*Operation)(fuse_req_t, Rest...)>
+struct Alone<Operation> {
+  static void call(fuse_req_t req, Rest... rest) {
+    const MutexLock guard(served(req).mutex);
+    Operation(req, rest...);
+  }
+};
+
+fuse_lowlevel_ops operations(bool on_disk) {
   fuse_lowlevel_ops ops{};
   ops.init = [](void*, fuse_conn_info* conn) { configure_connection(conn); };
   ops.open = ops.opendir = refuse_open;
-  ops.lookup = lookup;
-  ops.forget = forget;
-  ops.forget_multi = forget_multi;
-  ops.getattr = getattr;
-  ops.setattr = setattr;
-  ops.mknod = mknod;
-  ops.mkdir = mkdir;
-  ops.symlink = symlink;
-  ops.readlink = readlink;
-  ops.link = link;
-  ops.unlink = unlink;
-  ops.rmdir = rmdir;
-  ops.rename = rename;
-  ops.read = read;
-  ops.write = write;
+  ops.lookup = Alone<lookup>::call;
+  ops.forget = Alone<forget>::call;
+  ops.forget_multi = Alone<forget_multi>::call;
+  ops.getattr = Alone<getattr>::call;
+  ops.setattr = Alone<setattr>::call;
+  ops.mknod = Alone<mknod>::call;
+  ops.mkdir = Alone<mkdir>::call;
+  ops.symlink = Alone<symlink>::call;
+  ops.readlink = Alone<readlink>::call;
+  ops.link = Alone<link>::call;
+  ops.unlink = Alone<unlink>::call;
+  ops.rmdir = Alone<rmdir>::call;
+  ops.rename = Alone<rename>::call;
+  ops.read = on_disk ? read_from_disk : Alone<read>::call;
+  ops.write = Alone<write>::call;
   ops.fsync = ops.fsyncdir = fsync;
-  ops.readdirplus = readdirplus;
+  ops.readdirplus = Alone<readdirplus>::call;
   ops.statfs = statfs;
   return ops;
 }
@@ -209,13 +289,18 @@ fuse_lowlevel_ops operations() {
 }  // namespace
 }  // namespace floor
 
-Status serve_floor(const std::string& mount_point, Transport transport) {
+Status serve_floor(const std::string& mount_point, const std::string& pack, Transport transport) {
   (void)::umask(0);
-  floor::Tree tree;
-  tree.root().attributes.st_uid = ::geteuid();
-  tree.root().attributes.st_gid = ::getegid();
-  const fuse_lowlevel_ops ops = floor::operations();
-  return serve_until_unmounted("floor", "fsname=floor", ops, &tree, mount_point, 1, transport);
+  floor::Served served;
+  if (!pack.empty()) {
+    CFFS_TRY(served.pack, floor::Pack::make(pack));
+  }
+  served.tree.root().attributes.st_uid = ::geteuid();
+  served.tree.root().attributes.st_gid = ::getegid();
+  constexpr unsigned kThreads = 32;  // that wait for the disk at a time
+  const fuse_lowlevel_ops ops = floor::operations(served.pack.has_value());
+  return serve_until_unmounted("floor", "fsname=floor", ops, &served, mount_point, served.pack ? kThreads : 1,
+                               transport);
 }
 
 }  // namespace cffs::bench

@@ -11,8 +11,10 @@ timespec now() {
   return t;
 }
 
-void Node::changed() {
-  attributes.st_size = static_cast<off_t>(is_directory() ? entries.size() : data.size());
+void Node::changed() { changed_to(is_directory() ? entries.size() : data.size()); }
+
+void Node::changed_to(std::uint64_t size) {
+  attributes.st_size = static_cast<off_t>(size);
   attributes.st_blocks = (attributes.st_size + 511) / 512;
   attributes.st_mtim = attributes.st_ctim = now();
 }

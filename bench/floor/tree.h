@@ -1,4 +1,4 @@
-// Files in memory, and nothing else: what the floor serves. One thread only.
+// Files in memory, and nothing else: what the floor serves. With a pack the data is on a disk. One thread at a time.
 #pragma once
 
 #include <sys/stat.h>
@@ -9,11 +9,14 @@
 #include <string>
 #include <unordered_map>
 
+#include "bench/floor/pack.h"
+
 namespace cffs::bench::floor {
 
 struct Node {
   struct stat attributes {};  // st_ino is the node's address, st_size follows the data
   std::string data;           // of a file, or a symlink's target
+  Extents extents;            // of a file whose data is in a pack
   std::uint64_t known = 0;    // how often the kernel was told of it
   // Of a directory: by cookies that only grow, so that a listing goes on where it was whatever is removed meanwhile.
   struct Entry {
@@ -26,7 +29,8 @@ struct Node {
   Node* parent = nullptr;
 
   bool is_directory() const { return S_ISDIR(attributes.st_mode); }
-  void changed();  // its content: size and times follow
+  void changed();                       // its content: size and times follow
+  void changed_to(std::uint64_t size);  // the same, where the data is in a pack
 };
 
 class Tree {

@@ -58,7 +58,7 @@ std::optional<double> time_of(const Headline& headline, const Step& step, Size s
   return sum;
 }
 
-std::string number(double value) { return fmt::format("{:.3g}", value); }
+std::string three_digits(double value) { return fmt::format("{:.3g}", value); }
 
 }  // namespace
 
@@ -90,9 +90,9 @@ bool is_complete(const Step& step, Size size, const std::vector<replay::Run>& ru
 }
 
 std::string published(const Headline& headline) {
-  if (headline.from <= 0) return "below " + number(headline.to);
-  if (headline.to <= 0) return number(headline.from) + " and more";
-  return number(headline.from) + " to " + number(headline.to);
+  if (headline.from <= 0) return "below " + three_digits(headline.to);
+  if (headline.to <= 0) return three_digits(headline.from) + " and more";
+  return three_digits(headline.from) + " to " + three_digits(headline.to);
 }
 
 std::string verdict(const Measured& measured) {
@@ -109,7 +109,7 @@ std::string headline_table(const Publication& publication, const std::vector<Mea
   for (const Measured& row : rows) {
     const Headline& h = *row.headline;
     text += fmt::format("  {:<11} {:<46} {:<24} {:>12} {:>8} {:>9} {:>9}  {}\n", h.figure, h.says,
-                        h.target + " to " + h.rival, published(h), row.ratio ? number(*row.ratio) : "-",
+                        h.target + " to " + h.rival, published(h), row.ratio ? three_digits(*row.ratio) : "-",
                         row.ratio ? fmt::format("{:.2f}", row.seconds) : "-",
                         row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "-", verdict(row));
   }
@@ -125,7 +125,7 @@ std::string headline_markdown(const Publication& publication, const std::vector<
     const Headline& h = *row.headline;
     text +=
         fmt::format("| {} | {} | {} to {} | {} | {} | {} | {} | {} |\n", h.figure, h.says, title_of(h.target),
-                    title_of(h.rival), published(h), row.ratio ? number(*row.ratio) : "–",
+                    title_of(h.rival), published(h), row.ratio ? three_digits(*row.ratio) : "–",
                     row.ratio ? fmt::format("{:.2f}", row.seconds) : "–",
                     row.ratio ? fmt::format("{:.2f}", row.rival_seconds) : "–", verdict(row));
   }

@@ -112,7 +112,7 @@ Status Rig::build() {
   std::error_code error;
   std::filesystem::create_directories(own_ + "/mnt", error);
   if (error) return fail(error.value(), own_);
-  if (kind_ == Kind::floor) {
+  if (kind_ == Kind::floor && name_ == kind) {
     CFFS_TRY(memory_, MemoryLimit::set(options_.memory_bytes));
     return up();
   }
@@ -232,7 +232,7 @@ Status Rig::up() {
       break;
     }
     case Kind::floor:
-      CFFS_TRY_VOID(serve({"floor"}));
+      CFFS_TRY_VOID(image_ ? serve({"floor", "--data=" + image_->directory() + "/data"}) : serve({"floor"}));
       break;
     case Kind::cffs: {
       std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o",

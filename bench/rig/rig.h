@@ -2,7 +2,8 @@
 //
 //   ext2, ext3, ext4, xfs, btrfs   the file system itself, on an image of its own; the first two by the ext4 driver
 //   passthrough           a tuned FUSE pass-through over ext4
-//   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk
+//   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk. floor@ext4,
+//                         @xfs, @btrfs: their data is in one file on that, so that reads cost what they must, and no more
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
 //   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
 //   regions               the region store alone on the disk: objects, and no files

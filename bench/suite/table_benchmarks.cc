@@ -86,6 +86,8 @@ Status query_file(replay::Target& target, Lane& lane, const std::string& path, b
 
 Status query_all(Session& session, Rig& rig, const NamespaceModel& names, double read_percent) {
   CFFS_TRY_VOID(rig.cool());
+  // Attributes are those of files and of directories, as published; data is files'.
+  const std::uint64_t directories = session.number("size") == 0 ? names.directories.size() : 0;
   const std::uint64_t queries = session.number("queries");
   const auto threads = static_cast<unsigned>(std::max<std::uint64_t>(1, session.number("threads")));
   Phase phase(session, rig, fmt::format("query {:g} % reads", read_percent));
@@ -95,7 +97,9 @@ Status query_all(Session& session, Rig& rig, const NamespaceModel& names, double
     std::string data(session.number("size"), 'y');
     std::uniform_real_distribution<double> percent(0, 100);
     for (std::uint64_t i = t; i < queries; i += threads) {
-      const std::string path = names.file(random() % names.count());
+      const std::uint64_t which = random() % (names.count() + directories);
+      const bool is_file = which < names.count();
+      const std::string path = is_file ? names.file(which) : names.directories[which - names.count()];
       const bool reads = percent(random) < read_percent;
       CFFS_TRY_VOID(query_file(rig.target(), phase.lane(t), path, reads, (random() & 1) != 0, data));
     }

@@ -53,7 +53,8 @@ case " ${names[*]} " in *" end "*)
   one metadata --disk=cloud --targets=ext4,directory,library
   one postmark --disk=hdd --targets=directory --memory=256M --aged=0.2 --rounds=2
   one create --targets=none@xfs,library@btrfs --sync
-  one metadata --targets=floor
+  one metadata --targets=floor,floor@ext4
+  one reads --targets=floor@ext4,floor@xfs --disk=cloud
   mkdir "$base/r.site"
   echo '<img src="logo.png"><p>one' >"$base/r.site/one.html"
   echo '<img src="logo.png"><p>two' >"$base/r.site/two.html"

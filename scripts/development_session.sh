@@ -1,0 +1,161 @@
+#!/usr/bin/env bash
+# Records a developer's session of an hour and more: public source packages of this Debian are unpacked, brought into git, configured, built,
+# edited, rebuilt, searched, tested, branched, merged and cleaned away, each in turn. Into a trace for `cffs bench development --trace=OUT`.
+# Nothing is installed, and the package manager's own lists stay as they are.
+set -euo pipefail
+
+# What needs no more than a compiler, zlib and, for three of them, CMake.
+# Not lz4, whose tests copy byte by byte.
+packages=(zlib m4 sed grep gzip diffutils findutils tar patch libpng1.6 libevent gawk make-dfsg fmtlib googletest leveldb bison coreutils git)
+edits=12
+usage() {
+  cat <<USAGE
+usage: scripts/development_session.sh [--cffs=PROGRAM] [--edits=N] OUT.trace.db [PACKAGE...]
+  PROGRAM  by default cffs from PATH
+  N        cycles of editing, building and committing for each package; by default $edits
+  PACKAGE  source packages; by default
+           ${packages[*]}
+USAGE
+}
+fail() { echo "development_session: $*" >&2; exit 1; }
+
+# ---- the session itself, recorded: in the directory of the sources, one package after the other ----
+
+# The Nth source of the package, the same each time.
+nth_source() { git ls-files -- "$2" | grep -v -i -e test -e example -e win -e contrib | awk -v n="$1" '{ a[NR] = $0 } END { if (NR) print a[n * 7 % NR + 1] }'; }
+
+configure() {
+  if [ -x configure ]; then
+    FORCE_UNSAFE_CONFIGURE=1 ./configure --disable-nls --quiet || ./configure  # zlib's is not autoconf's
+  elif [ -f CMakeLists.txt ]; then
+    cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug -DLEVELDB_BUILD_BENCHMARKS=OFF -DLEVELDB_BUILD_TESTS=OFF
+  fi
+}
+build() {
+  if [ -d build ] && [ -f build/CMakeCache.txt ]; then
+    cmake --build build -j2
+  else
+    make -j2
+  fi
+}
+check() {
+  if [ -d build ] && [ -f build/CMakeCache.txt ]; then
+    timeout 300 ctest --test-dir build
+  else
+    timeout 300 make -j2 check
+  fi
+}
+
+work_on() {
+  local name=$1 edit file started=$SECONDS
+  mkdir "$name"
+  tar -xf "../archives/$name" -C "$name" --strip-components=1
+  cd "$name"
+  git init -q -b main . && git add -A -f && git commit -q -m "import"
+  printf '/build/\n*.o\n' >>.git/info/exclude
+  configure && build || echo "   $name does not build here: its sources are edited and searched all the same"
+  for edit in $(seq "$edits"); do
+    file=$(nth_source "$edit" '*.c*')
+    [ -z "$file" ] || printf '/* change %s */\n' "$edit" >>"$file"
+    if [ $((edit % 4)) = 0 ]; then
+      file=$(nth_source "$edit" '*.h')
+      [ -z "$file" ] || printf '/* change %s */\n' "$edit" >>"$file"
+    fi
+    git grep -n "change $edit" >/dev/null || true
+    build || true
+    git status --short -uno >/dev/null
+    git diff >/dev/null
+    git commit -q -a -m "change $edit" || true
+  done
+  check || true
+  grep -rIn 'TODO' . >/dev/null || true
+  find . -name '*.c' -newer configure >/dev/null 2>&1 || true
+  git log --stat >/dev/null
+  [ -z "$file" ] || git blame "$file" >/dev/null
+  git checkout -q -b side HEAD~3 && printf 'side\n' >side.txt && git add -f side.txt && git commit -q -m side
+  git checkout -q -f main && git merge -q --no-edit side && build || true
+  git clone -q . "../$name.copy" && rm -rf "../$name.copy"
+  git gc -q
+  if [ -f build/CMakeCache.txt ]; then rm -rf build; else make clean || true; fi
+  cd ..
+  # What was finished long ago goes.
+  finished+=("$name")
+  if [ ${#finished[@]} -gt 6 ]; then rm -rf "${finished[0]}"; finished=("${finished[@]:1}"); fi
+  echo "   $name: $((SECONDS - started)) s" >&3
+}
+
+if [ "${1:-}" = --session ]; then  # by cffs trace record, in the directory of the sources
+  edits=$2
+  shift 2
+  exec 3>&1 >../session.log 2>&1
+  export HOME=$PWD/.home LC_ALL=C GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
+  mkdir "$HOME" && git config --global user.name dev && git config --global user.email dev@example.org && git config --global advice.detachedHead false
+  finished=()
+  for name; do
+    work_on "$name"
+  done
+  exit 0
+fi
+
+# ---- before it: the sources ----
+
+program=cffs
+while [ $# -gt 0 ]; do
+  case $1 in
+    -h|--help) usage; exit 0 ;;
+    --cffs=*) program=${1#*=} ;;
+    --edits=*) edits=${1#*=} ;;
+    -*) usage >&2; exit 2 ;;
+    *) break ;;
+  esac
+  shift
+done
+[ $# -gt 0 ] || { usage >&2; exit 2; }
+[ "$edits" -ge 1 ] 2>/dev/null || fail "--edits takes a number from 1, not '$edits'"
+output=$(realpath -m "$1")
+shift
+[ $# = 0 ] || packages=("$@")
+[ ! -e "$output" ] || fail "$output exists already; name another file"
+program=$(command -v "$program") || fail "$program is not there; --cffs=PROGRAM names it"
+program=$(realpath "$program")
+for needed in apt-get dpkg-source strace git gcc make cmake; do
+  command -v $needed >/dev/null || fail "$needed is not there; install it first (dpkg-source is dpkg-dev's)"
+done
+
+self=$(realpath "$0")
+work=$(mktemp -d "${TMPDIR:-/tmp}/cffs-session.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+mkdir -p "$work"/{sources,archives,download,apt/parts,apt/lists/partial}
+
+# The machine's own archives, for sources, in lists of our own.
+for list in /etc/apt/sources.list.d/debian*.sources; do
+  [ ! -f "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$work/apt/parts/$(basename "$list")"
+done
+if [ -f /etc/apt/sources.list ]; then
+  sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$work/apt/parts/sources.list"
+fi
+apt() {
+  apt-get -qq -o APT::Sandbox::User=root -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/parts" \
+    -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@"
+}
+apt update >"$work/apt.log" 2>&1 || fail "the lists of sources cannot be had ($(tail -n 1 "$work/apt.log"))"
+release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
+cd "$work/download"
+for name in "${packages[@]}"; do
+  # Where a mirror lacks the newest version, the release's own one.
+  apt source --download-only --tar-only "$name" >"$work/apt.log" 2>&1 || apt source --download-only --tar-only "$name/$release" >"$work/apt.log" 2>&1 ||
+    fail "source package $name cannot be downloaded ($(tail -n 1 "$work/apt.log"))"
+  archive=$(find . -name '*.tar.*' ! -name '*.asc' | head -n 1)
+  [ -n "$archive" ] || fail "source package $name has no archive"
+  mv "$archive" "$work/archives/$name"
+  rm -f ./*
+done
+echo "   ${#packages[@]} source packages, $(du -sh "$work/archives" | cut -f1); the session is recorded"
+
+cd "$work/sources"
+status=0
+"$program" trace record --below=. -o "$output" -- bash "$self" --session "$edits" "${packages[@]}" || status=$?
+[ $status = 0 ] || { cp "$work/session.log" "$output.log" 2>/dev/null; fail "the session ended with $status; $output.log has what it printed"; }
+"$program" trace stat "$output"
