@@ -40,7 +40,7 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
     return error(EEXIST);
   }
   Node& opened = nodes_[node];
-  if (opened.kind == 'l') return error(ELOOP);
+  if (opened.kind == 'l' && (o.flags & O_PATH) == 0) return error(ELOOP);  // O_PATH opens the link itself
   if (opened.kind == 'd' && writes) return error(EISDIR);
   if (opened.kind != 'd' && (o.flags & O_DIRECTORY) != 0 && !unnamed) return error(ENOTDIR);
   if ((o.flags & O_TRUNC) != 0 && writes) {

@@ -322,7 +322,7 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   int problem = 0;
   if (exclusive) problem = EEXIST;
-  if (problem == 0 && S_ISLNK(node->mode)) problem = ELOOP;
+  if (problem == 0 && S_ISLNK(node->mode) && !has(O_PATH)) problem = ELOOP;
   if (problem == 0 && S_ISDIR(node->mode) && writes) problem = EISDIR;
   if (problem == 0 && !S_ISDIR(node->mode) && has(O_DIRECTORY)) problem = ENOTDIR;
   if (problem == 0 && has(O_TRUNC) && writes && node->size > 0) {

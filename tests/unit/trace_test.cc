@@ -239,6 +239,17 @@ TEST_CASE("a call that another process interrupts is read like one that none doe
   REQUIRE(done.build.surprises == 0);
 }
 
+TEST_CASE("a symbolic link that is opened itself, as tar does, is no surprise") {
+  const Imported done = import(
+      "1 1.0 symlink(\"README.md\", \"/r/README\") = 0\n"
+      "1 1.0 openat(AT_FDCWD</r>, \"README\", O_RDONLY|O_NOFOLLOW|O_CLOEXEC|O_PATH) = 3</r/README>\n"
+      "1 1.0 openat(AT_FDCWD</r>, \"README\", O_RDONLY|O_NOFOLLOW|O_CLOEXEC) = -1 ELOOP (Too many levels of "
+      "symbolic links)\n"
+      "1 1.0 close(3</r/README>) = 0\n");
+  CHECK(done.build.surprises == 0);
+  CHECK(done.trace.operations.size() == 4);
+}
+
 TEST_CASE("what comes from outside of the tree, or goes there, has a place of its own") {
   const char* const kCalls =
       "1 1.0 mkdir(\"/r/objects\", 0755) = 0\n"
