@@ -5,11 +5,13 @@
 #include <fuse_lowlevel.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -24,6 +26,8 @@ namespace {
 constexpr fuse_ino_t kDisk = 2;
 constexpr double kForEver = 1e9;
 constexpr const char* kName = "disk";
+constexpr const char* kPace = "user.cffs.pace";
+constexpr std::string_view kAtOnce = "at once", kModelled = "modelled";
 
 std::int64_t now_ns() {
   timespec t;
@@ -98,6 +102,12 @@ struct Disk {
   FileDescriptor image;
   std::uint64_t bytes = 0;
   Completer* completer = nullptr;
+  bool at_once = false;  // requests are answered when they come; one thread serves
+
+  void answer(DiskRequest request, std::function<void()> reply) {
+    if (at_once) return reply();
+    completer->submit(request, std::move(reply));
+  }
 };
 
 Disk& disk_of(fuse_req_t req) { return *static_cast<Disk*>(fuse_req_userdata(req)); }
@@ -182,8 +192,8 @@ void read(fuse_req_t req, fuse_ino_t, std::size_t size, off_t offset, fuse_file_
     return;
   }
   const auto got = static_cast<std::size_t>(n);
-  disk.completer->submit({DiskRequest::Kind::read, 0, static_cast<std::uint64_t>(offset), size},
-                         [req, bytes, got] { fuse_reply_buf(req, bytes->data(), got); });
+  disk.answer({DiskRequest::Kind::read, 0, static_cast<std::uint64_t>(offset), size},
+              [req, bytes, got] { fuse_reply_buf(req, bytes->data(), got); });
 }
 
 void write(fuse_req_t req, fuse_ino_t, const char* data, std::size_t size, off_t offset, fuse_file_info*) {
@@ -198,12 +208,24 @@ void write(fuse_req_t req, fuse_ino_t, const char* data, std::size_t size, off_t
     return;
   }
   const auto written = static_cast<std::size_t>(n);
-  disk.completer->submit({DiskRequest::Kind::write, 0, static_cast<std::uint64_t>(offset), size},
-                         [req, written] { fuse_reply_write(req, written); });
+  disk.answer({DiskRequest::Kind::write, 0, static_cast<std::uint64_t>(offset), size},
+              [req, written] { fuse_reply_write(req, written); });
 }
 
 void fsync(fuse_req_t req, fuse_ino_t, int, fuse_file_info*) {
-  disk_of(req).completer->submit({DiskRequest::Kind::flush, 0, 0, 0}, [req] { fuse_reply_err(req, 0); });
+  disk_of(req).answer({DiskRequest::Kind::flush, 0, 0, 0}, [req] { fuse_reply_err(req, 0); });
+}
+
+void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* value, std::size_t size, int) {
+  const std::string_view wanted(value, size);
+  if (node != kDisk || std::strcmp(name, kPace) != 0) {
+    fuse_reply_err(req, ENOTSUP);
+  } else if (wanted != kAtOnce && wanted != kModelled) {
+    fuse_reply_err(req, EINVAL);
+  } else {
+    disk_of(req).at_once = wanted == kAtOnce;
+    fuse_reply_err(req, 0);
+  }
 }
 
 // Discarded ranges take no room in the image; discards cost no time.
@@ -213,6 +235,13 @@ void fallocate(fuse_req_t req, fuse_ino_t, int mode, off_t offset, off_t length,
 }
 
 }  // namespace
+
+Status set_pace(const std::string& mount_point, bool at_once) {
+  const std::string disk = mount_point + "/" + kName;
+  const std::string_view pace = at_once ? kAtOnce : kModelled;
+  if (::setxattr(disk.c_str(), kPace, pace.data(), pace.size(), 0) != 0) return fail(errno, disk);
+  return {};
+}
 
 Status serve_disk(const std::string& profile, const std::string& image, const std::string& mount_point) {
   Disk disk;
@@ -236,6 +265,7 @@ Status serve_disk(const std::string& profile, const std::string& image, const st
   ops.read = read;
   ops.write = write;
   ops.fsync = fsync;
+  ops.setxattr = setxattr;
   ops.fallocate = fallocate;
   std::vector<std::string> words{"disk", "-o", "subtype=disk,fsname=" + profile};
   fuse_session* session = new_session(std::move(words), ops, &disk);

@@ -15,4 +15,8 @@ namespace cffs::bench {
 // Serves at `mount_point` until it is unmounted.
 Status serve_disk(const std::string& profile, const std::string& image, const std::string& mount_point);
 
+// From now on the disk that is served there answers at once, or when its model says so: what is done before a measurement, such as letting
+// a disk age, need not take the model's time. What is under way ends as it began; the model knows nothing of what came meanwhile.
+Status set_pace(const std::string& mount_point, bool at_once);
+
 }  // namespace cffs::bench

@@ -18,6 +18,8 @@
 #include <memory>
 #include <vector>
 
+#include "bench/disk/slow_disk.h"
+
 namespace cffs::bench {
 namespace {
 
@@ -182,6 +184,8 @@ Status Image::remount() {
   CFFS_TRY_VOID(unmount());
   return mount();
 }
+
+Status Image::hurry(bool at_once) { return model_.empty() ? Status() : set_pace(model_, at_once); }
 
 Image::~Image() {
   (void)unmount();

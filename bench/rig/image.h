@@ -32,6 +32,8 @@ class Image {
   Status remount();
   Status unmount();
   Status mount();
+  // A modelled disk answers at once meanwhile.
+  Status hurry(bool at_once);
   pid_t disk_server() const { return server_.pid(); }
 
  private:

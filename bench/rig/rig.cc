@@ -127,7 +127,7 @@ Status Rig::build() {
   image.inodes = is_cffs_mount() || is_library() ? std::min(options_.inodes, options_.image_bytes / kBlock)
                                                  : options_.inodes;
   CFFS_TRY(image_, Image::make(image));
-  if (options_.aged > 0 && !on_regions()) CFFS_TRY_VOID(age());
+  if (options_.aged > 0 && !on_regions()) CFFS_TRY_VOID(in_a_hurry([this] { return age(); }));
   before_ = space_now();
   if (struct statvfs v; ::statvfs(image_->directory().c_str(), &v) == 0)
     room_ = static_cast<double>(v.f_bavail) * static_cast<double>(v.f_frsize);
@@ -141,7 +141,7 @@ Status Rig::build() {
     std::vector<std::string> words{own_program(), "format", store()};
     if (on_regions()) words.insert(words.begin() + 2, {"--backend=region", "--force"});
     CFFS_TRY_VOID(run(words));
-    if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(age());
+    if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(in_a_hurry([this] { return age(); }));
   } else {
     (void)::mkdir((image_->directory() + "/tree").c_str(), 0755);
   }
@@ -305,6 +305,15 @@ Status Rig::cool() {
   if (image_) CFFS_TRY_VOID(image_->remount());
   CFFS_TRY_VOID(replay::drop_kernel_caches());
   return up();
+}
+
+Status Rig::in_a_hurry(const std::function<Status()>& work) {
+  if (!image_) return work();
+  CFFS_TRY_VOID(image_->hurry(true));
+  const Status done = work();
+  ::sync();
+  CFFS_TRY_VOID(image_->hurry(false));
+  return done;
 }
 
 Status Rig::settle() {

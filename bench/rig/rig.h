@@ -13,6 +13,7 @@
 // "@xfs" or "@btrfs" behind a name puts that file system below instead of ext4.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +58,9 @@ class Rig {
   Status cool();
   // How long it took to mount the target, or to open its store; 0: it has neither.
   double last_mount_s() const { return last_mount_s_; }
+  // Does `work` on a disk that answers at once, whatever its model: what is not measured need not take the model's time. What it wrote is on
+  // the disk afterwards.
+  Status in_a_hurry(const std::function<Status()>& work);
   // What was written is on the disk, and small files are where they will stay.
   Status settle();
   // Puts a tree into the target, as its users would: `cffs import` for cffs, a copy for the others.

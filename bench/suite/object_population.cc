@@ -92,8 +92,10 @@ Status Population::remove(Lane* lane) {
 }
 
 Status Population::remove_all() {
-  while (!ids_.empty()) CFFS_TRY_VOID(remove(nullptr));
-  return {};
+  return rig_.in_a_hurry([&]() -> Status {
+    while (!ids_.empty()) CFFS_TRY_VOID(remove(nullptr));
+    return {};
+  });
 }
 
 Status Population::reach(double wanted) {
@@ -107,6 +109,10 @@ Status Population::age(double wanted, std::uint64_t requests) {
     return fail(Error::usage("how full its disk is cannot be told of " + rig_.name() +
                              ", which has none of its own: leave it out of --targets, or --utilization=0"));
   }
+  return rig_.in_a_hurry([&] { return grow_old(wanted, requests); });
+}
+
+Status Population::grow_old(double wanted, std::uint64_t requests) {
   CFFS_TRY_VOID(reach(wanted));
   constexpr double kLeast = 0.1, kMost = 0.9,
                    kBack = 20;  // chance of a create; what a share too much or too little adds

@@ -39,13 +39,14 @@ class Population {
   std::uint64_t last_bytes() const { return last_bytes_; }
 
   // Creates and deletes until that share is taken; then that many creates and deletes at random, of which there are more of what
-  // leads back to it.
+  // leads back to it. A modelled disk takes no time for that.
   Status age(double utilization, std::uint64_t requests);
   // Everything is taken down, caches are dropped, everything is put up again.
   Status cool();
   Status remove_all();
 
  private:
+  Status grow_old(double utilization, std::uint64_t requests);
   Status reach(double utilization);
   std::uint64_t next_of(std::vector<std::uint64_t>& order);
   std::uint64_t pick_size();

@@ -32,8 +32,10 @@ std::vector<Piece> visits(const std::string& directory, const std::vector<Source
 Status run_reads(Session& session, Rig& rig) {
   CFFS_TRY(const std::string tree, source_directory(session));
   CFFS_TRY(const std::vector<SourceFile> files, source_files(tree));
-  CFFS_TRY_VOID(rig.import(tree));
-  CFFS_TRY_VOID(rig.settle());
+  CFFS_TRY_VOID(rig.in_a_hurry([&]() -> Status {
+    CFFS_TRY_VOID(rig.import(tree));
+    return rig.settle();
+  }));
   const std::string wanted = session.text("only");
   const auto wants = [&](const char* name) {
     return wanted.empty() || ("," + wanted + ",").find("," + std::string(name) + ",") != std::string::npos;

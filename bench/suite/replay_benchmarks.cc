@@ -158,8 +158,10 @@ Status run_web(Session& session, Rig& rig) {
     CFFS_TRY(const std::string plan, plan_for(session, parts.seen));
     CFFS_TRY_VOID(rig.use_plan(plan));
   }
-  CFFS_TRY_VOID(rig.import(web.tree));
-  CFFS_TRY_VOID(rig.settle());
+  CFFS_TRY_VOID(rig.in_a_hurry([&]() -> Status {
+    CFFS_TRY_VOID(rig.import(web.tree));
+    return rig.settle();
+  }));
   for (const Variant& variant : variants(session)) {
     if (variant.cold) CFFS_TRY_VOID(rig.cool());
     CFFS_TRY_VOID(play(session, rig, parts.unseen, "", variant));

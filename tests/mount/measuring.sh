@@ -121,8 +121,12 @@ case_disks() {
     loop=$(losetup --find --show --direct-io=on "$model/disk") || return 1
     check "$profile: mkfs" mkfs.ext4 -q -F "$loop"
     check "$profile: mount" mount "$loop" "$disk"
+    pace() { setfattr -n user.cffs.pace -v "$1" "$model/disk"; }
+    check "$profile: it answers at once" pace "at once"
     cp "$cffs" "$disk/copy"
     sync
+    check "$profile: and as modelled" pace modelled
+    check "$profile: no other pace" refused 'Invalid argument' pace slow
     umount "$disk" && mount "$loop" "$disk"
     check "$profile: what was written is read" cmp "$cffs" "$disk/copy"
     umount "$disk"

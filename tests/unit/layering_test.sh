@@ -35,7 +35,7 @@ replay/play      core/base core/object core/fs replay/trace replay/model replay/
 bench/disk       core/base core/object fusefs | fuse
 bench/passthrough core/base core/object fusefs | fuse
 bench/floor      core/base core/object fusefs bench/passthrough | fuse
-bench/rig        core/base core/object core/region core/fs core/reorganise core/plan replay/play replay/results bench/passthrough |
+bench/rig        core/base core/object core/region core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
 bench/suite      core/object core/region fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
 bench/report     core/base replay/results bench/rig bench/suite |
 
