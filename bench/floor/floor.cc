@@ -152,6 +152,7 @@ struct DiskRead {
   fuse_req_t req;
   Extents extents;
   std::size_t size;
+  bool begins;  // a file is read from its beginning
 };
 
 bool DiskRead::run() {
@@ -160,7 +161,7 @@ bool DiskRead::run() {
   const std::span<char> out(buffer.data(), size);
   const Pack& pack = *served(req).pack;
   Status done;
-  if (!pack.try_read(extents, out)) {
+  if (!pack.try_read(extents, begins, out)) {
     if (may_leave()) return false;
     announce_blocking();
     done = pack.read(extents, out);
@@ -179,7 +180,7 @@ class ParkedRead final : public ParkedRequest {
 };
 
 void read_from_disk(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info*) {
-  DiskRead wanted{req, {}, 0};
+  DiskRead wanted{req, {}, 0, offset == 0};
   {
     const MutexLock guard(served(req).mutex);
     wanted.extents = part_of(at(req, node).extents, static_cast<std::uint64_t>(offset), size);

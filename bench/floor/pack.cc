@@ -71,15 +71,37 @@ void replace(Extents& extents, std::uint64_t offset, Extent piece) {
 }
 
 Result<Pack> Pack::make(const std::string& path) {
-  FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file || ::unlink(path.c_str()) != 0) return fail(errno, path);
-  return Pack(std::move(file));
+  Pack pack;
+  pack.exact_ = FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!pack.exact_) return fail(errno, path);
+  pack.ahead_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!pack.ahead_ || ::unlink(path.c_str()) != 0) return fail(errno, path);
+  if (const int problem = ::posix_fadvise(pack.exact_.get(), 0, 0, POSIX_FADV_RANDOM); problem != 0)
+    return fail(problem, path);
+  pack.readers_ = std::make_unique<Readers>();
+  return pack;
+}
+
+const FileDescriptor& Pack::file_for(const Extents& extents, bool begins) const {
+  if (extents.empty()) return exact_;
+  constexpr unsigned kSweep = 3;  // files
+  const std::uint64_t at = extents.front().at, end = extents.back().at + extents.back().bytes;
+  for (Reader& reader : readers_->all) {
+    if (reader.end != at && reader.end != end) continue;
+    if (begins && reader.end == at) ++reader.files;
+    reader.end = end;  // it was before where the read is run again
+    return reader.files >= kSweep ? ahead_ : exact_;
+  }
+  Reader& reader = readers_->all[readers_->next++ % readers_->all.size()];
+  reader.files = 0;
+  reader.end = end;
+  return exact_;
 }
 
 Result<Extent> Pack::append(std::span<const char> bytes) {
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t n =
-        ::pwrite(file_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
+        ::pwrite(exact_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
     if (n < 0) return fail(errno, "the floor's data");
     done += static_cast<std::size_t>(n);
   }
@@ -88,12 +110,12 @@ Result<Extent> Pack::append(std::span<const char> bytes) {
   return appended;
 }
 
-bool Pack::try_read(const Extents& extents, std::span<char> out) const {
-  return fill(file_.get(), extents, out, RWF_NOWAIT);
+bool Pack::try_read(const Extents& extents, bool begins, std::span<char> out) const {
+  return fill(file_for(extents, begins).get(), extents, out, RWF_NOWAIT);
 }
 
 Status Pack::read(const Extents& extents, std::span<char> out) const {
-  if (fill(file_.get(), extents, out, 0)) return {};
+  if (fill(exact_.get(), extents, out, 0)) return {};
   return fail(errno == 0 ? EIO : errno, "the floor's data");
 }
 

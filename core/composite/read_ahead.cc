@@ -15,6 +15,8 @@ constexpr std::uint64_t kInOrder =
 // What a second touch of a range soon after the first says of its rest.
 constexpr double kLikely = 0.5;
 constexpr std::uint64_t kSoon = 2;             // of the reader's own touches
+constexpr double kOneSays = 512u << 10;        // bytes that a range counts with among others, at most
+constexpr double kTwiceRemembered = 8;         // such ranges
 constexpr std::uint64_t kMembersThatTell = 8;  // how large a group's members are
 constexpr unsigned kPlanBelieved = 4;          // visits, until only they say what a plan is worth
 constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same of the rest
@@ -63,6 +65,7 @@ ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t o
     if (visit.composite == composite && visit.offset == offset) return visit;
     if (visit.last_touch < oldest->last_touch) oldest = &visit;
   }
+  remember_twice(*oldest);
   *oldest = Visit{};
   oldest->composite = composite;
   oldest->offset = offset;
@@ -72,7 +75,16 @@ ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t o
 // Of a range that the reader has come to but now: the share of its rest that will be wanted, as it was with the others, each
 // by its bytes. One visit like this one that came to nothing stands beside them, for a beginning.
 double ReadAhead::Visits::expected(const Visit& but) const {
-  return share(but, 0, [](const Visit&) { return true; });
+  if (!but.tells()) return 0;
+  auto all_bytes = static_cast<double>(but.total - but.first);
+  double wanted = 0;
+  for (const Visit& visit : all()) {
+    if (&visit == &but || !visit.tells()) continue;
+    const auto rest = static_cast<double>(visit.total - visit.first);
+    all_bytes += rest;
+    wanted += visit.share_of_rest() * rest;
+  }
+  return wanted / all_bytes;
 }
 
 // The same by a plan: what it says of this range, times what it was worth for this reader, whose last visits say how much they
@@ -98,24 +110,31 @@ double ReadAhead::Visits::expected_by_plan(const Visit& but) const {
   return visits > 0 ? p : std::max(p, expected(but));
 }
 
-// The same of a range with a second touch soon after the first, as it was with the others of that kind. One that was wanted
-// half stands beside them.
+// The same of a range with a second touch soon after the first, as it was with the others of that kind, also with those of long ago. One
+// that was wanted half stands beside them.
 double ReadAhead::Visits::expected_after_two(const Visit& but) const {
-  return share(but, kLikely, [](const Visit& visit) { return visit.twice; });
+  if (!but.tells()) return 0;
+  double rests = twice_rest + weight(but), wanted = twice_wanted + kLikely * weight(but);
+  for (const Visit& visit : all()) {
+    if (&visit == &but || !visit.tells() || !visit.twice) continue;
+    rests += weight(visit);
+    wanted += visit.share_of_rest() * weight(visit);
+  }
+  return wanted / rests;
 }
 
-template <typename Counts>
-double ReadAhead::Visits::share(const Visit& but, double before, const Counts& counts) const {
-  if (!but.tells()) return 0;
-  auto all_bytes = static_cast<double>(but.total - but.first);
-  double wanted = before * all_bytes;
-  for (const Visit& visit : all()) {
-    if (&visit == &but || !visit.tells() || !counts(visit)) continue;
-    const auto rest = static_cast<double>(visit.total - visit.first);
-    all_bytes += rest;
-    wanted += visit.share_of_rest() * rest;
-  }
-  return wanted / all_bytes;
+// A large one, come to twice by chance, is not to speak for many small ones.
+double ReadAhead::Visits::weight(const Visit& visit) {
+  return std::min(kOneSays, static_cast<double>(visit.total - visit.first));
+}
+
+void ReadAhead::Visits::remember_twice(const Visit& gone) {
+  if (!gone.twice || !gone.tells()) return;
+  twice_rest += weight(gone);
+  twice_wanted += gone.share_of_rest() * weight(gone);
+  if (twice_rest <= kTwiceRemembered * kOneSays) return;
+  twice_rest /= 2;
+  twice_wanted /= 2;
 }
 
 // Bytes. One small file says nothing of those beside it.

@@ -123,13 +123,16 @@ class ReadAhead {
     std::span<const Visit> all() const { return {places.data(), count}; }
     std::size_t count;  // that are remembered
     std::array<Visit, 32> places;
+    // Of those with a second touch soon after the first that had to go: bytes that their rests had, and what was wanted of them. Who comes
+    // anywhere has one in hundreds, so they are remembered longer than others.
+    double twice_rest = 0, twice_wanted = 0;
     // The visit of that range; where it is none of these, it takes the place of the oldest.
     Visit& at(std::uint64_t composite, std::uint64_t offset);
     double expected(const Visit& but) const;
     double expected_by_plan(const Visit& but) const;
     double expected_after_two(const Visit& but) const;
-    template <typename Counts>
-    double share(const Visit& but, double before, const Counts& counts) const;
+    void remember_twice(const Visit& gone);
+    static double weight(const Visit& visit);
     std::uint64_t mean_member() const;
   };
   struct Reader {

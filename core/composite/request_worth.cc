@@ -15,6 +15,7 @@ constexpr double kFarAway = 60;                              // nanoseconds for 
 constexpr std::uint64_t kSmallRequest = 64u << 10;           // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;  // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                       // nanoseconds that a byte may take
+constexpr double kMemory = 0.4;                       // nanoseconds of a processor for a byte that is put into the page cache
 constexpr double kForget = 1.0 / 32;
 constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
 
@@ -55,7 +56,7 @@ std::uint64_t RequestWorth::to_one() const {
   if (!is_measured()) return kUsualBreakEven;
   const double rise = large_.nanoseconds - small_.nanoseconds;
   if (rise <= 0) return kMostBreakEven;  // bytes cost nothing that shows
-  const double slope = rise / (large_.bytes - small_.bytes);
+  const double slope = rise / (large_.bytes - small_.bytes) + kMemory;
   const double worth = (small_.nanoseconds - slope * small_.bytes) / slope;
   return static_cast<std::uint64_t>(
       std::clamp(worth, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));

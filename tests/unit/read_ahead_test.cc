@@ -377,10 +377,10 @@ TEST_CASE("who waits beside others reads less ahead, but where an arm moves for 
     }
     return ahead.counters().break_even;
   };
-  const std::uint64_t cloud = worth_for(500'000, 8'000, 1);
+  const std::uint64_t cloud = worth_for(500'000, 7'500, 1);
   REQUIRE(cloud > 60'000);
-  REQUIRE(worth_for(500'000, 8'000, 0) == cloud);
-  const std::uint64_t beside_three = worth_for(500'000, 8'000, 4);
+  REQUIRE(worth_for(500'000, 7'500, 0) == cloud);
+  const std::uint64_t beside_three = worth_for(500'000, 7'500, 4);
   REQUIRE(beside_three * 4 > cloud - cloud / 20);
   REQUIRE(beside_three * 4 < cloud + cloud / 20);
   REQUIRE(worth_for(8'000'000, 8'000, 1) >= (1u << 20));
@@ -389,6 +389,49 @@ TEST_CASE("who waits beside others reads less ahead, but where an arm moves for 
   REQUIRE(worth_for(5'000'000, 30'000, 4) == (1u << 20));
   // Far away, and slow with bytes.
   REQUIRE(worth_for(10'000'000, 100'000, 1) < (110u << 10));
+}
+
+TEST_CASE("who comes twice to a large directory by chance learns that it says nothing") {
+  // Each composite is one group: a large directory. A reader at random comes to one twice in a row now and then.
+  constexpr std::uint64_t kComposites = 60;
+  const auto directory = [](std::uint64_t composite, std::uint64_t member) {
+    Extent e = extent(composite, 0, member);
+    e.group_length = kComposite;
+    return e;
+  };
+  Readers readers;
+  std::mt19937_64 random(11);
+  int second = 0, wide = 0;
+  std::uint64_t before = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::uint64_t composite = 1 + random() % kComposites;
+    second += composite == before;
+    before = composite;
+    // None is ever in memory, so that each composite goes on being come to; the account of what was paid is not what is tried.
+    wide +=
+        readers.ahead
+            .touch(1,
+                   directory(composite + kComposites * static_cast<std::uint64_t>(i / 100), random() % 240),
+                   Found::absent, 0)
+            .scope != Scope::member;
+  }
+  CHECK(second > 30);
+  CHECK(wide < 8);
+  // And unlearns it where it does say something: directories that are read from end to end.
+  int learnt = 0;
+  for (std::uint64_t composite = 100'000; composite < 100'012; ++composite) {
+    bool there = false;
+    for (std::uint64_t member = 0; member < 240; ++member) {
+      const auto advice =
+          readers.ahead.touch(1, directory(composite, member), there ? Found::in_memory : Found::absent, 0);
+      if (advice.scope != Scope::member) {
+        readers.ahead.asked(CompositeId{composite});
+        there = true;
+        if (composite >= 100'004 && member <= 1) ++learnt;
+      }
+    }
+  }
+  CHECK(learnt == 8);
 }
 
 TEST_CASE("one small file at random does not bring thousands, small or large") {
