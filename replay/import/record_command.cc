@@ -1,6 +1,7 @@
 #include "replay/import/record_command.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,26 @@ namespace {
   ::_exit(127);
 }
 
+// What a terminal sends is the command's to obey: it ends, or not, and what was recorded until then is kept.
+class LeftToTheCommand {
+ public:
+  LeftToTheCommand() {
+    struct sigaction ignored {};
+    ignored.sa_handler = SIG_IGN;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &ignored, &before_[i]);
+  }
+  ~LeftToTheCommand() { as_before(); }
+  LeftToTheCommand(const LeftToTheCommand&) = delete;
+  LeftToTheCommand& operator=(const LeftToTheCommand&) = delete;
+  void as_before() const {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+
+ private:
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGQUIT, SIGHUP};
+  std::array<struct sigaction, kSignals.size()> before_{};
+};
+
 }  // namespace
 
 Result<RecordedCommand> record_command(const std::vector<std::string>& command, const std::string& below) {
@@ -62,9 +83,13 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return fail(errno, "pipe");
   FileDescriptor from_strace(ends[0]), to_us(ends[1]);
+  const LeftToTheCommand signals;
   const pid_t pid = ::fork();
   if (pid < 0) return fail(errno, "fork");
-  if (pid == 0) become_strace(to_us.get(), command);
+  if (pid == 0) {
+    signals.as_before();
+    become_strace(to_us.get(), command);
+  }
   to_us.reset();
 
   StraceImporter importer(builder, here.data(), true);
