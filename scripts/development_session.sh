@@ -21,8 +21,11 @@ fail() { echo "development_session: $*" >&2; exit 1; }
 
 # ---- the session itself, recorded: in the directory of the sources, one package after the other ----
 
-# The Nth source of the package, the same each time.
-nth_source() { git ls-files -- "$2" | grep -v -i -e test -e example -e win -e contrib | awk -v n="$1" '{ a[NR] = $0 } END { if (NR) print a[n * 7 % NR + 1] }'; }
+# The Nth source of the package whose name ends so, the same each time; nothing where it has none.
+nth_source() {
+  git ls-files | awk -v n="$1" -v ending="\\.($2)\$" \
+    'tolower($0) !~ /test|example|win|contrib/ && $0 ~ ending { a[++count] = $0 } END { if (count) print a[n * 7 % count + 1] }'
+}
 
 configure() {
   if [ -x configure ]; then
@@ -40,9 +43,9 @@ build() {
 }
 check() {
   if [ -d build ] && [ -f build/CMakeCache.txt ]; then
-    timeout 300 ctest --test-dir build
+    timeout --foreground 300 ctest --test-dir build
   else
-    timeout 300 make -j2 check
+    timeout --foreground 300 make -j2 check
   fi
 }
 
@@ -55,10 +58,10 @@ work_on() {
   printf '/build/\n*.o\n' >>.git/info/exclude
   configure && build || echo "   $name does not build here: its sources are edited and searched all the same"
   for edit in $(seq "$edits"); do
-    file=$(nth_source "$edit" '*.c*')
+    file=$(nth_source "$edit" 'c|cc|cpp|cxx')
     [ -z "$file" ] || printf '/* change %s */\n' "$edit" >>"$file"
     if [ $((edit % 4)) = 0 ]; then
-      file=$(nth_source "$edit" '*.h')
+      file=$(nth_source "$edit" 'h|hh|hpp')
       [ -z "$file" ] || printf '/* change %s */\n' "$edit" >>"$file"
     fi
     git grep -n "change $edit" >/dev/null || true
@@ -88,6 +91,8 @@ if [ "${1:-}" = --session ]; then  # by cffs trace record, in the directory of t
   edits=$2
   shift 2
   exec 3>&1 >../session.log 2>&1
+  trap 'exit 130' INT
+  unset XDG_CONFIG_HOME GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG_GLOBAL  # whoever's they are
   export HOME=$PWD/.home LC_ALL=C GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
   mkdir "$HOME" && git config --global user.name dev && git config --global user.email dev@example.org && git config --global advice.detachedHead false
   finished=()
@@ -125,7 +130,6 @@ done
 self=$(realpath "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/cffs-session.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
 trap 'exit 143' TERM
 mkdir -p "$work"/{sources,archives,download,apt/parts,apt/lists/partial}
 
@@ -155,7 +159,8 @@ done
 echo "   ${#packages[@]} source packages, $(du -sh "$work/archives" | cut -f1); the session is recorded"
 
 cd "$work/sources"
+trap : INT  # the session ends with it, and what was recorded is kept
 status=0
 "$program" trace record --below=. -o "$output" -- bash "$self" --session "$edits" "${packages[@]}" || status=$?
-[ $status = 0 ] || { cp "$work/session.log" "$output.log" 2>/dev/null; fail "the session ended with $status; $output.log has what it printed"; }
+[ $status = 0 ] || { cp "$work/session.log" "$output.log" 2>/dev/null; fail "the session ended with $status; $output.log has what it printed, $output what was recorded until then"; }
 "$program" trace stat "$output"

@@ -214,7 +214,14 @@ void write(fuse_req_t req, fuse_ino_t ino, const char* bytes, std::size_t size, 
   fuse_reply_write(req, size);
 }
 
-void fsync(fuse_req_t req, fuse_ino_t, int, fuse_file_info*) { fuse_reply_err(req, 0); }
+void fsync(fuse_req_t req, fuse_ino_t, int, fuse_file_info*) {
+  Status done;
+  if (const auto& pack = served(req).pack) {
+    announce_blocking();
+    done = pack->sync();
+  }
+  fuse_reply_err(req, done ? 0 : done.error().errno_value);
+}
 
 void readdirplus(fuse_req_t req, fuse_ino_t ino, std::size_t size, off_t offset, fuse_file_info*) {
   Node& directory = at(req, ino);

@@ -114,6 +114,10 @@ bool Pack::try_read(const Extents& extents, bool begins, std::span<char> out) co
   return fill(file_for(extents, begins).get(), extents, out, RWF_NOWAIT);
 }
 
+Status Pack::sync() const {
+  return ::fdatasync(exact_.get()) == 0 ? Status() : fail(errno, "the floor's data");
+}
+
 Status Pack::read(const Extents& extents, std::span<char> out) const {
   if (fill(exact_.get(), extents, out, 0)) return {};
   return fail(errno == 0 ? EIO : errno, "the floor's data");

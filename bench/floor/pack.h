@@ -41,7 +41,9 @@ class Pack {
   // Fills `out` without waiting for the disk, which is asked for what is missing; false: it is not all there. `begins`: a file is read from
   // its beginning.
   bool try_read(const Extents& extents, bool begins, std::span<char> out) const;
-  // The same, and waits.
+  // What was appended is on the disk.
+  Status sync() const;
+  // As try_read(), and waits.
   Status read(const Extents& extents, std::span<char> out) const;
 
  private:

@@ -320,9 +320,21 @@ Status Rig::settle() {
   if (is_cffs_mount() && ::setxattr(directory_.c_str(), "user.cffs.compact", "1", 1, 0) != 0)
     return fail(errno, directory_);
   if (reorganiser_) CFFS_TRY_VOID(reorganiser_->consolidate_now());
-  const std::int64_t synced = target_->sync();
-  if (synced < 0) return fail(static_cast<int>(-synced), directory_);
+  CFFS_TRY_VOID(sync());
   ::sync();
+  return {};
+}
+
+Status Rig::sync() {
+  if (const std::int64_t synced = target_->sync(); synced < 0)
+    return fail(static_cast<int>(-synced), directory_);
+  if (!has_directory() || !image_ || is_native()) return {};
+  // Of a cffs mount its log, and with it all names and small files; then what any daemon has written below.
+  const FileDescriptor root(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root || ::fsync(root.get()) != 0) return fail(errno, directory_);
+  if (on_regions()) return {};
+  const FileDescriptor below(::open(image_->directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!below || ::syncfs(below.get()) != 0) return fail(errno, image_->directory());
   return {};
 }
 
@@ -335,6 +347,11 @@ Status Rig::import(const std::string& tree) {
     words.insert(words.end(), {tree, store()});
     CFFS_TRY_VOID(run(words));
     return up();
+  }
+  // What lies as it was written is to lie by name, as cffs puts it.
+  if (kind_ == Kind::floor) {
+    return run(
+        {"sh", "-c", "tar -C \"$1\" --sort=name -cf - . | tar -C \"$2\" -xpf -", "sh", tree, directory_});
   }
   return run({"cp", "-a", tree + "/.", directory_});
 }

@@ -61,7 +61,9 @@ class Rig {
   // Does `work` on a disk that answers at once, whatever its model: what is not measured need not take the model's time. What it wrote is on
   // the disk afterwards.
   Status in_a_hurry(const std::function<Status()>& work);
-  // What was written is on the disk, and small files are where they will stay.
+  // What was written is on the disk. FUSE passes syncfs(2) on for few file systems, so it is more than the target's own.
+  Status sync();
+  // The same, and small files are where they will stay.
   Status settle();
   // Puts a tree into the target, as its users would: `cffs import` for cffs, a copy for the others.
   Status import(const std::string& tree);

@@ -49,8 +49,7 @@ Status make_files(Session& session, Rig& rig, const std::string& what, const std
 Status bring_in(Session& session, Rig& rig, const std::string& tree, std::size_t files) {
   Phase phase(session, rig, "a tree brought in, to be durable");
   CFFS_TRY_VOID(rig.import(tree));
-  const std::int64_t synced = rig.target().sync();
-  CFFS_TRY_VOID(must(synced, tree));
+  CFFS_TRY_VOID(rig.sync());
   phase.finish(files);
   return {};
 }

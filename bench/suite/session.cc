@@ -84,7 +84,7 @@ void Phase::take(replay::Run run) {
 }
 
 void Phase::finish(std::uint64_t operations) {
-  if (session_.options().sync) (void)rig_.target().sync();
+  if (session_.options().sync) (void)rig_.sync();
   const std::int64_t end = Lane::now();
   if (run_.seconds == 0) run_.seconds = static_cast<double>(end - start_ns_ - left_out_ns_) / 1e9;
   meter_->finish(run_.metrics, run_.timeline);

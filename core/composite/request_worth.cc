@@ -15,7 +15,7 @@ constexpr double kFarAway = 60;                              // nanoseconds for 
 constexpr std::uint64_t kSmallRequest = 64u << 10;           // requests that tell of a medium
 constexpr std::uint64_t kSmallNeeded = 8, kLargeNeeded = 4;  // samples, before they are believed
 constexpr std::uint64_t kSlowest = 16;                       // nanoseconds that a byte may take
-constexpr double kMemory = 0.4;                       // nanoseconds of a processor for a byte that is put into the page cache
+constexpr double kMemory = 0.4;  // nanoseconds of a processor for a byte that is put into the page cache
 constexpr double kForget = 1.0 / 32;
 constexpr double kOutlier = 8;  // times as long as usual: no more than that is believed
 
@@ -46,17 +46,21 @@ void RequestWorth::took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t
   if (bytes >= kLarge) large_.add(static_cast<double>(bytes), static_cast<double>(nanoseconds));
 }
 
+// Past the memory, where readers' bytes do not go.
 void RequestWorth::measured(const Sample& small, const Sample& large) {
-  small_ = {static_cast<double>(small.bytes), static_cast<double>(small.nanoseconds), kSmallNeeded};
-  large_ = {static_cast<double>(large.bytes), static_cast<double>(large.nanoseconds), kLargeNeeded};
+  const auto times = [](const Sample& sample, std::uint64_t samples) {
+    const auto bytes = static_cast<double>(sample.bytes);
+    return Times{bytes, static_cast<double>(sample.nanoseconds) + kMemory * bytes, samples};
+  };
+  small_ = times(small, kSmallNeeded);
+  large_ = times(large, kLargeNeeded);
 }
 
 // The line through small and large requests: what a request of nothing would take, in bytes of the medium's rate.
 std::uint64_t RequestWorth::to_one() const {
   if (!is_measured()) return kUsualBreakEven;
   const double rise = large_.nanoseconds - small_.nanoseconds;
-  if (rise <= 0) return kMostBreakEven;  // bytes cost nothing that shows
-  const double slope = rise / (large_.bytes - small_.bytes) + kMemory;
+  const double slope = std::max(kMemory, rise / (large_.bytes - small_.bytes));
   const double worth = (small_.nanoseconds - slope * small_.bytes) / slope;
   return static_cast<std::uint64_t>(
       std::clamp(worth, static_cast<double>(kLeastBreakEven), static_cast<double>(kMostBreakEven)));
