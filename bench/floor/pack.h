@@ -57,8 +57,8 @@ class Pack {
   };
   Pack() = default;
   const FileDescriptor& file_for(const Extents& extents, bool begins) const;
-  FileDescriptor exact_,
-      ahead_;  // of one file: one reads what it is asked for, of the other the kernel reads ahead
+  // Of one file: one reads what it is asked for, of the other the kernel reads ahead.
+  FileDescriptor exact_, ahead_;
   std::uint64_t end_ = 0;
   std::unique_ptr<Readers> readers_;
 };

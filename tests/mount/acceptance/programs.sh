@@ -122,9 +122,10 @@ for size in (0, 10, 5000, 60000, 200000, 3000000):
         f.close()
 PY
   check "1 B to 10 MiB to 100 B while another process reads" python3 - "$mnt" <<'PY'
-import os, sys, time
+import mmap, os, sys, time
 path = sys.argv[1] + '/grow'
 MiB = 1 << 20
+shrinks = mmap.mmap(-1, 1)  # shared with the reader
 open(path, 'wb').write(b'\0')
 pattern = bytes(i % 251 for i in range(10 * MiB))
 pid = os.fork()
@@ -135,7 +136,10 @@ if pid == 0:
         data = open(path, 'rb').read()
         n += 1
         if data.count(0) != len(data):  # never anything but what was written there
-            if data != pattern[:len(data)]: os._exit(1)
+            if data != pattern[:len(data)]:
+                # Who reads while the end moves back may see zeros behind the new one, on every file system: docs/COMPATIBILITY.md.
+                right = next(i for i in range(len(data)) if data[i] != pattern[i])
+                if not shrinks[0] or right < 100 or data[right:].strip(b'\0'): os._exit(1)
     os._exit(0 if n > 3 else 2)
 f = open(path, 'r+b')
 size = 1
@@ -146,6 +150,7 @@ while size < 10 * MiB:
     size += step
     time.sleep(0.02)
 assert open(path, 'rb').read() == pattern
+shrinks[0] = 1
 while size > 100:
     size = max(100, size // 2)
     f.truncate(size)
