@@ -131,25 +131,15 @@ self=$(realpath "$0")
 work=$(mktemp -d "${TMPDIR:-/tmp}/cffs-session.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 143' TERM
-mkdir -p "$work"/{sources,archives,download,apt/parts,apt/lists/partial}
+mkdir -p "$work"/{sources,archives,download}
+. "$(dirname "$self")/source_packages.sh"
 
-# The machine's own archives, for sources, in lists of our own.
-for list in /etc/apt/sources.list.d/debian*.sources; do
-  [ ! -f "$list" ] || sed 's/^Types:.*/Types: deb-src/' "$list" >"$work/apt/parts/$(basename "$list")"
-done
-if [ -f /etc/apt/sources.list ]; then
-  sed -n 's/^deb /deb-src /p' /etc/apt/sources.list >"$work/apt/parts/sources.list"
-fi
-apt() {
-  apt-get -qq -o APT::Sandbox::User=root -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$work/apt/parts" \
-    -o Dir::State::Lists="$work/apt/lists" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= "$@"
-}
-apt update >"$work/apt.log" 2>&1 || fail "the lists of sources cannot be had ($(tail -n 1 "$work/apt.log"))"
 release=$(. /etc/os-release && echo "${VERSION_CODENAME:-stable}")
+fetch() { source_packages "$work/apt" -qq source --download-only --tar-only "$1" >"$work/apt.log" 2>&1; }
 cd "$work/download"
 for name in "${packages[@]}"; do
   # Where a mirror lacks the newest version, the release's own one.
-  apt source --download-only --tar-only "$name" >"$work/apt.log" 2>&1 || apt source --download-only --tar-only "$name/$release" >"$work/apt.log" 2>&1 ||
+  fetch "$name" || fetch "$name/$release" ||
     fail "source package $name cannot be downloaded ($(tail -n 1 "$work/apt.log"))"
   archive=$(find . -name '*.tar.*' ! -name '*.asc' | head -n 1)
   [ -n "$archive" ] || fail "source package $name has no archive"

@@ -32,18 +32,9 @@ crate() {  # name, version
 crate pjdfstest 0.2.2
 crate fsx 0.3.2
 
-# Source packages by a list of their own, so that the system's lists stay as they are.
-fetch() {  # source package, directory to unpack to or nothing
-  local work=$tools/apt
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  if [ ! -e "$work/sources.list" ]; then
-    sed -n 's/^deb /deb-src /p' /etc/apt/sources.list 2>/dev/null >"$work/sources.list" || true
-    awk '/^URIs:/ {u=$2} /^Suites:/ {$1=""; s=$0} /^Components:/ {$1=""; n=split(s, a, " "); for (i=1;i<=n;i++) print "deb-src", u, a[i], $0}' \
-      /etc/apt/sources.list.d/*.sources 2>/dev/null >>"$work/sources.list" || true
-  fi
-  local options=(-o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache")
-  [ -n "$(ls "$work/lists" | grep Sources)" ] || apt-get "${options[@]}" update -q >/dev/null
-  ( cd "$tools/sources" && apt-get "${options[@]}" source -q --download-only "$1" >/dev/null ) || {
+. "$here/source_packages.sh"
+fetch() {  # source package
+  ( cd "$tools/sources" && source_packages "$tools/apt" source -q --download-only "$1" >/dev/null ) || {
     echo "install_suites: the source package $1 could not be fetched" >&2
     exit 1
   }

@@ -12,9 +12,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "bench/passthrough/passthrough.h"
+#include "bench/rig/old_disk.h"
 #include "core/object/file_descriptor.h"
 #include "core/plan/policy_choice.h"
 #include "core/region/file_device.h"
@@ -127,7 +127,7 @@ Status Rig::build() {
   image.inodes = is_cffs_mount() || is_library() ? std::min(options_.inodes, options_.image_bytes / kBlock)
                                                  : options_.inodes;
   CFFS_TRY(image_, Image::make(image));
-  if (options_.aged > 0 && !on_regions()) CFFS_TRY_VOID(in_a_hurry([this] { return age(); }));
+  if (options_.aged > 0 && !on_regions()) CFFS_TRY_VOID(age());
   before_ = space_now();
   if (struct statvfs v; ::statvfs(image_->directory().c_str(), &v) == 0)
     room_ = static_cast<double>(v.f_bavail) * static_cast<double>(v.f_frsize);
@@ -141,7 +141,7 @@ Status Rig::build() {
     std::vector<std::string> words{own_program(), "format", store()};
     if (on_regions()) words.insert(words.begin() + 2, {"--backend=region", "--force"});
     CFFS_TRY_VOID(run(words));
-    if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(in_a_hurry([this] { return age(); }));
+    if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(age());
   } else {
     (void)::mkdir((image_->directory() + "/tree").c_str(), 0755);
   }
@@ -150,53 +150,16 @@ Status Rig::build() {
   return up();
 }
 
-// Fills the disk with files (of a store on no file system: objects) of many sizes and removes three quarters of them at random, so that free space is in pieces.
 Status Rig::age() {
-  std::unique_ptr<replay::Target> target;
-  std::unique_ptr<ObjectStore> objects;
-  if (on_regions()) {
-    CFFS_TRY(objects, open_store_at(store()));
-  } else {
-    CFFS_TRY(target, replay::make_directory_target(image_->directory()));
-    (void)target->mkdir("aged", 0755);
-  }
-  const auto write = [&](const std::string& path, std::string_view bytes) -> std::int64_t {
-    if (objects) {
-      const auto object = objects->create(path, ObjectStore::Create::exclusive);
-      const Status done = object ? (*object)->write_at(0, as_bytes(bytes)) : Status(fail(object.error()));
-      return done ? static_cast<std::int64_t>(bytes.size()) : -done.error().errno_value;
+  const double bytes = static_cast<double>(options_.image_bytes) * std::min(options_.aged, 0.95);
+  return in_a_hurry([&]() -> Status {
+    if (on_regions()) {
+      CFFS_TRY(const auto objects, open_store_at(store()));
+      return grow_old(*objects, bytes);
     }
-    const std::int64_t file = target->open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-    if (file < 0) return file;
-    const std::int64_t n = target->write(file, 0, std::span<const char>(bytes));
-    (void)target->close(file);
-    return n;
-  };
-  std::mt19937_64 random(7);
-  std::vector<std::string> files;
-  const std::string data(1u << 20, 'a');
-  const auto limit = static_cast<double>(options_.image_bytes) * std::min(options_.aged, 0.95);
-  double written = 0;
-  while (written < limit) {
-    const std::string path = fmt::format("aged/{}", files.size());
-    const std::uint64_t size = std::uint64_t{1} << (9 + random() % 12);
-    const std::int64_t n =
-        write(path, std::string_view(data).substr(0, std::min<std::size_t>(size, data.size())));
-    if (n < 0) break;
-    written += static_cast<double>(n);
-    files.push_back(path);
-  }
-  std::shuffle(files.begin(), files.end(), random);
-  for (std::size_t i = 0; i < files.size() * 3 / 4; ++i) {
-    if (objects) {
-      (void)objects->remove(files[i]);
-    } else {
-      (void)target->unlink(files[i]);
-    }
-  }
-  if (objects) return objects->sync_everything();
-  (void)target->sync();
-  return {};
+    CFFS_TRY(const auto files, replay::make_directory_target(image_->directory()));
+    return grow_old(*files, bytes);
+  });
 }
 
 // A FUSE file system of `cffs bench`, named by its words, on the rig's own mount point.

@@ -12,13 +12,8 @@ constexpr unsigned kAccountBits = 12;
 constexpr std::uint64_t kInOrder =
     ReadAhead::kPiece;  // where a request is worth so much there is an arm to move
 
-// What a second touch of a range soon after the first says of its rest.
-constexpr double kLikely = 0.5;
-constexpr std::uint64_t kSoon = 2;             // of the reader's own touches
-constexpr double kOneSays = 512u << 10;        // bytes that a range counts with among others, at most
-constexpr double kTwiceRemembered = 8;         // such ranges
+constexpr double kLikely = Visits::kLikely;
 constexpr std::uint64_t kMembersThatTell = 8;  // how large a group's members are
-constexpr unsigned kPlanBelieved = 4;          // visits, until only they say what a plan is worth
 constexpr double kMuchOfComposite = 0.2;       // wanted already, says the same of the rest
 // A composite is read to its end where its single requests have cost so many times as much. Once would be the least in the worst
 // case, and is the worst for who reads a tenth of a store on a fast disk: it comes just before the last request.
@@ -38,121 +33,10 @@ constexpr std::uint64_t kShareOfRoom =
 
 }  // namespace
 
-// --- what one reader wanted ---
-
-bool ReadAhead::Visit::tells() const { return composite != 0 && members > 0 && total > first + first / 8; }
-
-double ReadAhead::Visit::share_of_rest() const {
-  return std::min(1.0, static_cast<double>(touched - first) / static_cast<double>(total - first));
-}
-
-void ReadAhead::Visit::add(std::uint64_t bytes, std::uint64_t touch) {
-  if (members == 1 && touch - last_touch <= kSoon) twice = true;
-  if (members == 0) first = bytes;
-  touched += bytes;
-  ++members;
-  last_touch = touch;
-}
-
-void ReadAhead::Visit::plan(double share) {
-  const double wanted = share * static_cast<double>(total) - static_cast<double>(first);
-  planned = tells() && wanted > 0 ? std::min(1.0, wanted / static_cast<double>(total - first)) : 0;
-}
-
-ReadAhead::Visit& ReadAhead::Visits::at(std::uint64_t composite, std::uint64_t offset) {
-  Visit* oldest = &places.front();
-  for (Visit& visit : all()) {
-    if (visit.composite == composite && visit.offset == offset) return visit;
-    if (visit.last_touch < oldest->last_touch) oldest = &visit;
-  }
-  remember_twice(*oldest);
-  *oldest = Visit{};
-  oldest->composite = composite;
-  oldest->offset = offset;
-  return *oldest;
-}
-
-// Of a range that the reader has come to but now: the share of its rest that will be wanted, as it was with the others, each
-// by its bytes. One visit like this one that came to nothing stands beside them, for a beginning.
-double ReadAhead::Visits::expected(const Visit& but) const {
-  if (!but.tells()) return 0;
-  auto all_bytes = static_cast<double>(but.total - but.first);
-  double wanted = 0;
-  for (const Visit& visit : all()) {
-    if (&visit == &but || !visit.tells()) continue;
-    const auto rest = static_cast<double>(visit.total - visit.first);
-    all_bytes += rest;
-    wanted += visit.share_of_rest() * rest;
-  }
-  return wanted / all_bytes;
-}
-
-// The same by a plan: what it says of this range, times what it was worth for this reader, whose last visits say how much they
-// wanted of what was planned. As long as they are few, it is believed. 0: it says nothing.
-double ReadAhead::Visits::expected_by_plan(const Visit& but) const {
-  if (but.planned <= 0) return 0;
-  double planned = 0, wanted = 0;
-  unsigned visits = 0;
-  for (const Visit& visit : all()) {
-    if (&visit == &but || visit.planned <= 0 || !visit.tells()) continue;
-    const auto rest = static_cast<double>(visit.total - visit.first);
-    planned += visit.planned * rest;
-    wanted += visit.share_of_rest() * rest;
-    ++visits;
-  }
-  if (visits < kPlanBelieved) {
-    const double belief = (1 - static_cast<double>(visits) / kPlanBelieved) * but.planned *
-                          static_cast<double>(but.total - but.first);
-    planned += belief;
-    wanted += belief;
-  }
-  const double p = std::min(1.0, but.planned * wanted / planned);
-  return visits > 0 ? p : std::max(p, expected(but));
-}
-
-// The same of a range with a second touch soon after the first, as it was with the others of that kind, also with those of long ago. One
-// that was wanted half stands beside them.
-double ReadAhead::Visits::expected_after_two(const Visit& but) const {
-  if (!but.tells()) return 0;
-  double rests = twice_rest + weight(but), wanted = twice_wanted + kLikely * weight(but);
-  for (const Visit& visit : all()) {
-    if (&visit == &but || !visit.tells() || !visit.twice) continue;
-    rests += weight(visit);
-    wanted += visit.share_of_rest() * weight(visit);
-  }
-  return wanted / rests;
-}
-
-// A large one, come to twice by chance, is not to speak for many small ones.
-double ReadAhead::Visits::weight(const Visit& visit) {
-  return std::min(kOneSays, static_cast<double>(visit.total - visit.first));
-}
-
-void ReadAhead::Visits::remember_twice(const Visit& gone) {
-  if (!gone.twice || !gone.tells()) return;
-  twice_rest += weight(gone);
-  twice_wanted += gone.share_of_rest() * weight(gone);
-  if (twice_rest <= kTwiceRemembered * kOneSays) return;
-  twice_rest /= 2;
-  twice_wanted /= 2;
-}
-
-// Bytes. One small file says nothing of those beside it.
-std::uint64_t ReadAhead::Visits::mean_member() const {
-  std::uint64_t bytes = 0, members = 0;
-  for (const Visit& visit : all()) {
-    bytes += visit.touched;
-    members += visit.members;
-  }
-  return bytes / std::max<std::uint64_t>(1, members);
-}
-
 bool ReadAhead::Reader::knows(std::uint64_t number) const {
   return std::any_of(composites.all().begin(), composites.all().end(),
                      [&](const Visit& visit) { return visit.composite == number; });
 }
-
-// --- all readers ---
 
 ReadAhead::ReadAhead() : accounts_(std::size_t{1} << kAccountBits), room_(kAllRoom) {
   readers_.reserve(kReaders);

@@ -10,10 +10,8 @@
 // Pure; the clock is its callers'. Allocates nothing once it is made. Thread safety: everything.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,6 +19,7 @@
 #include "core/composite/lead.h"
 #include "core/composite/read_ahead_counters.h"
 #include "core/composite/request_worth.h"
+#include "core/composite/visits.h"
 #include "core/table/inode.h"
 
 namespace cffs {
@@ -103,38 +102,6 @@ class ReadAhead {
   ReadAheadCounters counters() const;
 
  private:
-  // What one reader wanted of a range of bytes that it came to.
-  struct Visit {
-    std::uint64_t composite = 0, offset = 0;  // of the range; composite 0: none
-    std::uint64_t total = 0;                  // bytes
-    std::uint64_t first = 0, touched = 0;     // bytes of the first member, and of all that it came to
-    std::uint64_t members = 0;                // that it came to
-    std::uint64_t last_touch = 0;             // the how manieth of the reader
-    double planned = 0;                       // share of the rest that a plan says is wanted
-    bool twice = false;                       // a second touch came soon after the first
-    bool ahead = false;  // all of it was read; of a composite: the next ones were guessed
-    bool tells() const;  // there was a rest that could be wanted
-    double share_of_rest() const;
-    void add(std::uint64_t bytes, std::uint64_t touch);
-    void plan(double share);  // of all of it
-  };
-  struct Visits {
-    std::span<Visit> all() { return {places.data(), count}; }
-    std::span<const Visit> all() const { return {places.data(), count}; }
-    std::size_t count;  // that are remembered
-    std::array<Visit, 32> places;
-    // Of those with a second touch soon after the first that had to go: bytes that their rests had, and what was wanted of them. Who comes
-    // anywhere has one in hundreds, so they are remembered longer than others.
-    double twice_rest = 0, twice_wanted = 0;
-    // The visit of that range; where it is none of these, it takes the place of the oldest.
-    Visit& at(std::uint64_t composite, std::uint64_t offset);
-    double expected(const Visit& but) const;
-    double expected_by_plan(const Visit& but) const;
-    double expected_after_two(const Visit& but) const;
-    void remember_twice(const Visit& gone);
-    static double weight(const Visit& visit);
-    std::uint64_t mean_member() const;
-  };
   struct Reader {
     ReaderId id = 0;
     std::uint64_t last_use = 0, touches = 0;
