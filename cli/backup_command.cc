@@ -153,8 +153,7 @@ Result<int> on_store(const BackupFlags& o) {
 }
 
 Result<int> run_backup(BackupFlags o) {
-  struct stat st;
-  if (::stat(o.source.path.c_str(), &st) != 0) return fail(errno, o.source.path);
+  CFFS_TRY_VOID(check_there(o.source.path));
   o.source.path = store_to_ask(o.source.path);
   return mount_attribute(o.source.path, kBackupXattr).empty() ? on_store(o) : on_mount(o);
 }

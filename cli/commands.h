@@ -74,6 +74,8 @@ Status make_store(const StoreName& store, const StoreFormat& format);
 Result<OpenStore> open_store_for_reading(const StoreName& store);
 // The same for a check: a store whose log is damaged opens, too, with what is whole of it.
 Result<OpenStore> open_store_for_check(const StoreName& store);
+// ENOENT and the like, where a path leads nowhere; an address in a Ceph pool is asked when it is opened.
+Status check_there(const std::string& place);
 // Its objects alone, for a command that opens the store itself.
 Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixStore::Access access);
 // Its files are grouped by the policy from now on; one with a plan of its own brings that along.

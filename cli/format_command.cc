@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -6,9 +7,10 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "core/backend/store_at.h"
+#include "core/rados/address.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
-#include "core/region/store_at.h"
 #include "fusefs/mount_options.h"
 
 namespace cffs::cli {
@@ -22,6 +24,7 @@ struct FormatOptions {
   std::string size;  // of an image that is made
   std::string region_size, large_block = "512K";
   bool force = false;
+  std::string pool, pool_namespace, conf, id;  // of a cluster
 };
 
 // An image that is not there is made, sparse; one that was made here goes again where anything fails.
@@ -93,8 +96,29 @@ Status make_region_store(const FormatOptions& o, const StoreFormat& format,
   return {};
 }
 
+// The address that --backend=rados and its options make of a name; an address is taken as it is.
+Result<std::string> address_of(const FormatOptions& o) {
+  const bool has_options = !(o.pool.empty() && o.pool_namespace.empty() && o.conf.empty() && o.id.empty());
+  if (RadosAddress::is_one(o.store.path)) {
+    if (has_options)
+      return fail(Error::usage("an address says pool, namespace, user and configuration itself"));
+    return o.store.path;
+  }
+  if (o.pool.empty())
+    return fail(Error::usage("--backend=rados needs --pool=POOL, or an address: rados:POOL/" + o.store.path));
+  std::string text =
+      "rados:" + o.pool + "/" + (o.pool_namespace.empty() ? "" : o.pool_namespace + "/") + o.store.path;
+  if (!o.id.empty()) text += ":id=" + o.id;
+  if (!o.conf.empty()) text += ":conf=" + o.conf;
+  return text;
+}
+
 Status format(const FormatOptions& o) {
   const bool by_regions = o.backend == "region";
+  const bool in_a_pool = o.backend == "rados" || RadosAddress::is_one(o.store.path);
+  if (by_regions && in_a_pool) return fail(Error::usage("a store in a Ceph pool is --backend=rados"));
+  if (!in_a_pool && !(o.pool.empty() && o.pool_namespace.empty() && o.conf.empty() && o.id.empty()))
+    return fail(Error::usage("--pool, --namespace, --conf and --id are for --backend=rados"));
   if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
     return fail(Error::usage("--size, --region-size and --force are for --backend=region"));
   StoreFormat wanted;
@@ -103,6 +127,12 @@ Status format(const FormatOptions& o) {
   CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
+  if (in_a_pool) {
+    CFFS_TRY(const std::string address, address_of(o));
+    CFFS_TRY_VOID(make_store({address, o.store.foreign_owner}, wanted));
+    fmt::print("{}\n", address);
+    return {};
+  }
   if (!by_regions) return make_store(o.store, wanted);
   RegionStore::Format regions;
   if (!o.region_size.empty()) {
@@ -118,6 +148,11 @@ Status format(const FormatOptions& o) {
 
 Status make_store(const StoreName& store, const StoreFormat& format) {
   const std::string& directory = store.path;
+  if (RadosAddress::is_one(directory)) {
+    CFFS_TRY_VOID(make_rados_store(directory));
+    CFFS_TRY(const auto objects, open_objects(store, PosixStore::Access::read_write));
+    return FileSystem::format(*objects, format, SystemClock());
+  }
   struct stat st;
   if (::stat(directory.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
     if (is_store_at(directory))
@@ -146,8 +181,10 @@ Status make_store(const StoreName& store, const StoreFormat& format) {
 void add_format(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("format", "Make a new, empty store");
   auto o = std::make_shared<FormatOptions>();
-  add_store_argument(*command, "STORE", o->store,
-                     "Directory; made if it is not there. Backend region: image file or block device")
+  add_store_argument(
+      *command, "STORE", o->store,
+      "Directory; made if it is not there. Backend region: image file or block device; backend rados: a "
+      "name, or an address rados:POOL/NAME")
       ->required();
   command
       ->add_option("--inline-max", o->inline_max,
@@ -166,9 +203,9 @@ void add_format(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "--backend", o->backend,
-          "Where objects are kept: posix (files below STORE) or region (STORE is an image file or a block "
-          "device, and needs no file system below)")
-      ->check(CLI::IsMember({"posix", "region"}))
+          "Where objects are kept: posix (files below STORE), region (STORE is an image file or a block "
+          "device, and needs no file system below) or rados (STORE is a name in a pool of a Ceph cluster)")
+      ->check(CLI::IsMember({"posix", "region", "rados"}))
       ->capture_default_str();
   command->add_option("--size", o->size, "Backend region: bytes of an image file that is made");
   command->add_option("--region-size", o->region_size,
@@ -177,6 +214,10 @@ void add_format(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_flag("--force", o->force,
                     "Backend region: overwrite what is there, unless it is a cffs store");
+  command->add_option("--pool", o->pool, "Backend rados: the pool, which is there");
+  command->add_option("--namespace", o->pool_namespace, "Backend rados: a namespace of the pool");
+  command->add_option("--conf", o->conf, "Backend rados: Ceph's configuration file; by default its own");
+  command->add_option("--id", o->id, "Backend rados: the Ceph user, without client.; by default admin");
   command->callback([o, &exit_code] {
     if (const Status done = format(*o); !done) exit_code = complain(done.error());
   });

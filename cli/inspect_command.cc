@@ -19,8 +19,7 @@ namespace {
 // Statistics of a mounted store come from its daemon, as a virtual attribute of the root.
 Result<std::string> statistics_of(const StoreName& name) {
   const std::string& path = name.path;
-  struct stat st;
-  if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
+  CFFS_TRY_VOID(check_there(path));
   std::string json(64 * 1024, '\0');
   const ssize_t n = ::getxattr(path.c_str(), kStatisticsXattr, json.data(), json.size());
   if (n > 0) {
@@ -122,8 +121,7 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
 
 Status run_compact(const StoreName& name) {
   const std::string& path = name.path;
-  struct stat st;
-  if (::stat(path.c_str(), &st) != 0) return fail(errno, path);
+  CFFS_TRY_VOID(check_there(path));
   if (::getxattr(path.c_str(), kCompactXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
     if (::setxattr(path.c_str(), kCompactXattr, "1", 1, 0) != 0) return fail(errno, path);
     return {};

@@ -127,8 +127,7 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 }
 
 Result<int> run_regroup(const RegroupFlags& o) {
-  struct stat st;
-  if (::stat(o.store.path.c_str(), &st) != 0) return fail(errno, o.store.path);
+  CFFS_TRY_VOID(check_there(o.store.path));
   const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
   auto r = nlohmann::ordered_json::parse(outcome.report);

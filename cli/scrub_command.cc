@@ -121,8 +121,7 @@ Result<int> on_store(const ScrubFlags& o) {
 }
 
 Result<int> run_scrub(const ScrubFlags& o) {
-  struct stat st;
-  if (::stat(o.store.path.c_str(), &st) != 0) return fail(errno, o.store.path);
+  CFFS_TRY_VOID(check_there(o.store.path));
   return mount_attribute(o.store.path, kScrubXattr).empty() ? on_store(o) : on_mount(o);
 }
 

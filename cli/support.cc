@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "core/region/store_at.h"
+#include "core/backend/store_at.h"
+#include "core/rados/address.h"
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/mount_table.h"
 
@@ -24,6 +25,12 @@ CLI::Option* add_store_argument(CLI::App& command, const std::string& name, Stor
   return command.add_option(name, store.path, text);
 }
 
+Status check_there(const std::string& place) {
+  struct stat st;
+  if (!RadosAddress::is_one(place) && ::stat(place.c_str(), &st) != 0) return fail(errno, place);
+  return {};
+}
+
 Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixStore::Access access) {
   if (const auto mount = cffs_mount_of(store.path)) {
     return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
@@ -31,7 +38,7 @@ Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixS
   }
   using Owners = PosixStore::Owners;
   auto objects = open_store_at(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
-  if (!objects && objects.error().kind == ErrorKind::os) {
+  if (!objects && objects.error().kind == ErrorKind::os && !RadosAddress::is_one(store.path)) {
     return fail(objects.error().errno_value, "store " + store.path);
   }
   return objects;

@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "core/plan/plan_coverage.h"
+#include "core/rados/address.h"
 #include "core/reorganise/policy_adoption.h"
 #include "core/reorganise/regrouping.h"
 #include "core/transfer/directory_import.h"
@@ -116,7 +117,11 @@ Result<int> run_export(const StoreName& from, const std::string& destination) {
   StoreName store_name = from;
   std::string path;
   struct stat st;
-  if (::stat(from.path.c_str(), &st) != 0) {
+  if (RadosAddress::is_one(from.path)) {  // its own colons are not followed by a slash
+    const std::size_t colon = from.path.rfind(":/");
+    store_name.path = from.path.substr(0, colon);
+    if (colon != std::string::npos) path = from.path.substr(colon + 2);
+  } else if (::stat(from.path.c_str(), &st) != 0) {
     const std::size_t colon = from.path.rfind(':');
     if (colon != std::string::npos) {
       store_name.path = from.path.substr(0, colon);

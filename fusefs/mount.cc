@@ -8,6 +8,7 @@
 #include <array>
 
 #include "core/plan/policy_choice.h"
+#include "core/rados/address.h"
 #include "fusefs/connection.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/readiness.h"
@@ -19,6 +20,13 @@ namespace {
 
 // A directory, or the image or device of a region store.
 Result<std::string> store_place(const std::string& path) {
+  if (RadosAddress::is_one(path)) {
+    CFFS_TRY(RadosAddress address, RadosAddress::parse(path));
+    if (!address.conf.empty()) {  // the daemon's working directory is the root
+      CFFS_TRY(address.conf, absolute(address.conf));
+    }
+    return address.text();
+  }
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, "store " + path);
   if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode))

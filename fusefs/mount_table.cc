@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/rados/address.h"
 #include "fusefs/mount_point.h"
 
 namespace cffs {
@@ -63,6 +64,7 @@ std::optional<MountEntry> mounted_at(const std::string& path) {
 }
 
 std::optional<MountEntry> cffs_mount_of(const std::string& path_given) {
+  if (RadosAddress::is_one(path_given)) return {};  // no path
   const auto path = absolute(path_given);
   if (!path) return {};
   std::optional<MountEntry> found;

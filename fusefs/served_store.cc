@@ -3,9 +3,9 @@
 #include <chrono>
 #include <thread>
 
+#include "core/backend/store_at.h"
 #include "core/plan/plan_coverage.h"
 #include "core/plan/policy_choice.h"
-#include "core/region/store_at.h"
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/store_owner.h"
 

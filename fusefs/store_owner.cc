@@ -13,6 +13,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "core/rados/address.h"
+#include "core/rados/local_mark.h"
 #include "core/region/layout.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/process_list.h"
@@ -55,8 +57,14 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &st) != 0 || S_ISDIR(st.st_mode);
 }
 
-// An image or a device is its own lock.
-std::string lock_path_of(const std::string& store) { return is_directory(store) ? store + "/lock" : store; }
+// An image or a device is its own lock; a store in a Ceph pool leaves a mark on this host.
+std::string lock_path_of(const std::string& store) {
+  if (RadosAddress::is_one(store)) {
+    const auto address = RadosAddress::parse(store);
+    return address ? local_mark_path(*address) : std::string();
+  }
+  return is_directory(store) ? store + "/lock" : store;
+}
 
 }  // namespace
 

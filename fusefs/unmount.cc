@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/region/store_at.h"
+#include "core/backend/store_at.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/mount_holders.h"
 #include "fusefs/mount_point.h"

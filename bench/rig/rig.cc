@@ -15,11 +15,11 @@
 
 #include "bench/passthrough/passthrough.h"
 #include "bench/rig/old_disk.h"
+#include "core/backend/store_at.h"
 #include "core/object/file_descriptor.h"
 #include "core/plan/policy_choice.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
-#include "core/region/store_at.h"
 #include "replay/play/replay.h"
 #include "replay/results/counters.h"
 #include "replay/results/environment.h"

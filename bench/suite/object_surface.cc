@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bench/suite/session.h"
-#include "core/region/store_at.h"
+#include "core/backend/store_at.h"
 
 namespace cffs::bench {
 namespace {

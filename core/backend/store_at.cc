@@ -1,16 +1,41 @@
-#include "core/region/store_at.h"
+#include "core/backend/store_at.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/rados/address.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
+#ifdef CFFS_WITH_RADOS
+#include "core/rados/rados_store.h"
+#endif
 
 namespace cffs {
+namespace {
+
+#ifndef CFFS_WITH_RADOS
+tl::unexpected<Error> without_rados(const std::string& path) {
+  return fail(
+      Error::usage(path + ": this cffs was built without RADOS; install librados-dev and build it anew"));
+}
+#endif
+
+Result<std::unique_ptr<ObjectStore>> open_rados(const std::string& path, bool read_only) {
+  CFFS_TRY(const RadosAddress address, RadosAddress::parse(path));
+#ifdef CFFS_WITH_RADOS
+  return RadosStore::open(address, read_only);
+#else
+  (void)read_only;
+  return without_rados(address.text());
+#endif
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path, PosixStore::Access access,
                                                    PosixStore::Owners owners) {
+  if (RadosAddress::is_one(path)) return open_rados(path, access == PosixStore::Access::read_only);
   struct stat st;
   if (::stat(path.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
     CFFS_TRY(auto device,
@@ -24,7 +49,34 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path, Posi
   return PosixStore::open_directory(path, access, owners);
 }
 
+Status make_rados_store(const std::string& path) {
+  CFFS_TRY(const RadosAddress address, RadosAddress::parse(path));
+#ifdef CFFS_WITH_RADOS
+  const Status made = RadosStore::format(address);
+  if (made || made.error().errno_value != EEXIST) return made;
+  // What another one began and did not finish has no superblock, and is begun anew.
+  CFFS_TRY(const auto store, RadosStore::open(address, false));
+  CFFS_TRY(const auto lock, store->lock("whoever makes the store"));
+  CFFS_TRY(const bool is_finished, store->exists("superblock"));
+  if (is_finished)
+    return fail(Error::usage(address.text() + " is a cffs store already; it was left as it is"));
+  CFFS_TRY(const auto names, store->list(""));
+  for (const std::string& name : names) CFFS_TRY_VOID(store->remove(name));
+  return store->sync_names();
+#else
+  return without_rados(address.text());
+#endif
+}
+
 std::string store_owner_text(const std::string& path) {
+  if (RadosAddress::is_one(path)) {
+#ifdef CFFS_WITH_RADOS
+    const auto address = RadosAddress::parse(path);
+    return address ? RadosStore::owner_text(*address) : std::string();
+#else
+    return {};
+#endif
+  }
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return {};
   const bool directory = S_ISDIR(st.st_mode);
@@ -39,6 +91,14 @@ std::string store_owner_text(const std::string& path) {
 }
 
 bool is_store_at(const std::string& path) {
+  if (RadosAddress::is_one(path)) {
+#ifdef CFFS_WITH_RADOS
+    const auto address = RadosAddress::parse(path);
+    return address && RadosStore::is_store(*address).value_or(false);
+#else
+    return false;
+#endif
+  }
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return false;
   if (S_ISDIR(st.st_mode)) return ::access((path + "/superblock").c_str(), F_OK) == 0;

@@ -1,5 +1,5 @@
 // The objects of the store at a path, whatever its backend: a directory holds files (PosixStore), an image file or a block device
-// regions (RegionStore).
+// regions (RegionStore), and an address that begins with rados: (core/rados/address.h) names objects of a Ceph pool (RadosStore).
 #pragma once
 
 #include <memory>
@@ -9,10 +9,13 @@
 
 namespace cffs {
 
-// The errors of PosixStore::open_directory(), FileDevice::open() and RegionStore::open().
+// The errors of PosixStore::open_directory(), FileDevice::open(), RegionStore::open() and RadosStore::open().
 Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
                                                    PosixStore::Access access = PosixStore::Access::read_write,
                                                    PosixStore::Owners owners = PosixStore::Owners::own);
+
+// An empty store of objects at an address in a Ceph pool. `usage`: there is one already.
+Status make_rados_store(const std::string& path);
 
 // Whether there is one, of whatever backend; false also where that cannot be found out.
 bool is_store_at(const std::string& path);

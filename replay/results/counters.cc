@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/region/store_at.h"
+#include "core/backend/store_at.h"
 #include "replay/results/run.h"
 
 namespace cffs::replay {

@@ -8,6 +8,8 @@ layers='
 core/base        |
 core/object      core/base | leveldb
 core/region      core/base core/object |
+core/rados       core/base core/object | rados
+core/backend     core/base core/object core/region core/rados |
 core/table       core/base core/object | leveldb
 core/blob        core/base core/object |
 core/composite   core/base core/object core/table |
@@ -22,10 +24,10 @@ core/repair      core/base core/object core/table core/blob core/composite core/
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
-fusefs           core/base core/object core/region core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
+fusefs           core/base core/object core/region core/rados core/backend core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
-replay/results   core/base core/object core/region core/table core/database | sqlite3
+replay/results   core/base core/object core/backend core/table core/database | sqlite3
 replay/trace     core/base core/database replay/logs | sqlite3
 replay/model     core/base replay/trace |
 replay/import    core/base core/object replay/logs replay/trace replay/model |
@@ -35,8 +37,8 @@ replay/play      core/base core/object core/fs replay/trace replay/model replay/
 bench/disk       core/base core/object fusefs | fuse
 bench/passthrough core/base core/object fusefs | fuse
 bench/floor      core/base core/object fusefs bench/passthrough | fuse
-bench/rig        core/base core/object core/region core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
-bench/suite      core/object core/region fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
+bench/rig        core/base core/object core/region core/backend core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
+bench/suite      core/object core/region core/backend fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
@@ -57,7 +59,7 @@ faults() {
     grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
   } | layers=$layers lenient=${2:-0} awk '
     BEGIN {
-      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser"; libraries = split(guarded, library, " ")
+      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser rados"; libraries = split(guarded, library, " ")
       n = split(ENVIRON["layers"], line, "\n")
       for (i = 1; i <= n; ++i) {
         if (line[i] == "") continue

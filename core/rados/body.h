@@ -1,0 +1,118 @@
+// One object of a store in a Ceph pool: its pieces, its end, and what of it is on its way (docs/RADOS_STORE.md). Handles share it.
+//
+// Rank: mutex_ before the page cache's and those of flights; never held by a callback.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/rados/page_cache.h"
+#include "core/rados/pool.h"
+
+namespace cffs::rados {
+
+using ObjectId = std::uint64_t;
+class Body;
+
+// Bounds the bytes that were given to RADOS and not acknowledged.
+class OnTheWay {
+ public:
+  void enter(std::size_t bytes);
+  void leave(std::size_t bytes);
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{64} << 20;
+  Mutex mutex_;  // leaf
+  CondVar less_;
+  std::size_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;
+};
+
+// What all bodies of one opened store share.
+struct Shared {
+  std::shared_ptr<Pool> pool;
+  std::shared_ptr<PageCache> cache;
+  std::uint64_t piece_bytes = 0;
+  OnTheWay on_the_way;
+
+  std::string piece_name(ObjectId id, std::uint64_t piece) const;
+  // A body with a failed write stays, so that nobody finds it well by opening it anew.
+  void keep_failed(std::shared_ptr<Body> body);
+  bool has_failed();
+
+ private:
+  Mutex failed_mutex_;  // leaf
+  std::vector<std::shared_ptr<Body>> failed_ CFFS_GUARDED_BY(failed_mutex_);
+};
+
+class Body final : public PageCache::Source, public std::enable_shared_from_this<Body> {
+ public:
+  // A new one; `naming`: what makes its name durable.
+  Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming)
+      : shared_(std::move(shared)), id_(id), naming_(std::move(naming)) {}
+  // One that is there. An object whose first piece nobody wrote is empty.
+  static Result<std::shared_ptr<Body>> load(std::shared_ptr<Shared> shared, ObjectId id);
+
+  ObjectId id() const { return id_; }
+  const Shared& shared() const { return *shared_; }
+
+  Result<std::size_t> read(std::uint64_t offset, Bytes out);
+  Result<std::size_t> read_medium(std::uint64_t offset, Bytes out);
+  // nullopt: RADOS would have to be asked.
+  std::optional<std::size_t> read_if_here(std::uint64_t offset, Bytes out);
+  double share_in_memory(std::uint64_t offset, std::uint64_t length) const;
+  void prefetch(std::uint64_t offset, std::uint64_t length);
+  Status write(std::uint64_t offset, ConstBytes data);
+  Result<std::uint64_t> append(ConstBytes data);
+  Status truncate(std::uint64_t size);
+  Status punch(std::uint64_t offset, std::uint64_t length);
+  std::uint64_t size() const;
+  // Has what was written sent, without waiting for it.
+  Status send();
+  Status sync();
+  // It will have so many bytes.
+  void expect(std::uint64_t bytes);
+  // Removes all pieces, and waits for that.
+  Status remove_pieces();
+
+  PageCache::ObjectNumber number() const override { return id_; }
+  void fetch(std::uint64_t offset, std::uint64_t length,
+             std::function<void(Result<std::string>)> done) const override;
+
+ private:
+  std::string piece_name(std::uint64_t piece) const { return shared_->piece_name(id_, piece); }
+  std::uint64_t last_piece(std::uint64_t size) const {
+    return size == 0 ? 0 : (size - 1) / shared_->piece_bytes;
+  }
+  Status usable() CFFS_REQUIRES(mutex_);
+  Status send_pending() CFFS_REQUIRES(mutex_);
+  Status send_bytes(std::uint64_t offset, std::string_view bytes) CFFS_REQUIRES(mutex_);
+  void send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_view bytes) CFFS_REQUIRES(mutex_);
+  // Pieces up to and with this one may be written.
+  Status reach(std::uint64_t piece) CFFS_REQUIRES(mutex_);
+  Status make_first_piece() CFFS_REQUIRES(mutex_);
+  Status set_end(std::uint64_t size) CFFS_REQUIRES(mutex_);
+  Status cut(std::uint64_t size) CFFS_REQUIRES(mutex_);
+  Status settle() CFFS_REQUIRES(mutex_);
+  Pool::Done landed(std::size_t bytes);
+  Status first_error(int code) const;
+  std::uint64_t readable(std::uint64_t offset, std::size_t wanted);
+
+  const std::shared_ptr<Shared> shared_;
+  const ObjectId id_;
+  const std::shared_ptr<Together> naming_;  // null: it is durable
+  Together flights_;
+  mutable Mutex mutex_;
+  std::uint64_t size_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bound_ CFFS_GUARDED_BY(mutex_) = 1;          // no piece from here on was ever written
+  std::uint64_t durable_bound_ CFFS_GUARDED_BY(mutex_) = 1;  // and that is written down
+  bool has_first_piece_ CFFS_GUARDED_BY(mutex_) = false;     // or it is on its way
+  bool cut_unfinished_ CFFS_GUARDED_BY(mutex_) = false;      // by a program that is gone
+  std::uint64_t pending_at_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::string pending_ CFFS_GUARDED_BY(mutex_);  // written, and not sent
+};
+
+}  // namespace cffs::rados

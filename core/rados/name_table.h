@@ -1,0 +1,71 @@
+// The names of a store's objects in a Ceph pool: all of them in memory, and in the maps (omap) of a few RADOS objects. A change is here at
+// once and on its way there; changes of one folder arrive in their order.
+//
+// Thread safety: all calls, from any thread.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/rados/pool.h"
+
+namespace cffs::rados {
+
+class NameTable {
+ public:
+  using ObjectId = std::uint64_t;
+  // Of a change that was started: wait() returns 0 once it is durable, or the error.
+  using Change = std::shared_ptr<Together>;
+
+  explicit NameTable(std::shared_ptr<Pool> pool) : pool_(std::move(pool)) {}
+  ~NameTable() { (void)all_.wait(); }
+
+  // Reads all of them, in place of what is here.
+  Status load();
+  // Objects without a name whose pieces may still be there, as load() found them.
+  std::vector<ObjectId> nameless() const;
+
+  std::optional<ObjectId> find(std::string_view name) const;
+  std::vector<std::string> list(std::string_view folder) const;
+  std::size_t count() const;
+
+  // The name is not there.
+  Change add(std::string_view name, ObjectId id);
+  struct Removed {
+    ObjectId id;
+    Change change;
+  };
+  std::optional<Removed> remove(std::string_view name);
+  // `version`: above that of all renames before. The object that had the name `to` is nameless from then on.
+  struct Renamed {
+    std::optional<ObjectId> replaced;
+    Change change;
+  };
+  Result<Renamed> rename(std::string_view from, std::string_view to, std::uint64_t version);
+  // Nothing is left of a nameless object.
+  void forget(ObjectId id);
+  // Which RADOS object has the names of this one's folder.
+  std::string map_of(std::string_view name) const;
+  // Every change so far is durable.
+  Status wait();
+
+ private:
+  struct Entry {
+    ObjectId id = 0;
+    std::uint64_t version = 0;  // of the rename that gave the name; 0: it was made with it
+  };
+  Change start(const WriteOperation& operation, const std::string& object);
+
+  const std::shared_ptr<Pool> pool_;
+  Together all_;
+  mutable Mutex mutex_;
+  std::map<std::string, Entry, std::less<>> names_ CFFS_GUARDED_BY(mutex_);
+  std::map<ObjectId, std::string> nameless_ CFFS_GUARDED_BY(mutex_);  // and which map says so
+};
+
+}  // namespace cffs::rados

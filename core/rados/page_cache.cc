@@ -1,0 +1,179 @@
+#include "core/rados/page_cache.h"
+
+#include "core/object/blocking_section.h"
+
+namespace cffs::rados {
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> PageCache::claim(ObjectNumber object,
+                                                                      std::uint64_t first,
+                                                                      std::uint64_t last) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+  for (std::uint64_t page = first; page <= last; ++page) {
+    const auto [at, is_new] = pages_.try_emplace(Key{object, page});
+    if (!is_new) continue;
+    at->second.age = ages_.insert(ages_.end(), at->first);
+    if (runs.empty() || runs.back().first + runs.back().second != page) {
+      runs.emplace_back(page, 1);
+    } else {
+      ++runs.back().second;
+    }
+  }
+  fetches_ += runs.size();
+  return runs;
+}
+
+void PageCache::start(const Source& source, std::uint64_t first, std::uint64_t pages) {
+  source.fetch(first * kPageBytes, pages * kPageBytes,
+               [self = shared_from_this(), object = source.number(), first,
+                pages](Result<std::string> bytes) { self->take(object, first, pages, std::move(bytes)); });
+}
+
+void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pages,
+                     Result<std::string> bytes) {
+  const MutexLock guard(mutex_);
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    const auto at = pages_.find(Key{object, first + i});
+    if (at == pages_.end() || at->second.state != Page::State::arriving) continue;
+    Page& page = at->second;
+    if (page.is_void) {
+      erase(at);
+    } else if (!bytes) {
+      page.state = Page::State::failed;
+      page.error = bytes.error();
+    } else {
+      const std::size_t begin = std::min<std::size_t>(i * kPageBytes, bytes->size());
+      page.bytes = bytes->substr(begin, kPageBytes);
+      page.bytes.resize(kPageBytes);  // what nobody wrote is zeros
+      page.state = Page::State::here;
+    }
+  }
+  --fetches_;
+  make_room();
+  arrived_.notify_all();
+}
+
+void PageCache::erase(Pages::iterator page) {
+  ages_.erase(page->second.age);
+  pages_.erase(page);
+}
+
+void PageCache::make_room() {
+  for (auto oldest = ages_.begin(); pages_.size() > capacity_pages_ && oldest != ages_.end();) {
+    const auto page = pages_.find(*oldest);
+    ++oldest;
+    if (page->second.state != Page::State::arriving) erase(page);
+  }
+}
+
+Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
+  if (out.empty()) return {};
+  const ObjectNumber object = source.number();
+  const std::uint64_t last = (offset + out.size() - 1) / kPageBytes;
+  bool announced = false;
+  MutexLock guard(mutex_);
+  for (std::uint64_t number = offset / kPageBytes; number <= last;) {
+    const auto at = pages_.find(Key{object, number});
+    if (at == pages_.end()) {
+      const auto runs = claim(object, number, last);
+      guard.unlock();
+      for (const auto& [first, pages] : runs) start(source, first, pages);
+      guard.lock();
+      continue;
+    }
+    Page& page = at->second;
+    if (page.state == Page::State::arriving) {
+      if (!announced) {
+        announced = true;
+        guard.unlock();
+        announce_blocking();
+        guard.lock();
+        continue;
+      }
+      arrived_.wait(mutex_);
+      continue;
+    }
+    if (page.state == Page::State::failed) {
+      const Error error = page.error;
+      erase(at);
+      return fail(error);
+    }
+    const std::uint64_t page_begin = number * kPageBytes;
+    const std::uint64_t begin = std::max(offset, page_begin);
+    const std::uint64_t end = std::min(offset + out.size(), page_begin + kPageBytes);
+    const ConstBytes bytes = as_bytes(page.bytes).subspan(begin - page_begin, end - begin);
+    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
+    ages_.splice(ages_.end(), ages_, page.age);
+    ++number;
+  }
+  return {};
+}
+
+bool PageCache::read_if_here(ObjectNumber object, std::uint64_t offset, Bytes out) {
+  if (out.empty()) return true;
+  const MutexLock guard(mutex_);
+  const std::uint64_t first = offset / kPageBytes, last = (offset + out.size() - 1) / kPageBytes;
+  for (std::uint64_t number = first; number <= last; ++number) {
+    const auto at = pages_.find(Key{object, number});
+    if (at == pages_.end() || at->second.state != Page::State::here) return false;
+  }
+  for (std::uint64_t number = first; number <= last; ++number) {
+    Page& page = pages_.find(Key{object, number})->second;
+    const std::uint64_t page_begin = number * kPageBytes;
+    const std::uint64_t begin = std::max(offset, page_begin);
+    const std::uint64_t end = std::min(offset + out.size(), page_begin + kPageBytes);
+    const ConstBytes bytes = as_bytes(page.bytes).subspan(begin - page_begin, end - begin);
+    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
+    ages_.splice(ages_.end(), ages_, page.age);
+  }
+  return true;
+}
+
+double PageCache::share(ObjectNumber object, std::uint64_t offset, std::uint64_t length) const {
+  if (length == 0) return 1;
+  const MutexLock guard(mutex_);
+  const std::uint64_t first = offset / kPageBytes, last = (offset + length - 1) / kPageBytes;
+  std::uint64_t there = 0;
+  for (std::uint64_t number = first; number <= last; ++number) there += pages_.count(Key{object, number});
+  return static_cast<double>(there) / static_cast<double>(last - first + 1);
+}
+
+void PageCache::prefetch(const Source& source, std::uint64_t offset, std::uint64_t length) {
+  if (length == 0) return;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+  {
+    const MutexLock guard(mutex_);
+    runs = claim(source.number(), offset / kPageBytes, (offset + length - 1) / kPageBytes);
+  }
+  for (const auto& [first, pages] : runs) start(source, first, pages);
+}
+
+void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length) {
+  const MutexLock guard(mutex_);
+  const std::uint64_t first = offset / kPageBytes;
+  const auto drop_one =
+      [&](Pages::iterator at)
+          CFFS_NO_THREAD_SAFETY_ANALYSIS {  // the analysis does not follow a lambda: held above
+            if (at->second.state == Page::State::arriving) {
+              at->second.is_void = true;
+            } else {
+              erase(at);
+            }
+          };
+  if (length == 0) {  // rare: a walk over all there is
+    for (auto at = pages_.begin(); at != pages_.end();) {
+      const auto here = at++;
+      if (here->first.object == object && here->first.page >= first) drop_one(here);
+    }
+    return;
+  }
+  for (std::uint64_t number = first; number <= (offset + length - 1) / kPageBytes; ++number) {
+    if (const auto at = pages_.find(Key{object, number}); at != pages_.end()) drop_one(at);
+  }
+}
+
+void PageCache::drain() {
+  const MutexLock guard(mutex_);
+  while (fetches_ > 0) arrived_.wait(mutex_);
+}
+
+}  // namespace cffs::rados

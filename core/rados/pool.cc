@@ -1,0 +1,246 @@
+#include "core/rados/pool.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+namespace cffs::rados {
+namespace {
+
+constexpr const char* kPatience = "15";  // seconds for a monitor to answer; Ceph's own default is 300
+
+// One operation that was started: its buffer, and who is told.
+struct Running {
+  Pool::Done done;
+  Pool::Read read;
+  std::string bytes;
+  const Pool* pool = nullptr;
+  std::string what;
+};
+
+void end_write(rados_completion_t completion, void* argument) {
+  const std::unique_ptr<Running> running(static_cast<Running*>(argument));
+  const int code = librados().aio_get_return_value(completion);
+  if (code == -ESHUTDOWN) running->pool->shut_out();
+  running->done(code < 0 ? -code : 0);
+}
+
+void end_read(rados_completion_t completion, void* argument) {
+  const std::unique_ptr<Running> running(static_cast<Running*>(argument));
+  const int code = librados().aio_get_return_value(completion);
+  if (code < 0 && code != -ENOENT) return running->read(fail(running->pool->error(code, running->what)));
+  running->bytes.resize(code < 0 ? 0 : static_cast<std::size_t>(code));
+  running->read(std::move(running->bytes));
+}
+
+// Starts what `submit` submits with a completion that ends in `end`; an operation that cannot be started ends at once.
+template <typename Submit>
+void launch(std::unique_ptr<Running> running, rados_callback_t end, const Submit& submit) {
+  rados_completion_t completion = nullptr;
+  Running* const argument = running.get();
+  if (librados().aio_create_completion2(argument, end, &completion) != 0) {
+    if (argument->read) return argument->read(fail(ENOMEM, argument->what));
+    return argument->done(ENOMEM);
+  }
+  (void)running.release();  // the callback's from here on
+  if (const int code = submit(completion, *argument); code < 0) {
+    const std::unique_ptr<Running> back(argument);
+    if (code == -ESHUTDOWN) back->pool->shut_out();
+    if (back->read) {
+      back->read(fail(back->pool->error(code, back->what)));
+    } else {
+      back->done(-code);
+    }
+  }
+  librados().aio_release(completion);
+}
+
+}  // namespace
+
+void WriteOperation::set_key(std::string_view key, std::string_view value) {
+  const std::array<const char*, 1> keys{key.data()}, values{value.data()};
+  const std::array<std::size_t, 1> key_lengths{key.size()}, value_lengths{value.size()};
+  librados().write_op_omap_set2(op_, keys.data(), values.data(), key_lengths.data(), value_lengths.data(), 1);
+}
+
+void WriteOperation::remove_key(std::string_view key) {
+  const std::array<const char*, 1> keys{key.data()};
+  const std::array<std::size_t, 1> lengths{key.size()};
+  librados().write_op_omap_rm_keys2(op_, keys.data(), lengths.data(), 1);
+}
+
+Result<std::shared_ptr<Pool>> Pool::connect(const RadosAddress& address) {
+  const std::shared_ptr<Pool> pool(new Pool(address));
+  CFFS_TRY_VOID(pool->begin());
+  return pool;
+}
+
+Status Pool::begin() {
+  CFFS_TRY_VOID(load_librados());
+  const std::string user = "client." + (address_.id.empty() ? std::string("admin") : address_.id);
+  const auto wrong = [&](const std::string& what) {
+    return fail(Error::usage(address_.text() + ": " + what));
+  };
+  if (librados().create2(&cluster_, "ceph", user.c_str(), 0) < 0)
+    return wrong("'" + user + "' is no name of a Ceph user");
+  // What librados would print itself is said in one sentence here.
+  for (const char* quiet : {"log_to_stderr", "err_to_stderr"})
+    (void)librados().conf_set(cluster_, quiet, "false");
+  if (librados().conf_read_file(cluster_, address_.conf.empty() ? nullptr : address_.conf.c_str()) < 0)
+    return wrong(
+        address_.conf.empty()
+            ? "there is no /etc/ceph/ceph.conf; name a configuration file with :conf=FILE or CEPH_CONF"
+            : address_.conf + " cannot be read as a configuration of Ceph");
+  (void)librados().conf_parse_env(cluster_, nullptr);
+  for (const char* quiet : {"log_to_stderr", "err_to_stderr"})
+    (void)librados().conf_set(cluster_, quiet, "false");
+  std::string patience(32, '\0');
+  if (librados().conf_get(cluster_, "client_mount_timeout", patience.data(), patience.size()) == 0 &&
+      std::atoi(patience.c_str()) == 300)
+    (void)librados().conf_set(cluster_, "client_mount_timeout", kPatience);
+  const int code = librados().connect(cluster_);
+  if (code == -ETIMEDOUT)
+    return wrong("no monitor of the cluster answers; is it up, and are its addresses right (mon_host)?");
+  if (code == -ENOENT)
+    return wrong("no keyring has a key of " + user + "; see 'keyring' in the configuration");
+  if (code == -EACCES || code == -EPERM) return wrong("the cluster refuses the key of " + user);
+  if (code == -EINVAL) return wrong("the configuration names no monitor that can be reached (mon_host)");
+  if (code < 0) return fail(-code, address_.text() + ": connecting to the cluster");
+  connected_ = true;
+  const int opened = librados().ioctx_create(cluster_, address_.pool.c_str(), &io_);
+  if (opened == -ENOENT)
+    return wrong("the cluster has no pool '" + address_.pool + "'; see ceph osd pool ls");
+  if (opened == -EPERM || opened == -EACCES) return wrong(user + " may not use pool '" + address_.pool + "'");
+  if (opened < 0) return fail(-opened, address_.text() + ": opening the pool");
+  librados().ioctx_set_namespace(io_, address_.pool_namespace.c_str());
+  // A full pool is an error of who writes, not a wait for ever.
+  librados().set_pool_full_try(io_);
+  return {};
+}
+
+Pool::~Pool() {
+  if (io_ != nullptr) {
+    (void)librados().aio_flush(io_);
+    librados().ioctx_destroy(io_);
+  }
+  if (cluster_ != nullptr) librados().shutdown(cluster_);
+}
+
+Error Pool::error(int code, const std::string& what) const {
+  if (code == -ESHUTDOWN || is_shut_out()) {
+    shut_out();
+    return Error::os(ESHUTDOWN,
+                     address_.text() + ": this user was shut out, somebody else took the store over");
+  }
+  return Error::os(-code, address_.text() + (what.empty() ? "" : ": " + what));
+}
+
+Status Pool::run(const WriteOperation& operation, const std::string& object) const {
+  const int code = librados().write_op_operate(operation.get(), io_, object.c_str(), nullptr, 0);
+  if (code < 0) return fail(error(code, object));
+  return {};
+}
+
+void Pool::start(const WriteOperation& operation, const std::string& object, Done done) const {
+  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
+    return librados().aio_write_op_operate(operation.get(), io_, completion, object.c_str(), nullptr, 0);
+  });
+}
+
+void Pool::start_write(const std::string& object, std::uint64_t offset, std::string_view bytes,
+                       Done done) const {
+  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
+    return librados().aio_write(io_, object.c_str(), completion, bytes.data(), bytes.size(), offset);
+  });
+}
+
+void Pool::start_remove(const std::string& object, Done done) const {
+  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
+    return librados().aio_remove(io_, object.c_str(), completion);
+  });
+}
+
+void Pool::start_read(const std::string& object, std::uint64_t offset, std::uint64_t length,
+                      Read done) const {
+  auto running =
+      std::make_unique<Running>(Running{{}, std::move(done), std::string(length, '\0'), this, object});
+  launch(std::move(running), end_read, [&](rados_completion_t completion, Running& to) {
+    return librados().aio_read(io_, object.c_str(), completion, to.bytes.data(), to.bytes.size(), offset);
+  });
+}
+
+std::string Pool::Stat::attribute(std::string_view name) const {
+  for (const auto& [key, value] : attributes)
+    if (key == name) return value;
+  return {};
+}
+
+Result<Pool::Stat> Pool::stat(const std::string& object) const {
+  const rados_read_op_t op = librados().create_read_op();
+  Stat stat;
+  time_t changed = 0;
+  int stat_code = 0, attributes_code = 0;
+  rados_xattrs_iter_t attributes = nullptr;
+  librados().read_op_stat(op, &stat.size, &changed, &stat_code);
+  librados().read_op_getxattrs(op, &attributes, &attributes_code);
+  const int code = librados().read_op_operate(op, io_, object.c_str(), 0);
+  librados().release_read_op(op);
+  if (code >= 0 && attributes != nullptr) {
+    const char *name = nullptr, *value = nullptr;
+    std::size_t length = 0;
+    while (librados().getxattrs_next(attributes, &name, &value, &length) == 0 && name != nullptr)
+      stat.attributes.emplace_back(name, std::string(value, length));
+  }
+  if (attributes != nullptr) librados().getxattrs_end(attributes);
+  if (code < 0) return fail(error(code, object));
+  return stat;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> Pool::map(const std::string& object,
+                                                                   const std::string& prefix) const {
+  constexpr std::uint64_t kAtOnce = 1000;
+  std::vector<std::pair<std::string, std::string>> pairs;
+  std::string after;
+  for (unsigned char more = 1; more != 0;) {
+    const rados_read_op_t op = librados().create_read_op();
+    rados_omap_iter_t found = nullptr;
+    int pairs_code = 0;
+    more = 0;
+    librados().read_op_omap_get_vals2(op, after.c_str(), prefix.c_str(), kAtOnce, &found, &more, &pairs_code);
+    const int code = librados().read_op_operate(op, io_, object.c_str(), 0);
+    librados().release_read_op(op);
+    const std::size_t before = pairs.size();
+    while (code >= 0 && found != nullptr) {
+      char *key = nullptr, *value = nullptr;
+      std::size_t key_length = 0, value_length = 0;
+      if (librados().omap_get_next2(found, &key, &value, &key_length, &value_length) != 0 || key == nullptr)
+        break;
+      pairs.emplace_back(std::string(key, key_length), std::string(value, value_length));
+    }
+    if (found != nullptr) librados().omap_get_end(found);
+    if (code == -ENOENT) return pairs;
+    if (code < 0) return fail(error(code, object));
+    if (pairs.size() == before) break;
+    after = pairs.back().first;
+  }
+  return pairs;
+}
+
+Result<std::string> Pool::ask_monitors(const std::string& command) const {
+  const std::array<const char*, 1> words{command.c_str()};
+  char *out = nullptr, *status = nullptr;
+  std::size_t out_length = 0, status_length = 0;
+  std::array<const char*, 1> list{words[0]};
+  const int code =
+      librados().mon_command(cluster_, list.data(), 1, "", 0, &out, &out_length, &status, &status_length);
+  std::string answer(out == nullptr ? "" : out, out == nullptr ? 0 : out_length);
+  if (out != nullptr) librados().buffer_free(out);
+  if (status != nullptr) librados().buffer_free(status);
+  if (code < 0) return fail(error(code, "asking the monitors"));
+  return answer;
+}
+
+}  // namespace cffs::rados

@@ -1,0 +1,425 @@
+#include "core/rados/rados_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/clock.h"
+#include "core/base/thread.h"
+#include "core/object/blocking_section.h"
+#include "core/rados/local_mark.h"
+#include "core/rados/rados_object.h"
+
+namespace cffs {
+
+using rados::Body;
+using rados::Ownership;
+using rados::Pool;
+using rados::Together;
+using rados::WriteOperation;
+
+namespace {
+
+constexpr std::uint64_t kPieceBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kCacheBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kIdsAtOnce = 65536;
+constexpr std::size_t kMostIdle = 4096;  // bodies without a handle that are remembered
+constexpr std::int64_t kSpaceMs = 1000;  // what the monitors said counts for so long
+// "cffs-rados" and a version: an older program refuses what it does not know.
+constexpr const char* kFormat = "cffs-rados 1 ";
+
+Result<std::uint64_t> piece_bytes_of(const Pool& pool, const Pool::Stat& head) {
+  const std::string format = head.attribute("format");
+  const std::string where = pool.address().text();
+  if (format.empty()) return fail(Error::usage(where + ": there is no store of that name in the pool"));
+  if (!format.starts_with(kFormat))
+    return fail(Error::usage(where + " was made by a newer cffs ('" + format + "'); use that one"));
+  const std::uint64_t bytes = std::strtoull(format.c_str() + std::string_view(kFormat).size(), nullptr, 10);
+  if (bytes < 64 * 1024 || bytes > (std::uint64_t{1} << 30) || bytes % rados::kPageBytes != 0)
+    return fail(Error::corruption(where + ": pieces of '" + format + "' are impossible"));
+  return bytes;
+}
+
+std::string head_of(const RadosAddress& address) { return address.name + ".head"; }
+
+}  // namespace
+
+class RadosStore::Lock final : public StoreLock {
+ public:
+  Lock(RadosStore& store, std::unique_ptr<Ownership> ownership, FileDescriptor mark)
+      : store_(store), ownership_(std::move(ownership)), mark_(std::move(mark)) {}
+  ~Lock() override { store_.end(std::move(ownership_)); }
+
+ private:
+  RadosStore& store_;
+  std::unique_ptr<Ownership> ownership_;
+  const FileDescriptor mark_;
+};
+
+Status RadosStore::format(const RadosAddress& address) {
+  CFFS_TRY(const auto pool, Pool::connect(address));
+  WriteOperation operation;
+  operation.create(true);
+  operation.set_attribute("format", fmt::format("{}{}", kFormat, kPieceBytes));
+  operation.set_attribute("next", "1");
+  const Status made = pool->run(operation, head_of(address));
+  if (!made && made.error().errno_value == EEXIST) return fail(EEXIST, address.text());
+  if (!made && (made.error().errno_value == EPERM || made.error().errno_value == EACCES))
+    return fail(Error::usage(address.text() + ": this user may not write to pool '" + address.pool + "'"));
+  return made;
+}
+
+Result<bool> RadosStore::is_store(const RadosAddress& address) {
+  CFFS_TRY(const auto pool, Pool::connect(address));
+  const auto head = pool->stat(head_of(address));
+  if (!head && head.error().errno_value == ENOENT) return false;
+  if (!head) return fail(head.error());
+  return !head->attribute("format").empty();
+}
+
+std::string RadosStore::owner_text(const RadosAddress& address) {
+  const auto pool = Pool::connect(address);
+  return pool ? Ownership::owner_text(**pool, head_of(address)) : std::string();
+}
+
+RadosStore::RadosStore(std::shared_ptr<Pool> pool, bool read_only)
+    : pool_(std::move(pool)),
+      read_only_(read_only),
+      shared_(std::make_shared<rados::Shared>()),
+      names_(pool_) {
+  shared_->pool = pool_;
+  shared_->cache = std::make_shared<rados::PageCache>(kCacheBytes);
+}
+
+Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address, bool read_only) {
+  CFFS_TRY(auto pool, Pool::connect(address));
+  const auto head = pool->stat(head_of(address));
+  if (!head && head.error().errno_value == ENOENT)
+    return fail(Error::usage(address.text() + ": there is no store of that name in the pool"));
+  if (!head && (head.error().errno_value == EPERM || head.error().errno_value == EACCES))
+    return fail(Error::usage(address.text() + ": this user may not read pool '" + address.pool + "'"));
+  if (!head) return fail(head.error());
+  CFFS_TRY(const std::uint64_t piece_bytes, piece_bytes_of(*pool, *head));
+  std::unique_ptr<RadosStore> store(new RadosStore(std::move(pool), read_only));
+  store->shared_->piece_bytes = piece_bytes;
+  RadosStore* const self = store.get();
+  if (!read_only) {
+    CFFS_TRY(store->reaper_, make_thread("what removes objects from the pool", [self] { self->reap(); }));
+  }
+  return store;
+}
+
+RadosStore::~RadosStore() {
+  (void)finish();
+  end_reaping();
+  (void)names_.wait();
+  shared_->cache->drain();
+}
+
+tl::unexpected<Error> RadosStore::named(int errno_value, std::string_view name) const {
+  return fail(errno_value, description() + ":" + std::string(name));
+}
+
+Status RadosStore::writable(std::string_view name) const {
+  if (read_only_) return name.empty() ? fail(EBADF, description()) : named(EROFS, name);
+  return {};
+}
+
+// --- the state
+
+// What the head and the maps say now.
+Status RadosStore::begin(bool alone) {
+  known_.clear();
+  idle_ = 0;
+  shared_->cache->drain();
+  shared_->cache = std::make_shared<rados::PageCache>(kCacheBytes);
+  CFFS_TRY_VOID(names_.load());
+  CFFS_TRY(const Pool::Stat head, pool_->stat(this->head()));
+  next_ = reserved_ = std::max<std::uint64_t>(1, std::strtoull(head.attribute("next").c_str(), nullptr, 10));
+  is_loaded_ = true;
+  if (!alone) return {};
+  for (const ObjectId id : names_.nameless()) gone_.push_back({id, nullptr, nullptr});
+  reaper_wake_.notify_all();
+  return {};
+}
+
+Status RadosStore::ready(bool to_change) {
+  if (pool_->is_shut_out()) return fail(pool_->error(-ESHUTDOWN, {}));
+  const MutexLock guard(mutex_);
+  if (is_loaded_) return {};
+  announce_blocking();
+  return begin(to_change);
+}
+
+Result<RadosStore::ObjectId> RadosStore::next_id() {
+  if (next_ == reserved_) {
+    WriteOperation operation;
+    operation.set_attribute("next", std::to_string(reserved_ + kIdsAtOnce));
+    announce_blocking();
+    CFFS_TRY_VOID(pool_->run(operation, head()));
+    reserved_ += kIdsAtOnce;
+  }
+  return next_++;
+}
+
+Status RadosStore::finish() {
+  std::vector<std::shared_ptr<Body>> bodies;
+  {
+    const MutexLock guard(mutex_);
+    if (!is_loaded_ || read_only_) return {};
+    for (const auto& [id, known] : known_)
+      if (!known.is_removed) bodies.push_back(known.body);
+  }
+  Status done;
+  for (const auto& body : bodies) (void)body->send();
+  for (const auto& body : bodies) {
+    const Status synced = body->sync();
+    if (!synced && done) done = synced;
+  }
+  const Status named = names_.wait();
+  if (!named && done) done = named;
+  const MutexLock guard(mutex_);
+  while ((!gone_.empty() || reaping_) && !pool_->is_shut_out()) reaper_wake_.wait(mutex_);
+  return done;
+}
+
+void RadosStore::end(std::unique_ptr<Ownership> ownership) {
+  (void)finish();
+  (void)names_.wait();
+  ownership.reset();
+  const MutexLock guard(mutex_);
+  is_loaded_ = false;
+}
+
+Result<std::unique_ptr<StoreLock>> RadosStore::lock(std::string_view owner) {
+  if (read_only_) return fail(EROFS, description());
+  CFFS_TRY(auto ownership, Ownership::take(pool_, head(), owner, Ownership::Kind::alone, kSomebodyReads));
+  const MutexLock guard(mutex_);
+  CFFS_TRY_VOID(begin(true));
+  return std::unique_ptr<StoreLock>(
+      std::make_unique<Lock>(*this, std::move(ownership), hold_local_mark(pool_->address(), owner)));
+}
+
+Result<std::unique_ptr<StoreLock>> RadosStore::lock_for_reading() {
+  CFFS_TRY(auto ownership, Ownership::take(pool_, head(), "", Ownership::Kind::looks, kSomebodyReads));
+  const MutexLock guard(mutex_);
+  CFFS_TRY_VOID(begin(false));
+  return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(ownership), FileDescriptor()));
+}
+
+// --- names
+
+std::shared_ptr<Object> RadosStore::handle_of(ObjectId id, Known& known) {
+  if (known.handles++ == 0 && known.last_used != 0) --idle_;
+  known.last_used = ++uses_;
+  (void)id;
+  return make_rados_object(*this, known.body);
+}
+
+Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_view name) {
+  {
+    const MutexLock guard(mutex_);
+    if (const auto at = known_.find(id); at != known_.end()) return handle_of(id, at->second);
+  }
+  announce_blocking();
+  CFFS_TRY(auto body, Body::load(shared_, id));
+  const MutexLock guard(mutex_);
+  // Removed meanwhile, and maybe its pieces with it.
+  if (const auto now = names_.find(name); !now || *now != id) return named(ENOENT, name);
+  const auto [at, is_new] = known_.try_emplace(id);
+  if (is_new) at->second.body = std::move(body);
+  return handle_of(id, at->second);
+}
+
+Result<std::shared_ptr<Object>> RadosStore::open(std::string_view name) {
+  CFFS_TRY_VOID(ready(false));
+  const auto id = names_.find(name);
+  if (!id) return named(ENOENT, name);
+  return open_id(*id, name);
+}
+
+Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create how) {
+  CFFS_TRY_VOID(writable(name));
+  CFFS_TRY_VOID(ready(true));
+  {
+    const MutexLock guard(mutex_);
+    if (!names_.find(name)) {
+      CFFS_TRY(const ObjectId id, next_id());
+      Known& known = known_[id];
+      known.body = std::make_shared<Body>(shared_, id, names_.add(name, id));
+      return handle_of(id, known);
+    }
+  }
+  if (how == Create::exclusive) return named(EEXIST, name);
+  CFFS_TRY(auto object, open(name));
+  if (how == Create::truncate) CFFS_TRY_VOID(object->truncate(0));
+  return object;
+}
+
+void RadosStore::nameless(ObjectId id, rados::NameTable::Change change) {
+  const auto at = known_.find(id);
+  if (at != known_.end() && at->second.handles > 0) {
+    at->second.is_removed = true;  // until the last handle goes
+    return;
+  }
+  Gone gone{id, nullptr, std::move(change)};
+  if (at != known_.end()) {
+    gone.body = at->second.body;
+    known_.erase(at);
+    --idle_;
+  }
+  gone_.push_back(std::move(gone));
+  reaper_wake_.notify_all();
+}
+
+Status RadosStore::remove(std::string_view name) {
+  CFFS_TRY_VOID(writable(name));
+  CFFS_TRY_VOID(ready(true));
+  const MutexLock guard(mutex_);
+  auto removed = names_.remove(name);
+  if (!removed) return named(ENOENT, name);
+  nameless(removed->id, std::move(removed->change));
+  return {};
+}
+
+Status RadosStore::rename(std::string_view from, std::string_view to) {
+  CFFS_TRY_VOID(writable(from));
+  CFFS_TRY_VOID(ready(true));
+  const MutexLock guard(mutex_);
+  CFFS_TRY(const std::uint64_t version, next_id());
+  auto renamed = names_.rename(from, to, version);
+  if (!renamed && renamed.error().errno_value == ENOENT) return named(ENOENT, from);
+  if (!renamed) return fail(renamed.error());
+  if (renamed->replaced) nameless(*renamed->replaced, std::move(renamed->change));
+  return {};
+}
+
+Result<bool> RadosStore::exists(std::string_view name) {
+  CFFS_TRY_VOID(ready(false));
+  return names_.find(name).has_value();
+}
+
+Result<std::vector<std::string>> RadosStore::list(std::string_view folder) {
+  CFFS_TRY_VOID(ready(false));
+  return names_.list(folder);
+}
+
+void RadosStore::handle_gone(ObjectId id) {
+  std::shared_ptr<Body> body;
+  {
+    const MutexLock guard(mutex_);
+    const auto at = known_.find(id);
+    if (at == known_.end() || --at->second.handles > 0) return;
+    if (at->second.is_removed) {
+      gone_.push_back({id, at->second.body, nullptr});
+      known_.erase(at);
+      reaper_wake_.notify_all();
+      return;
+    }
+    ++idle_;
+    body = at->second.body;
+    if (idle_ > kMostIdle) forget_idle();
+  }
+  (void)body->send();
+}
+
+// A quarter of those that nobody has, used longest ago. What is on its way holds its body, and a sync waits for it: the end of an
+// object is known only when all of it is there.
+void RadosStore::forget_idle() {
+  std::vector<std::pair<std::uint64_t, ObjectId>> idle;
+  for (const auto& [id, known] : known_)
+    if (known.handles == 0) idle.emplace_back(known.last_used, id);
+  const auto end = idle.begin() + static_cast<std::ptrdiff_t>(idle.size() / 4);
+  std::nth_element(idle.begin(), end, idle.end());
+  for (auto at = idle.begin(); at != end; ++at) {
+    const auto known = known_.find(at->second);
+    if (!known->second.body->sync()) continue;  // failed: nobody finds it well
+    known_.erase(known);
+    --idle_;
+  }
+}
+
+// --- what is gone
+
+void RadosStore::reap() {
+  for (;;) {
+    Gone gone;
+    {
+      const MutexLock guard(mutex_);
+      reaping_ = false;
+      reaper_wake_.notify_all();
+      while (gone_.empty() && !reaper_ends_) reaper_wake_.wait(mutex_);
+      if (gone_.empty() || pool_->is_shut_out()) {
+        gone_.clear();
+        if (reaper_ends_) return;
+        continue;
+      }
+      gone = std::move(gone_.front());
+      gone_.pop_front();
+      reaping_ = true;
+    }
+    // Pieces go when nobody can find their object after a crash any more; else the note stays, for whoever opens the store next.
+    const bool is_durable = gone.change == nullptr ? names_.wait().has_value() : gone.change->wait() == 0;
+    if (!is_durable) continue;
+    if (gone.body == nullptr) {
+      auto body = Body::load(shared_, gone.id);
+      if (!body) continue;
+      gone.body = std::move(*body);
+    }
+    if (gone.body->remove_pieces()) names_.forget(gone.id);
+  }
+}
+
+void RadosStore::end_reaping() {
+  {
+    const MutexLock guard(mutex_);
+    reaper_ends_ = true;
+    reaper_wake_.notify_all();
+  }
+  if (reaper_.joinable()) reaper_.join();
+}
+
+// --- the rest
+
+Status RadosStore::sync_names() {
+  announce_blocking();
+  return names_.wait();
+}
+
+Status RadosStore::sync_everything() {
+  if (read_only_) return {};
+  std::vector<std::shared_ptr<Body>> bodies;
+  {
+    const MutexLock guard(mutex_);
+    for (const auto& [id, known] : known_)
+      if (!known.is_removed) bodies.push_back(known.body);
+  }
+  for (const auto& body : bodies) CFFS_TRY_VOID(body->send());
+  for (const auto& body : bodies) CFFS_TRY_VOID(body->sync());
+  return sync_names();
+}
+
+Result<SpaceInfo> RadosStore::space() {
+  const MutexLock guard(space_mutex_);
+  const std::int64_t now = SystemClock().steady_ms();
+  if (now < space_known_until_ms_) return space_;
+  announce_blocking();
+  CFFS_TRY(const std::string answer, pool_->ask_monitors(R"({"prefix":"df","format":"json"})"));
+  const auto json = nlohmann::json::parse(answer, nullptr, false);
+  if (json.is_discarded())
+    return fail(EIO, description() + ": what the monitors say of the pools' room is no JSON");
+  const nlohmann::json none = nlohmann::json::array();
+  for (const auto& pool : json.contains("pools") ? json["pools"] : none) {
+    if (pool.value("name", "") != pool_->address().pool) continue;
+    const auto stats = pool.value("stats", nlohmann::json::object());
+    space_.available_bytes = space_.free_bytes = stats.value("max_avail", std::uint64_t{0});
+    space_.total_bytes =
+        space_.free_bytes + stats.value("stored", stats.value("bytes_used", std::uint64_t{0}));
+    space_known_until_ms_ = now + kSpaceMs;
+    return space_;
+  }
+  return fail(EIO, description() + ": the monitors know nothing of the pool's room");
+}
+
+}  // namespace cffs
