@@ -41,7 +41,7 @@ configure() { cmake --preset release "$@" >/dev/null; }
 
 started=$SECONDS
 failed=
-steps_of "test${long:+_long}" $((long ? 9 : 8))
+steps_of "test${long:+_long}" $((long ? 10 : 9))
 step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
 # libFuzzer comes with clang's runtime, a package named after clang's version.
 install_clang() {
@@ -49,6 +49,8 @@ install_clang() {
 }
 step "installing clang, which checks the locks, and its runtime" install_clang ||
   echo "test: clang could not be installed, see above; the tests thread_safety and fuzz are skipped without" >&2
+step "installing Ceph, for stores in its pools" scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common ||
+  echo "test: Ceph could not be installed, see above; the tests rados_* are skipped without" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
 step "running the project's own tests" ctest --preset release -LE "foreign|fuzz" || failed="tests"

@@ -7,7 +7,7 @@ _cffs() {
     return
   fi
   case $command in
-    format) words="--inline-max= --composite-file-max= --composite-max= --blob-checksums=on --blob-checksums=off --backend=posix --backend=region --size= --region-size= --large-block= --force" ;;
+    format) words="--inline-max= --composite-file-max= --composite-max= --blob-checksums=on --blob-checksums=off --backend=posix --backend=region --backend=rados --size= --region-size= --large-block= --force --pool= --namespace= --conf= --id=" ;;
     mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;

@@ -20,10 +20,14 @@ complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l reading -x
 complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l blob-checksums -x -a "on off"
-complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a "posix region"
+complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a "posix region rados"
 complete -c cffs -n "__fish_seen_subcommand_from format" -l size -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l region-size -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l large-block -x
+complete -c cffs -n "__fish_seen_subcommand_from format" -l pool -x
+complete -c cffs -n "__fish_seen_subcommand_from format" -l namespace -x
+complete -c cffs -n "__fish_seen_subcommand_from format" -l conf -r
+complete -c cffs -n "__fish_seen_subcommand_from format" -l id -x
 complete -c cffs -n "__fish_seen_subcommand_from format" -l force
 complete -c cffs -n "__fish_seen_subcommand_from scrub" -l anew
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status

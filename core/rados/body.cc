@@ -41,6 +41,7 @@ void OnTheWay::enter(std::size_t bytes) {
   const MutexLock guard(mutex_);
   while (bytes_ > 0 && bytes_ + bytes > kMost) less_.wait(mutex_);
   bytes_ += bytes;
+  total_.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void OnTheWay::leave(std::size_t bytes) {

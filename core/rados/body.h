@@ -3,6 +3,7 @@
 // Rank: mutex_ before the page cache's and those of flights; never held by a callback.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,12 +24,15 @@ class OnTheWay {
  public:
   void enter(std::size_t bytes);
   void leave(std::size_t bytes);
+  // All that ever entered.
+  std::uint64_t total() const { return total_.load(std::memory_order_relaxed); }
 
  private:
   static constexpr std::size_t kMost = std::size_t{64} << 20;
   Mutex mutex_;  // leaf
   CondVar less_;
   std::size_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::atomic<std::uint64_t> total_{0};
 };
 
 // What all bodies of one opened store share.

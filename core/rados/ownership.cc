@@ -127,6 +127,11 @@ Status Ownership::watch() {
   std::uint64_t handle = 0;
   const int code =
       librados().watch3(pool_->io(), head_.c_str(), &handle, on_notify, on_error, kWatchSeconds, this);
+  if (code == -EPERM || code == -EACCES)
+    return fail(Error::usage(
+        pool_->address().text() +
+        ": this user may hold no lock in the pool, not even to look: it needs osd 'allow rwx pool=" +
+        pool_->address().pool + "'"));
   if (code < 0) return fail(pool_->error(code, head_));
   handle_ = handle;
   lost_.store(false);

@@ -74,7 +74,8 @@ Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
   for (std::uint64_t number = offset / kPageBytes; number <= last;) {
     const auto at = pages_.find(Key{object, number});
     if (at == pages_.end()) {
-      const auto runs = claim(object, number, last);
+      // No more at once than stays here until it was copied.
+      const auto runs = claim(object, number, std::min(last, number + capacity_pages_ / 4));
       guard.unlock();
       for (const auto& [first, pages] : runs) start(source, first, pages);
       guard.lock();

@@ -101,9 +101,9 @@ Status Pool::begin() {
   const int code = librados().connect(cluster_);
   if (code == -ETIMEDOUT)
     return wrong("no monitor of the cluster answers; is it up, and are its addresses right (mon_host)?");
-  if (code == -ENOENT)
-    return wrong("no keyring has a key of " + user + "; see 'keyring' in the configuration");
-  if (code == -EACCES || code == -EPERM) return wrong("the cluster refuses the key of " + user);
+  if (code == -ENOENT) return wrong("there is no keyring; see 'keyring' in the configuration");
+  if (code == -EACCES || code == -EPERM)
+    return wrong("the cluster refuses " + user + ": its key is wrong, or the keyring has none of that name");
   if (code == -EINVAL) return wrong("the configuration names no monitor that can be reached (mon_host)");
   if (code < 0) return fail(-code, address_.text() + ": connecting to the cluster");
   connected_ = true;
@@ -132,6 +132,8 @@ Error Pool::error(int code, const std::string& what) const {
     return Error::os(ESHUTDOWN,
                      address_.text() + ": this user was shut out, somebody else took the store over");
   }
+  // A pool's quota is its room.
+  if (code == -EDQUOT) code = -ENOSPC;
   return Error::os(-code, address_.text() + (what.empty() ? "" : ": " + what));
 }
 

@@ -72,6 +72,7 @@ class RadosStore final : public ObjectStore {
   // All that was written is durable, and nothing that is gone is left.
   Status finish();
   void end(std::unique_ptr<rados::Ownership> ownership);
+  Result<SpaceInfo> space_of_pool() const;
   Status writable(std::string_view name) const;
   tl::unexpected<Error> named(int errno_value, std::string_view name) const;
 
@@ -92,6 +93,7 @@ class RadosStore final : public ObjectStore {
   std::thread reaper_;
   Mutex space_mutex_;
   SpaceInfo space_ CFFS_GUARDED_BY(space_mutex_);
+  std::uint64_t sent_at_space_ CFFS_GUARDED_BY(space_mutex_) = 0;  // bytes, when the monitors were asked
   std::int64_t space_known_until_ms_ CFFS_GUARDED_BY(space_mutex_) = 0;
 };
 

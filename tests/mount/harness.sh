@@ -10,19 +10,26 @@ store=$base/store
 mnt=$base/mnt
 failures=0
 
-# CFFS_TEST_BACKEND=region: stores are images; device: they are block devices. Cases that look into a store's files need a directory.
+# CFFS_TEST_BACKEND=region: stores are images; device: they are block devices; rados: they are in the pool "cffs" of the cluster of CEPH_CONF. Cases
+# that look into a store's files need a directory.
 backend=()
 lock=$store/lock
 case ${CFFS_TEST_BACKEND:-posix} in
   region) backend=(--backend=region --size=4G) lock=$store ;;
   device) backend=(--backend=region --force) ;;
 esac
+stores=0
+name_store() {  # a new one each time: what is in a pool stays there
+  stores=$((stores + 1))
+  store=rados:cffs/test-$$-$stores
+  lock=/run/cffs/rados:cffs:test-$$-$stores/lock
+}
 attach_device() {
   truncate -s 4G "$base/work/device.img" && store=$(losetup --find --show "$base/work/device.img" 2>/dev/null) && lock=$store
 }
 
 daemon_pid() {
-  if [ -d "$store" ]; then cut -d ' ' -f 2 "$store/lock"; else dd if="$store" bs=256 skip=32 count=1 status=none | cut -d ' ' -f 2; fi 2>/dev/null
+  if [ -d "$store" ] || [ "${store#rados:}" != "$store" ]; then cut -d ' ' -f 2 "$lock"; else dd if="$store" bs=256 skip=32 count=1 status=none | cut -d ' ' -f 2; fi 2>/dev/null
 }
 kill_daemon() {  # kill -9, and wait until the process has let go of the store
   kill -9 "$(daemon_pid)"
@@ -33,6 +40,7 @@ take_down() {
   mountpoint -q "$mnt" 2>/dev/null && { timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt" 2>/dev/null; }
   case $store in
     /dev/*) losetup -d "$store"; store=$base/store ;;
+    rados:*) rm -rf "${lock%/lock}" ;;
     *) rm -rf "$store" ;;
   esac
   rm -rf "$base"/work
@@ -54,7 +62,8 @@ fresh() {  # format arguments -- mount arguments; no "--": do not mount
   if [ "${CFFS_TEST_BACKEND:-posix}" = device ]; then
     attach_device || { echo "no loop devices here: not tried"; exit 77; }
   fi
-  "$cffs" format "${backend[@]}" "${format[@]}" "$store" || return 1
+  if [ "${CFFS_TEST_BACKEND:-posix}" = rados ]; then name_store; fi
+  "$cffs" format "${backend[@]}" "${format[@]}" "$store" >"$base/work/format.out" || return 1
   [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
 }
 check() {  # "what" command...

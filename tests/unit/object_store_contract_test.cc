@@ -1,5 +1,6 @@
 // One contract for all backends (core/object/object_store.h).
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -15,6 +16,9 @@
 #include "core/region/file_device.h"
 #include "core/region/memory_device.h"
 #include "core/region/region_store.h"
+#ifdef CFFS_WITH_RADOS
+#include "core/rados/rados_store.h"
+#endif
 
 namespace cffs::test {
 namespace {
@@ -46,6 +50,15 @@ struct Backend {
       REQUIRE(RegionStore::format(*device, {}));
       store = *RegionStore::open(std::move(device));
     }
+#ifdef CFFS_WITH_RADOS
+    if (name == "rados") {
+      static int number = 0;
+      const auto address = *RadosAddress::parse("rados:cffs/contract-" + std::to_string(::getpid()) + "-" +
+                                                std::to_string(++number));
+      REQUIRE(RadosStore::format(address));
+      store = *RadosStore::open(address, false);
+    }
+#endif
     if (name == "overlay") {
       below = std::make_unique<MemoryStore>();
       store = std::make_unique<OverlayStore>(*below);
@@ -69,7 +82,13 @@ std::string read_all(const Object& object) {
 }  // namespace
 
 TEST_CASE("object store contract") {
-  const std::string name = GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay", "region", "image");
+  const std::string name =
+      GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay", "region", "image", "rados");
+#ifndef CFFS_WITH_RADOS
+  if (name == "rados") return;
+#endif
+  // tests/mount/rados.sh makes a cluster.
+  if (name == "rados" && std::getenv("CFFS_TEST_RADOS") == nullptr) return;
   INFO("backend " << name);
   Backend backend(name);
   ObjectStore& store = *backend.store;

@@ -1,0 +1,193 @@
+#!/usr/bin/env bash
+# Stores in a pool of a Ceph cluster, which is made here, on loopback, and goes at the end. Usage: CFFS_BINARY=... tests/mount/rados.sh [CASE...]
+# 77: Ceph is not installed.
+export CFFS_TEST_BACKEND=rados
+. "$(dirname "$0")/harness.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+cluster_script=$here/../../scripts/rados_cluster.sh
+cluster=$base/ceph
+
+end_cluster() { timeout 60 "$cluster_script" stop "$cluster" >/dev/null 2>&1; }
+trap 'trap "" INT TERM; take_down; end_cluster; rm -rf "$base"' EXIT
+start_cluster() {
+  local code=0
+  timeout 180 "$cluster_script" start "$cluster" "$@" >"$base/cluster.log" 2>&1 || code=$?
+  [ $code = 0 ] && return
+  [ $code = 77 ] && { echo "Ceph is not installed: not tried"; exit 77; }
+  cat "$base/cluster.log"
+  exit 1
+}
+export CEPH_CONF=$cluster/ceph.conf
+in_pool() { rados -c "$CEPH_CONF" -p cffs "$@"; }
+pieces() { in_pool ls | grep -c "^${store##*/}\.[0-9a-f]\{16\}\."; }
+until_true() {  # seconds, command...
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.2; done
+}
+store_clean() { [ "$("$cffs" fsck "$store" 2>&1)" = "$store: clean" ]; }
+
+case_contract() {
+  check "the contract of objects" env CFFS_TEST_RADOS=1 timeout 120 "$(dirname "$cffs")/unit_tests" "object store contract"
+}
+
+# What is in a pool, and that it goes again.
+case_objects() {
+  fresh -- --policy=directory
+  cp -r "$source_tree/linux" "$mnt/"
+  check "a tree comes back" same "$source_tree/linux" "$mnt/linux"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  check "the store is clean" store_clean
+  [ "$(pieces)" -lt 60 ] || { echo "  FAILED: $(pieces) pieces for $(find "$source_tree/linux" -type f | wc -l) files"; failures=$((failures + 1)); }
+  "$cffs" mount "$store" "$mnt"
+  check "it is there in another mount" same "$source_tree/linux" "$mnt/linux"
+  head -c 50M /dev/urandom >"$base/work/large"
+  cp "$base/work/large" "$mnt/large"
+  check "a large file" cmp "$base/work/large" "$mnt/large"
+  truncate -s 21M "$base/work/large" && truncate -s 21M "$mnt/large"
+  check "cut" cmp "$base/work/large" "$mnt/large"
+  truncate -s 90M "$base/work/large" && truncate -s 90M "$mnt/large"
+  printf end | dd of="$base/work/large" bs=1 seek=88000000 conv=notrunc status=none
+  printf end | dd of="$mnt/large" bs=1 seek=88000000 conv=notrunc status=none
+  fallocate -p -o 1M -l 15M "$base/work/large" && fallocate -p -o 1M -l 15M "$mnt/large"
+  check "made longer, written far behind, a hole" cmp "$base/work/large" "$mnt/large"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  "$cffs" mount "$store" "$mnt"
+  check "in another mount" cmp "$base/work/large" "$mnt/large"
+  rm -rf "$mnt/large" "$mnt/linux"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  "$cffs" compact "$store"
+  check "clean when emptied" store_clean
+  [ "$(pieces)" -lt 15 ] || { echo "  FAILED: $(pieces) pieces in an empty store"; failures=$((failures + 1)); }
+}
+
+# Other commands on an address.
+case_commands() {
+  fresh
+  check "import" "$cffs" import --policy=directory "$source_tree/linux" "$store"
+  check "export" "$cffs" export "$store" "$base/work/out"
+  check "the same" same "$source_tree/linux" "$base/work/out"
+  check "export of a part" "$cffs" export "$store:/usb" "$base/work/usb"
+  check "the same part" same "$source_tree/linux/usb" "$base/work/usb"
+  check "regroup" "$cffs" regroup "$store" --policy=directory
+  check "compact" "$cffs" compact "$store"
+  check "scrub" "$cffs" scrub "$store"
+  check "stat" "$cffs" stat "$store"
+  check "backup" "$cffs" backup "$store" "$base/work/backup"
+  check "the backup is clean" "$cffs" fsck "$base/work/backup"
+  check "a mount to look" "$cffs" mount -o ro "$store" "$mnt"
+  check "shows it" same "$source_tree/linux" "$mnt"
+  check "takes nothing" refused "Read-only" touch "$mnt/x"
+  check "beside another that looks" "$cffs" fsck "$store"
+  check "not beside one that writes" refused "in use by a read-only mount" "$cffs" regroup "$store" --policy=directory
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "salvage" "$cffs" salvage "$store" "$base/work/salvaged"
+}
+
+# The daemon is killed: what was synced is there, and nothing else is damaged.
+case_killed_writer() {
+  fresh -- --policy=directory
+  cp -r "$source_tree/linux" "$mnt/before" && sync -f "$mnt/before/types.h" && sync "$mnt"/before/*.h
+  (for i in $(seq 100000); do echo "$i" >"$mnt/$i" || break; done) 2>/dev/null &
+  local writer=$!
+  sleep 1
+  kill_daemon
+  wait $writer
+  local begin=$SECONDS
+  check "the next one gets it" timeout 30 "$cffs" mount "$store" "$mnt"
+  [ $((SECONDS - begin)) -le 10 ] || { echo "  FAILED: it took $((SECONDS - begin)) s"; failures=$((failures + 1)); }
+  check "what was synced is there" same "$source_tree/linux" "$mnt/before"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "clean" store_clean
+}
+
+# A writer that was paused, and whose store somebody else took, can write nothing any more.
+case_fencing() {
+  fresh -- --policy=directory
+  echo first >"$mnt/file"
+  sync "$mnt/file"
+  local paused
+  paused=$(daemon_pid)
+  check "in use, while it answers" refused "in use by pid $paused on" "$cffs" fsck "$store"
+  kill -STOP "$paused"
+  check "another one takes the store" timeout 40 env CFFS_X=1 "$cffs" scrub "$store"
+  check "and writes" sh -c "mkdir '$base/work/new' && echo second >'$base/work/new/other' && '$cffs' import '$base/work/new' '$store'"
+  (sleep 1; kill -CONT "$paused") &
+  # It answers with an error, and not with success.
+  check "what it is asked to write fails" sh -c "! timeout 60 sh -c 'echo third >\"$mnt/file\" && sync \"$mnt/file\"' 2>/dev/null"
+  wait %% 2>/dev/null
+  timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt"
+  until_true 30 sh -c "! kill -0 $paused 2>/dev/null" || kill -9 "$paused"
+  check "clean" store_clean
+  check "with what the second wrote" timeout 30 "$cffs" mount "$store" "$mnt"
+  [ "$(cat "$mnt/file" "$mnt/other" 2>&1)" = "first
+second" ] || { echo "  FAILED: $(ls "$mnt"; cat "$mnt/file" "$mnt/other")"; failures=$((failures + 1)); }
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+}
+
+# An OSD ends under load and comes back; the monitor is paused.
+case_failing_cluster() {
+  fresh -- --policy=directory
+  (cp -r "$source_tree" "$mnt/all" && sync -f "$mnt" && touch "$base/work/done") &
+  local load=$!
+  sleep 1
+  check "the OSD is killed" "$cluster_script" osd "$cluster" 0 kill
+  sleep 2
+  check "and comes back" timeout 60 "$cluster_script" osd "$cluster" 0 start
+  check "the monitor is paused" "$cluster_script" mon "$cluster" pause
+  sleep 3
+  check "and goes on" "$cluster_script" mon "$cluster" go-on
+  wait $load
+  check "the load went on" test -e "$base/work/done"
+  check "all of it is there" same "$source_tree" "$mnt/all"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "clean" store_clean
+}
+
+# A pool that is full: ENOSPC, and nothing that was there is lost.
+case_full_pool() {
+  fresh -- --policy=directory
+  cp -r "$source_tree/linux" "$mnt/"
+  sync "$mnt"/linux/*.h
+  ceph -c "$CEPH_CONF" osd pool set-quota cffs max_bytes 40000000 >/dev/null 2>&1
+  until_true 30 sh -c "! dd if=/dev/zero of='$mnt/big' bs=1M count=300 conv=fsync 2>'$base/work/error'"
+  check "it says so" grep -qE "No space left|Disk quota exceeded" "$base/work/error"
+  ceph -c "$CEPH_CONF" osd pool set-quota cffs max_bytes 0 >/dev/null 2>&1
+  check "what was there is there" same "$source_tree/linux" "$mnt/linux"
+  timeout 60 "$cffs" umount "$mnt" || umount -l "$mnt"
+  check "clean" store_clean
+  until_true 30 in_pool put probe /proc/self/cmdline
+  "$cffs" mount "$store" "$mnt"
+  check "what was there is there afterwards" same "$source_tree/linux" "$mnt/linux"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+}
+
+case_bad_days() {
+  fresh
+  check "a store of that name" refused "is a cffs store already; it was left as it is" "$cffs" format "$store"
+  check "no such pool" refused "no pool 'nowhere'" "$cffs" format rados:nowhere/x
+  check "no such store" refused "no store of that name" "$cffs" stat rados:cffs/nothing
+  check "no such store to mount" refused "no store of that name" "$cffs" mount rados:cffs/nothing "$mnt"
+  check "no address" refused "an address is rados:POOL/NAME" "$cffs" stat rados:cffs
+  check "no pool" refused "needs --pool=POOL" "$cffs" format --backend=rados x
+  check "no such user" refused "the cluster refuses client.nobody" "$cffs" stat "$store:id=nobody"
+  check "no configuration" refused "cannot be read as a configuration" "$cffs" stat "$store:conf=/nonexistent"
+  sed 's/key = .*/key = AQAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAA==/' "$cluster/keyring" >"$base/work/keyring"
+  sed "s|^keyring.*|keyring = $base/work/keyring|; s|^\(\s*\)keyring *=.*|keyring = $base/work/keyring|" "$CEPH_CONF" >"$base/work/conf"
+  check "a wrong key" refused "the cluster refuses client.admin" "$cffs" stat "$store:conf=$base/work/conf"
+  check "who may only read holds no lock" refused "needs osd 'allow rwx pool=cffs'" "$cffs" stat "$store:id=reader"
+  check "and makes no store" refused "may not write" "$cffs" format rados:cffs/mine:id=reader
+  check "a user without the run of the cluster" "$cffs" format rados:cffs/own:id=cffs
+  sed 's/^\(\s*mon[ _]host\s*=\).*/\1 v2:127.0.0.1:1/' "$CEPH_CONF" >"$base/work/conf"
+  check "a cluster that is down" refused "no monitor of the cluster answers" timeout 60 "$cffs" stat "$store:conf=$base/work/conf"
+}
+
+case_acceptance() {
+  local one
+  for one in transfer writers names files threads; do
+    check "acceptance: $one" timeout 250 "$here/acceptance.sh" $one
+  done
+}
+
+start_cluster --osd-size=4G
+run_cases contract objects commands killed_writer fencing failing_cluster full_pool bad_days acceptance -- "$@"
