@@ -40,7 +40,8 @@ FileDescriptor hold_local_mark(const RadosAddress& address, std::string_view own
   if (::lstat(folder.parent_path().c_str(), &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != ::geteuid())
     return {};
   FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  if (!file || ::flock(file.get(), (owner.empty() ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) return {};
+  if (owner.empty()) return file;
   if (::ftruncate(file.get(), 0) != 0 || !write_fully(file.get(), 0, as_bytes(owner))) return {};
   return file;
 }
