@@ -8,11 +8,13 @@ set -euo pipefail
 # Not lz4, whose tests copy byte by byte.
 packages=(zlib m4 sed grep gzip diffutils findutils tar patch libpng1.6 libevent gawk make-dfsg fmtlib googletest leveldb bison coreutils git)
 edits=12
+minutes=100000
 usage() {
   cat <<USAGE
-usage: scripts/development_session.sh [--cffs=PROGRAM] [--edits=N] OUT.trace.db [PACKAGE...]
+usage: scripts/development_session.sh [--cffs=PROGRAM] [--edits=N] [--minutes=M] OUT.trace.db [PACKAGE...]
   PROGRAM  by default cffs from PATH
   N        cycles of editing, building and committing for each package; by default $edits
+  M        no package is begun after so many minutes; by default all are worked on
   PACKAGE  source packages; by default
            ${packages[*]}
 USAGE
@@ -88,8 +90,8 @@ work_on() {
 }
 
 if [ "${1:-}" = --session ]; then  # by cffs trace record, in the directory of the sources
-  edits=$2
-  shift 2
+  edits=$2 minutes=$3
+  shift 3
   exec 3>&1 >../session.log 2>&1
   trap 'exit 130' INT
   unset XDG_CONFIG_HOME GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_CONFIG_GLOBAL  # whoever's they are
@@ -97,6 +99,7 @@ if [ "${1:-}" = --session ]; then  # by cffs trace record, in the directory of t
   mkdir "$HOME" && git config --global user.name dev && git config --global user.email dev@example.org && git config --global advice.detachedHead false
   finished=()
   for name; do
+    [ $SECONDS -lt $((minutes * 60)) ] || break
     work_on "$name"
   done
   exit 0
@@ -110,6 +113,7 @@ while [ $# -gt 0 ]; do
     -h|--help) usage; exit 0 ;;
     --cffs=*) program=${1#*=} ;;
     --edits=*) edits=${1#*=} ;;
+    --minutes=*) minutes=${1#*=} ;;
     -*) usage >&2; exit 2 ;;
     *) break ;;
   esac
@@ -117,6 +121,7 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || { usage >&2; exit 2; }
 [ "$edits" -ge 1 ] 2>/dev/null || fail "--edits takes a number from 1, not '$edits'"
+[ "$minutes" -ge 1 ] 2>/dev/null || fail "--minutes takes a number from 1, not '$minutes'"
 output=$(realpath -m "$1")
 shift
 [ $# = 0 ] || packages=("$@")
@@ -151,6 +156,6 @@ echo "   ${#packages[@]} source packages, $(du -sh "$work/archives" | cut -f1); 
 cd "$work/sources"
 trap : INT  # the session ends with it, and what was recorded is kept
 status=0
-"$program" trace record --below=. -o "$output" -- bash "$self" --session "$edits" "${packages[@]}" || status=$?
+"$program" trace record --below=. -o "$output" -- bash "$self" --session "$edits" "$minutes" "${packages[@]}" || status=$?
 [ $status = 0 ] || { cp "$work/session.log" "$output.log" 2>/dev/null; fail "the session ended with $status; $output.log has what it printed, $output what was recorded until then"; }
 "$program" trace stat "$output"
