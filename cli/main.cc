@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_fsck(app, exit_code);
   cffs::cli::add_scrub(app, exit_code);
   cffs::cli::add_backup(app, exit_code);
+  cffs::cli::add_copy(app, exit_code);
   cffs::cli::add_salvage(app, exit_code);
   cffs::cli::add_compact(app, exit_code);
   cffs::cli::add_dump(app, exit_code);

@@ -225,3 +225,51 @@ case_backup() {
   check "an export of that" bash -c "'$cffs' export '$mnt:1' '$base/work/ro-out' && diff -r '$mnt/1' '$base/work/ro-out'"
   check "umount" "$cffs" umount "$mnt"
 }
+
+# A whole store to other backends and back; again, and only what differs is written; cut in the middle; what must not be overwritten.
+case_copy() {
+  fresh -- --policy=directory || return 1
+  cp -r "$source_tree/linux" "$mnt/"
+  truncate -s 20M "$mnt/sparse"; printf end | dd of="$mnt/sparse" bs=1 seek=15000000 conv=notrunc status=none
+  head -c 9000000 /dev/urandom >"$mnt/large"
+  check "a store in use" refused 'is in use by' "$cffs" copy "$store" "$base/work/copy"
+  check "umount" "$cffs" umount "$mnt"
+  check "small files in composites" "$cffs" compact "$store"
+  rm -rf "$base/work/copy"
+  check "to a directory" "$cffs" copy "$store" "$base/work/copy"
+  check "which is whole" "$cffs" fsck "$base/work/copy"
+  check "to an image" "$cffs" copy --size=512M "$base/work/copy" "$base/work/copy.img"
+  check "which is whole, too" "$cffs" fsck "$base/work/copy.img"
+  check "and back" "$cffs" copy "$base/work/copy.img" "$base/work/again"
+  check "mount" "$cffs" mount "$base/work/again" "$mnt"
+  check "all files are there" same "$source_tree/linux" "$mnt/linux"
+  check "holes stay holes" test "$(du -k "$mnt/sparse" | cut -f1)" -lt 1000
+  echo more >"$mnt/more"
+  check "umount" "$cffs" umount "$mnt"
+  check "again writes little" sh -c "'$cffs' copy '$base/work/again' '$base/work/copy' | grep -Eq ' [0-9]+ of them written, [0-9.]+ [K]?B;'"
+  check "whole" "$cffs" fsck "$base/work/copy"
+  check "mount the copy" "$cffs" mount "$base/work/copy" "$mnt"
+  check "what was new is there" grep -qx more "$mnt/more"
+  check "umount" "$cffs" umount "$mnt"
+  "$cffs" format "$base/work/other"
+  check "another store stays" refused 'is another store, or a copy of one; name another place' "$cffs" copy "$base/work/copy" "$base/work/other"
+  mkdir "$base/work/foreign" && echo mine >"$base/work/foreign/file"
+  check "what is no store stays" refused 'holds something that is no store' "$cffs" copy "$base/work/copy" "$base/work/foreign"
+  check "not onto itself" sh -c "! '$cffs' copy '$base/work/copy' '$base/work/copy'"
+  check "no store" refused 'is no cffs store' "$cffs" copy "$base/work/foreign" "$base/work/new"
+  # Killed at some moment of it: no store until the next run has gone on.
+  rm -rf "$base/work/cut"
+  "$cffs" copy "$base/work/copy" "$base/work/cut" >/dev/null & local copying=$!
+  until [ -e "$base/work/cut/copying" ] || ! kill -0 $copying 2>/dev/null; do :; done
+  kill -9 $copying 2>/dev/null; wait $copying 2>/dev/null
+  if [ -e "$base/work/cut/copying" ]; then check "half a copy is no store" sh -c "! '$cffs' mount '$base/work/cut' '$mnt'"; fi
+  check "the next run goes on" "$cffs" copy "$base/work/copy" "$base/work/cut"
+  check "and ends" "$cffs" fsck "$base/work/cut"
+  # Rot in the copy is mended by the next one.
+  local ldb
+  ldb=$(find "$base/work/cut" -path '*composites*' -type f | head -n 1)
+  printf 'rotten' | dd of="$ldb" bs=1 seek=5000 conv=notrunc status=none
+  check "rot in it is noticed" sh -c "! '$cffs' fsck '$base/work/cut'"
+  check "the next copy mends it" "$cffs" copy "$base/work/copy" "$base/work/cut"
+  check "whole again" "$cffs" fsck "$base/work/cut"
+}

@@ -1,0 +1,101 @@
+// copy: a whole store to another place, of whatever backend.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "core/backend/store_at.h"
+#include "core/backup/store_copy.h"
+#include "core/rados/address.h"
+#include "core/region/file_device.h"
+#include "core/region/region_store.h"
+#include "fusefs/mount_options.h"
+
+namespace cffs::cli {
+namespace {
+
+struct CopyFlags {
+  StoreName from, to;
+  std::string size;  // of an image that is made
+};
+
+// An image of so many bytes, sparse, with regions and no objects.
+Status make_image(const std::string& path, const std::string& size) {
+  CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
+  {
+    const FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!fd && errno == EEXIST) return fail(Error::usage(path + " is there already; leave --size away"));
+    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(errno, path);
+  }
+  CFFS_TRY(const auto device, FileDevice::open(path, FileDevice::Access::read_write));
+  const Status made = RegionStore::format(*device, {});
+  if (!made) (void)::unlink(path.c_str());
+  return made;
+}
+
+// The place for the copy: a directory or an address is made where it is not there, an image where its size is said.
+Result<std::unique_ptr<ObjectStore>> place_of(const StoreName& to, const std::string& size) {
+  if (RadosAddress::is_one(to.path)) {
+    if (!is_store_at(to.path)) CFFS_TRY_VOID(make_rados_store(to.path));
+    return open_objects(to, PosixStore::Access::read_write);
+  }
+  if (!size.empty()) {
+    CFFS_TRY_VOID(make_image(to.path, size));
+    return open_objects(to, PosixStore::Access::read_write);
+  }
+  struct stat st;
+  if (::stat(to.path.c_str(), &st) != 0) {
+    std::error_code problem;
+    std::filesystem::create_directories(to.path, problem);
+    if (problem) return fail(problem.value(), "store " + to.path);
+  }
+  return open_objects(to, PosixStore::Access::read_write);
+}
+
+Status run_copy(const CopyFlags& o) {
+  CFFS_TRY(const auto from, open_objects(o.from, PosixStore::Access::read_only));
+  CFFS_TRY(const bool is_store, from->exists("superblock"));
+  if (!is_store) return fail(Error::usage(o.from.path + " is no cffs store"));
+  CFFS_TRY(const auto to, place_of(o.to, o.size));
+  StoreCopyReport report;
+  {
+    ProgressLine progress;
+    StoreCopyOptions options;
+    options.progress = [&](const StoreCopyReport& r) {
+      progress.show(fmt::format("{} objects, {} read, {} written", r.objects, human_bytes(r.bytes),
+                                human_bytes(r.bytes_written)));
+    };
+    CFFS_TRY(report, copy_store(*from, *to, options));
+  }
+  fmt::print("{} to {}: {} objects, {}; {} of them written, {}; {} removed\n", o.from.path, o.to.path,
+             report.objects, human_bytes(report.bytes), report.written, human_bytes(report.bytes_written),
+             report.removed);
+  return {};
+}
+
+}  // namespace
+
+void add_copy(CLI::App& app, int& exit_code) {
+  auto* command = app.add_subcommand(
+      "copy", "Copy a whole store to another place, of whatever backend; again, and what differs");
+  auto o = std::make_shared<CopyFlags>();
+  add_store_argument(*command, "STORE", o->from, "The store; nobody uses it meanwhile")->required();
+  command
+      ->add_option("PLACE", o->to.path,
+                   "A directory or an address in a Ceph pool, which are made where they are not there, or an "
+                   "earlier copy of it")
+      ->required();
+  command->add_option("--size", o->size, "Bytes of an image file that is made for the copy (backend region)");
+  command->footer(
+      "The copy is that store, byte for byte; what was written is read back. Copies of a store that is "
+      "mounted: cffs backup.\n"
+      "An unfinished copy is no store; the same command goes on with it.");
+  command->callback([o, &exit_code] {
+    if (const Status done = run_copy(*o); !done) exit_code = complain(done.error());
+  });
+}
+
+}  // namespace cffs::cli
