@@ -23,10 +23,13 @@ void add_mount(CLI::App& app, int& exit_code) {
     std::string record, transport;
   };
   auto o = std::make_shared<Options>();
-  command->add_option("STORE", o->mount.store, "Directory made by cffs format")->required();
+  command->add_option("STORE", o->mount.store, "A store, as cffs format made it")->required();
   command->add_option("MNT", o->mount.mount_point, "Directory to mount on")->required();
   command->add_flag("--foreign-owner", o->mount.foreign_owner,
                     "The store may belong to another user, who is trusted with what is in it");
+  command->add_flag(
+      "--standby", o->mount.standby,
+      "Where somebody has the store, wait until he has let go of it, or is gone, and take over");
   add_policy_flags(*command, o->mount.policy);
   add_plan_ahead_flag(*command, o->mount.plan_ahead);
   command
@@ -77,7 +80,8 @@ void add_mount(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "-o", o->lists,
-          "Mount options, comma-separated: ro, allow_other, noallow_other, foreign_owner, noacl, relatime, "
+          "Mount options, comma-separated: ro, allow_other, noallow_other, foreign_owner, standby, noacl, "
+          "relatime, "
           "strictatime, noatime, "
           "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
           "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, awake_inodes=, "

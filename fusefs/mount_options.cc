@@ -163,6 +163,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.read_only = name == "ro";
     } else if (name == "foreign_owner") {
       options.foreign_owner = true;
+    } else if (name == "standby") {
+      options.standby = true;
     } else if (name == "remount") {
       options.remount = true;
     } else if (name == "acl" || name == "noacl") {

@@ -31,6 +31,7 @@ struct MountOptions {
   bool foreground = false;
   bool read_only = false;
   bool foreign_owner = false;  // the store may be somebody else's
+  bool standby = false;        // a store in use is waited for
   bool remount = false;        // changes what the kernel checks of a mount that is there
   bool others = true;          // a mount made by root is for all users
   bool acl = true;             // POSIX ACLs

@@ -39,7 +39,7 @@ Result<RegroupJobsOptions> regroup_options(const MountOptions& options) {
 }
 
 // A mount often follows an unmount at once, and umount(8) does not wait for the daemon. So whoever is leaving is waited for;
-// one that stays is not.
+// one that stays is not, unless this mount stands by.
 Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& directory, ObjectStore& objects,
                                                            const FileSystemOptions& engine,
                                                            const MountOptions& options,
@@ -49,6 +49,7 @@ Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& di
   constexpr std::chrono::seconds kSilence{3};
   constexpr std::chrono::milliseconds kUnknown{200};  // a process that ends is seen by nobody for a moment
   constexpr std::chrono::milliseconds kTry{5};
+  constexpr std::chrono::milliseconds kBetweenLooks{200};  // of one who stands by, for hours
   const auto began = SteadyClock::now();
   auto unknown_since = began;
   bool told = false;
@@ -57,6 +58,14 @@ Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& di
     const bool in_use =
         !opened && opened.error().kind == ErrorKind::usage && opened.error().errno_value == EBUSY;
     if (!in_use) return opened;
+    if (options.standby) {
+      if (!awaited()) return fail(EINTR, "store " + directory);
+      if (!told && options.say) options.say(opened.error().message() + "; standing by");
+      told = true;
+      std::this_thread::sleep_for(kBetweenLooks);
+      if (!awaited()) return fail(EINTR, "store " + directory);  // before it may take the store
+      continue;
+    }
     const StoreOwner owner(directory);
     const auto outlook = owner.outlook();
     const auto now = SteadyClock::now();
