@@ -25,6 +25,7 @@ void add_stat(CLI::App& app, int& exit_code);
 void add_fsck(CLI::App& app, int& exit_code);
 void add_scrub(CLI::App& app, int& exit_code);
 void add_backup(CLI::App& app, int& exit_code);
+void add_copy(CLI::App& app, int& exit_code);
 void add_salvage(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);

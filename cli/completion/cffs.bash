@@ -3,12 +3,12 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub backup salvage compact dump trace replay bench compare --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in
     format) words="--inline-max= --composite-file-max= --composite-max= --blob-checksums=on --blob-checksums=off --backend=posix --backend=region --backend=rados --size= --region-size= --large-block= --force --pool= --namespace= --conf= --id=" ;;
-    mount) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
+    mount) words="--standby --policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
     analyze) words="-o --output= --top= --graph= --transactions= --tune --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;

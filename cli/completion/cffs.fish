@@ -1,5 +1,5 @@
 # fish completion for cffs
-set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub backup salvage compact dump trace replay bench compare
+set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
@@ -34,6 +34,7 @@ complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l rate -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l awake-inodes -l known-inodes -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l transport -x -a "auto ring device"
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l standby
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x

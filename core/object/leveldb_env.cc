@@ -273,6 +273,10 @@ leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::Wr
   if (is_log(name)) {
     // Its name is durable before a manifest names it: one that is missing then is lost, not late.
     if (const auto done = (*object)->sync(); !done) return to_leveldb(done.error());
+    // Where the end of the process loses what was written, a later log must not outlast the end of an earlier one.
+    if (!store_.outlives_the_process()) {
+      if (const auto done = sync_logs(); !done) return to_leveldb(done.error());
+    }
     const MutexLock guard(mutex_);
     logs_[name] = LogState{*object, 0, 0, false};
   }
@@ -307,9 +311,13 @@ leveldb::Status LevelDbEnv::GetChildren(const std::string& folder, std::vector<s
 }
 
 leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
+  LogState gone;  // its handle goes when the lock has been let go
   {
     const MutexLock guard(mutex_);
-    logs_.erase(name);
+    if (const auto at = logs_.find(name); at != logs_.end()) {
+      gone = std::move(at->second);
+      logs_.erase(at);
+    }
   }
   if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());
   if (removed_) removed_();

@@ -165,6 +165,8 @@ class ObjectStore {
   // these to the second the kernel may. EBUSY: somebody has it.
   virtual void lend_device() {}
   virtual Status take_device_back() { return {}; }
+  // What was written and not synced is there after the end of this process, as what a kernel was given is.
+  virtual bool outlives_the_process() const { return true; }
   // Nobody but its owner, who is the caller or root, could have put anything into it.
   virtual bool is_private() const { return true; }
   // For messages: where this store is.

@@ -10,7 +10,8 @@ namespace cffs::rados {
 namespace {
 
 constexpr std::size_t kTogether = 256 * 1024;  // bytes that lie end to end are sent in one operation
-constexpr std::uint64_t kProbesAtOnce = 32;    // pieces that are looked for side by side
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+constexpr std::uint64_t kProbesAtOnce = 32;  // pieces that are looked for side by side
 
 std::string_view text(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -35,6 +36,37 @@ struct Gathering {
   std::function<void(Result<std::string>)> done;
 };
 
+// The last of the pieces [begin, end) that is there, and its bytes; all are asked for side by side.
+Result<std::optional<std::pair<std::uint64_t, std::uint64_t>>> last_of(const Shared& shared, ObjectId id,
+                                                                       std::uint64_t begin,
+                                                                       std::uint64_t end) {
+  std::vector<std::uint64_t> sizes(end - begin, 0);
+  std::vector<time_t> times(sizes.size(), 0);
+  std::vector<rados_completion_t> asked;
+  int failed = 0;
+  for (std::uint64_t i = 0; i < sizes.size() && failed == 0; ++i) {
+    rados_completion_t one = nullptr;
+    if (librados().aio_create_completion2(nullptr, nullptr, &one) != 0) failed = -ENOMEM;
+    if (failed != 0) break;
+    failed = std::min(0, librados().aio_stat(shared.pool->io(), shared.piece_name(id, begin + i).c_str(), one,
+                                             &sizes[i], &times[i]));
+    if (failed == 0) asked.push_back(one);
+    if (failed != 0) librados().aio_release(one);
+  }
+  announce_blocking();
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> last;
+  // What was begun writes into these vectors: all of it is waited for.
+  for (std::uint64_t i = 0; i < asked.size(); ++i) {
+    (void)librados().aio_wait_for_complete(asked[i]);
+    const int code = librados().aio_get_return_value(asked[i]);
+    librados().aio_release(asked[i]);
+    if (code == 0) last.emplace(begin + i, sizes[i]);
+    if (code < 0 && code != -ENOENT) failed = code;
+  }
+  if (failed != 0) return fail(shared.pool->error(failed, shared.piece_name(id, begin)));
+  return last;
+}
+
 }  // namespace
 
 void OnTheWay::enter(std::size_t bytes) {
@@ -54,50 +86,27 @@ std::string Shared::piece_name(ObjectId id, std::uint64_t piece) const {
   return fmt::format("{}.{:016x}.{:08x}", pool->address().name, id, piece);
 }
 
-void Shared::keep_failed(std::shared_ptr<Body> body) {
-  const MutexLock guard(failed_mutex_);
-  if (std::find(failed_.begin(), failed_.end(), body) == failed_.end()) failed_.push_back(std::move(body));
-}
-
-bool Shared::has_failed() {
-  const MutexLock guard(failed_mutex_);
-  return !failed_.empty();
-}
-
 Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id) {
   const auto body = std::make_shared<Body>(shared, id, nullptr);
   const std::string first = shared->piece_name(id, 0);
   const auto found = shared->pool->stat(first);
   if (!found && found.error().errno_value == ENOENT) return body;
   if (!found) return fail(found.error());
-  CFFS_TRY(const std::uint64_t bound, number_of(found->attribute("bound"), first + ": attribute bound"));
+  // A first piece whose first write was refused, and whose later one was not, has none; then it is the only one.
+  const std::string written = found->attribute("bound");
+  std::uint64_t bound = 1;
+  if (!written.empty()) {
+    CFFS_TRY(bound, number_of(written, first + ": attribute bound"));
+  }
+  if (bound > kMostBytes / shared->piece_bytes)
+    return fail(Error::corruption(first + ": attribute bound says more than an object can have"));
   std::uint64_t size = found->size;
   // The last piece that is there, from behind.
   for (std::uint64_t end = bound; end > 1;) {
     const std::uint64_t begin = std::max<std::uint64_t>(1, end - std::min(end, kProbesAtOnce));
-    std::vector<std::uint64_t> sizes(end - begin, 0);
-    std::vector<time_t> times(sizes.size(), 0);
-    std::vector<rados_completion_t> asked(sizes.size(), nullptr);
-    for (std::uint64_t i = 0; i < sizes.size(); ++i) {
-      if (librados().aio_create_completion2(nullptr, nullptr, &asked[i]) != 0) return fail(ENOMEM, first);
-      if (const int code = librados().aio_stat(shared->pool->io(), shared->piece_name(id, begin + i).c_str(),
-                                               asked[i], &sizes[i], &times[i]);
-          code < 0)
-        return fail(shared->pool->error(code, first));
-    }
-    announce_blocking();
-    std::uint64_t last = 0;
-    int failed = 0;
-    for (std::uint64_t i = 0; i < sizes.size(); ++i) {
-      (void)librados().aio_wait_for_complete(asked[i]);
-      const int code = librados().aio_get_return_value(asked[i]);
-      librados().aio_release(asked[i]);
-      if (code == 0) last = begin + i;
-      if (code < 0 && code != -ENOENT) failed = code;
-    }
-    if (failed != 0) return fail(shared->pool->error(failed, first));
-    if (last != 0) {
-      size = last * shared->piece_bytes + sizes[last - begin];
+    CFFS_TRY(const auto last, last_of(*shared, id, begin, end));
+    if (last) {
+      size = last->first * shared->piece_bytes + last->second;
       break;
     }
     end = begin;
@@ -109,7 +118,9 @@ Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectI
   body->has_first_piece_ = true;
   if (!cut.empty()) {
     CFFS_TRY(const std::uint64_t end, number_of(cut, first + ": attribute cut"));
-    body->size_ = std::min(size, end);
+    if (end > kMostBytes)
+      return fail(Error::corruption(first + ": attribute cut says more than an object can have"));
+    body->size_ = end;  // its last piece may still be a hole
     body->cut_unfinished_ = true;
   }
   return body;
@@ -117,31 +128,39 @@ Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectI
 
 // --- reading
 
-std::uint64_t Body::readable(std::uint64_t offset, std::size_t wanted) {
+bool Body::is_pending(std::uint64_t offset, std::uint64_t length) const {
+  return !pending_.empty() && offset < pending_at_ + pending_.size() && pending_at_ < offset + length;
+}
+
+Result<std::uint64_t> Body::readable(std::uint64_t offset, std::size_t wanted) {
   const MutexLock guard(mutex_);
-  if (offset >= size_) return 0;
+  if (offset >= size_) return std::uint64_t{0};
   const std::uint64_t n = std::min<std::uint64_t>(wanted, size_ - offset);
-  if (!pending_.empty() && offset < pending_at_ + pending_.size() && pending_at_ < offset + n)
-    (void)send_pending();
+  if (is_pending(offset, n)) CFFS_TRY_VOID(send_pending());
   return n;
 }
 
 Result<std::size_t> Body::read(std::uint64_t offset, Bytes out) {
-  const std::size_t n = readable(offset, out.size());
+  CFFS_TRY(const std::size_t n, readable(offset, out.size()));
   if (shared_->pool->is_shut_out()) return fail(shared_->pool->error(-ESHUTDOWN, {}));
   CFFS_TRY_VOID(shared_->cache->read(*this, offset, out.first(n)));
   return n;
 }
 
 std::optional<std::size_t> Body::read_if_here(std::uint64_t offset, Bytes out) {
-  const std::size_t n = readable(offset, out.size());
   if (shared_->pool->is_shut_out()) return std::nullopt;
+  std::size_t n = 0;
+  {
+    const MutexLock guard(mutex_);
+    n = offset >= size_ ? 0 : std::min<std::uint64_t>(out.size(), size_ - offset);
+    if (is_pending(offset, n)) return std::nullopt;
+  }
   if (!shared_->cache->read_if_here(id_, offset, out.first(n))) return std::nullopt;
   return n;
 }
 
 Result<std::size_t> Body::read_medium(std::uint64_t offset, Bytes out) {
-  const std::size_t n = readable(offset, out.size());
+  CFFS_TRY(const std::size_t n, readable(offset, out.size()));
   Together answers;
   std::string bytes;
   Status status;
@@ -164,7 +183,7 @@ double Body::share_in_memory(std::uint64_t offset, std::uint64_t length) const {
 }
 
 void Body::prefetch(std::uint64_t offset, std::uint64_t length) {
-  const std::uint64_t n = readable(offset, length);
+  const std::uint64_t n = readable(offset, length).value_or(0);
   if (n > 0 && !shared_->pool->is_shut_out()) shared_->cache->prefetch(*this, offset, n);
 }
 
@@ -215,7 +234,6 @@ Pool::Done Body::landed(std::size_t bytes) {
   shared_->on_the_way.enter(bytes);
   return [self = shared_from_this(), bytes, ended = flights_.one()](int code) {
     self->shared_->on_the_way.leave(bytes);
-    if (code != 0) self->shared_->keep_failed(self);
     ended(code);
   };
 }
@@ -228,9 +246,7 @@ Status Body::first_error(int code) const {
 // Before a change.
 Status Body::usable() {
   if (shared_->pool->is_shut_out()) return fail(shared_->pool->error(-ESHUTDOWN, {}));
-  if (!cut_unfinished_) return {};
-  CFFS_TRY_VOID(cut(size_));
-  cut_unfinished_ = false;
+  if (cut_unfinished_) return cut(size_);
   return {};
 }
 
@@ -295,21 +311,24 @@ Status Body::send_bytes(std::uint64_t offset, std::string_view bytes) {
 
 Status Body::send_pending() {
   if (pending_.empty()) return {};
-  const std::string bytes = std::exchange(pending_, {});
-  return send_bytes(pending_at_, bytes);
+  // What cannot be sent now is not lost: a later sync tries again, and says so.
+  CFFS_TRY_VOID(send_bytes(pending_at_, pending_));
+  pending_.clear();
+  return {};
 }
 
 Status Body::write(std::uint64_t offset, ConstBytes data) {
   if (data.empty()) return {};
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(usable());
-  if (!pending_.empty() && offset != pending_at_ + pending_.size()) CFFS_TRY_VOID(send_pending());
+  // Nothing of `data` is taken before what may fail is over.
+  const bool goes_on = offset == pending_at_ + pending_.size() && pending_.size() + data.size() <= kTogether;
+  if (!pending_.empty() && !goes_on) CFFS_TRY_VOID(send_pending());
   if (pending_.empty()) pending_at_ = offset;
   if (pending_.empty() && data.size() >= kTogether) {
     CFFS_TRY_VOID(send_bytes(offset, text(data)));
   } else {
     pending_.append(text(data));
-    if (pending_.size() >= kTogether) CFFS_TRY_VOID(send_pending());
   }
   size_ = std::max(size_, offset + data.size());
   return {};

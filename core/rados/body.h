@@ -17,7 +17,6 @@
 namespace cffs::rados {
 
 using ObjectId = std::uint64_t;
-class Body;
 
 // Bounds the bytes that were given to RADOS and not acknowledged.
 class OnTheWay {
@@ -43,13 +42,6 @@ struct Shared {
   OnTheWay on_the_way;
 
   std::string piece_name(ObjectId id, std::uint64_t piece) const;
-  // A body with a failed write stays, so that nobody finds it well by opening it anew.
-  void keep_failed(std::shared_ptr<Body> body);
-  bool has_failed();
-
- private:
-  Mutex failed_mutex_;  // leaf
-  std::vector<std::shared_ptr<Body>> failed_ CFFS_GUARDED_BY(failed_mutex_);
 };
 
 class Body final : public PageCache::Source, public std::enable_shared_from_this<Body> {
@@ -103,7 +95,9 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Status settle() CFFS_REQUIRES(mutex_);
   Pool::Done landed(std::size_t bytes);
   Status first_error(int code) const;
-  std::uint64_t readable(std::uint64_t offset, std::size_t wanted);
+  bool is_pending(std::uint64_t offset, std::uint64_t length) const CFFS_REQUIRES(mutex_);
+  // How much there is from `offset` on; what was written there is sent before.
+  Result<std::uint64_t> readable(std::uint64_t offset, std::size_t wanted);
 
   const std::shared_ptr<Shared> shared_;
   const ObjectId id_;

@@ -23,6 +23,9 @@ Status Body::cut(std::uint64_t size) {
   WriteOperation begin, end;
   begin.set_attribute("cut", std::to_string(size));
   CFFS_TRY_VOID(shared_->pool->run(begin, piece_name(0)));
+  // From here on it is as long as that, whatever fails below: before the next change the rest is tried again.
+  size_ = size;
+  cut_unfinished_ = true;
   Together removals;
   for (std::uint64_t piece = last_piece(size) + 1; piece < bound_; ++piece) {
     shared_->pool->start_remove(piece_name(piece),
@@ -31,7 +34,11 @@ Status Body::cut(std::uint64_t size) {
   CFFS_TRY_VOID(first_error(removals.wait()));
   CFFS_TRY_VOID(set_end(size));
   end.remove_attribute("cut");
-  return shared_->pool->run(end, piece_name(0));
+  end.set_attribute("bound", std::to_string(last_piece(size) + 1));
+  CFFS_TRY_VOID(shared_->pool->run(end, piece_name(0)));
+  durable_bound_ = bound_ = last_piece(size) + 1;
+  cut_unfinished_ = false;
+  return {};
 }
 
 Status Body::truncate(std::uint64_t size) {

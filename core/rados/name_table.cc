@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
+
 namespace cffs::rados {
 namespace {
 
@@ -25,12 +27,16 @@ Status NameTable::load() {
   std::map<std::string, Entry, std::less<>> names;
   std::map<ObjectId, std::string> nameless;
   std::map<ObjectId, std::string> named;
+  std::vector<std::string> stale;
+  std::uint64_t highest = 0;
   for (unsigned i = 0; i < kMaps; ++i) {
     const std::string object = fmt::format("{}.names.{:02x}", pool_->address().name, i);
     CFFS_TRY(const auto pairs, pool_->map(object, ""));
     for (const auto& [key, value] : pairs) {
       if (key.starts_with(kGone)) {
-        nameless.emplace(std::strtoull(key.c_str() + kGone.size(), nullptr, 16), object);
+        const ObjectId id = std::strtoull(key.c_str() + kGone.size(), nullptr, 16);
+        nameless.emplace(id, object);
+        highest = std::max(highest, id);
         continue;
       }
       ByteReader reader(value);
@@ -41,9 +47,12 @@ Status NameTable::load() {
         return fail(Error::corruption(fmt::format("{}: {} in the map of {} says nothing that names an object",
                                                   pool_->address().text(), key, object)));
       const std::string name = key.substr(kName.size());
+      highest = std::max({highest, entry.id, entry.version});
       // Two names of one object: a rename across maps that was half done. The one that it gave is the newer one.
       if (const auto [twin, is_first] = named.emplace(entry.id, name); !is_first) {
-        if (names.at(twin->second).version >= entry.version) continue;
+        const bool is_older = names.at(twin->second).version >= entry.version;
+        stale.push_back(is_older ? name : twin->second);
+        if (is_older) continue;
         names.erase(twin->second);
         twin->second = name;
       }
@@ -55,7 +64,26 @@ Status NameTable::load() {
   const MutexLock guard(mutex_);
   names_ = std::move(names);
   nameless_ = std::move(nameless);
+  stale_ = std::move(stale);
+  highest_ = highest;
   return {};
+}
+
+Status NameTable::erase_stale() {
+  {
+    const MutexLock guard(mutex_);
+    for (const std::string& name : std::exchange(stale_, {})) {
+      WriteOperation operation;
+      operation.remove_key(name_key(name));
+      (void)start(operation, map_of(name));
+    }
+  }
+  return wait();
+}
+
+std::uint64_t NameTable::highest() const {
+  const MutexLock guard(mutex_);
+  return highest_;
 }
 
 std::vector<NameTable::ObjectId> NameTable::nameless() const {

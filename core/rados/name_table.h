@@ -49,6 +49,10 @@ class NameTable {
   Result<Renamed> rename(std::string_view from, std::string_view to, std::uint64_t version);
   // Nothing is left of a nameless object.
   void forget(ObjectId id);
+  // Erases names that a half done rename left, as load() found them, and waits for that.
+  Status erase_stale();
+  // Above all ids and versions that are in use.
+  std::uint64_t highest() const;
   // Which RADOS object has the names of this one's folder.
   std::string map_of(std::string_view name) const;
   // Every change so far is durable.
@@ -65,6 +69,8 @@ class NameTable {
   Together all_;
   mutable Mutex mutex_;
   std::map<std::string, Entry, std::less<>> names_ CFFS_GUARDED_BY(mutex_);
+  std::vector<std::string> stale_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t highest_ CFFS_GUARDED_BY(mutex_) = 0;                 // as load() found it
   std::map<ObjectId, std::string> nameless_ CFFS_GUARDED_BY(mutex_);  // and which map says so
 };
 

@@ -17,8 +17,10 @@ constexpr const char* kLock = "cffs";
 constexpr const char* kReaders = "looks";   // the tag that shared holders have in common
 constexpr std::uint32_t kWatchSeconds = 5;  // without a sign of life, and the cluster ends a watch
 constexpr std::uint64_t kAnswerMs = 2000;   // for a holder to answer whoever asks
-constexpr std::chrono::milliseconds kBetweenLooks{500};
+constexpr std::chrono::milliseconds kBetweenLooks{400};
 constexpr int kMostLooks = 40;
+// A watch that broke off is begun anew within moments by whoever lives: only who is missed so often in a row is gone.
+constexpr unsigned kMissed = 4;
 // Long enough for any pause: whoever wakes up later has been without a sign of life for a month.
 constexpr std::uint32_t kShutOutSeconds = 30 * 24 * 3600;
 
@@ -73,6 +75,7 @@ Result<Lockers> lockers_of(const Pool& pool, const std::string& head) {
 struct Answers {
   std::vector<std::string> cookies;
   std::vector<std::string> silent;  // "client.4123"
+  bool is_known = false;            // else nobody is taken for gone
 };
 
 Result<Answers> ask(const Pool& pool, const std::string& head) {
@@ -91,6 +94,7 @@ Result<Answers> ask(const Pool& pool, const std::string& head) {
   std::size_t ack_count = 0, timeout_count = 0;
   if (reply != nullptr &&
       librados().decode_notify_response(reply, length, &acks, &ack_count, &timeouts, &timeout_count) == 0) {
+    answers.is_known = true;
     for (std::size_t i = 0; i < ack_count; ++i)
       answers.cookies.emplace_back(acks[i].payload, acks[i].payload_len);
     for (std::size_t i = 0; i < timeout_count; ++i)
@@ -106,11 +110,11 @@ Result<Answers> ask(const Pool& pool, const std::string& head) {
 Ownership::Ownership(std::shared_ptr<Pool> pool, std::string head, Kind kind)
     : pool_(std::move(pool)), head_(std::move(head)), kind_(kind), cookie_(random_cookie()) {}
 
-// Whoever holds the lock says so; who only tries to get it says nothing.
+// Also before it has the lock: whoever asks compares with those who hold it.
 void Ownership::on_notify(void* self, std::uint64_t notify_id, std::uint64_t handle, std::uint64_t, void*,
                           std::size_t) {
   const auto& owner = *static_cast<Ownership*>(self);
-  const std::string answer = owner.held_.load() ? owner.cookie_ : "";
+  const std::string& answer = owner.cookie_;
   (void)librados().notify_ack(owner.pool_->io(), owner.head_.c_str(), notify_id, handle, answer.data(),
                               static_cast<int>(answer.size()));
 }
@@ -181,7 +185,10 @@ Result<Ownership::Obstacle> Ownership::look() {
   }
   if (obstacle.what == Obstacle::What::alive) return obstacle;
   for (const Locker& locker : lockers.all) {
-    if (is_in(answers.silent, locker.client)) {
+    const bool is_missed = answers.is_known && !is_in(answers.silent, locker.client);
+    unsigned& missed = missed_[locker.client + locker.cookie];
+    missed = is_missed ? missed + 1 : 0;
+    if (missed < kMissed) {
       obstacle.what = Obstacle::What::silent;
     } else {
       CFFS_TRY_VOID(shut_out(locker.client, locker.cookie, locker.address));
@@ -241,9 +248,10 @@ void Ownership::keep_watching() {
       if (ending_) return;
     }
     if (pool_->is_shut_out()) return;
-    if (!lost_.load() && librados().watch_check(pool_->io(), handle_) >= 0) continue;
+    if (handle_ != 0 && !lost_.load() && librados().watch_check(pool_->io(), handle_) >= 0) continue;
     if (!still_ours()) return pool_->shut_out();
-    (void)librados().unwatch2(pool_->io(), handle_);
+    // The handle is librados's memory: gone with the watch.
+    if (handle_ != 0) (void)librados().unwatch2(pool_->io(), std::exchange(handle_, 0));
     if (!watch()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -48,7 +49,8 @@ class Ownership {
   const std::string head_;
   const Kind kind_;
   const std::string cookie_;
-  std::uint64_t handle_ = 0;  // of the watch; 0: there is none
+  std::map<std::string, unsigned> missed_;  // who held the lock and was not there, and how often in a row
+  std::uint64_t handle_ = 0;                // of the watch; 0: there is none
   std::atomic<bool> held_{false};
   std::atomic<bool> lost_{false};  // the watch, not yet the lock
   Mutex mutex_;

@@ -11,7 +11,8 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> PageCache::claim(ObjectNumb
   for (std::uint64_t page = first; page <= last; ++page) {
     const auto [at, is_new] = pages_.try_emplace(Key{object, page});
     if (!is_new) continue;
-    at->second.age = ages_.insert(ages_.end(), at->first);
+    at->second = std::make_shared<Page>();
+    at->second->age = ages_.insert(ages_.end(), at->first);
     if (runs.empty() || runs.back().first + runs.back().second != page) {
       runs.emplace_back(page, 1);
     } else {
@@ -33,11 +34,9 @@ void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pag
   const MutexLock guard(mutex_);
   for (std::uint64_t i = 0; i < pages; ++i) {
     const auto at = pages_.find(Key{object, first + i});
-    if (at == pages_.end() || at->second.state != Page::State::arriving) continue;
-    Page& page = at->second;
-    if (page.is_void) {
-      erase(at);
-    } else if (!bytes) {
+    if (at == pages_.end() || at->second->state != Page::State::arriving) continue;
+    Page& page = *at->second;
+    if (!bytes) {  // for those who wait, and nobody after them
       page.state = Page::State::failed;
       page.error = bytes.error();
     } else {
@@ -46,6 +45,7 @@ void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pag
       page.bytes.resize(kPageBytes);  // what nobody wrote is zeros
       page.state = Page::State::here;
     }
+    if (!bytes || page.is_void) erase(at);
   }
   --fetches_;
   make_room();
@@ -53,7 +53,7 @@ void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pag
 }
 
 void PageCache::erase(Pages::iterator page) {
-  ages_.erase(page->second.age);
+  ages_.erase(page->second->age);
   pages_.erase(page);
 }
 
@@ -61,8 +61,16 @@ void PageCache::make_room() {
   for (auto oldest = ages_.begin(); pages_.size() > capacity_pages_ && oldest != ages_.end();) {
     const auto page = pages_.find(*oldest);
     ++oldest;
-    if (page->second.state != Page::State::arriving) erase(page);
+    if (page->second->state != Page::State::arriving) erase(page);
   }
+}
+
+void PageCache::copy(const Page& page, std::uint64_t number, std::uint64_t offset, Bytes out) {
+  const std::uint64_t page_begin = number * kPageBytes;
+  const std::uint64_t begin = std::max(offset, page_begin);
+  const std::uint64_t end = std::min(offset + out.size(), page_begin + kPageBytes);
+  const ConstBytes bytes = as_bytes(page.bytes).subspan(begin - page_begin, end - begin);
+  std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
 }
 
 Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
@@ -81,29 +89,19 @@ Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
       guard.lock();
       continue;
     }
-    Page& page = at->second;
-    if (page.state == Page::State::arriving) {
-      if (!announced) {
-        announced = true;
-        guard.unlock();
-        announce_blocking();
-        guard.lock();
-        continue;
-      }
-      arrived_.wait(mutex_);
-      continue;
+    const std::shared_ptr<Page> page = at->second;
+    if (page->state == Page::State::arriving && !announced) {
+      announced = true;
+      guard.unlock();
+      announce_blocking();
+      guard.lock();
     }
-    if (page.state == Page::State::failed) {
-      const Error error = page.error;
-      erase(at);
-      return fail(error);
-    }
-    const std::uint64_t page_begin = number * kPageBytes;
-    const std::uint64_t begin = std::max(offset, page_begin);
-    const std::uint64_t end = std::min(offset + out.size(), page_begin + kPageBytes);
-    const ConstBytes bytes = as_bytes(page.bytes).subspan(begin - page_begin, end - begin);
-    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
-    ages_.splice(ages_.end(), ages_, page.age);
+    while (page->state == Page::State::arriving) arrived_.wait(mutex_);
+    if (page->state == Page::State::failed) return fail(page->error);
+    if (page->is_void) continue;
+    copy(*page, number, offset, out);
+    if (const auto now = pages_.find(Key{object, number}); now != pages_.end() && now->second == page)
+      ages_.splice(ages_.end(), ages_, page->age);
     ++number;
   }
   return {};
@@ -115,15 +113,11 @@ bool PageCache::read_if_here(ObjectNumber object, std::uint64_t offset, Bytes ou
   const std::uint64_t first = offset / kPageBytes, last = (offset + out.size() - 1) / kPageBytes;
   for (std::uint64_t number = first; number <= last; ++number) {
     const auto at = pages_.find(Key{object, number});
-    if (at == pages_.end() || at->second.state != Page::State::here) return false;
+    if (at == pages_.end() || at->second->state != Page::State::here) return false;
   }
   for (std::uint64_t number = first; number <= last; ++number) {
-    Page& page = pages_.find(Key{object, number})->second;
-    const std::uint64_t page_begin = number * kPageBytes;
-    const std::uint64_t begin = std::max(offset, page_begin);
-    const std::uint64_t end = std::min(offset + out.size(), page_begin + kPageBytes);
-    const ConstBytes bytes = as_bytes(page.bytes).subspan(begin - page_begin, end - begin);
-    std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(begin - offset));
+    const Page& page = *pages_.find(Key{object, number})->second;
+    copy(page, number, offset, out);
     ages_.splice(ages_.end(), ages_, page.age);
   }
   return true;
@@ -148,33 +142,36 @@ void PageCache::prefetch(const Source& source, std::uint64_t offset, std::uint64
   for (const auto& [first, pages] : runs) start(source, first, pages);
 }
 
+void PageCache::drop_page(Pages::iterator page) {
+  page->second->is_void = true;
+  if (page->second->state != Page::State::arriving) erase(page);
+}
+
 void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length) {
   const MutexLock guard(mutex_);
   const std::uint64_t first = offset / kPageBytes;
-  const auto drop_one =
-      [&](Pages::iterator at)
-          CFFS_NO_THREAD_SAFETY_ANALYSIS {  // the analysis does not follow a lambda: held above
-            if (at->second.state == Page::State::arriving) {
-              at->second.is_void = true;
-            } else {
-              erase(at);
-            }
-          };
   if (length == 0) {  // rare: a walk over all there is
     for (auto at = pages_.begin(); at != pages_.end();) {
       const auto here = at++;
-      if (here->first.object == object && here->first.page >= first) drop_one(here);
+      if (here->first.object == object && here->first.page >= first) drop_page(here);
     }
     return;
   }
   for (std::uint64_t number = first; number <= (offset + length - 1) / kPageBytes; ++number) {
-    if (const auto at = pages_.find(Key{object, number}); at != pages_.end()) drop_one(at);
+    if (const auto at = pages_.find(Key{object, number}); at != pages_.end()) drop_page(at);
   }
 }
 
 void PageCache::drain() {
   const MutexLock guard(mutex_);
   while (fetches_ > 0) arrived_.wait(mutex_);
+}
+
+void PageCache::clear() {
+  const MutexLock guard(mutex_);
+  while (fetches_ > 0) arrived_.wait(mutex_);
+  pages_.clear();
+  ages_.clear();
 }
 
 }  // namespace cffs::rados

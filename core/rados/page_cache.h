@@ -52,6 +52,8 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   void drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length = 0);
   // Waits until nothing is being fetched any more.
   void drain();
+  // The same, and nothing is left here.
+  void clear();
 
  private:
   struct Key {
@@ -64,14 +66,15 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
       return static_cast<std::size_t>((key.object * 0x9e3779b97f4a7c15u) ^ (key.page * 0xc2b2ae3d27d4eb4fu));
     }
   };
+  // Who waits for one holds it, so that it is there for him whatever becomes of it in the table.
   struct Page {
     enum class State { arriving, here, failed } state = State::arriving;
-    bool is_void = false;  // written over since it was asked for
+    bool is_void = false;  // written over since it was asked for: to be asked for anew
     std::string bytes;     // kPageBytes where it is here
     Error error;           // where it failed
     std::list<Key>::iterator age;
   };
-  using Pages = std::unordered_map<Key, Page, Hash>;
+  using Pages = std::unordered_map<Key, std::shared_ptr<Page>, Hash>;
 
   // What is absent in [first, last], in runs, becomes arriving.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> claim(ObjectNumber object, std::uint64_t first,
@@ -79,7 +82,10 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   void start(const Source& source, std::uint64_t first, std::uint64_t pages);
   void take(ObjectNumber object, std::uint64_t first, std::uint64_t pages, Result<std::string> bytes);
   void erase(Pages::iterator page) CFFS_REQUIRES(mutex_);
+  void drop_page(Pages::iterator page) CFFS_REQUIRES(mutex_);
   void make_room() CFFS_REQUIRES(mutex_);
+  // The part of the page that lies in [offset, offset + out.size()) goes there.
+  static void copy(const Page& page, std::uint64_t number, std::uint64_t offset, Bytes out);
 
   const std::uint64_t capacity_pages_;
   mutable Mutex mutex_;  // leaf

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace cffs::rados {
 namespace {
@@ -11,25 +13,45 @@ constexpr const char* kPatience = "15";  // seconds for a monitor to answer; Cep
 
 // One operation that was started: its buffer, and who is told.
 struct Running {
+  Running(Pool::Done to_tell, Pool::Read to_give, std::uint64_t room, const Pool& its_pool, std::string about)
+      : done(std::move(to_tell)),
+        read(std::move(to_give)),
+        bytes(room, '\0'),
+        pool(its_pool),
+        what(std::move(about)) {
+    pool.begin_callback();
+  }
+  ~Running() {
+    if (read_op != nullptr) librados().release_read_op(read_op);
+    done = nullptr;
+    read = nullptr;
+    pool.end_callback();
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
   Pool::Done done;
   Pool::Read read;
   std::string bytes;
-  const Pool* pool = nullptr;
+  std::size_t got = 0;
+  int read_code = 0;
+  rados_read_op_t read_op = nullptr;
+  const Pool& pool;
   std::string what;
 };
 
 void end_write(rados_completion_t completion, void* argument) {
   const std::unique_ptr<Running> running(static_cast<Running*>(argument));
   const int code = librados().aio_get_return_value(completion);
-  if (code == -ESHUTDOWN) running->pool->shut_out();
+  if (code == -ESHUTDOWN) running->pool.shut_out();
   running->done(code < 0 ? -code : 0);
 }
 
 void end_read(rados_completion_t completion, void* argument) {
   const std::unique_ptr<Running> running(static_cast<Running*>(argument));
   const int code = librados().aio_get_return_value(completion);
-  if (code < 0 && code != -ENOENT) return running->read(fail(running->pool->error(code, running->what)));
-  running->bytes.resize(code < 0 ? 0 : static_cast<std::size_t>(code));
+  if (code < 0 && code != -ENOENT) return running->read(fail(running->pool.error(code, running->what)));
+  running->bytes.resize(code < 0 ? 0 : running->got);
   running->read(std::move(running->bytes));
 }
 
@@ -45,9 +67,9 @@ void launch(std::unique_ptr<Running> running, rados_callback_t end, const Submit
   (void)running.release();  // the callback's from here on
   if (const int code = submit(completion, *argument); code < 0) {
     const std::unique_ptr<Running> back(argument);
-    if (code == -ESHUTDOWN) back->pool->shut_out();
+    if (code == -ESHUTDOWN) back->pool.shut_out();
     if (back->read) {
-      back->read(fail(back->pool->error(code, back->what)));
+      back->read(fail(back->pool.error(code, back->what)));
     } else {
       back->done(-code);
     }
@@ -94,6 +116,8 @@ Status Pool::begin() {
   (void)librados().conf_parse_env(cluster_, nullptr);
   for (const char* quiet : {"log_to_stderr", "err_to_stderr"})
     (void)librados().conf_set(cluster_, quiet, "false");
+  // How often it tells of watches; a watch lasts longer than several of these (ownership.cc).
+  (void)librados().conf_set(cluster_, "objecter_tick_interval", "1");
   std::string patience(32, '\0');
   if (librados().conf_get(cluster_, "client_mount_timeout", patience.data(), patience.size()) == 0 &&
       std::atoi(patience.c_str()) == 300)
@@ -144,7 +168,7 @@ Status Pool::run(const WriteOperation& operation, const std::string& object) con
 }
 
 void Pool::start(const WriteOperation& operation, const std::string& object, Done done) const {
-  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  auto running = std::make_unique<Running>(std::move(done), nullptr, 0, *this, object);
   launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
     return librados().aio_write_op_operate(operation.get(), io_, completion, object.c_str(), nullptr, 0);
   });
@@ -152,26 +176,33 @@ void Pool::start(const WriteOperation& operation, const std::string& object, Don
 
 void Pool::start_write(const std::string& object, std::uint64_t offset, std::string_view bytes,
                        Done done) const {
-  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  auto running = std::make_unique<Running>(std::move(done), nullptr, 0, *this, object);
   launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
     return librados().aio_write(io_, object.c_str(), completion, bytes.data(), bytes.size(), offset);
   });
 }
 
 void Pool::start_remove(const std::string& object, Done done) const {
-  auto running = std::make_unique<Running>(Running{std::move(done), {}, {}, this, object});
+  auto running = std::make_unique<Running>(std::move(done), nullptr, 0, *this, object);
   launch(std::move(running), end_write, [&](rados_completion_t completion, Running&) {
     return librados().aio_remove(io_, object.c_str(), completion);
   });
 }
 
+// A plain read may be answered before a write of the same object that was sent earlier and waits for its placement group.
 void Pool::start_read(const std::string& object, std::uint64_t offset, std::uint64_t length,
                       Read done) const {
-  auto running =
-      std::make_unique<Running>(Running{{}, std::move(done), std::string(length, '\0'), this, object});
+  auto running = std::make_unique<Running>(nullptr, std::move(done), length, *this, object);
   launch(std::move(running), end_read, [&](rados_completion_t completion, Running& to) {
-    return librados().aio_read(io_, object.c_str(), completion, to.bytes.data(), to.bytes.size(), offset);
+    to.read_op = librados().create_read_op();
+    librados().read_op_read(to.read_op, offset, length, to.bytes.data(), &to.got, &to.read_code);
+    return librados().aio_read_op_operate(to.read_op, io_, completion, object.c_str(),
+                                          LIBRADOS_OPERATION_ORDER_READS_WRITES);
   });
+}
+
+void Pool::wait_for_callbacks() const {
+  while (callbacks_.load() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 std::string Pool::Stat::attribute(std::string_view name) const {
@@ -225,7 +256,8 @@ Result<std::vector<std::pair<std::string, std::string>>> Pool::map(const std::st
     if (found != nullptr) librados().omap_get_end(found);
     if (code == -ENOENT) return pairs;
     if (code < 0) return fail(error(code, object));
-    if (pairs.size() == before) break;
+    // A key with a zero byte ends the text that is asked for.
+    if (pairs.size() == before || (!after.empty() && pairs.back().first <= after)) break;
     after = pairs.back().first;
   }
   return pairs;

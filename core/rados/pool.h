@@ -8,6 +8,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,10 @@ class Pool {
   // From the moment on at which this client was shut out, everything fails with ESHUTDOWN.
   void shut_out() const { shut_out_.store(true, std::memory_order_release); }
   bool is_shut_out() const { return shut_out_.load(std::memory_order_acquire); }
+  // Waits until no callback runs any more, so that the last one to let go of something is not a thread of librados's.
+  void wait_for_callbacks() const;
+  void begin_callback() const { callbacks_.fetch_add(1); }
+  void end_callback() const { callbacks_.fetch_sub(1); }
   // An error of an operation on `what`, by librados's return value (negative).
   Error error(int code, const std::string& what) const;
 
@@ -100,31 +105,36 @@ class Pool {
   bool connected_ = false;
   rados_ioctx_t io_ = nullptr;
   mutable std::atomic<bool> shut_out_{false};
+  mutable std::atomic<unsigned> callbacks_{0};
 };
 
-// Waits for several operations that were started.
+// Waits for operations that were started.
 class Together {
  public:
   Pool::Done one() {
     const MutexLock guard(mutex_);
-    ++running_;
-    return [this](int code) {
+    const std::uint64_t number = ++started_;
+    running_.insert(number);
+    return [this, number](int code) {
       const MutexLock at_its_end(mutex_);
       if (code != 0 && first_error_ == 0) first_error_ = code;
-      if (--running_ == 0) done_.notify_all();
+      running_.erase(number);
+      done_.notify_all();
     };
   }
-  // 0, or the first error.
+  // Until all that were started before have ended; what is started meanwhile is not waited for. 0, or the first error of all.
   int wait() {
     const MutexLock guard(mutex_);
-    while (running_ > 0) done_.wait(mutex_);
+    const std::uint64_t last = started_;
+    while (!running_.empty() && *running_.begin() <= last) done_.wait(mutex_);
     return first_error_;
   }
 
  private:
   Mutex mutex_;
   CondVar done_;
-  std::size_t running_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t started_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::set<std::uint64_t> running_ CFFS_GUARDED_BY(mutex_);
   int first_error_ CFFS_GUARDED_BY(mutex_) = 0;
 };
 

@@ -8,7 +8,7 @@ namespace cffs {
 class RadosObject final : public Object {
  public:
   RadosObject(RadosStore& store, std::shared_ptr<rados::Body> body) : store_(store), body_(std::move(body)) {}
-  ~RadosObject() override { store_.handle_gone(body_->id()); }
+  ~RadosObject() override { store_.handle_gone(body_); }
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
     return body_->read(offset, out);

@@ -112,6 +112,7 @@ RadosStore::~RadosStore() {
   end_reaping();
   (void)names_.wait();
   shared_->cache->drain();
+  pool_->wait_for_callbacks();
 }
 
 tl::unexpected<Error> RadosStore::named(int errno_value, std::string_view name) const {
@@ -129,24 +130,27 @@ Status RadosStore::writable(std::string_view name) const {
 Status RadosStore::begin(bool alone) {
   known_.clear();
   idle_ = 0;
-  shared_->cache->drain();
-  shared_->cache = std::make_shared<rados::PageCache>(kCacheBytes);
+  shared_->cache->clear();
   CFFS_TRY_VOID(names_.load());
   CFFS_TRY(const Pool::Stat head, pool_->stat(this->head()));
-  next_ = reserved_ = std::max<std::uint64_t>(1, std::strtoull(head.attribute("next").c_str(), nullptr, 10));
+  const std::string next = head.attribute("next");
+  if (next.empty()) return fail(Error::corruption(description() + ": attribute next of its head is gone"));
+  // No id comes again, whatever the head says.
+  next_ = reserved_ = std::max<std::uint64_t>(names_.highest() + 1, std::strtoull(next.c_str(), nullptr, 10));
   is_loaded_ = true;
   if (!alone) return {};
-  for (const ObjectId id : names_.nameless()) gone_.push_back({id, nullptr, nullptr});
+  CFFS_TRY_VOID(names_.erase_stale());
+  for (const ObjectId id : names_.nameless()) gone_.push_back({id, nullptr});
   reaper_wake_.notify_all();
   return {};
 }
 
-Status RadosStore::ready(bool to_change) {
+Status RadosStore::ready() {
   if (pool_->is_shut_out()) return fail(pool_->error(-ESHUTDOWN, {}));
   const MutexLock guard(mutex_);
   if (is_loaded_) return {};
   announce_blocking();
-  return begin(to_change);
+  return begin(false);
 }
 
 Result<RadosStore::ObjectId> RadosStore::next_id() {
@@ -208,17 +212,16 @@ Result<std::unique_ptr<StoreLock>> RadosStore::lock_for_reading() {
 
 // --- names
 
-std::shared_ptr<Object> RadosStore::handle_of(ObjectId id, Known& known) {
+std::shared_ptr<Object> RadosStore::handle_of(Known& known) {
   if (known.handles++ == 0 && known.last_used != 0) --idle_;
   known.last_used = ++uses_;
-  (void)id;
   return make_rados_object(*this, known.body);
 }
 
 Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_view name) {
   {
     const MutexLock guard(mutex_);
-    if (const auto at = known_.find(id); at != known_.end()) return handle_of(id, at->second);
+    if (const auto at = known_.find(id); at != known_.end()) return handle_of(at->second);
   }
   announce_blocking();
   CFFS_TRY(auto body, Body::load(shared_, id));
@@ -227,26 +230,30 @@ Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_vie
   if (const auto now = names_.find(name); !now || *now != id) return named(ENOENT, name);
   const auto [at, is_new] = known_.try_emplace(id);
   if (is_new) at->second.body = std::move(body);
-  return handle_of(id, at->second);
+  return handle_of(at->second);
 }
 
 Result<std::shared_ptr<Object>> RadosStore::open(std::string_view name) {
-  CFFS_TRY_VOID(ready(false));
-  const auto id = names_.find(name);
-  if (!id) return named(ENOENT, name);
-  return open_id(*id, name);
+  CFFS_TRY_VOID(ready());
+  for (;;) {
+    const auto id = names_.find(name);
+    if (!id) return named(ENOENT, name);
+    auto object = open_id(*id, name);
+    // Another object has the name since: the one that a rename put in its place.
+    if (object || object.error().errno_value != ENOENT || names_.find(name) == id) return object;
+  }
 }
 
 Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create how) {
   CFFS_TRY_VOID(writable(name));
-  CFFS_TRY_VOID(ready(true));
+  CFFS_TRY_VOID(ready());
   {
     const MutexLock guard(mutex_);
     if (!names_.find(name)) {
       CFFS_TRY(const ObjectId id, next_id());
       Known& known = known_[id];
       known.body = std::make_shared<Body>(shared_, id, names_.add(name, id));
-      return handle_of(id, known);
+      return handle_of(known);
     }
   }
   if (how == Create::exclusive) return named(EEXIST, name);
@@ -255,13 +262,13 @@ Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create
   return object;
 }
 
-void RadosStore::nameless(ObjectId id, rados::NameTable::Change change) {
+void RadosStore::nameless(ObjectId id) {
   const auto at = known_.find(id);
   if (at != known_.end() && at->second.handles > 0) {
     at->second.is_removed = true;  // until the last handle goes
     return;
   }
-  Gone gone{id, nullptr, std::move(change)};
+  Gone gone{id, nullptr};
   if (at != known_.end()) {
     gone.body = at->second.body;
     known_.erase(at);
@@ -273,66 +280,71 @@ void RadosStore::nameless(ObjectId id, rados::NameTable::Change change) {
 
 Status RadosStore::remove(std::string_view name) {
   CFFS_TRY_VOID(writable(name));
-  CFFS_TRY_VOID(ready(true));
+  CFFS_TRY_VOID(ready());
   const MutexLock guard(mutex_);
   auto removed = names_.remove(name);
   if (!removed) return named(ENOENT, name);
-  nameless(removed->id, std::move(removed->change));
+  nameless(removed->id);
   return {};
 }
 
 Status RadosStore::rename(std::string_view from, std::string_view to) {
   CFFS_TRY_VOID(writable(from));
-  CFFS_TRY_VOID(ready(true));
+  CFFS_TRY_VOID(ready());
   const MutexLock guard(mutex_);
   CFFS_TRY(const std::uint64_t version, next_id());
   auto renamed = names_.rename(from, to, version);
   if (!renamed && renamed.error().errno_value == ENOENT) return named(ENOENT, from);
   if (!renamed) return fail(renamed.error());
-  if (renamed->replaced) nameless(*renamed->replaced, std::move(renamed->change));
+  if (renamed->replaced) nameless(*renamed->replaced);
   return {};
 }
 
 Result<bool> RadosStore::exists(std::string_view name) {
-  CFFS_TRY_VOID(ready(false));
+  CFFS_TRY_VOID(ready());
   return names_.find(name).has_value();
 }
 
 Result<std::vector<std::string>> RadosStore::list(std::string_view folder) {
-  CFFS_TRY_VOID(ready(false));
+  CFFS_TRY_VOID(ready());
   return names_.list(folder);
 }
 
-void RadosStore::handle_gone(ObjectId id) {
-  std::shared_ptr<Body> body;
+void RadosStore::handle_gone(const std::shared_ptr<Body>& body) {
+  bool are_many = false;
   {
     const MutexLock guard(mutex_);
-    const auto at = known_.find(id);
-    if (at == known_.end() || --at->second.handles > 0) return;
+    const auto at = known_.find(body->id());
+    // Of a handle from before the store was locked anew nothing is known any more.
+    if (at == known_.end() || at->second.body != body || --at->second.handles > 0) return;
     if (at->second.is_removed) {
-      gone_.push_back({id, at->second.body, nullptr});
+      gone_.push_back({body->id(), body});
       known_.erase(at);
       reaper_wake_.notify_all();
       return;
     }
-    ++idle_;
-    body = at->second.body;
-    if (idle_ > kMostIdle) forget_idle();
+    are_many = ++idle_ > kMostIdle;
   }
   (void)body->send();
+  if (are_many) forget_idle();
 }
 
-// A quarter of those that nobody has, used longest ago. What is on its way holds its body, and a sync waits for it: the end of an
-// object is known only when all of it is there.
+// A quarter of those that nobody has, used longest ago. The end of an object is known only when all of it is there: so it is synced before.
 void RadosStore::forget_idle() {
-  std::vector<std::pair<std::uint64_t, ObjectId>> idle;
-  for (const auto& [id, known] : known_)
-    if (known.handles == 0) idle.emplace_back(known.last_used, id);
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<Body>>> idle;
+  {
+    const MutexLock guard(mutex_);
+    for (const auto& [id, known] : known_)
+      if (known.handles == 0) idle.emplace_back(known.last_used, known.body);
+  }
   const auto end = idle.begin() + static_cast<std::ptrdiff_t>(idle.size() / 4);
   std::nth_element(idle.begin(), end, idle.end());
   for (auto at = idle.begin(); at != end; ++at) {
-    const auto known = known_.find(at->second);
-    if (!known->second.body->sync()) continue;  // failed: nobody finds it well
+    if (!at->second->sync()) continue;  // failed: nobody finds it well
+    const MutexLock guard(mutex_);
+    const auto known = known_.find(at->second->id());
+    // Used again meanwhile.
+    if (known == known_.end() || known->second.handles > 0 || known->second.last_used != at->first) continue;
     known_.erase(known);
     --idle_;
   }
@@ -358,8 +370,7 @@ void RadosStore::reap() {
       reaping_ = true;
     }
     // Pieces go when nobody can find their object after a crash any more; else the note stays, for whoever opens the store next.
-    const bool is_durable = gone.change == nullptr ? names_.wait().has_value() : gone.change->wait() == 0;
-    if (!is_durable) continue;
+    if (!names_.wait()) continue;
     if (gone.body == nullptr) {
       auto body = Body::load(shared_, gone.id);
       if (!body) continue;

@@ -37,6 +37,7 @@ class RadosStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  bool outlives_the_process() const override { return false; }
   std::string description() const override { return pool_->address().text(); }
 
  private:
@@ -54,19 +55,18 @@ class RadosStore final : public ObjectStore {
   struct Gone {
     ObjectId id = 0;
     std::shared_ptr<rados::Body> body;  // null: not known here
-    rados::NameTable::Change change;    // null: it is durable
   };
 
   RadosStore(std::shared_ptr<rados::Pool> pool, bool read_only);
   std::string head() const { return pool_->address().name + ".head"; }
   Status begin(bool alone) CFFS_REQUIRES(mutex_);
-  Status ready(bool to_change);
+  Status ready();
   Result<ObjectId> next_id() CFFS_REQUIRES(mutex_);
   Result<std::shared_ptr<Object>> open_id(ObjectId id, std::string_view name);
-  std::shared_ptr<Object> handle_of(ObjectId id, Known& known) CFFS_REQUIRES(mutex_);
-  void handle_gone(ObjectId id);
-  void nameless(ObjectId id, rados::NameTable::Change change) CFFS_REQUIRES(mutex_);
-  void forget_idle() CFFS_REQUIRES(mutex_);
+  std::shared_ptr<Object> handle_of(Known& known) CFFS_REQUIRES(mutex_);
+  void handle_gone(const std::shared_ptr<rados::Body>& body);
+  void nameless(ObjectId id) CFFS_REQUIRES(mutex_);
+  void forget_idle();
   void reap();
   void end_reaping();
   // All that was written is durable, and nothing that is gone is left.

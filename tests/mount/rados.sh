@@ -8,7 +8,7 @@ cluster_script=$here/../../scripts/rados_cluster.sh
 cluster=$base/ceph
 
 end_cluster() { timeout 60 "$cluster_script" stop "$cluster" >/dev/null 2>&1; }
-trap 'trap "" INT TERM; take_down; end_cluster; rm -rf "$base"' EXIT
+trap 'trap "" INT TERM; umount -l "$base/second" 2>/dev/null; take_down; end_cluster; rm -rf "$base"' EXIT
 start_cluster() {
   local code=0
   timeout 180 "$cluster_script" start "$cluster" "$@" >"$base/cluster.log" 2>&1 || code=$?
@@ -82,6 +82,13 @@ case_commands() {
   check "not beside one that writes" refused "in use by a read-only mount" "$cffs" regroup "$store" --policy=directory
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "salvage" "$cffs" salvage "$store" "$base/work/salvaged"
+  check "a copy to a directory" "$cffs" copy "$store" "$base/work/copy"
+  check "is whole" "$cffs" fsck "$base/work/copy"
+  check "and back into the pool" "$cffs" copy "$base/work/copy" "$store-copy"
+  check "where it is whole" "$cffs" fsck "$store-copy"
+  rm -rf "$base/work/out"
+  check "and has all" "$cffs" export "$store-copy" "$base/work/out"
+  check "of it" same "$source_tree/linux" "$base/work/out"
 }
 
 # The daemon is killed: what was synced is there, and nothing else is damaged.
@@ -123,6 +130,40 @@ case_fencing() {
   [ "$(cat "$mnt/file" "$mnt/other" 2>&1)" = "first
 second" ] || { echo "  FAILED: $(ls "$mnt"; cat "$mnt/file" "$mnt/other")"; failures=$((failures + 1)); }
   check "ends" timeout 60 "$cffs" umount "$mnt"
+}
+
+# Another host's mount, here beside the first, waits for the store and takes it over: when it is let go of, and when its owner is gone.
+case_standby() {
+  local second=$base/second begin
+  mkdir -p "$second"
+  fresh -- --policy=directory
+  cp -r "$source_tree/linux" "$mnt/" && sync "$mnt"/linux/*.h
+  "$cffs" mount --standby --policy=directory "$store" "$second" 2>"$base/work/said" &
+  sleep 2
+  check "it says for whom it waits" grep -q "is in use by pid $(daemon_pid) on .*; standing by" "$base/work/said"
+  check "and waits" sh -c "! mountpoint -q '$second'"
+  begin=$(date +%s%N)
+  check "the first one leaves" timeout 60 umount "$mnt"
+  check "the second takes over" until_true 20 mountpoint -q "$second"
+  echo "   took over $(( ($(date +%s%N) - begin) / 1000000 )) ms after umount"
+  check "all is there" same "$source_tree/linux" "$second/linux"
+  "$cffs" mount --standby --policy=directory "$store" "$mnt" 2>/dev/null &
+  sleep 1
+  echo last >"$second/last" && sync "$second/last"
+  begin=$(date +%s%N)
+  kill -9 "$(daemon_pid)"
+  check "the first takes over again" until_true 30 mountpoint -q "$mnt"
+  echo "   took over $(( ($(date +%s%N) - begin) / 1000000 )) ms after kill -9"
+  umount -l "$second"
+  check "what was synced is there" grep -qx last "$mnt/last"
+  check "and all else" same "$source_tree/linux" "$mnt/linux"
+  "$cffs" mount --standby "$store" "$second" 2>/dev/null &
+  local waiting=$!
+  sleep 1
+  kill -INT $waiting 2>/dev/null; kill -TERM $waiting
+  check "one who waits can be ended" until_true 10 sh -c "! kill -0 $waiting 2>/dev/null"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "clean" store_clean
 }
 
 # An OSD ends under load and comes back; the monitor is paused.
@@ -190,4 +231,4 @@ case_acceptance() {
 }
 
 start_cluster --osd-size=4G
-run_cases contract objects commands killed_writer fencing failing_cluster full_pool bad_days acceptance -- "$@"
+run_cases contract objects commands killed_writer fencing standby failing_cluster full_pool bad_days acceptance -- "$@"

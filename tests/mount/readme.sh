@@ -18,7 +18,7 @@ new_files() { git status --porcelain 2>/dev/null | grep "^??"; }
 take_down_all() {
   mountpoint -q "$base/mnt" 2>/dev/null && { timeout 60 "$cffs" umount --force "$base/mnt" 2>/dev/null || umount -l "$base/mnt"; }
 }
-cleanup() { trap '' INT TERM; take_down_all; rm -rf "$base"; }
+cleanup() { trap '' INT TERM; take_down_all; timeout 60 "$repository/scripts/rados_cluster.sh" stop "$base/tmp/ceph" >/dev/null 2>&1; rm -rf "$base"; }
 
 case_commands() {
   local line said typed=0 started
@@ -43,7 +43,7 @@ case_commands() {
 case_mentions() {
   check "cffs --help" "$cffs" --help
   local command
-  for command in format mount umount import export analyze evaluate regroup stat fsck scrub backup salvage compact dump trace replay bench compare; do
+  for command in format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare; do
     check "cffs $command --help" "$cffs" $command --help
   done
   check "every script that README names is there" bash -c "cd '$repository' && for f in \$(grep -oE '(scripts|bench|tests)/[a-z_/]+\\.sh' README.md | sort -u); do test -x \$f || { echo \$f; exit 1; }; done"

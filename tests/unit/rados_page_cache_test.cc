@@ -157,6 +157,9 @@ TEST_CASE("pages: an error is whoever's who waits for it, and not kept") {
   source.fail_first(EIO);
   reader.join();
   REQUIRE((!status && status.error().errno_value == EIO));
+  // Nor one of what nobody waited for.
+  cache->prefetch(source, 0, kPageBytes);
+  source.fail_first(EIO);
   std::thread again([&] { status = cache->read(source, 0, as_writable_bytes(out)); });
   wait_for_requests(source, 1);
   source.answer();
