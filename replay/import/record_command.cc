@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <climits>
 #include <cstdlib>
 
@@ -65,26 +64,6 @@ class LeftToTheCommand {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Who ends the recorder itself (SIGTERM) ends the recording: strace hands it on to the command and lets go of the command's children, and what
-// was recorded until then is kept.
-class EndedByTerm {
- public:
-  explicit EndedByTerm(pid_t strace) {
-    strace_.store(strace);
-    struct sigaction end {};
-    end.sa_handler = [](int) { (void)::kill(strace_.load(), SIGTERM); };
-    end.sa_flags = SA_RESTART;
-    ::sigaction(SIGTERM, &end, &before_);
-  }
-  ~EndedByTerm() { ::sigaction(SIGTERM, &before_, nullptr); }
-  EndedByTerm(const EndedByTerm&) = delete;
-  EndedByTerm& operator=(const EndedByTerm&) = delete;
-
- private:
-  static inline std::atomic<pid_t> strace_{0};  // a handler has no other way to it
-  struct sigaction before_ {};
-};
-
 }  // namespace
 
 Result<RecordedCommand> record_command(const std::vector<std::string>& command, const std::string& below) {
@@ -112,7 +91,6 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
     become_strace(to_us.get(), command);
   }
   to_us.reset();
-  const EndedByTerm by_term(pid);
 
   StraceImporter importer(builder, here.data(), true);
   const Status read = each_line("/dev/fd/" + std::to_string(from_strace.get()),
