@@ -4,7 +4,6 @@
 // Thread safety: all calls, from any thread.
 #pragma once
 
-#include <array>
 #include <map>
 #include <memory>
 #include <optional>
