@@ -1,7 +1,5 @@
 #include "core/rados/body.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/object/blocking_section.h"
@@ -83,7 +81,7 @@ void OnTheWay::leave(std::size_t bytes) {
 }
 
 std::string Shared::piece_name(ObjectId id, std::uint64_t piece) const {
-  return fmt::format("{}.{:016x}.{:08x}", pool->address().name, id, piece);
+  return pool->address().name + "." + hexadecimal(id, 16) + "." + hexadecimal(piece, 8);
 }
 
 Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id) {

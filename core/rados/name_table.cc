@@ -1,9 +1,10 @@
 #include "core/rados/name_table.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
+
+#include "core/base/printable.h"
 
 namespace cffs::rados {
 namespace {
@@ -12,7 +13,11 @@ constexpr unsigned kMaps = 16;
 constexpr std::string_view kName = "n/", kGone = "g/";
 
 std::string name_key(std::string_view name) { return std::string(kName) + std::string(name); }
-std::string gone_key(NameTable::ObjectId id) { return fmt::format("{}{:016x}", kGone, id); }
+std::string gone_key(NameTable::ObjectId id) { return std::string(kGone) + hexadecimal(id, 16); }
+
+std::string map_name(const Pool& pool, std::uint64_t number) {
+  return pool.address().name + ".names." + hexadecimal(number, 2);
+}
 
 }  // namespace
 
@@ -20,7 +25,7 @@ std::string NameTable::map_of(std::string_view name) const {
   const std::string_view folder = name.substr(0, std::min(name.rfind('/'), name.size()));
   const bool has_folder = name.find('/') != std::string_view::npos;
   const std::uint64_t number = has_folder ? XXH64(folder.data(), folder.size(), 0) % kMaps : 0;
-  return fmt::format("{}.names.{:02x}", pool_->address().name, number);
+  return map_name(*pool_, number);
 }
 
 Status NameTable::load() {
@@ -30,7 +35,7 @@ Status NameTable::load() {
   std::vector<std::string> stale;
   std::uint64_t highest = 0;
   for (unsigned i = 0; i < kMaps; ++i) {
-    const std::string object = fmt::format("{}.names.{:02x}", pool_->address().name, i);
+    const std::string object = map_name(*pool_, i);
     CFFS_TRY(const auto pairs, pool_->map(object, ""));
     for (const auto& [key, value] : pairs) {
       if (key.starts_with(kGone)) {
@@ -44,8 +49,8 @@ Status NameTable::load() {
       entry.id = reader.varint();
       entry.version = reader.varint();
       if (!key.starts_with(kName) || !reader.ok() || !reader.at_end())
-        return fail(Error::corruption(fmt::format("{}: {} in the map of {} says nothing that names an object",
-                                                  pool_->address().text(), key, object)));
+        return fail(Error::corruption(pool_->address().text() + ": " + printable(key) + " in the map of " +
+                                      object + " says nothing that names an object"));
       const std::string name = key.substr(kName.size());
       highest = std::max({highest, entry.id, entry.version});
       // Two names of one object: a rename across maps that was half done. The one that it gave is the newer one.

@@ -1,7 +1,5 @@
 #include "core/rados/ownership.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -26,7 +24,7 @@ constexpr std::uint32_t kShutOutSeconds = 30 * 24 * 3600;
 
 std::string random_cookie() {
   std::random_device random;
-  return fmt::format("{:08x}{:08x}", random(), random());
+  return hexadecimal(random(), 8) + hexadecimal(random(), 8);
 }
 
 struct Locker {
@@ -98,7 +96,7 @@ Result<Answers> ask(const Pool& pool, const std::string& head) {
     for (std::size_t i = 0; i < ack_count; ++i)
       answers.cookies.emplace_back(acks[i].payload, acks[i].payload_len);
     for (std::size_t i = 0; i < timeout_count; ++i)
-      answers.silent.push_back(fmt::format("client.{}", timeouts[i].notifier_id));
+      answers.silent.push_back("client." + std::to_string(timeouts[i].notifier_id));
     librados().free_notify_response(acks, ack_count, timeouts);
   }
   if (reply != nullptr) librados().buffer_free(reply);

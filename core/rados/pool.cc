@@ -79,6 +79,13 @@ void launch(std::unique_ptr<Running> running, rados_callback_t end, const Submit
 
 }  // namespace
 
+std::string hexadecimal(std::uint64_t number, unsigned digits) {
+  std::string text;
+  for (; number != 0 || text.size() < digits; number >>= 4)
+    text.insert(text.begin(), "0123456789abcdef"[number & 15]);
+  return text;
+}
+
 void WriteOperation::set_key(std::string_view key, std::string_view value) {
   const std::array<const char*, 1> keys{key.data()}, values{value.data()};
   const std::array<std::size_t, 1> key_lengths{key.size()}, value_lengths{value.size()};

@@ -20,6 +20,9 @@
 
 namespace cffs::rados {
 
+// As many digits as `digits`, more where the number has more.
+std::string hexadecimal(std::uint64_t number, unsigned digits);
+
 // A write operation of several parts, all or nothing, on one RADOS object. Empty when it was started.
 class WriteOperation {
  public:

@@ -1,7 +1,5 @@
 #include "core/rados/rados_store.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/base/thread.h"
@@ -58,7 +56,7 @@ Status RadosStore::format(const RadosAddress& address) {
   CFFS_TRY(const auto pool, Pool::connect(address));
   WriteOperation operation;
   operation.create(true);
-  operation.set_attribute("format", fmt::format("{}{}", kFormat, kPieceBytes));
+  operation.set_attribute("format", kFormat + std::to_string(kPieceBytes));
   operation.set_attribute("next", "1");
   const Status made = pool->run(operation, head_of(address));
   if (!made && made.error().errno_value == EEXIST) return fail(EEXIST, address.text());
