@@ -96,28 +96,27 @@ Status make_region_store(const FormatOptions& o, const StoreFormat& format,
   return {};
 }
 
+bool names_a_cluster(const FormatOptions& o) {
+  return !(o.pool.empty() && o.pool_namespace.empty() && o.conf.empty() && o.id.empty());
+}
+
 // The address that --backend=rados and its options make of a name; an address is taken as it is.
 Result<std::string> address_of(const FormatOptions& o) {
-  const bool has_options = !(o.pool.empty() && o.pool_namespace.empty() && o.conf.empty() && o.id.empty());
   if (RadosAddress::is_one(o.store.path)) {
-    if (has_options)
+    if (names_a_cluster(o))
       return fail(Error::usage("an address says pool, namespace, user and configuration itself"));
     return o.store.path;
   }
   if (o.pool.empty())
     return fail(Error::usage("--backend=rados needs --pool=POOL, or an address: rados:POOL/" + o.store.path));
-  std::string text =
-      "rados:" + o.pool + "/" + (o.pool_namespace.empty() ? "" : o.pool_namespace + "/") + o.store.path;
-  if (!o.id.empty()) text += ":id=" + o.id;
-  if (!o.conf.empty()) text += ":conf=" + o.conf;
-  return text;
+  return RadosAddress{o.pool, o.pool_namespace, o.store.path, o.id, o.conf}.text();
 }
 
 Status format(const FormatOptions& o) {
   const bool by_regions = o.backend == "region";
   const bool in_a_pool = o.backend == "rados" || RadosAddress::is_one(o.store.path);
   if (by_regions && in_a_pool) return fail(Error::usage("a store in a Ceph pool is --backend=rados"));
-  if (!in_a_pool && !(o.pool.empty() && o.pool_namespace.empty() && o.conf.empty() && o.id.empty()))
+  if (!in_a_pool && names_a_cluster(o))
     return fail(Error::usage("--pool, --namespace, --conf and --id are for --backend=rados"));
   if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
     return fail(Error::usage("--size, --region-size and --force are for --backend=region"));

@@ -105,11 +105,6 @@ std::optional<NameTable::ObjectId> NameTable::find(std::string_view name) const 
   return at->second.id;
 }
 
-std::size_t NameTable::count() const {
-  const MutexLock guard(mutex_);
-  return names_.size();
-}
-
 std::vector<std::string> NameTable::list(std::string_view folder) const {
   const std::string prefix = folder.empty() ? std::string() : std::string(folder) + "/";
   const MutexLock guard(mutex_);
@@ -140,7 +135,7 @@ NameTable::Change NameTable::add(std::string_view name, ObjectId id) {
   return start(operation, map_of(name));
 }
 
-std::optional<NameTable::Removed> NameTable::remove(std::string_view name) {
+std::optional<NameTable::ObjectId> NameTable::remove(std::string_view name) {
   const MutexLock guard(mutex_);
   const auto at = names_.find(name);
   if (at == names_.end()) return std::nullopt;
@@ -151,18 +146,19 @@ std::optional<NameTable::Removed> NameTable::remove(std::string_view name) {
   operation.set_key(gone_key(id), "");
   names_.erase(at);
   nameless_[id] = object;
-  return Removed{id, start(operation, object)};
+  (void)start(operation, object);
+  return id;
 }
 
-Result<NameTable::Renamed> NameTable::rename(std::string_view from, std::string_view to,
-                                             std::uint64_t version) {
+Result<std::optional<NameTable::ObjectId>> NameTable::rename(std::string_view from, std::string_view to,
+                                                             std::uint64_t version) {
   const std::string from_object = map_of(from), to_object = map_of(to);
   const MutexLock guard(mutex_);
   const auto at = names_.find(from);
   if (at == names_.end()) return fail(ENOENT);
-  Renamed renamed;
+  std::optional<ObjectId> replaced;
   const Entry entry{at->second.id, version};
-  if (from == to) return renamed;
+  if (from == to) return replaced;
   std::string value;
   ByteWriter writer(value);
   writer.varint(entry.id);
@@ -170,20 +166,20 @@ Result<NameTable::Renamed> NameTable::rename(std::string_view from, std::string_
   WriteOperation operation, behind;
   operation.set_key(name_key(to), value);
   if (const auto there = names_.find(to); there != names_.end()) {
-    renamed.replaced = there->second.id;
-    operation.set_key(gone_key(*renamed.replaced), "");
-    nameless_[*renamed.replaced] = to_object;
+    replaced = there->second.id;
+    operation.set_key(gone_key(*replaced), "");
+    nameless_[*replaced] = to_object;
   }
   (from_object == to_object ? operation : behind).remove_key(name_key(from));
   names_.erase(at);
   names_[std::string(to)] = entry;
-  renamed.change = start(operation, to_object);
+  const Change change = start(operation, to_object);
   if (from_object != to_object) {
     // The old name goes once the new one is durable: until then the object has one of them at least.
-    if (const int code = renamed.change->wait(); code != 0) return fail(pool_->error(-code, to_object));
-    renamed.change = start(behind, from_object);
+    if (const int code = change->wait(); code != 0) return fail(pool_->error(-code, to_object));
+    (void)start(behind, from_object);
   }
-  return renamed;
+  return replaced;
 }
 
 void NameTable::forget(ObjectId id) {

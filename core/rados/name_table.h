@@ -31,21 +31,13 @@ class NameTable {
 
   std::optional<ObjectId> find(std::string_view name) const;
   std::vector<std::string> list(std::string_view folder) const;
-  std::size_t count() const;
 
   // The name is not there.
   Change add(std::string_view name, ObjectId id);
-  struct Removed {
-    ObjectId id;
-    Change change;
-  };
-  std::optional<Removed> remove(std::string_view name);
-  // `version`: above that of all renames before. The object that had the name `to` is nameless from then on.
-  struct Renamed {
-    std::optional<ObjectId> replaced;
-    Change change;
-  };
-  Result<Renamed> rename(std::string_view from, std::string_view to, std::uint64_t version);
+  // The object, which is nameless from then on; nullopt: there is none of that name.
+  std::optional<ObjectId> remove(std::string_view name);
+  // `version`: above that of all renames before. The object that had the name `to`, if there was one, which is nameless from then on.
+  Result<std::optional<ObjectId>> rename(std::string_view from, std::string_view to, std::uint64_t version);
   // Nothing is left of a nameless object.
   void forget(ObjectId id);
   // Erases names that a half done rename left, as load() found them, and waits for that.

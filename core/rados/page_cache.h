@@ -2,7 +2,7 @@
 // backends, so that a group that is read ahead is fetched by one request and found by its readers.
 //
 // A page is absent, arriving or here. Whoever needs one that arrives waits for it; nobody asks twice. What is written takes its
-// pages away *after* the write was given to RADOS, which keeps the order of reads and writes of one object: a read that was sent before
+// pages away *after* the write was given to RADOS, which is told to keep the order of reads and writes of one object (pool.cc): a read that was sent before
 // the write finds its pages void when it ends, and its waiters ask again.
 //
 // Thread safety: all calls, from any thread. take() runs on librados's threads.

@@ -271,12 +271,11 @@ Result<std::vector<std::pair<std::string, std::string>>> Pool::map(const std::st
 }
 
 Result<std::string> Pool::ask_monitors(const std::string& command) const {
-  const std::array<const char*, 1> words{command.c_str()};
+  std::array<const char*, 1> words{command.c_str()};
   char *out = nullptr, *status = nullptr;
   std::size_t out_length = 0, status_length = 0;
-  std::array<const char*, 1> list{words[0]};
   const int code =
-      librados().mon_command(cluster_, list.data(), 1, "", 0, &out, &out_length, &status, &status_length);
+      librados().mon_command(cluster_, words.data(), 1, "", 0, &out, &out_length, &status, &status_length);
   std::string answer(out == nullptr ? "" : out, out == nullptr ? 0 : out_length);
   if (out != nullptr) librados().buffer_free(out);
   if (status != nullptr) librados().buffer_free(status);

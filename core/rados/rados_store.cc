@@ -280,9 +280,9 @@ Status RadosStore::remove(std::string_view name) {
   CFFS_TRY_VOID(writable(name));
   CFFS_TRY_VOID(ready());
   const MutexLock guard(mutex_);
-  auto removed = names_.remove(name);
+  const auto removed = names_.remove(name);
   if (!removed) return named(ENOENT, name);
-  nameless(removed->id);
+  nameless(*removed);
   return {};
 }
 
@@ -291,10 +291,10 @@ Status RadosStore::rename(std::string_view from, std::string_view to) {
   CFFS_TRY_VOID(ready());
   const MutexLock guard(mutex_);
   CFFS_TRY(const std::uint64_t version, next_id());
-  auto renamed = names_.rename(from, to, version);
-  if (!renamed && renamed.error().errno_value == ENOENT) return named(ENOENT, from);
-  if (!renamed) return fail(renamed.error());
-  if (renamed->replaced) nameless(*renamed->replaced);
+  const auto replaced = names_.rename(from, to, version);
+  if (!replaced && replaced.error().errno_value == ENOENT) return named(ENOENT, from);
+  if (!replaced) return fail(replaced.error());
+  if (*replaced) nameless(**replaced);
   return {};
 }
 
