@@ -30,6 +30,13 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_flag(
       "--standby", o->mount.standby,
       "Where somebody has the store, wait until he has let go of it, or is gone, and take over");
+  command->add_flag("--follow", o->mount.follow,
+                    "Read-only, beside whoever writes to the store: shows each of its checkpoints in turn");
+  command
+      ->add_option("--keep", o->mount.keep_s,
+                   "Seconds for which what an earlier checkpoint needs stays there for mounts that follow")
+      ->check(between(0.01, 86400.0))
+      ->capture_default_str();
   add_policy_flags(*command, o->mount.policy);
   add_plan_ahead_flag(*command, o->mount.plan_ahead);
   command
@@ -80,7 +87,8 @@ void add_mount(CLI::App& app, int& exit_code) {
   command
       ->add_option(
           "-o", o->lists,
-          "Mount options, comma-separated: ro, allow_other, noallow_other, foreign_owner, standby, noacl, "
+          "Mount options, comma-separated: ro, follow, follow=, keep=, allow_other, noallow_other, "
+          "foreign_owner, standby, noacl, "
           "relatime, "
           "strictatime, noatime, "
           "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "

@@ -80,6 +80,10 @@ Status mount_store(const MountOptions& options) {
       remark && options.say && !options.silent && ::isatty(STDERR_FILENO) == 1)
     options.say(*remark);
   MountOptions checked = options;
+  checked.read_only = options.read_only || options.follow;
+  if (options.follow && options.standby) {
+    return fail(Error::usage("a mount either follows the store's writer or stands by to take over: follow or standby"));
+  }
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read
   CFFS_TRY(const std::string store, store_place(options.store));
   CFFS_TRY(const std::string mount_point, absolute(options.mount_point));

@@ -163,6 +163,13 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.read_only = name == "ro";
     } else if (name == "foreign_owner") {
       options.foreign_owner = true;
+    } else if (name == "follow") {
+      options.follow = true;
+      if (!value.empty()) {
+        CFFS_TRY(options.poll_s, seconds(value, "follow"));
+      }
+    } else if (name == "keep") {
+      CFFS_TRY(options.keep_s, seconds(value, "keep"));
     } else if (name == "standby") {
       options.standby = true;
     } else if (name == "remount") {

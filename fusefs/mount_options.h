@@ -32,6 +32,9 @@ struct MountOptions {
   bool read_only = false;
   bool foreign_owner = false;  // the store may be somebody else's
   bool standby = false;        // a store in use is waited for
+  bool follow = false;         // read-only, beside the store's writer, checkpoint after checkpoint
+  double poll_s = 0.5;         // between two looks for a checkpoint
+  double keep_s = 60;          // what a checkpoint needs stays for those who follow
   bool remount = false;        // changes what the kernel checks of a mount that is there
   bool others = true;          // a mount made by root is for all users
   bool acl = true;             // POSIX ACLs

@@ -14,7 +14,9 @@ struct MountEntry {
   std::string point, type, source;
 
   // The second is a store on a block device, mounted as such (serving.h).
-  bool is_cffs() const { return type == "fuse.cffs" || type == "fuseblk.cffs"; }
+  bool is_cffs() const { return type == "fuse.cffs" || type == "fuseblk.cffs" || follows(); }
+  // Its daemon reads a store that another has.
+  bool follows() const { return type == "fuse.cffs-follow"; }
 };
 
 // In the order of mounting. Empty where the list cannot be read.

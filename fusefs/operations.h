@@ -2,7 +2,7 @@
 //
 // Node ids are inode numbers, but for the root, which FUSE calls 1. The daemon owns the store alone, so the
 // kernel may keep entries, negative entries and attributes for ever. OPEN, OPENDIR, FLUSH and CREATE answer
-// ENOSYS on purpose: the kernel then stops asking, and of a file's create, write and close what is ours to serve is LOOKUP,
+// ENOSYS on purpose, but where the mount follows another's (docs/FOLLOWING.md): the kernel then stops asking, and of a file's create, write and close what is ours to serve is LOOKUP,
 // MKNOD, WRITE; two more the kernel asks for its own checks (docs/PERFORMANCE.md has the account).
 #pragma once
 
@@ -23,6 +23,8 @@
 
 namespace cffs {
 
+class FollowedFileSystem;
+
 // What the operations need; the session's user data.
 struct MountContext {
   FileSystem& fs;
@@ -39,6 +41,7 @@ struct MountContext {
   bool below_top = false;  // the store's root is a child of the kernel's (hidden_top.h)
   fuse_session* session = nullptr;
   fuse::AttributeReceipts receipts = {};
+  FollowedFileSystem* followed = nullptr;  // what `fs` is where the mount follows another's
   std::atomic<bool> over_ring = false;  // how requests come: over io_uring, or by the device
 };
 
@@ -58,5 +61,7 @@ inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
 inline constexpr const char* kScrubXattr = "user.cffs.scrub";
 // The same for backups (core/backup/backup_job.h).
 inline constexpr const char* kBackupXattr = "user.cffs.backup";
+// Of a mount that follows: which checkpoint it shows, as JSON.
+inline constexpr const char* kFollowXattr = "user.cffs.follow";
 
 }  // namespace cffs

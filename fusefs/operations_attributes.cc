@@ -2,6 +2,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "core/follow/followed_file_system.h"
 #include "core/fs/acl.h"
 #include "core/inspect/statistics_json.h"
 #include "core/object/blocking_section.h"
@@ -20,14 +21,29 @@ bool may_administer(fuse_req_t req) {
   return uid == 0 || uid == ::geteuid();
 }
 
+// What only the mount does that may change the store.
+bool is_virtual(std::string_view name) {
+  return name == kCompactXattr || name == kPolicyXattr || name == kRegroupXattr || name == kScrubXattr ||
+         name == kBackupXattr;
+}
+
+std::string follow_json(const FollowedFileSystem& followed) {
+  const double age_s = static_cast<double>(followed.clock().now_ns() - followed.checkpoint_at_ns()) / 1e9;
+  return "{\"checkpoint\": " + std::to_string(followed.sequence()) + ", \"age_s\": " + std::to_string(age_s) +
+         "}";
+}
+
 // The virtual attributes of the root that are made here; nullopt: not one of them.
 std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::string_view name) {
   if (name == kStatisticsXattr) {
     announce_blocking();  // a scan of the whole table: somebody else receives meanwhile
-    const auto statistics = collect_statistics(mount.fs);
+    const auto state = mount.followed != nullptr ? mount.followed->state() : nullptr;
+    const auto statistics = collect_statistics(state ? *state : mount.fs);
     if (!statistics) return Result<std::string>(fail(statistics.error()));
     return Result<std::string>(statistics_json(*statistics, mount.over_ring ? "ring" : "device"));
   }
+  if (name == kFollowXattr && mount.followed != nullptr) return Result<std::string>(follow_json(*mount.followed));
+  if (mount.followed != nullptr && is_virtual(name)) return Result<std::string>(fail(EOPNOTSUPP));
   if (name == kCompactXattr) return Result<std::string>("ready");
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
   if (name == kRegroupXattr) return Result<std::string>(mount.regroup_jobs.status_json());
@@ -38,6 +54,7 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
 
 std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_view name,
                                             const std::string& value) {
+  if (mount.followed != nullptr && is_virtual(name)) return Status(fail(EROFS));
   const bool regroup = name == kRegroupXattr;
   if (name == kCompactXattr) {
     announce_blocking();

@@ -1,4 +1,4 @@
-// READ, WRITE, FSYNC, FSYNCDIR, LSEEK, FALLOCATE, COPY_FILE_RANGE; and the OPEN that is refused on purpose.
+// READ, WRITE, FSYNC, FSYNCDIR, LSEEK, FALLOCATE, COPY_FILE_RANGE; and OPEN, refused on purpose where no other daemon writes.
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <unistd.h>
@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/follow/followed_file_system.h"
 #include "core/object/blocking_section.h"
 #include "core/object/suspension.h"
 #include "fusefs/parked_requests.h"
@@ -28,7 +29,28 @@ Bytes thread_buffer(std::size_t size) {
   return {memory.get(), size};
 }
 
-void open(fuse_req_t req, fuse_ino_t, fuse_file_info*) { fuse_reply_err(req, ENOSYS); }
+void open(fuse_req_t req, fuse_ino_t node, fuse_file_info* file) {
+  FollowedFileSystem* const followed = context(req).followed;
+  if (followed == nullptr) {
+    fuse_reply_err(req, ENOSYS);
+    return;
+  }
+  guarded(req, "open", [&] {
+    const Status opened = followed->opened(inode_of(node));
+    if (!opened) {
+      fuse_reply_err(req, errno_of(opened));
+      return;
+    }
+    file->keep_cache = 1;  // as long as the node is the same, so is what it has
+    if (fuse_reply_open(req, file) == -ENOENT) followed->closed(inode_of(node));
+  });
+}
+
+// Only where an open was answered.
+void release(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
+  if (FollowedFileSystem* const followed = context(req).followed) followed->closed(inode_of(node));
+  fuse_reply_err(req, 0);
+}
 
 struct ReadCall {
   fuse_req_t req;
@@ -213,6 +235,7 @@ void copy_file_range(fuse_req_t req, fuse_ino_t from, off_t from_offset, fuse_fi
 
 void add_data_operations(fuse_lowlevel_ops& ops) {
   ops.open = open;
+  ops.release = release;
   ops.read = read;
   ops.write = write;
   ops.fsync = fsync;

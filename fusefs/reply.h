@@ -23,7 +23,10 @@ inline constexpr fuse_ino_t kNodeOfRootBelowTop = kInodeLimit;
 inline InodeId inode_of(fuse_ino_t node) {
   return node == FUSE_ROOT_ID || node == kNodeOfRootBelowTop ? kRootInode : InodeId{node};
 }
-inline ino_t visible_number(InodeId ino) { return ino == kRootInode ? FUSE_ROOT_ID : ino.value; }
+// Without the revision that a followed file may have (core/follow/followed_file_system.h).
+inline ino_t visible_number(InodeId ino) {
+  return ino == kRootInode ? FUSE_ROOT_ID : ino.value & (kInodeLimit - 1);
+}
 inline fuse_ino_t node_of(const MountContext& mount, InodeId ino) {
   if (ino != kRootInode) return ino.value;
   return mount.below_top ? kNodeOfRootBelowTop : FUSE_ROOT_ID;
@@ -71,7 +74,9 @@ inline fuse_entry_param entry_of(const MountContext& mount, const Attributes& a)
   entry.generation = kGeneration;
   entry.attr = stat_of(a);
   entry.attr_timeout = kForEver;
-  entry.entry_timeout = kForEver;
+  // A file with several names: nobody knows all those by which it must be forgotten when its content changes.
+  const bool asks_again = mount.followed != nullptr && !S_ISDIR(a.mode) && a.nlink > 1;
+  entry.entry_timeout = asks_again ? 0 : kForEver;
   return entry;
 }
 

@@ -19,6 +19,7 @@ Result<FileSystemOptions> engine_options(const MountOptions& options, const Serv
   engine.commit_interval_ms = milliseconds(options.commit_interval_s);
   CFFS_TRY(engine.cache_bytes, parse_size(options.cache_size, "--cache-size"));
   CFFS_TRY(engine.awake_nodes, parse_size(options.awake_inodes, "--awake-inodes"));
+  engine.keep_ms = milliseconds(options.keep_s);
   engine.log = log;
   engine.read_only = options.read_only;
   if (!options.read_only) {
@@ -96,7 +97,14 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   CFFS_TRY(store->objects_,
            open_store_at(directory, options.read_only ? Access::read_only : Access::read_write,
                          options.foreign_owner ? Owners::anybody : Owners::own));
-  CFFS_TRY(store->fs_, open_after_predecessor(directory, *store->objects_, engine, options, awaited));
+  if (options.follow) {
+    CFFS_TRY(auto followed, FollowedFileSystem::open(*store->objects_, engine,
+                                                     {milliseconds(options.poll_s), awaited, options.say}));
+    store->followed_ = followed.get();
+    store->fs_ = std::move(followed);
+  } else {
+    CFFS_TRY(store->fs_, open_after_predecessor(directory, *store->objects_, engine, options, awaited));
+  }
   store->reorganiser_ = std::make_unique<Reorganiser>(*store->fs_, milliseconds(options.quiet_s));
   if (!options.read_only) {  // else there is nothing to group
     if (options.policy.groups) CFFS_TRY_VOID(store->check_plan(options));

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/backup/backup_job.h"
+#include "core/follow/followed_file_system.h"
 #include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/regroup_jobs.h"
@@ -28,6 +29,7 @@ class ServedStore {
 
   ObjectStore& objects() { return *objects_; }
   FileSystem& fs() { return *fs_; }
+  FollowedFileSystem* followed() { return followed_; }  // what fs() is where the mount follows; else null
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
   ScrubJob& scrub_job() { return *scrub_job_; }
@@ -40,6 +42,7 @@ class ServedStore {
 
   std::unique_ptr<ObjectStore> objects_;
   std::unique_ptr<FileSystem> fs_;
+  FollowedFileSystem* followed_ = nullptr;
   std::unique_ptr<Reorganiser> reorganiser_;
   std::unique_ptr<RegroupJobs> regroup_jobs_;
   std::unique_ptr<ScrubJob> scrub_job_;

@@ -14,6 +14,7 @@
 #include "core/base/thread.h"
 #include "fusefs/connection.h"
 #include "fusefs/ending_signals.h"
+#include "fusefs/follow_notices.h"
 #include "fusefs/hidden_top.h"
 #include "fusefs/kernel_cache.h"
 #include "fusefs/mount_attributes.h"
@@ -84,7 +85,12 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   RequestServer server(std::move(setup));
   serving = &server;
   CFFS_TRY_VOID(server.begin());
-  SignalWatch watch([&server] { server.stop(); });
+  FollowNotices notices(context);
+  CFFS_TRY_VOID(notices.begin());
+  SignalWatch watch([&server, &notices] {
+    notices.end();
+    server.stop();
+  });
   CFFS_TRY_VOID(watch.begin());
   KernelCache cache(served.session, context.fs, served.known_inodes);
   CFFS_TRY_VOID(cache.begin());
@@ -175,6 +181,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   CFFS_TRY(fuse_session* const session,
            mounted_session(options, store.objects(), store_path, mount_point, context, as_device));
   context.session = session;
+  context.followed = store.followed();
   RawRequests raw(session, context, as_device);
   Status result =
       serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes, raw},
@@ -214,7 +221,7 @@ std::vector<std::string> fuse_arguments(const MountOptions& options, const std::
     if (options.others) list.insert(list.begin(), "allow_other");
     list.insert(list.begin(), is_private ? "suid,dev" : "nosuid,nodev");
   }
-  list.emplace_back("subtype=cffs");
+  list.emplace_back(options.follow ? "subtype=cffs-follow" : "subtype=cffs");
   if (options.read_only) list.emplace_back("ro");
   if (options.access_times == AccessTimes::never) list.emplace_back("noatime");
   std::vector<std::string> arguments{"cffs"};

@@ -46,7 +46,7 @@ std::optional<bool> is_dead(pid_t process, const std::string& descriptor) {
 bool sees_mount(pid_t process, const std::string& store) {
   for (const std::string& list : {of_process(process, "mountinfo"), std::string("/proc/self/mountinfo")}) {
     for (const MountEntry& mount : read_mount_table(list)) {
-      if (mount.is_cffs() && mount.source == store) return true;
+      if (mount.is_cffs() && !mount.follows() && mount.source == store) return true;
     }
   }
   return false;

@@ -189,6 +189,8 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
     if (options.force) CFFS_TRY_VOID(write_mapped_pages(goal.mount->point, signals));
     CFFS_TRY_VOID(detach(*goal.mount, options.force, signals));
   }
+  // Whoever has the store is another daemon, and this one has nothing to make durable.
+  if (goal.mount && goal.mount->follows()) return UnmountEnd{0, goal.store, owner.text()};
   if (options.force) CFFS_TRY_VOID(owner.end(/*all=*/!goal.mount));
   const auto tell = [&](const std::vector<std::string>& reasons) {
     options.say(fmt::format("store {} stays in use, by:", goal.store));

@@ -1,15 +1,19 @@
 #include "core/fs/committer.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <utility>
 
 #include "core/base/thread.h"
 
 namespace cffs {
 
 Result<std::unique_ptr<Committer>> Committer::begin(std::int64_t interval_ms, std::function<void()> commit,
-                                                    std::function<void()> settle) {
-  std::unique_ptr<Committer> committer(new Committer(interval_ms, std::move(commit), std::move(settle)));
+                                                    std::function<void()> settle,
+                                                    std::function<void()> look) {
+  std::unique_ptr<Committer> committer(
+      new Committer(interval_ms, std::move(commit), std::move(settle), std::move(look)));
   CFFS_TRY(committer->thread_,
            make_thread("the thread that commits", [self = committer.get()] { self->run(); }));
   return committer;
@@ -35,16 +39,20 @@ void Committer::settle_soon() {
 // However often there is something to settle, the commit comes when it is due, or as soon as what was begun before is settled.
 void Committer::run() {
   using Steady = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kBetweenLooks{1};
   const auto interval = std::chrono::milliseconds(interval_ms_);
   MutexLock guard(mutex_);
   for (auto due = Steady::now() + interval; !stopping_;) {
-    while (!stopping_ && !settles_ && wake_.wait_until(mutex_, due)) {
+    const auto look = std::min(due, Steady::now() + kBetweenLooks);
+    while (!stopping_ && !settles_ && wake_.wait_until(mutex_, look)) {
     }
     if (stopping_) break;
-    settles_ = false;
+    const bool settles = std::exchange(settles_, false);
     guard.unlock();
-    if (Steady::now() < due) {
+    if (settles && Steady::now() < due) {
       settle_();
+    } else if (Steady::now() < due) {
+      look_();
     } else {
       commit_();
       due = Steady::now() + interval;

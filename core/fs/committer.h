@@ -13,9 +13,9 @@ namespace cffs {
 
 class Committer {
  public:
-  // EAGAIN: there is no thread to be had.
+  // `look` is called each second between commits. EAGAIN: there is no thread to be had.
   static Result<std::unique_ptr<Committer>> begin(std::int64_t interval_ms, std::function<void()> commit,
-                                                  std::function<void()> settle);
+                                                  std::function<void()> settle, std::function<void()> look);
   ~Committer();
   // `settle` is called soon, or the commit that is due.
   void settle_soon();
@@ -23,13 +23,18 @@ class Committer {
   Committer& operator=(const Committer&) = delete;
 
  private:
-  Committer(std::int64_t interval_ms, std::function<void()> commit, std::function<void()> settle)
-      : interval_ms_(interval_ms), commit_(std::move(commit)), settle_(std::move(settle)) {}
+  Committer(std::int64_t interval_ms, std::function<void()> commit, std::function<void()> settle,
+            std::function<void()> look)
+      : interval_ms_(interval_ms),
+        commit_(std::move(commit)),
+        settle_(std::move(settle)),
+        look_(std::move(look)) {}
   void run();
 
   const std::int64_t interval_ms_;
   const std::function<void()> commit_;
   const std::function<void()> settle_;
+  const std::function<void()> look_;
   Mutex mutex_;
   CondVar wake_;
   bool stopping_ CFFS_GUARDED_BY(mutex_) = false;

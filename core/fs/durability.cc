@@ -79,14 +79,49 @@ Status Engine::commit() {
     const MutexLock no_moment_meanwhile(settling_);
     result = settle_rows();
   }
+  if (look_for_followers()) {
+    if (Status cut = cut_checkpoint(); !cut && result) result = std::move(cut);
+  }
   for (const InodeId ino : nodes_.take_abandoned()) leftovers.push_back(ino);
   for (const InodeId ino : leftovers) forget(ino, 0);
   nodes_.put_rest_to_sleep(kAskedInCommit);
   CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY_VOID(sync_table());
+  CFFS_TRY_VOID(publishing_.publish(file_count_.value()));
+  publishing_.sweep();
   CFFS_TRY_VOID(removals_.settle());
   space_.hold();
   return result;
+}
+
+// As for a moment (hold_moment()): once every node's lock was had, whoever changes a blob has seen that it must pass.
+bool Engine::look_for_followers() {
+  const bool were = publishing_.followed();
+  const bool are = publishing_.look();
+  if (are == were) return are;
+  moments_.ask_for_followers(are ? &publishing_.kept_bytes() : nullptr);
+  if (!are) return false;
+  nodes_.visit([](const Node& node) {
+    if (S_ISREG(node.type)) const ReadLock had(node.mutex);
+  });
+  return true;
+}
+
+Status Engine::cut_checkpoint() {
+  moments_.close();
+  Status done;
+  {
+    const MutexLock no_moment_meanwhile(settling_);
+    done = settle_rows();
+    if (done) done = publishing_.cut(*table_, removals_.waits_since());
+  }
+  moments_.reopen();
+  return done;
+}
+
+// Who has begun to follow does not wait for the next commit.
+void Engine::look_between_commits() {
+  if (!publishing_.followed() && store_.followed()) commit_in_background();
 }
 
 void Engine::commit_in_background() {

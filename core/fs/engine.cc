@@ -141,9 +141,16 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   table_options.write_buffer_bytes = options.write_buffer_bytes;
   table_options.run_later = options.run_later;
   prepared.space = std::make_unique<SpaceGuard>(store);
+  prepared.publishing =
+      std::make_unique<Publishing>(store, *options.clock, static_cast<std::uint64_t>(options.keep_ms),
+                                   static_cast<std::uint64_t>(options.commit_interval_ms));
   if (!options.read_only) {
     table_options.when_full = [space = prepared.space.get()] { return space->give(); };
     table_options.when_file_removed = [space = prepared.space.get()] { space->take_back(); };
+    CFFS_TRY_VOID(prepared.publishing->begin());
+    table_options.keeps_file = [publishing = prepared.publishing.get()](const std::string& name) {
+      return publishing->keeps_file(name);
+    };
   }
   table_options.in_memory = options.read_only;
   table_options.open_tables = std::min(kMostTables, share);
@@ -166,6 +173,8 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       format_(format),
       store_lock_(std::move(prepared.lock)),
       dirty_objects_(std::move(prepared.dirty_objects)),
+      publishing_owner_(std::move(prepared.publishing)),
+      publishing_(*publishing_owner_),
       space_guard_(std::move(prepared.space)),
       space_(*space_guard_),
       table_(std::move(prepared.table)),
@@ -176,7 +185,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       composites_(store, options_.open_objects / 2, options_.background),
       blobs_(store, options_.open_objects / 2),
       moments_(store),
-      removals_(*table_, blobs_, composites_, moments_),
+      removals_(*table_, blobs_, composites_, moments_, publishing_),
       staged_(*table_, nodes_, *options_.clock),
       rows_(*table_, locks_, nodes_, staged_, freed_, removals_, *options_.name_hash),
       homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_, moments_),
@@ -201,21 +210,29 @@ Status Engine::start() {
   // What an earlier mount left may be durable, all of it.
   homes_.note_durable_below(counter_.peek());
   CFFS_TRY_VOID(load_root());
-  CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log).begin(options_.read_only));
-  CFFS_TRY_VOID(removals_.load());
-  CFFS_TRY_VOID(staged_.load());
+  if (!options_.is_checkpoint) {
+    CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
+                      .begin(options_.read_only, publishing_.followed()));
+    CFFS_TRY_VOID(removals_.load());
+    CFFS_TRY_VOID(staged_.load());
+  }
+  if (publishing_.followed()) moments_.ask_for_followers(&publishing_.kept_bytes());
   if (!options_.read_only) {
     CFFS_TRY_VOID(removals_.settle());
     space_.hold();
   }
-  CFFS_TRY_VOID(file_count_.load(options_.background, options_.read_only));
+  if (options_.is_checkpoint) {
+    file_count_.take(options_.files_of_checkpoint);
+  } else {
+    CFFS_TRY_VOID(file_count_.load(options_.background, options_.read_only));
+  }
   started_ = true;
   if (options_.read_only) {
     refuse_changes();
   } else if (options_.background) {
     CFFS_TRY(committer_, Committer::begin(
                              options_.commit_interval_ms, [this] { commit_in_background(); },
-                             [this] { settle_early(); }));
+                             [this] { settle_early(); }, [this] { look_between_commits(); }));
     rows_.on_many_stale(std::max(kFewStale, options_.awake_nodes / 2), [this] {
       if (nodes_.is_crowded()) committer_->settle_soon();
     });
@@ -321,7 +338,8 @@ bool Engine::make_room() {
 
 bool Engine::give_back_removed() {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
-  const bool held = moments_.give_up();            // nor for a backup to let go of it
+  const bool kept = publishing_.give_up();         // nor for those who follow to have moved on
+  const bool held = moments_.give_up() || kept;    // nor for a backup to let go of it
   const bool removed = !removals_.empty() && commit().has_value();
   return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
 }

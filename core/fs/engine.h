@@ -23,6 +23,7 @@
 #include "core/fs/homes.h"
 #include "core/fs/moment.h"
 #include "core/fs/node_rows.h"
+#include "core/fs/publishing.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/renamed_files.h"
 #include "core/fs/space_guard.h"
@@ -41,6 +42,7 @@ class Engine final : public FileSystem {
     std::unique_ptr<StoreLock> lock;
     std::unique_ptr<DirtyObjects> dirty_objects;
     std::unique_ptr<SpaceGuard> space;
+    std::unique_ptr<Publishing> publishing;
     std::unique_ptr<Table> table;
   };
   Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat& format, Prepared prepared);
@@ -221,6 +223,11 @@ class Engine final : public FileSystem {
   void refuse_changes();
   Status leave_clean();
   Status commit();
+  // Asks who follows; from the first one on, changes of blobs pass the gate. Whether somebody does.
+  bool look_for_followers();
+  // Rows and blobs as of one instant, in the checkpoint to come.
+  Status cut_checkpoint() CFFS_EXCLUDES(settling_);
+  void look_between_commits();
   // Writes the rows that are behind their nodes; the first failure of several.
   Status settle_rows() CFFS_REQUIRES(settling_);
   // The nodes whose rows still are.
@@ -237,6 +244,8 @@ class Engine final : public FileSystem {
   const StoreFormat format_;
   std::unique_ptr<StoreLock> store_lock_;
   std::unique_ptr<DirtyObjects> dirty_objects_;
+  const std::unique_ptr<Publishing> publishing_owner_;
+  Publishing& publishing_;
   const std::unique_ptr<SpaceGuard> space_guard_;
   SpaceGuard& space_;
   std::unique_ptr<Table> table_;

@@ -18,6 +18,10 @@ class FileCount {
   // Takes the count that the last close left; its row stays where the store is only looked at. Where there is none and
   // `count`, counting begins: call before anything changes the table.
   Status load(bool count, bool looks_only);
+  // What somebody else counted; nullopt: it stays unknown.
+  void take(std::optional<std::uint64_t> counted) {
+    if (counted) counted_.store(static_cast<std::int64_t>(*counted));
+  }
   void added(std::uint64_t n) { changed_.fetch_add(static_cast<std::int64_t>(n), std::memory_order_relaxed); }
   void removed() { changed_.fetch_sub(1, std::memory_order_relaxed); }
   // nullopt: not counted yet.

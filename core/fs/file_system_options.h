@@ -38,6 +38,12 @@ struct FileSystemOptions {
   // To look only: what recovery has to do is done in memory (OverlayStore), then every change is refused with EROFS. The
   // lock is shared with others that look. The store may be read-only itself (PosixStore::Access::read_only).
   bool read_only = false;
+  // Who follows this writer finds what a checkpoint needs for so long after the next one (docs/FOLLOWING.md).
+  std::int64_t keep_ms = 60'000;
+  // With read_only: what is opened is a checkpoint of a store that somebody else writes to. It needs no recovery. Inodes of it, where
+  // that is known.
+  bool is_checkpoint = false;
+  std::optional<std::uint64_t> files_of_checkpoint;
   // Opens a store whose table's logs or manifest are damaged, with what is whole on both sides of the damage
   // (core/table/replay_check.h). For fsck: changes are missing, and others that came later are there.
   bool keep_what_is_whole = false;

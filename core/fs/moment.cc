@@ -21,6 +21,9 @@ void MomentHold::leave() {
 
 void MomentHold::Passage::keep(InodeId ino, const std::shared_ptr<Object>& object, std::uint64_t size,
                                std::uint64_t offset, std::uint64_t length) {
+  if (BlobKeeper* const followers = hold_.followers_keeper_.load(std::memory_order_acquire)) {
+    followers->keep(ino, object, size, offset, length);
+  }
   BlobKeeper* const keeper = hold_.keeper_.load(std::memory_order_acquire);
   if (keeper == nullptr || ino.value >= hold_.first_new_.load(std::memory_order_relaxed)) return;
   {
@@ -79,6 +82,7 @@ Status MomentHold::begin() {
 
 void MomentHold::close() {
   const MutexLock guard(gate_);
+  while (closed_) gate_changed_.wait(gate_);  // a checkpoint is being cut, or a backup begins
   closed_ = true;
   while (inside_ > 0) gate_changed_.wait(gate_);
 }
@@ -89,6 +93,18 @@ void MomentHold::take(const std::function<void()>& snapshot) {
   const MutexLock guard(objects_);
   snapshot();
   taken_ = true;
+}
+
+void MomentHold::ask_for_followers(BlobKeeper* keeper) {
+  const MutexLock guard(gate_);
+  followers_keeper_.store(keeper, std::memory_order_release);
+  watched_.store(begun_ || keeper != nullptr);
+}
+
+void MomentHold::reopen() {
+  const MutexLock guard(gate_);
+  closed_ = false;
+  gate_changed_.notify_all();
 }
 
 void MomentHold::open(BlobKeeper* keeper, std::uint64_t first_new_number) {
@@ -104,7 +120,6 @@ void MomentHold::end() {
   open(nullptr, 0);
   {
     const MutexLock guard(objects_);
-    watched_.store(false);
     taken_ = false;
     remove_held();
     let_go_.clear();
@@ -112,6 +127,7 @@ void MomentHold::end() {
   }
   const MutexLock guard(gate_);
   begun_ = false;
+  watched_.store(followers_keeper_.load(std::memory_order_relaxed) != nullptr);
 }
 
 Result<std::shared_ptr<Object>> MomentHold::open_object(const PendingRemoval& object) {

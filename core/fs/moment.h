@@ -82,6 +82,12 @@ class MomentHold {
   // Gives back the room of what is held. False: nothing is.
   bool give_up();
 
+  // Who follows the store reads blobs as of a checkpoint: `keeper` is asked about all of them from now on; null: no more. While the
+  // gate is closed, or nobody can have come to it. Changes pass once every node's lock was had.
+  void ask_for_followers(BlobKeeper* keeper);
+  // An end to close() that changes nothing else.
+  void reopen();
+
   // --- for who holds ---
   static constexpr const char* kFolder = "held";
   // EBUSY: somebody holds one already. Changes pass the gate from now on, once every node's lock was had.
@@ -115,6 +121,7 @@ class MomentHold {
   std::size_t inside_ CFFS_GUARDED_BY(gate_) = 0;
   // Changes only while the gate is closed, so who is inside reads it without the mutex.
   std::atomic<BlobKeeper*> keeper_{nullptr};
+  std::atomic<BlobKeeper*> followers_keeper_{nullptr};
   std::atomic<std::uint64_t> first_new_{0};
 
   mutable Mutex objects_;  // rank 5: held while an object is opened or renamed

@@ -23,7 +23,7 @@ Status Recovery::mark_open() {
   return table_.sync();
 }
 
-Status Recovery::begin(bool looks_only) {
+Status Recovery::begin(bool looks_only, bool followed) {
   for (const LogDamage& damage : table_.dropped()) {
     if (log_) log_(damage.sentence());
   }
@@ -32,7 +32,7 @@ Status Recovery::begin(bool looks_only) {
     if (log_) log_("the store was not closed: checking all rows");
     // Rows that become durable from now on may name data that only the kernel has.
     if (!looks_only) CFFS_TRY_VOID(store_.sync_everything());
-    CFFS_TRY_VOID(after_unclean_end());
+    CFFS_TRY_VOID(after_unclean_end(followed));
   }
   return looks_only ? Status() : mark_open();
 }
@@ -95,8 +95,8 @@ Status Recovery::drop_sums_of_unsealed() {
 // A row may be durable and its blob not, or less of it: writes to different objects reach the medium in any order.
 // Every blob's size is therefore held against its object. One scan of the table; composites are synced before their rows and
 // need no look.
-Status Recovery::after_unclean_end() {
-  CFFS_TRY(const Found found, compare_rows_with_objects());
+Status Recovery::after_unclean_end(bool followed) {
+  CFFS_TRY(Found found, compare_rows_with_objects());
   Batch batch;
   for (const auto& [key, row] : found.shortened) batch.put_row(key, row);
   CFFS_TRY_VOID(count_end(batch));
@@ -104,7 +104,16 @@ Status Recovery::after_unclean_end() {
   CFFS_TRY_VOID(drop_removals_of(found));
   CFFS_TRY_VOID(drop_sums_of_unsealed());
   CFFS_TRY_VOID(table_.sync());
+  if (followed) CFFS_TRY_VOID(want_what_waits(found.wanted));
   return clear_away(found.wanted);
+}
+
+Status Recovery::want_what_waits(std::set<std::string>& wanted) const {
+  return table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && removal->is_object()) wanted.insert(object_name(*removal));
+    return true;
+  });
 }
 
 // Of a blob that was changed in place, the row may be behind from now on, and say the same as before of other bytes: whoever

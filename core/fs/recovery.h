@@ -30,7 +30,8 @@ class Recovery {
       : store_(store), table_(table), blobs_(blobs), boot_id_(std::move(boot_id)), log_(std::move(log)) {}
 
   // Mends what an end without close() left, where there was one, and marks the store as open, unless it is only looked at.
-  Status begin(bool looks_only);
+  // `followed`: somebody reads an earlier checkpoint, and what waits for its removal goes with the others.
+  Status begin(bool looks_only, bool followed);
   // To join the batch that closes the store.
   static void mark_closed(Batch& batch);
 
@@ -40,13 +41,14 @@ class Recovery {
     std::set<InodeId> named;       // files of which a row says that they have no name, although one has them
     std::vector<std::pair<Key, Row>> shortened;  // rows of files that have less than they say
   };
-  Status after_unclean_end();
+  Status after_unclean_end(bool followed);
   Status count_end(Batch& batch) const;
   Result<Found> compare_rows_with_objects();
   Status compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted);
   Status note_damage(const Entry& entry, const char* what) const;
   Status drop_sums_of_unsealed();
   Result<std::set<InodeId>> nameless() const;
+  Status want_what_waits(std::set<std::string>& wanted) const;
   Status drop_removals_of(const Found& found);
   Status clear_away(const std::set<std::string>& wanted);
   Status mark_open();

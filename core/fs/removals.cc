@@ -1,8 +1,10 @@
 #include "core/fs/removals.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/fs/moment.h"
+#include "core/fs/publishing.h"
 #include "core/fs/store_format.h"
 
 namespace cffs {
@@ -21,13 +23,21 @@ std::string object_name(const PendingRemoval& removal) {
 }
 
 void Removals::queue(PendingRemoval removal) {
+  const std::uint64_t epoch = publishing_.epoch();
   const MutexLock guard(mutex_);
-  due_.insert(removal);
+  due_.emplace(removal, epoch);
 }
 
 bool Removals::empty() {
   const MutexLock guard(mutex_);
   return due_.empty();
+}
+
+std::optional<std::uint64_t> Removals::waits_since() {
+  const MutexLock guard(mutex_);
+  std::optional<std::uint64_t> last;
+  for (const auto& [removal, epoch] : due_) last = std::max(last.value_or(0), epoch);
+  return last;
 }
 
 Status Removals::load() {
@@ -43,7 +53,13 @@ Status Removals::finish_blob(InodeId ino) {
     const MutexLock guard(mutex_);
     if (!due_.contains(PendingRemoval::of_blob(ino))) return {};
   }
-  CFFS_TRY_VOID(settle());
+  // Who follows may read it under this name. What it has is kept for them as if it were about to change.
+  if (publishing_.followed()) {
+    const auto object = blobs_.open(ino);
+    const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+    if (info) publishing_.kept_bytes().keep(ino, *object, info->size, 0, info->size);
+  }
+  CFFS_TRY_VOID(settle(PendingRemoval::of_blob(ino)));
   const MutexLock guard(mutex_);
   if (!due_.contains(PendingRemoval::of_blob(ino))) return {};
   return fail(problem_.value_or(Error::os(EIO, BlobStore::object_name(ino))));
@@ -78,20 +94,23 @@ Status Removals::remove(const PendingRemoval& removal) {
   return blob ? blobs_.remove(InodeId{removal.number}) : composites_.remove(CompositeId{removal.number});
 }
 
-Status Removals::settle() {
+Status Removals::settle(std::optional<PendingRemoval> at_once) {
   const MutexLock one_at_a_time(work_);
-  std::set<PendingRemoval> now;
+  std::map<PendingRemoval, std::uint64_t> now;
   {
     const MutexLock guard(mutex_);
     now = due_;
   }
+  std::erase_if(now, [&](const auto& due) {
+    return due.first.is_object() && due.first != at_once && !publishing_.may_go(due.second);
+  });
   if (now.empty()) return {};
   CFFS_TRY_VOID(table_.sync());
   Batch batch;
   std::size_t erased = 0;
   std::optional<Error> problem;
   for (auto it = now.begin(); it != now.end();) {
-    const PendingRemoval removal = *it;
+    const PendingRemoval removal = it->first;
     const Status removed = removal.is_object() ? remove(removal) : erase_nameless(batch, removal);
     if (removed) {
       batch.erase(removal.key());
@@ -108,7 +127,7 @@ Status Removals::settle() {
   CFFS_TRY_VOID(table_.write(batch));
   const MutexLock guard(mutex_);
   problem_ = std::move(problem);
-  for (const PendingRemoval& removed : now) due_.erase(removed);
+  for (const auto& [removed, since] : now) due_.erase(removed);
   return {};
 }
 

@@ -5,8 +5,8 @@
 // object is made and erased by the batch that first names it, catches objects that never got there.
 #pragma once
 
+#include <map>
 #include <optional>
-#include <set>
 
 #include "core/base/mutex.h"
 #include "core/blob/blob_store.h"
@@ -17,14 +17,20 @@
 namespace cffs {
 
 class MomentHold;
+class Publishing;
 
 // The object that is to be removed; none for what is in the table.
 std::string object_name(const PendingRemoval& removal);
 
 class Removals {
  public:
-  Removals(Table& table, BlobStore& blobs, CompositeStore& composites, MomentHold& moments)
-      : table_(table), blobs_(blobs), composites_(composites), moments_(moments) {}
+  Removals(Table& table, BlobStore& blobs, CompositeStore& composites, MomentHold& moments,
+           Publishing& publishing)
+      : table_(table),
+        blobs_(blobs),
+        composites_(composites),
+        moments_(moments),
+        publishing_(publishing) {}
 
   // The batch with its pending_removal row has been written; the object goes with the next settle().
   void queue_blob(InodeId ino) { queue(PendingRemoval::of_blob(ino)); }
@@ -37,13 +43,17 @@ class Removals {
   // where it cannot be removed.
   Status finish_blob(InodeId ino);
   bool empty();
-  // Syncs the table, then removes all that was queued before the call. An object that cannot be removed is no failure: it
-  // waits for the next call.
-  Status settle();
+  // Since when what was queued last waits (Publishing::epoch()); nullopt: nothing does.
+  std::optional<std::uint64_t> waits_since();
+  // Syncs the table, then removes all that was queued before the call, but for what those who follow may need. An object that cannot
+  // be removed is no failure: it waits for the next call.
+  Status settle() { return settle(std::nullopt); }
   // Why something could not be removed the last time; nullopt: all was.
   std::optional<Error> problem();
 
  private:
+  // `at_once`: goes whoever needs it.
+  Status settle(std::optional<PendingRemoval> at_once);
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
   // Or moves it aside, where somebody holds a moment that needs it.
@@ -53,9 +63,10 @@ class Removals {
   BlobStore& blobs_;
   CompositeStore& composites_;
   MomentHold& moments_;
+  Publishing& publishing_;
   Mutex work_;   // one settle() at a time; before mutex_
   Mutex mutex_;  // leaf
-  std::set<PendingRemoval> due_ CFFS_GUARDED_BY(mutex_);
+  std::map<PendingRemoval, std::uint64_t> due_ CFFS_GUARDED_BY(mutex_);  // since which epoch
   std::optional<Error> problem_ CFFS_GUARDED_BY(mutex_);
 };
 

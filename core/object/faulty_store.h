@@ -50,6 +50,8 @@ class FaultyStore final : public ObjectStore {
   Result<SpaceInfo> space() override { return live_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return live_.lock(owner); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return live_.lock_for_reading(); }
+  Result<std::unique_ptr<StoreLock>> follow() override { return live_.follow(); }
+  bool followed() override { return live_.followed(); }
   std::string description() const override { return "faulty"; }
 
  private:

@@ -239,6 +239,13 @@ std::uint64_t LevelDbEnv::log_bytes() const {
   return bytes;
 }
 
+std::vector<std::pair<std::string, std::uint64_t>> LevelDbEnv::log_ends() const {
+  const MutexLock guard(mutex_);
+  std::vector<std::pair<std::string, std::uint64_t>> ends;
+  for (const auto& [name, log] : logs_) ends.emplace_back(name, log.written);
+  return ends;
+}
+
 std::optional<LevelDbEnv::SyncedLog> LevelDbEnv::take_synced() {
   const MutexLock guard(mutex_);
   return std::exchange(synced_, std::nullopt);
@@ -319,6 +326,7 @@ leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
       logs_.erase(at);
     }
   }
+  if (keeps_ && keeps_(name)) return leveldb::Status::OK();
   if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());
   if (removed_) removed_();
   return leveldb::Status::OK();

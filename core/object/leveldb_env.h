@@ -42,6 +42,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::optional<SyncedLog> take_synced();
   // Of all logs whose rows are in no table file.
   std::uint64_t log_bytes() const;
+  // Those logs, each with the bytes that it has so far; the last record may not be whole.
+  std::vector<std::pair<std::string, std::uint64_t>> log_ends() const;
   Result<SpaceInfo> space() const { return store_.space(); }
   // Whether a write or sync of any file has failed.
   bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
@@ -65,6 +67,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void set_when_full(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
   // Called where a file has gone, perhaps with LevelDB's own locks.
   void set_when_removed(std::function<void()> removed) { removed_ = std::move(removed); }
+  // A file that LevelDB removes stays while this says so of its name: somebody reads it. LevelDB asks again when it next tidies up.
+  void set_keeps(std::function<bool(const std::string& name)> keeps) { keeps_ = std::move(keeps); }
 
   leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override;
   leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override;
@@ -108,6 +112,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<Status()> before_table_sync_;
   std::function<bool()> make_room_;
   std::function<void()> removed_;
+  std::function<bool(const std::string&)> keeps_;
   std::atomic<bool> write_failed_{false};
   mutable Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;

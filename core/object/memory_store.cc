@@ -66,6 +66,7 @@ struct MemoryHolders {
   Mutex mutex;
   std::string owner CFFS_GUARDED_BY(mutex);  // empty: nobody who writes
   int readers CFFS_GUARDED_BY(mutex) = 0;
+  int followers CFFS_GUARDED_BY(mutex) = 0;
 };
 
 namespace {
@@ -86,6 +87,21 @@ class MemoryLock final : public StoreLock {
  private:
   const std::shared_ptr<MemoryHolders> holders_;
   const bool reads_;
+};
+
+class MemoryFollower final : public StoreLock {
+ public:
+  explicit MemoryFollower(std::shared_ptr<MemoryHolders> holders) : holders_(std::move(holders)) {
+    const MutexLock guard(holders_->mutex);
+    ++holders_->followers;
+  }
+  ~MemoryFollower() override {
+    const MutexLock guard(holders_->mutex);
+    --holders_->followers;
+  }
+
+ private:
+  const std::shared_ptr<MemoryHolders> holders_;
 };
 
 }  // namespace
@@ -161,6 +177,15 @@ Result<std::unique_ptr<StoreLock>> MemoryStore::lock_for_reading() {
   if (!holders_->owner.empty()) return fail(EBUSY, holders_->owner);
   ++holders_->readers;
   return std::unique_ptr<StoreLock>(std::make_unique<MemoryLock>(holders_, true));
+}
+
+Result<std::unique_ptr<StoreLock>> MemoryStore::follow() {
+  return std::unique_ptr<StoreLock>(std::make_unique<MemoryFollower>(holders_));
+}
+
+bool MemoryStore::followed() {
+  const MutexLock guard(holders_->mutex);
+  return holders_->followers > 0;
 }
 
 }  // namespace cffs

@@ -28,6 +28,8 @@ class MemoryStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  Result<std::unique_ptr<StoreLock>> follow() override;
+  bool followed() override;
   std::string description() const override { return "memory"; }
 
   // What space() tells from now on, bytes. Nothing is refused: that is for who asks.

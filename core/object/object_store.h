@@ -156,6 +156,13 @@ class ObjectStore {
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
   // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.
   virtual Result<std::unique_ptr<StoreLock>> lock_for_reading() = 0;
+  // Who reads the store beside its writer makes itself known for as long as the result lives, whoever has the lock. Writes nothing.
+  // EOPNOTSUPP: the backend cannot say so to its writer. ENOENT: nobody who tells followers has written to the store yet.
+  virtual Result<std::unique_ptr<StoreLock>> follow() {
+    return fail(EOPNOTSUPP, "a store of this kind cannot be followed");
+  }
+  // Whether anybody does; for the holder of lock(). Who cannot be asked may be there.
+  virtual bool followed() { return false; }
   // What to call where the process has no descriptor left: closes some that can be opened again and returns how many. Null:
   // nothing any more. What needs a descriptor then tries again. Called with no lock of the store held.
   virtual void on_shortage(std::function<std::size_t()> /*relieve*/) {}

@@ -16,6 +16,8 @@
 namespace cffs {
 namespace {
 
+constexpr const char* kFollowers = "followers";
+
 // Who holds the lock: the text that its last exclusive holder wrote.
 std::string holder_of(int lock) {
   std::string holder(200, '\0');
@@ -292,7 +294,31 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
       ::pwrite(fd.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
   if (!written && errno != ENOSPC && errno != EDQUOT) return error("lock");
   if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0) return error("lock");
+  // Those who follow lock this one, shared: on a file system that they have mounted read-only, too.
+  auto followers = open_object(kFollowers, O_RDONLY | O_CREAT | O_CLOEXEC);
+  if (!followers && followers.error().errno_value != ENOSPC && followers.error().errno_value != EDQUOT) {
+    return fail(std::move(followers).error());
+  }
+  const MutexLock guard(followers_mutex_);
+  followers_ = followers ? std::move(*followers) : FileDescriptor();
   return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+}
+
+// Waits for no more than the writer's look at it.
+Result<std::unique_ptr<StoreLock>> PosixStore::follow() {
+  CFFS_TRY(FileDescriptor fd, open_object(kFollowers, O_RDONLY | O_CLOEXEC));
+  while (::flock(fd.get(), LOCK_SH) != 0) {
+    if (errno != EINTR) return error(kFollowers);
+  }
+  return std::unique_ptr<StoreLock>(std::make_unique<PosixLock>(std::move(fd)));
+}
+
+bool PosixStore::followed() {
+  const MutexLock guard(followers_mutex_);
+  if (!followers_) return false;
+  if (::flock(followers_.get(), LOCK_EX | LOCK_NB) != 0) return true;
+  (void)::flock(followers_.get(), LOCK_UN);
+  return false;
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock_for_reading() {

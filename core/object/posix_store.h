@@ -37,6 +37,8 @@ class PosixStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  Result<std::unique_ptr<StoreLock>> follow() override;
+  bool followed() override;
   void on_shortage(std::function<std::size_t()> relieve) override;
   std::string description() const override { return path_; }
 
@@ -80,6 +82,8 @@ class PosixStore final : public ObjectStore {
   std::function<std::size_t()> relieve_ CFFS_GUARDED_BY(relief_mutex_);
   // Given up one by one where nothing else can be closed, for what must go on: a log of LevelDB's, a folder to sync.
   mutable std::vector<FileDescriptor> spare_ CFFS_GUARDED_BY(relief_mutex_);
+  Mutex followers_mutex_;  // leaf
+  FileDescriptor followers_ CFFS_GUARDED_BY(followers_mutex_);
   Mutex changed_mutex_;  // leaf
   // Folders with a removal or rename that sync_names has to sync.
   std::set<std::string> changed_folders_ CFFS_GUARDED_BY(changed_mutex_);

@@ -121,6 +121,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->env_ = std::make_unique<LevelDbEnv>(store);
   table->env_->set_when_full(options.when_full);
   table->env_->set_when_removed(options.when_file_removed);
+  table->env_->set_keeps(options.keeps_file);
   CFFS_TRY_VOID(table->env_->begin(options.in_memory ? nullptr : options.run_later));
   if (options.before_rows_become_durable) {
     // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
@@ -352,6 +353,8 @@ Result<std::vector<std::string>> Table::find_damaged_files() const {
   }
   return sentences;
 }
+
+std::vector<std::pair<std::string, std::uint64_t>> Table::log_ends() const { return env_->log_ends(); }
 
 std::string table_library_version() {
   return std::to_string(leveldb::kMajorVersion) + "." + std::to_string(leveldb::kMinorVersion);

@@ -43,6 +43,8 @@ struct TableOptions {
   std::function<bool()> when_full;
   // Called where a file of the table has gone, perhaps with the table's locks.
   std::function<void()> when_file_removed;
+  // Whether a file of the table that nobody needs any more stays a while; perhaps with the table's locks.
+  std::function<bool(const std::string& name)> keeps_file;
   // For a store that keeps changes in memory: no compaction, and memory grows by what the log holds and what is written.
   bool in_memory = false;
   // Who runs LevelDB's own work, one piece at a time, on a thread that makes no other calls; null: a thread of the table's.
@@ -158,6 +160,8 @@ class Table {
   // Bytes that LevelDB may have to write before it gives any back: its log and the rows in memory a second time, and the files
   // that a compaction reads. It is compared with the room there is where that runs short.
   std::uint64_t room_needed() const;
+  // The logs whose rows are in no file of the table, and how long they are by now; for a checkpoint (core/table/checkpoint.h).
+  std::vector<std::pair<std::string, std::uint64_t>> log_ends() const;
   // Refuses writes from now on, because nobody may make any.
   void make_read_only() { read_only_.store(true, std::memory_order_release); }
   // Refuses writes from now on: what the medium holds is no longer known.

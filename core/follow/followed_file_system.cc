@@ -1,0 +1,562 @@
+#include "core/follow/followed_file_system.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_set>
+
+#include "core/base/thread.h"
+#include "core/fs/kept_bytes.h"
+#include "core/fs/moment.h"
+#include "core/fs/publishing.h"
+#include "core/follow/changed_keys.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+constexpr unsigned kRevisionShift = 57;  // bit 56 is for those above us (the root of a mount)
+constexpr std::uint64_t kRevisions = 1u << (64 - kRevisionShift);
+constexpr int kTriesAcrossMoves = 5;      // a move may come between two looks
+constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
+constexpr std::chrono::milliseconds kBetweenTries{50};
+
+InodeId number_of(InodeId node) { return InodeId{node.value & (kInodeLimit - 1)}; }
+InodeId with_revision(InodeId ino, std::uint64_t revision) {
+  return InodeId{ino.value | (revision << kRevisionShift)};
+}
+
+tl::unexpected<Error> unchangeable() { return fail(EROFS, "a mount that follows is for reading only"); }
+
+}  // namespace
+
+Result<std::unique_ptr<FollowedFileSystem>> FollowedFileSystem::open(ObjectStore& store,
+                                                                     FileSystemOptions options,
+                                                                     FollowOptions follow) {
+  CFFS_TRY(StoreFormat format, read_format(store));
+  if (!options.clock) options.clock = std::make_shared<SystemClock>();
+  if (!options.name_hash) options.name_hash = format.name_hash;
+  options.read_only = true;
+  std::unique_ptr<FollowedFileSystem> fs(
+      new FollowedFileSystem(store, std::move(options), std::move(format), std::move(follow)));
+  CFFS_TRY_VOID(fs->find_first());
+  return fs;
+}
+
+FollowedFileSystem::~FollowedFileSystem() { (void)FollowedFileSystem::close(); }
+
+void FollowedFileSystem::end() {
+  std::thread ending;
+  {
+    const MutexLock guard(thread_mutex_);
+    stopping_ = true;
+    ending = std::move(thread_);
+  }
+  wake_.notify_all();
+  if (ending.joinable()) ending.join();
+}
+
+Status FollowedFileSystem::close() {
+  end();
+  const MutexLock guard(mutex_);
+  known_.clear();
+  retired_.clear();
+  current_.reset();
+  first_.reset();
+  following_.reset();
+  return {};
+}
+
+Status FollowedFileSystem::begin(std::function<void(const Moved&)> on_move) {
+  on_move_ = std::move(on_move);
+  CFFS_TRY(std::thread thread, make_thread("the thread that follows the store's writer", [this] { run(); }));
+  const MutexLock guard(thread_mutex_);
+  thread_ = std::move(thread);
+  return {};
+}
+
+void FollowedFileSystem::run() {
+  MutexLock guard(thread_mutex_);
+  while (!stopping_) {
+    const auto due = std::chrono::steady_clock::now() + std::chrono::milliseconds(follow_.poll_ms);
+    while (!stopping_ && wake_.wait_until(thread_mutex_, due)) {
+    }
+    if (stopping_) return;
+    guard.unlock();
+    const auto moved = move_on();
+    const std::string problem = moved ? std::string() : moved.error().message();
+    if (!problem.empty() && problem != last_problem_) {
+      log("the next checkpoint cannot be opened, the one before is still shown: " + problem);
+    }
+    last_problem_ = problem;
+    guard.lock();
+  }
+}
+
+// --- states ---
+
+Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_state(const Checkpoint& checkpoint) {
+  auto state = std::make_shared<State>();
+  state->at_ns = checkpoint.at_ns;
+  state->view = std::make_unique<CheckpointView>(store_, past_, checkpoint);
+  FileSystemOptions options = options_;
+  options.is_checkpoint = true;
+  options.files_of_checkpoint = checkpoint.files;
+  CFFS_TRY(state->fs, FileSystem::open(*state->view, std::move(options)));
+  return state;
+}
+
+// Nobody writes: the store is what its last user left, mended in memory. Who opens it next for writing sees that it is followed.
+Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_at_rest() {
+  CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
+  CFFS_TRY(const auto kept, store_.list(kKeptFolder));
+  std::uint64_t last_kept = 0;
+  for (const std::string& name : kept) last_kept = std::max(last_kept, kept_epoch(name).value_or(0));
+  Checkpoint now;
+  now.sequence = next_sequence(last, last_kept);
+  now.at_ns = options_.clock->now_ns();
+  CFFS_TRY(now.table, table_state_at_rest(store_));
+  auto state = std::make_shared<State>();
+  state->at_ns = now.at_ns;
+  state->view = std::make_unique<CheckpointView>(store_, past_, now);
+  CFFS_TRY(state->fs, FileSystem::open(*state->view, options_));
+  return state;
+}
+
+Status FollowedFileSystem::find_first() {
+  auto following = store_.follow();
+  if (!following && following.error().errno_value == EOPNOTSUPP) {
+    return fail(Error::usage("store " + store_.description() +
+                             " cannot be followed: that is for stores in a directory; mount it with -o ro"));
+  }
+  if (!following && following.error().errno_value == ENOENT) {
+    return fail(Error::usage("store " + store_.description() +
+                             " cannot be followed yet: mount it once for writing with this version of cffs"));
+  }
+  if (!following) return fail(following.error());
+  following_ = std::move(*following);
+  StatePtr state;
+  for (bool told = false; !state;) {
+    const auto lock = store_.lock_for_reading();
+    if (lock) {
+      CFFS_TRY(state, open_at_rest());
+      break;
+    }
+    if (lock.error().errno_value != EBUSY) return fail(lock.error());
+    CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
+    if (checkpoint.kept) {
+      auto opened = open_state(checkpoint);
+      if (opened) {
+        state = std::move(*opened);
+        break;
+      }
+      CFFS_TRY(const Checkpoint again, read_checkpoint(store_));
+      if (again.sequence == checkpoint.sequence && again.kept) return fail(opened.error());
+    }
+    if (follow_.awaited && !follow_.awaited()) return fail(EINTR, store_.description());
+    if (!told && follow_.say) {
+      follow_.say("store " + store_.description() + " is in use by " + lock.error().context +
+                  "; waiting for its first checkpoint");
+    }
+    told = true;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+  const MutexLock guard(mutex_);
+  first_ = state;
+  current_ = std::move(state);
+  return {};
+}
+
+FollowedFileSystem::StatePtr FollowedFileSystem::current() const {
+  const MutexLock guard(mutex_);
+  return current_;
+}
+
+std::shared_ptr<FileSystem> FollowedFileSystem::state() const {
+  StatePtr state = current();
+  FileSystem* const fs = state->fs.get();
+  return {std::move(state), fs};
+}
+
+std::uint64_t FollowedFileSystem::sequence() const { return current()->view->sequence(); }
+std::int64_t FollowedFileSystem::checkpoint_at_ns() const { return current()->at_ns; }
+
+Result<bool> FollowedFileSystem::move_on() {
+  const StatePtr before = current();
+  {
+    const std::int64_t enough = options_.clock->steady_ms() - kRetiredMs;
+    std::vector<StatePtr> gone;  // closed without the lock
+    const MutexLock guard(mutex_);
+    std::erase_if(retired_, [&](auto& retired) {
+      if (retired.first > enough || retired.second.use_count() > 1) return false;
+      gone.push_back(std::move(retired.second));
+      return true;
+    });
+  }
+  CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
+  if (!checkpoint.kept || checkpoint.sequence <= before->view->sequence()) return false;
+  if (checkpoint.table == before->view->table()) {
+    before->view->is_also(checkpoint.sequence);
+    return false;
+  }
+  CFFS_TRY(StatePtr next, open_state(checkpoint));
+  CFFS_TRY(const auto keys, changed_keys(store_, before->view->table(), checkpoint.table));
+  std::optional<StateChanges> changes;
+  // After an end without a close blobs may be other than rows say.
+  if (keys && !keys->contains(system_key(SystemField::unclean_ends))) {
+    CFFS_TRY(changes, compare_states(before->fs->table(), next->fs->table(), *keys));
+  }
+  const Moved moved = adopt(std::move(next), changes);
+  if (on_move_) on_move_(moved);
+  return true;
+}
+
+InodeId FollowedFileSystem::node_of(InodeId ino) const {
+  const auto it = revisions_.find(ino);
+  return it == revisions_.end() ? ino : with_revision(ino, it->second);
+}
+
+// The file is another one from now on; who has it open keeps the one that it was.
+void FollowedFileSystem::set_apart(InodeId ino) {
+  const InodeId node = node_of(ino);
+  const auto it = known_.find(node);
+  if (it == known_.end()) return;
+  if (it->second.opened > 0 && !it->second.pinned) it->second.pinned = current_;
+  std::uint64_t& revision = revisions_[ino];
+  for (std::uint64_t tries = 0; tries < kRevisions; ++tries) {  // of those that somebody still knows, none
+    revision = (revision + 1) % kRevisions;
+    if (!known_.contains(with_revision(ino, revision))) return;
+  }
+}
+
+Moved FollowedFileSystem::adopt(StatePtr next, const std::optional<StateChanges>& changes) {
+  Moved moved;
+  moved.everything = !changes;
+  const std::int64_t at = options_.clock->steady_ms();
+  const MutexLock guard(mutex_);
+  if (changes) {
+    moved.names = changes->names;
+    moved.listings = changes->listings;
+    for (const auto& [ino, place] : changes->places) {
+      if (const auto it = known_.find(node_of(ino)); it != known_.end()) it->second.place = place;
+    }
+    for (const InodeId ino : changes->attributes) moved.attributes.push_back(node_of(ino));
+    for (const InodeId ino : changes->contents) {
+      if (const auto it = known_.find(node_of(ino)); it != known_.end()) {
+        moved.names.push_back(it->second.place);
+        set_apart(ino);
+      }
+    }
+    for (const InodeId ino : changes->gone) {
+      const auto it = known_.find(node_of(ino));
+      if (it != known_.end() && it->second.opened > 0 && !it->second.pinned) it->second.pinned = current_;
+    }
+  } else {
+    std::vector<InodeId> files;
+    for (const auto& [node, known] : known_) {
+      moved.names.push_back(known.place);
+      if (known.is_directory) moved.listings.push_back(node);
+      moved.attributes.push_back(node);
+      if (!known.is_directory && node == node_of(number_of(node))) files.push_back(number_of(node));
+    }
+    for (const InodeId ino : files) set_apart(ino);
+  }
+  retired_.emplace_back(at, std::move(current_));
+  current_ = std::move(next);
+  return moved;
+}
+
+// --- what callers refer to ---
+
+// The state gets its one reference to the inode, found at that place. False: it is not there.
+Result<bool> FollowedFileSystem::refer(State& state, InodeId ino, const EntryName& place) {
+  auto found = state.fs->lookup(place.parent, place.name);
+  if (!found && found.error().kind == ErrorKind::corruption) return fail(found.error());
+  if (!found) return false;
+  bool had = found->ino != ino;
+  if (!had) {
+    const MutexLock guard(state.mutex);
+    had = !state.referred.emplace(ino, true).second;
+  }
+  if (had) state.fs->forget(found->ino, 1);
+  return found->ino == ino;
+}
+
+// Up by what is known of places, to what the state has already; then down by names.
+Status FollowedFileSystem::refer_path(const StatePtr& state, InodeId ino) {
+  std::vector<std::pair<InodeId, std::optional<EntryName>>> path;
+  std::unordered_set<InodeId> met;
+  for (InodeId at = ino; at != kRootInode;) {
+    {
+      const MutexLock guard(state->mutex);
+      if (state->referred.contains(at)) break;
+    }
+    if (!met.insert(at).second) return fail(ESTALE);
+    const MutexLock guard(mutex_);
+    const auto it = known_.find(node_of(at));
+    if (it == known_.end() || it->second.place.name.empty()) {
+      path.emplace_back(at, std::nullopt);
+      break;
+    }
+    path.emplace_back(at, it->second.place);
+    at = it->second.place.parent;
+  }
+  for (; !path.empty(); path.pop_back()) {
+    const auto& [child, place] = path.back();
+    Result<bool> there = false;
+    if (place) there = refer(*state, child, *place);
+    if (!there) return fail(there.error());
+    if (!*there) there = refer(*state, child, EntryName{child, "."});  // it was moved: by its number
+    if (!there) return fail(there.error());
+    if (!*there) return fail(ESTALE);
+  }
+  return {};
+}
+
+Result<FollowedFileSystem::Found> FollowedFileSystem::find(InodeId node) {
+  const InodeId ino = number_of(node);
+  for (int attempt = 0;; ++attempt) {
+    StatePtr state;
+    {
+      const MutexLock guard(mutex_);
+      const auto it = known_.find(node);
+      state = it != known_.end() && it->second.pinned ? it->second.pinned : current_;
+    }
+    const Status referred = refer_path(state, ino);
+    if (referred) return Found{std::move(state), ino};
+    if (attempt == kTriesAcrossMoves || state == current()) return fail(referred.error());
+  }
+}
+
+bool FollowedFileSystem::note(const StatePtr& state, EntryName place, Attributes& attributes) {
+  const InodeId ino = attributes.ino;
+  bool had = ino == kRootInode;
+  {
+    const MutexLock guard(mutex_);
+    if (state != current_) return false;
+    attributes.ino = node_of(ino);
+    Known& known = known_[attributes.ino];
+    known.place = std::move(place);
+    known.references += 1;
+    known.is_directory = S_ISDIR(attributes.mode);
+    if (!had) {
+      const MutexLock inner(state->mutex);
+      had = !state->referred.emplace(ino, true).second;
+    }
+  }
+  if (had) state->fs->forget(ino, 1);
+  return true;
+}
+
+Result<Attributes> FollowedFileSystem::lookup(InodeId parent, std::string_view name) {
+  const bool relative = name == "." || name == "..";
+  for (int attempt = 0;; ++attempt) {
+    Found found;
+    if (relative) {  // by a number that may have been forgotten
+      found = {current(), number_of(parent)};
+    } else {
+      CFFS_TRY(found, find(parent));
+    }
+    auto attributes = found.state->fs->lookup(found.ino, name);
+    const bool last = attempt == kTriesAcrossMoves;
+    if (!attributes) {
+      if (last || found.state == current()) return attributes;
+      continue;
+    }
+    const InodeId ino = attributes->ino;
+    EntryName place = relative ? EntryName{} : EntryName{found.ino, std::string(name)};
+    if (relative) {
+      const MutexLock guard(mutex_);
+      if (const auto it = known_.find(node_of(ino)); it != known_.end()) place = it->second.place;
+    }
+    if (note(found.state, std::move(place), *attributes)) return attributes;
+    found.state->fs->forget(ino, 1);
+    if (last) return fail(ESTALE);
+  }
+}
+
+void FollowedFileSystem::forget(InodeId node, std::uint64_t references) {
+  const InodeId ino = number_of(node);
+  if (ino == kRootInode) return;
+  StatePtr state;
+  {
+    const MutexLock guard(mutex_);
+    const auto it = known_.find(node);
+    if (it == known_.end()) return;
+    it->second.references -= std::min(it->second.references, references);
+    if (it->second.references > 0) return;
+    known_.erase(it);
+    if (const auto revised = revisions_.find(ino); revised != revisions_.end()) {
+      for (std::uint64_t revision = 0; revision < kRevisions; ++revision) {
+        if (known_.contains(with_revision(ino, revision))) return;
+      }
+      revisions_.erase(revised);
+    }
+    const MutexLock inner(current_->mutex);
+    if (current_->referred.erase(ino) > 0) state = current_;
+  }
+  if (state) state->fs->forget(ino, 1);
+}
+
+Status FollowedFileSystem::opened(InodeId node) {
+  for (int attempt = 0;; ++attempt) {
+    CFFS_TRY(const Found found, find(node));
+    const MutexLock guard(mutex_);
+    const auto it = known_.find(node);
+    if (it == known_.end()) return fail(ESTALE);
+    Known& known = it->second;
+    if (!known.pinned && node != node_of(found.ino)) return fail(ESTALE);
+    if (found.state == (known.pinned ? known.pinned : current_)) {
+      known.opened += 1;
+      return {};
+    }
+    if (attempt == kTriesAcrossMoves) return fail(ESTALE);
+  }
+}
+
+void FollowedFileSystem::closed(InodeId node) {
+  const MutexLock guard(mutex_);
+  const auto it = known_.find(node);
+  if (it == known_.end() || it->second.opened == 0 || --it->second.opened > 0 || !it->second.pinned) return;
+  retired_.emplace_back(options_.clock->steady_ms(), std::move(it->second.pinned));
+  it->second.pinned = nullptr;
+}
+
+std::size_t FollowedFileSystem::known_inodes() {
+  const MutexLock guard(mutex_);
+  return known_.size();
+}
+
+std::vector<InodeId> FollowedFileSystem::some_asleep(std::size_t most) {
+  std::vector<InodeId> some;
+  const MutexLock guard(mutex_);
+  auto it = known_.find(asked_);
+  for (std::size_t seen = 0; seen < known_.size() && some.size() < most; ++seen) {
+    if (it == known_.end()) it = known_.begin();
+    if (!it->second.is_directory && it->second.opened == 0) some.push_back(it->first);
+    asked_ = it->first;
+    ++it;
+  }
+  return some;
+}
+
+// --- operations ---
+
+template <typename Operation>
+auto FollowedFileSystem::at(InodeId node, const Operation& operation) {
+  using Outcome = decltype(operation(std::declval<FileSystem&>(), InodeId{}));
+  auto found = find(node);
+  if (!found) return Outcome(fail(found.error()));
+  Outcome outcome = operation(*found->state->fs, found->ino);
+  // What an earlier checkpoint needs is kept for a bounded time.
+  if (!outcome && found->state != current()) return Outcome(fail(ESTALE, outcome.error().context));
+  return outcome;
+}
+
+Result<std::string> FollowedFileSystem::readlink(InodeId node) {
+  return at(node, [](FileSystem& fs, InodeId ino) { return fs.readlink(ino); });
+}
+
+Result<Attributes> FollowedFileSystem::getattr(InodeId node) {
+  auto attributes = at(node, [](FileSystem& fs, InodeId ino) { return fs.getattr(ino); });
+  if (attributes) attributes->ino = node;
+  return attributes;
+}
+
+Result<std::string> FollowedFileSystem::getxattr(InodeId node, std::string_view name) {
+  auto found = find(node);
+  if (!found) return fail(found.error());
+  return found->state->fs->getxattr(found->ino, name);
+}
+
+Result<std::vector<std::string>> FollowedFileSystem::listxattr(InodeId node) {
+  return at(node, [](FileSystem& fs, InodeId ino) { return fs.listxattr(ino); });
+}
+
+Result<std::size_t> FollowedFileSystem::read(InodeId node, std::uint64_t offset, Bytes out, ReaderId reader) {
+  return at(node, [&](FileSystem& fs, InodeId ino) { return fs.read(ino, offset, out, reader); });
+}
+
+Result<std::uint64_t> FollowedFileSystem::next_data(InodeId node, std::uint64_t offset) {
+  auto found = find(node);
+  if (!found) return fail(found.error());
+  return found->state->fs->next_data(found->ino, offset);
+}
+
+Result<std::uint64_t> FollowedFileSystem::next_hole(InodeId node, std::uint64_t offset) {
+  auto found = find(node);
+  if (!found) return fail(found.error());
+  return found->state->fs->next_hole(found->ino, offset);
+}
+
+// An entry's number is given before it is known whether the entry is taken: a move between the two leaves a number of before, whose
+// name the caller is told to forget after its listing.
+Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool refer,
+                                   const std::function<bool(const DirectoryEntry&)>& visit) {
+  CFFS_TRY(const Found found, find(directory));
+  std::vector<InodeId> spare;  // references that the state has already
+  const Status done = found.state->fs->readdir(found.ino, cookie, refer, [&](const DirectoryEntry& entry) {
+    Attributes attributes = entry.attributes;
+    const InodeId ino = attributes.ino;
+    const bool counts = refer && entry.name != "." && entry.name != "..";
+    if (counts) {
+      const MutexLock guard(mutex_);
+      attributes.ino = node_of(ino);
+    }
+    if (!visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return false;
+    if (!counts) return true;
+    const MutexLock guard(mutex_);
+    Known& known = known_[attributes.ino];
+    known.place = {found.ino, std::string(entry.name)};
+    known.references += 1;
+    known.is_directory = S_ISDIR(attributes.mode);
+    const MutexLock inner(found.state->mutex);
+    if (!found.state->referred.emplace(ino, true).second) spare.push_back(ino);
+    return true;
+  });
+  for (const InodeId ino : spare) found.state->fs->forget(ino, 1);
+  return done;
+}
+
+void FollowedFileSystem::log(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+Result<Attributes> FollowedFileSystem::mknod(InodeId, std::string_view, mode_t, std::uint64_t, const Caller&) {
+  return unchangeable();
+}
+Result<Attributes> FollowedFileSystem::mkdir(InodeId, std::string_view, mode_t, const Caller&) {
+  return unchangeable();
+}
+Result<Attributes> FollowedFileSystem::symlink(InodeId, std::string_view, std::string_view, const Caller&) {
+  return unchangeable();
+}
+Result<Attributes> FollowedFileSystem::make_unnamed(InodeId, mode_t, const Caller&) { return unchangeable(); }
+Result<Attributes> FollowedFileSystem::link(InodeId, InodeId, std::string_view) { return unchangeable(); }
+Status FollowedFileSystem::unlink(InodeId, std::string_view) { return unchangeable(); }
+Status FollowedFileSystem::rmdir(InodeId, std::string_view) { return unchangeable(); }
+Status FollowedFileSystem::rename(InodeId, std::string_view, InodeId, std::string_view, RenameMode,
+                                  const Caller&) {
+  return unchangeable();
+}
+Result<Attributes> FollowedFileSystem::setattr(InodeId, const AttributeChange&, const Caller&) {
+  return unchangeable();
+}
+Status FollowedFileSystem::setxattr(InodeId, std::string_view, std::string_view, XattrMode, const Caller&) {
+  return unchangeable();
+}
+Status FollowedFileSystem::removexattr(InodeId, std::string_view) { return unchangeable(); }
+Status FollowedFileSystem::write(InodeId, std::uint64_t, ConstBytes, const Caller&) { return unchangeable(); }
+Status FollowedFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool, const Caller&) {
+  return unchangeable();
+}
+Result<std::uint64_t> FollowedFileSystem::copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t,
+                                                     std::uint64_t, const Caller&) {
+  return unchangeable();
+}
+Result<std::vector<std::string>> FollowedFileSystem::load(std::vector<std::vector<NewFile>>) {
+  return unchangeable();
+}
+Result<std::unique_ptr<Moment>> FollowedFileSystem::hold_moment(BlobKeeper&) { return unchangeable(); }
+
+}  // namespace cffs

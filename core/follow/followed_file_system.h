@@ -1,0 +1,194 @@
+// A store that somebody else writes to, read: a FileSystem that is always at one checkpoint of it and moves on to the next
+// (docs/FOLLOWING.md).
+//
+// Each checkpoint is an engine of its own, opened beside the one in use; then they are exchanged. What callers refer to is named by
+// inode number and *revision*: a regular file whose content has changed is another inode to them from then on (above the number, in
+// the top seven bits), so that who has it open goes on with what it had, and so does whatever they cached of it.
+//
+// Thread safety: everything but close().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/follow/checkpoint_view.h"
+#include "core/follow/past_bytes.h"
+#include "core/follow/state_changes.h"
+#include "core/fs/file_system.h"
+
+namespace cffs {
+
+struct FollowOptions {
+  std::int64_t poll_ms = 500;         // between two looks for a checkpoint
+  std::function<bool()> awaited;      // asked while the first one is waited for; null: for ever
+  std::function<void(const std::string&)> say;
+};
+
+// What who remembers things of the mount has to forget. Numbers as callers have them.
+struct Moved {
+  bool everything = false;  // it is not known what has changed
+  std::vector<EntryName> names;
+  std::vector<InodeId> listings, attributes;
+};
+
+class FollowedFileSystem final : public FileSystem {
+ public:
+  // Takes no lock: waits for a checkpoint of the store's writer, or opens the store as it is where there is none. `usage`: it cannot
+  // be followed, says why. EINTR: nobody waits any more. `store` must outlive the file system.
+  static Result<std::unique_ptr<FollowedFileSystem>> open(ObjectStore& store, FileSystemOptions options,
+                                                          FollowOptions follow);
+  ~FollowedFileSystem() override;
+  // Begins to look for checkpoints. `on_move` is called by a thread of its own after each move. EAGAIN: no thread.
+  Status begin(std::function<void(const Moved&)> on_move);
+  // Ends that; returns when the thread has ended.
+  void end();
+  // Looks for one now and moves there; false: there is none. By one thread at a time.
+  Result<bool> move_on();
+  Status close() override;
+
+  // The checkpoint in use, held for as long as the result lives: for who uses the parts of a FileSystem that are not its operations.
+  std::shared_ptr<FileSystem> state() const;
+  std::uint64_t sequence() const;
+  std::int64_t checkpoint_at_ns() const;  // the writer's clock
+
+  // Its content stays what it is until closed() as often. ESTALE: there is another by now, look it up again.
+  Status opened(InodeId node);
+  void closed(InodeId node);
+
+  Result<Attributes> lookup(InodeId parent, std::string_view name) override;
+  void forget(InodeId node, std::uint64_t references) override;
+  Result<std::string> readlink(InodeId node) override;
+  Status readdir(InodeId directory, std::uint64_t cookie, bool refer,
+                 const std::function<bool(const DirectoryEntry&)>& visit) override;
+  Result<Attributes> getattr(InodeId node) override;
+  Result<std::string> getxattr(InodeId node, std::string_view name) override;
+  Result<std::vector<std::string>> listxattr(InodeId node) override;
+  Result<std::size_t> read(InodeId node, std::uint64_t offset, Bytes out, ReaderId reader = 0) override;
+  Result<std::uint64_t> next_data(InodeId node, std::uint64_t offset) override;
+  Result<std::uint64_t> next_hole(InodeId node, std::uint64_t offset) override;
+  Status fsync(InodeId) override { return {}; }
+  Status sync() override { return {}; }
+  Result<SpaceInfo> statfs() override { return state()->statfs(); }
+  std::optional<std::uint64_t> file_count() const override { return state()->file_count(); }
+  std::size_t known_inodes() override;
+  std::vector<InodeId> some_asleep(std::size_t most) override;
+  ReadAheadCounters read_ahead() const override { return state()->read_ahead(); }
+  const StoreFormat& store_format() const override { return format_; }
+  const NameHash& name_hash() const override { return *options_.name_hash; }
+  void accessed(InodeId) override {}
+  std::uint64_t set_ids_dropped() const override { return 0; }
+  std::uint64_t load_limit() const override { return 0; }
+  InodeId next_inode() const override { return state()->next_inode(); }
+  std::shared_ptr<const grouping::Policy> policy() const override { return state()->policy(); }
+  void set_policy(std::shared_ptr<const grouping::Policy>) override {}
+  void note_access(InodeId, std::uint64_t) override {}
+  AccessRecord* access_record() override { return nullptr; }
+  void on_shortage(std::function<bool(std::uint64_t)>) override {}
+  bool holds_moment() const override { return false; }
+  void log(const std::string& line) const override;
+  const Clock& clock() const override { return *options_.clock; }
+  ObjectStore& objects() override { return store_; }
+
+  // Nobody changes anything here: EROFS.
+  Result<Attributes> mknod(InodeId, std::string_view, mode_t, std::uint64_t, const Caller&) override;
+  Result<Attributes> mkdir(InodeId, std::string_view, mode_t, const Caller&) override;
+  Result<Attributes> symlink(InodeId, std::string_view, std::string_view, const Caller&) override;
+  Result<Attributes> make_unnamed(InodeId, mode_t, const Caller&) override;
+  Result<Attributes> link(InodeId, InodeId, std::string_view) override;
+  Status unlink(InodeId, std::string_view) override;
+  Status rmdir(InodeId, std::string_view) override;
+  Status rename(InodeId, std::string_view, InodeId, std::string_view, RenameMode, const Caller&) override;
+  Result<Attributes> setattr(InodeId, const AttributeChange&, const Caller&) override;
+  Status setxattr(InodeId, std::string_view, std::string_view, XattrMode, const Caller&) override;
+  Status removexattr(InodeId, std::string_view) override;
+  Status write(InodeId, std::uint64_t, ConstBytes, const Caller&) override;
+  Status allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool, const Caller&) override;
+  Result<std::uint64_t> copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t, std::uint64_t,
+                                   const Caller&) override;
+  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>>) override;
+  Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper&) override;
+  // Parts of the first state, for whoever makes what needs them and does nothing with it: they move nothing.
+  Rehousing& rehousing() override { return first_->fs->rehousing(); }
+  StagedDirectories& staged_directories() override { return first_->fs->staged_directories(); }
+  FreedComposites& freed_composites() override { return first_->fs->freed_composites(); }
+  RenamedFiles& renamed_files() override { return first_->fs->renamed_files(); }
+  Table& table() override { return first_->fs->table(); }
+  CompositeStore& composites() override { return first_->fs->composites(); }
+
+ private:
+  // A state of the store, open, with one reference to each inode that was asked for in it.
+  struct State {
+    std::unique_ptr<CheckpointView> view;
+    std::unique_ptr<FileSystem> fs;
+    std::int64_t at_ns = 0;
+    Mutex mutex;  // leaf
+    std::unordered_map<InodeId, bool> referred CFFS_GUARDED_BY(mutex);
+  };
+  using StatePtr = std::shared_ptr<State>;
+  // What a caller refers to.
+  struct Known {
+    EntryName place;
+    std::uint64_t references = 0;
+    std::uint64_t opened = 0;
+    bool is_directory = false;
+    StatePtr pinned;  // its content is this one's; null: the current one's
+  };
+  struct Found {
+    StatePtr state;
+    InodeId ino;  // the number in it
+  };
+
+  FollowedFileSystem(ObjectStore& store, FileSystemOptions options, StoreFormat format, FollowOptions follow)
+      : store_(store),
+        options_(std::move(options)),
+        format_(std::move(format)),
+        follow_(std::move(follow)),
+        past_(store) {}
+  Status find_first();
+  Result<StatePtr> open_state(const Checkpoint& checkpoint);
+  Result<StatePtr> open_at_rest();
+  Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
+  void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
+  void run();
+
+  StatePtr current() const;
+  Result<Found> find(InodeId node);
+  Result<bool> refer(State& state, InodeId ino, const EntryName& place);
+  Status refer_path(const StatePtr& state, InodeId ino);
+  // The caller has one more reference. False: the state is not the current one any more.
+  bool note(const StatePtr& state, EntryName place, Attributes& attributes);
+  InodeId node_of(InodeId ino) const CFFS_REQUIRES(mutex_);
+  template <typename Operation>
+  auto at(InodeId node, const Operation& operation);
+
+  ObjectStore& store_;
+  const FileSystemOptions options_;
+  const StoreFormat format_;
+  const FollowOptions follow_;
+  std::unique_ptr<StoreLock> following_;
+  PastBytes past_;
+  StatePtr first_;  // see table()
+
+  mutable Mutex mutex_;  // leaf but for a state's
+  StatePtr current_ CFFS_GUARDED_BY(mutex_);
+  std::unordered_map<InodeId, Known> known_ CFFS_GUARDED_BY(mutex_);
+  std::unordered_map<InodeId, std::uint64_t> revisions_ CFFS_GUARDED_BY(mutex_);  // of files that have one
+  std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
+  InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
+
+  std::function<void(const Moved&)> on_move_;
+  std::string last_problem_;  // the thread's
+  Mutex thread_mutex_;        // leaf
+  CondVar wake_;
+  bool stopping_ CFFS_GUARDED_BY(thread_mutex_) = false;
+  std::thread thread_ CFFS_GUARDED_BY(thread_mutex_);
+};
+
+}  // namespace cffs
