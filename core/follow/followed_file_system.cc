@@ -499,7 +499,7 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
     Attributes attributes = entry.attributes;
     const InodeId ino = attributes.ino;
     const bool counts = refer && entry.name != "." && entry.name != "..";
-    if (counts) {
+    if (entry.name != "." && entry.name != "..") {
       const MutexLock guard(mutex_);
       attributes.ino = node_of(ino);
     }

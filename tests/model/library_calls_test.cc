@@ -12,7 +12,7 @@
 namespace cffs::test {
 namespace {
 
-class ManualClock final : public Clock {
+class CallsClock final : public Clock {
  public:
   std::int64_t now_ns() const override { return ns; }
   std::int64_t steady_ms() const override { return ns / 1'000'000; }
@@ -60,7 +60,7 @@ struct Fixture {
   }
   void sound() { REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{}); }
 
-  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  std::shared_ptr<CallsClock> clock = std::make_shared<CallsClock>();
   MemoryStore store;
   FileSystemOptions options;
   std::unique_ptr<FileSystem> fs;

@@ -292,18 +292,20 @@ int LibrarySurface::read_held(int handle, std::string& all) {
 
 void LibrarySurface::drop(int handle) { fs_->forget(InodeId{static_cast<std::uint64_t>(handle)}, 1); }
 
-void LibrarySurface::walk(const std::string& path, const Attributes& a, Tree& tree) {
+namespace {
+
+void walk(FileSystem& fs, const std::string& path, const Attributes& a, Tree& tree) {
   Visible& v = tree[path];
   v.mode = a.mode;
   v.nlink = a.nlink;
   v.size = S_ISDIR(a.mode) ? 0 : a.size;
   v.mtime_ns = a.mtime_ns;
-  for (const std::string& name : must(fs_->listxattr(a.ino)))
-    v.xattrs[name] = must(fs_->getxattr(a.ino, name));
-  if (S_ISLNK(a.mode)) v.content = must(fs_->readlink(a.ino));
+  for (const std::string& name : must(fs.listxattr(a.ino)))
+    v.xattrs[name] = must(fs.getxattr(a.ino, name));
+  if (S_ISLNK(a.mode)) v.content = must(fs.readlink(a.ino));
   if (S_ISREG(a.mode)) {
     v.content.assign(a.size + 1, '\0');
-    v.content.resize(must(fs_->read(a.ino, 0, as_writable_bytes(v.content))));
+    v.content.resize(must(fs.read(a.ino, 0, as_writable_bytes(v.content))));
   }
   if (!S_ISDIR(a.mode)) return;
   // In pieces of three entries, so that cookies are used; with references on every other directory.
@@ -313,7 +315,7 @@ void LibrarySurface::walk(const std::string& path, const Attributes& a, Tree& tr
   for (bool more = true; more;) {
     int taken = 0;
     more = false;
-    const Status listed = fs_->readdir(a.ino, cookie, refer, [&](const DirectoryEntry& e) {
+    const Status listed = fs.readdir(a.ino, cookie, refer, [&](const DirectoryEntry& e) {
       if (taken == 3) {
         more = true;
         return false;
@@ -326,22 +328,26 @@ void LibrarySurface::walk(const std::string& path, const Attributes& a, Tree& tr
     if (!listed) throw std::runtime_error("readdir: " + listed.error().message());
   }
   for (const auto& [name, listed] : entries) {
-    const Attributes child = must(fs_->lookup(a.ino, name));
+    const Attributes child = must(fs.lookup(a.ino, name));
     const bool agree = child.ino == listed.ino && child.size == listed.size && child.mode == listed.mode &&
                        child.nlink == listed.nlink && child.mtime_ns == listed.mtime_ns;
     if (!agree) throw std::runtime_error("readdir and lookup disagree about " + path + "/" + name);
     const std::string child_path = path.empty() ? name : path + "/" + name;
     if (tree.contains(child_path)) throw std::runtime_error("readdir shows twice: " + child_path);
-    walk(child_path, child, tree);
-    fs_->forget(child.ino, refer ? 2 : 1);
+    walk(fs, child_path, child, tree);
+    fs.forget(child.ino, refer ? 2 : 1);
   }
 }
 
-Tree LibrarySurface::tree() {
+}  // namespace
+
+Tree tree_of(FileSystem& fs) {
   Tree tree;
-  walk("", must(fs_->getattr(kRootInode)), tree);
+  walk(fs, "", must(fs.getattr(kRootInode)), tree);
   return tree;
 }
+
+Tree LibrarySurface::tree() { return tree_of(*fs_); }
 
 void LibrarySurface::reopen() {
   const Status closed = fs_->close();

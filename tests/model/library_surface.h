@@ -8,6 +8,9 @@
 
 namespace cffs::test {
 
+// All that a file system shows. Throws where it contradicts itself, or fails.
+Tree tree_of(FileSystem& fs);
+
 class LibrarySurface final : public Surface {
  public:
   // Formats the store first where `format` is given.
@@ -52,7 +55,6 @@ class LibrarySurface final : public Surface {
   int parent_of(const std::string& path, std::optional<Reference>& parent, std::string& name);
   int find(const std::string& path, std::optional<Reference>& found);
   int regular(const std::string& path, std::optional<Reference>& found);
-  void walk(const std::string& path, const Attributes& attributes, Tree& tree);
 
   ObjectStore& store_;
   FileSystemOptions options_;
