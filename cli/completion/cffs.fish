@@ -34,6 +34,8 @@ complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l rate -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l awake-inodes -l known-inodes -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l transport -x -a "auto ring device"
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l follow
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l keep -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l standby
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force

@@ -116,7 +116,7 @@ Status DirectoryPlace::open_fresh() {
   fresh_lock_ = std::move(*lock);
   CFFS_TRY(const auto names, fresh_->list(""));
   for (const std::string& name : names) {
-    if (name != "lock") CFFS_TRY_VOID(fresh_->remove(name));
+    if (name != "lock" && name != "followers") CFFS_TRY_VOID(fresh_->remove(name));
   }
   fresh_fd_ = FileDescriptor(::openat(folder_fd_.get(), unfinished_.c_str(), kDirectory));
   if (!fresh_fd_) return fail(errno, unfinished());

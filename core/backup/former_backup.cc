@@ -5,8 +5,10 @@
 #include "core/base/checksum.h"
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/kept_bytes.h"
 #include "core/fs/store_format.h"
 #include "core/table/catalogue.h"
+#include "core/table/checkpoint.h"
 
 namespace cffs {
 namespace {
@@ -14,6 +16,7 @@ namespace {
 constexpr const char* kParts[] = {
     "superblock",     "superblock.copy",   "lock",    "table",       "composites", "blobs",
     "plan",           "accesses",          "reserve", kBackupObject, "held",       "lost+found",
+    "followers",      kCheckpointObject,   kKeptFolder,
     kCatalogueObject, kUnfinishedCatalogue};
 
 tl::unexpected<Error> refused(const std::string& where, const std::string& what) {

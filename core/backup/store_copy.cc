@@ -7,8 +7,10 @@
 #include "core/base/checksum.h"
 #include "core/base/mutex.h"
 #include "core/base/parallel.h"
+#include "core/fs/kept_bytes.h"
 #include "core/fs/space_guard.h"
 #include "core/fs/store_format.h"
+#include "core/table/checkpoint.h"
 
 namespace cffs {
 namespace {
@@ -22,9 +24,10 @@ constexpr std::size_t kCompared =
 // What makes a store of the objects; last there, first gone.
 constexpr const char* kSuperblocks[] = {"superblock.copy", "superblock"};
 
-// A store's own lock, and the room that it keeps for a full disk, are not copied.
+// A store's own locks, the room that it keeps for a full disk, and what it has for those who follow it are not copied.
 bool stays(const std::string& name) {
-  return name == "lock" || name == SpaceGuard::kObjectName || name == kUnfinishedCopy;
+  return name == "lock" || name == "followers" || name == SpaceGuard::kObjectName || name == kUnfinishedCopy ||
+         name == kCheckpointObject || name.starts_with(std::string(kKeptFolder) + "/");
 }
 bool is_superblock(const std::string& name) {
   return std::find(std::begin(kSuperblocks), std::end(kSuperblocks), name) != std::end(kSuperblocks);

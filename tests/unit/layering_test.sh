@@ -18,13 +18,14 @@ grouping/mining  |
 grouping/reference | libxml uriparser
 grouping         grouping/mining grouping/reference |
 core/fs          core/base core/object core/table core/blob core/composite grouping |
+core/follow      core/base core/object core/table core/fs |
 core/reorganise  core/base core/object core/table core/composite core/fs grouping grouping/mining grouping/reference |
 core/inspect     core/base core/object core/table core/blob core/composite core/fs core/reorganise |
 core/repair      core/base core/object core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
-fusefs           core/base core/object core/region core/rados core/backend core/fs core/reorganise core/inspect core/plan core/backup | fuse liburing
+fusefs           core/base core/object core/region core/rados core/backend core/fs core/follow core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
 replay/results   core/base core/object core/backend core/table core/database | sqlite3
@@ -44,7 +45,7 @@ bench/report     core/base replay/results bench/rig bench/suite |
 cli              * | CLI
 tests            core/fs |
 tests/fuzz       * |
-tests/model      core/object core/fs core/reorganise core/inspect core/backup tests |
+tests/model      core/object core/fs core/follow core/reorganise core/inspect core/backup tests |
 tests/unit       * | leveldb sqlite3 fuse
 tests/crash      core/base core/object core/region core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
 tests/mount      core/base fusefs tests tests/model | fuse
