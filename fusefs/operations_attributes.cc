@@ -30,7 +30,7 @@ bool is_virtual(std::string_view name) {
 std::string follow_json(const FollowedFileSystem& followed) {
   const double age_s = static_cast<double>(followed.clock().now_ns() - followed.checkpoint_at_ns()) / 1e9;
   return "{\"checkpoint\": " + std::to_string(followed.sequence()) + ", \"age_s\": " + std::to_string(age_s) +
-         "}";
+         ", \"pid\": " + std::to_string(::getpid()) + "}";
 }
 
 // The virtual attributes of the root that are made here; nullopt: not one of them.

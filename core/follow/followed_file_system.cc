@@ -127,7 +127,7 @@ Status FollowedFileSystem::find_first() {
   auto following = store_.follow();
   if (!following && following.error().errno_value == EOPNOTSUPP) {
     return fail(Error::usage("store " + store_.description() +
-                             " cannot be followed: that is for stores in a directory; mount it with -o ro"));
+                             " cannot be followed: that is for stores in a directory or a pool; mount it with -o ro"));
   }
   if (!following && following.error().errno_value == ENOENT) {
     return fail(Error::usage("store " + store_.description() +
@@ -145,6 +145,7 @@ Status FollowedFileSystem::find_first() {
     if (lock.error().errno_value != EBUSY) return fail(lock.error());
     CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
     if (checkpoint.kept) {
+      CFFS_TRY_VOID(store_.look_again(""));
       auto opened = open_state(checkpoint);
       if (opened) {
         state = std::move(*opened);
@@ -199,6 +200,7 @@ Result<bool> FollowedFileSystem::move_on() {
     before->view->is_also(checkpoint.sequence);
     return false;
   }
+  CFFS_TRY_VOID(store_.look_again(""));
   CFFS_TRY(StatePtr next, open_state(checkpoint));
   CFFS_TRY(const auto keys, changed_keys(store_, before->view->table(), checkpoint.table));
   std::optional<StateChanges> changes;

@@ -44,6 +44,7 @@ Status PastBytes::look_at(Epoch& epoch) {
 }
 
 Status PastBytes::look() {
+  CFFS_TRY_VOID(store_.look_again(kKeptFolder));
   CFFS_TRY(const auto names, store_.list(kKeptFolder));
   std::set<std::uint64_t> there;
   for (const std::string& name : names) {
@@ -51,12 +52,10 @@ Status PastBytes::look() {
     if (!number) continue;
     there.insert(*number);
     Epoch& epoch = epochs_[*number];
-    if (!epoch.object) {
-      auto object = store_.open(name);
-      if (!object && object.error().errno_value == ENOENT) continue;
-      if (!object) return fail(object.error());
-      epoch.object = std::move(*object);
-    }
+    auto object = store_.open(name);  // anew: a handle may not see how it has grown
+    if (!object && object.error().errno_value == ENOENT) continue;
+    if (!object) return fail(object.error());
+    epoch.object = std::move(*object);
     CFFS_TRY_VOID(look_at(epoch));
   }
   std::erase_if(epochs_, [&](const auto& entry) { return !there.contains(entry.first); });
@@ -92,7 +91,9 @@ Result<std::size_t> PastBytes::restore(InodeId ino, std::uint64_t checkpoint, st
   }
   // What goes is said before it goes: so of what was not there nothing had been.
   CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
-  if (last.oldest > checkpoint) return gone();
+  // The writer took us for gone, or has no checkpoint any more; a store that never had one is read as the first.
+  const bool forgotten = (!last.kept && last.sequence >= checkpoint) || (last.sequence == 0 && checkpoint > 1);
+  if (last.oldest > checkpoint || forgotten) return gone();
   return have;
 }
 

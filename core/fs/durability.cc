@@ -79,15 +79,18 @@ Status Engine::commit() {
     const MutexLock no_moment_meanwhile(settling_);
     result = settle_rows();
   }
-  if (look_for_followers()) {
-    if (Status cut = cut_checkpoint(); !cut && result) result = std::move(cut);
-  }
+  // What cannot be cut now is with the next commit.
+  if (look_for_followers()) (void)cut_checkpoint();
   for (const InodeId ino : nodes_.take_abandoned()) leftovers.push_back(ino);
   for (const InodeId ino : leftovers) forget(ino, 0);
   nodes_.put_rest_to_sleep(kAskedInCommit);
   CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY_VOID(sync_table());
-  CFFS_TRY_VOID(publishing_.publish(file_count_.value()));
+  // It is no less durable where those who follow do not hear of it.
+  if (const Status told = publishing_.publish(file_count_.value()); !told && !publishing_failed_) {
+    publishing_failed_ = true;
+    log("no checkpoint could be written, who follows sees the one before: " + told.error().message());
+  }
   publishing_.sweep();
   CFFS_TRY_VOID(removals_.settle());
   space_.hold();

@@ -280,6 +280,7 @@ class Engine final : public FileSystem {
   std::unique_ptr<Committer> committer_;
   bool commit_failed_ = false;   // the committer's
   bool removal_failed_ = false;  // the same
+  std::atomic<bool> publishing_failed_{false};
   bool started_ = false;
   bool closed_ = false;
   std::atomic<std::uint64_t> set_ids_dropped_{0};

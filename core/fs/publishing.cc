@@ -171,7 +171,8 @@ void Publishing::lose_before_next() {
   const MutexLock guard(publishing_);
   const std::uint64_t below = epoch() + 1;
   last_.oldest = below;
-  if (last_.kept && !write_checkpoint(store_, last_)) return;
+  // Where there is no room to say so either, there is none any more: who follows takes that for the same.
+  if (last_.kept && !write_checkpoint(store_, last_) && !store_.remove(kCheckpointObject)) return;
   const MutexLock leaf(mutex_);
   given_up_below_ = below;
 }

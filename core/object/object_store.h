@@ -161,7 +161,12 @@ class ObjectStore {
   virtual Result<std::unique_ptr<StoreLock>> follow() {
     return fail(EOPNOTSUPP, "a store of this kind cannot be followed");
   }
-  // Whether anybody does; for the holder of lock(). Who cannot be asked may be there.
+  // For who reads beside a writer: names below `folder` ("" is everything), and what their objects have, are as the writer has them by
+  // now. Handles may stay at what they were. Backends that look at what the writer changes have nothing to do.
+  virtual Status look_again(std::string_view /*folder*/) { return {}; }
+  // The same of one object.
+  virtual Status look_again_at(std::string_view /*name*/) { return {}; }
+  // Whether anybody does follow; for the holder of lock(). Who cannot be asked may be there.
   virtual bool followed() { return false; }
   // What to call where the process has no descriptor left: closes some that can be opened again and returns how many. Null:
   // nothing any more. What needs a descriptor then tries again. Called with no lock of the store held.

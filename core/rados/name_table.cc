@@ -74,6 +74,26 @@ Status NameTable::load() {
   return {};
 }
 
+Status NameTable::load_folder(std::string_view folder) {
+  const std::string prefix = std::string(folder) + "/";
+  CFFS_TRY(const auto pairs, pool_->map(map_of(prefix), name_key(prefix)));
+  std::map<std::string, Entry, std::less<>> names;
+  for (const auto& [key, value] : pairs) {
+    ByteReader reader(value);
+    Entry entry;
+    entry.id = reader.varint();
+    entry.version = reader.varint();
+    const std::string name = key.substr(kName.size());
+    if (reader.ok() && name.find('/', prefix.size()) == std::string::npos) names[name] = entry;
+  }
+  const MutexLock guard(mutex_);
+  for (auto at = names_.lower_bound(prefix); at != names_.end() && at->first.starts_with(prefix);) {
+    at = at->first.find('/', prefix.size()) == std::string::npos ? names_.erase(at) : std::next(at);
+  }
+  names_.merge(names);
+  return {};
+}
+
 Status NameTable::erase_stale() {
   {
     const MutexLock guard(mutex_);

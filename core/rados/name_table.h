@@ -26,6 +26,8 @@ class NameTable {
 
   // Reads all of them, in place of what is here.
   Status load();
+  // The same of the names directly in one folder.
+  Status load_folder(std::string_view folder);
   // Objects without a name whose pieces may still be there, as load() found them.
   std::vector<ObjectId> nameless() const;
 

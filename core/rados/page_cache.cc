@@ -162,6 +162,15 @@ void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t le
   }
 }
 
+void PageCache::drop(const std::unordered_set<ObjectNumber>& objects) {
+  if (objects.empty()) return;
+  const MutexLock guard(mutex_);
+  for (auto at = pages_.begin(); at != pages_.end();) {
+    const auto here = at++;
+    if (objects.contains(here->first.object)) drop_page(here);
+  }
+}
+
 void PageCache::drain() {
   const MutexLock guard(mutex_);
   while (fetches_ > 0) arrived_.wait(mutex_);

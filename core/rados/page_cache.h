@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -50,6 +51,8 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   void prefetch(const Source& source, std::uint64_t offset, std::uint64_t length);
   // The range was written. `length` 0: all that is behind `offset`.
   void drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length = 0);
+  // All of these.
+  void drop(const std::unordered_set<ObjectNumber>& objects);
   // Waits until nothing is being fetched any more.
   void drain();
   // The same, and nothing is left here.

@@ -1,9 +1,11 @@
 #include "core/rados/rados_store.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
+#include "core/rados/following.h"
 #include "core/rados/local_mark.h"
 #include "core/rados/rados_object.h"
 
@@ -224,6 +226,10 @@ Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_vie
   announce_blocking();
   CFFS_TRY(auto body, Body::load(shared_, id));
   const MutexLock guard(mutex_);
+  if (const auto former = former_ends_.find(id); former != former_ends_.end()) {
+    if (former->second != body->size()) shared_->cache->drop(id, std::min(former->second, body->size()));
+    former_ends_.erase(former);
+  }
   // Removed meanwhile, and maybe its pieces with it.
   if (const auto now = names_.find(name); !now || *now != id) return named(ENOENT, name);
   const auto [at, is_new] = known_.try_emplace(id);
@@ -346,6 +352,52 @@ void RadosStore::forget_idle() {
     known_.erase(known);
     --idle_;
   }
+}
+
+// --- beside a writer
+
+Result<std::unique_ptr<StoreLock>> RadosStore::follow() {
+  return rados::Following::begin(pool_, head());
+}
+
+bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head()); }
+
+// Handles keep the body that they have; who opens an object from now on gets another. Pages of what is changed in place are read anew.
+void RadosStore::forget_contents(const std::vector<std::string>& names) {
+  std::unordered_set<std::uint64_t> changing;
+  for (const std::string& name : names) {
+    const auto id = names_.find(name);
+    if (!id) continue;
+    const bool only_grows = name.starts_with("table/") || name.starts_with("composites/");
+    if (!only_grows) changing.insert(*id);
+    const auto known = known_.find(*id);
+    if (known == known_.end()) continue;
+    if (only_grows) former_ends_[*id] = known->second.body->size();
+    if (known->second.handles == 0) --idle_;
+    known_.erase(known);
+  }
+  shared_->cache->drop(changing);
+}
+
+Status RadosStore::look_again(std::string_view folder) {
+  if (!read_only_) return {};
+  CFFS_TRY_VOID(ready());
+  announce_blocking();
+  CFFS_TRY_VOID(folder.empty() ? names_.load() : names_.load_folder(folder));
+  const auto names = names_.list(folder);
+  const MutexLock guard(mutex_);
+  forget_contents(names);
+  return {};
+}
+
+Status RadosStore::look_again_at(std::string_view name) {
+  if (!read_only_) return {};
+  CFFS_TRY_VOID(ready());
+  announce_blocking();
+  if (!names_.find(name)) CFFS_TRY_VOID(names_.load());
+  const MutexLock guard(mutex_);
+  forget_contents({std::string(name)});
+  return {};
 }
 
 // --- what is gone

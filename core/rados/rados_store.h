@@ -37,6 +37,10 @@ class RadosStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
+  Result<std::unique_ptr<StoreLock>> follow() override;
+  bool followed() override;
+  Status look_again(std::string_view folder) override;
+  Status look_again_at(std::string_view name) override;
   bool outlives_the_process() const override { return false; }
   std::string description() const override { return pool_->address().text(); }
 
@@ -67,6 +71,7 @@ class RadosStore final : public ObjectStore {
   void handle_gone(const std::shared_ptr<rados::Body>& body);
   void nameless(ObjectId id) CFFS_REQUIRES(mutex_);
   void forget_idle();
+  void forget_contents(const std::vector<std::string>& names) CFFS_REQUIRES(mutex_);
   void reap();
   void end_reaping();
   // All that was written is durable, and nothing that is gone is left.
@@ -84,6 +89,8 @@ class RadosStore final : public ObjectStore {
   bool is_loaded_ CFFS_GUARDED_BY(mutex_) = false;
   std::uint64_t next_ CFFS_GUARDED_BY(mutex_) = 0, reserved_ CFFS_GUARDED_BY(mutex_) = 0;
   std::unordered_map<ObjectId, Known> known_ CFFS_GUARDED_BY(mutex_);
+  // Read beside a writer: how long objects were that were looked at anew since. The page that has an end changes when that moves.
+  std::unordered_map<ObjectId, std::uint64_t> former_ends_ CFFS_GUARDED_BY(mutex_);
   std::size_t idle_ CFFS_GUARDED_BY(mutex_) = 0;  // of them without a handle
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   CondVar reaper_wake_;

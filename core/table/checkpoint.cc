@@ -75,6 +75,7 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
 Result<Checkpoint> read_checkpoint(ObjectStore& store) {
   constexpr int kTries = 3;  // one is being written
   for (int attempt = 0;; ++attempt) {
+    CFFS_TRY_VOID(store.look_again_at(kCheckpointObject));
     const auto object = store.open(kCheckpointObject);
     if (!object && object.error().errno_value == ENOENT) return Checkpoint();
     if (!object) return fail(object.error());

@@ -3,4 +3,4 @@
 . "$(dirname "$0")/harness.sh"
 for topic in transfers programs shortages damage mounts looking; do . "$(dirname "$0")/acceptance/$topic.sh"; done
 
-run_cases import transfer archives writers programs names files errors options threads full emptied damage scrub backup copy salvage repair looking features holders foreign successors devices -- "$@"
+run_cases import transfer archives writers programs names files errors options threads full emptied damage scrub backup copy salvage repair looking features follow holders foreign successors devices -- "$@"

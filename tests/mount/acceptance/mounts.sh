@@ -402,3 +402,78 @@ case_devices() {
   check "umount" "$cffs" umount "$mnt"
   check "fsck" "$cffs" fsck "$store"
 }
+
+# Beside the writer: one checkpoint after the other, whole; open files keep what they had.
+case_follow() {
+  fresh -- -o commit_interval=0.5,keep=20 || return 1
+  local follower=$base/work/follower second=$base/work/second
+  mkdir -p "$follower" "$second" "$mnt/site/d"
+  end_followers() { for m in "$follower" "$second"; do mountpoint -q "$m" && { timeout 20 "$cffs" umount "$m" || umount -l "$m"; }; done; return 0; }
+  caught_up() {  # what was written before is there after two commits
+    for _ in {1..100}; do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done
+    "$@"
+  }
+  number() { getfattr --only-values -n user.cffs.follow "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['checkpoint'])"; }
+
+  cp -r "$source_tree/linux" "$mnt/site/linux" && echo one >"$mnt/site/page" && echo x >"$mnt/site/linked" && ln "$mnt/site/linked" "$mnt/site/other"
+  head -c 5000000 /dev/urandom >"$mnt/site/large"
+  sync "$mnt/site/page"
+  check "follow" timeout 30 "$cffs" mount -o ro,follow=0.1 "$store" "$follower"
+  check "it shows the tree" caught_up same "$mnt" "$follower"
+  check "nobody writes there" bash -c "! touch '$follower/site/new' 2>'$base/work/err' && grep -q 'Read-only' '$base/work/err'"
+  check "which checkpoint" test "$(number "$follower")" -gt 0
+  check "names that are not there" bash -c "! ls '$follower/site/later' 2>/dev/null"
+
+  exec 5<"$follower/site/page" 6<"$follower/site/large" 7<"$follower/site/linked"
+  local before; before=$(md5sum <"$mnt/site/large")
+  echo two >"$mnt/site/page" && echo later >"$mnt/site/later" && echo y >"$mnt/site/other" && mv "$mnt/site/linux" "$mnt/site/d/linux"
+  printf changed | dd of="$mnt/site/large" bs=1 seek=70000 conv=notrunc status=none
+  check "a page that has changed" caught_up grep -q two "$follower/site/page"
+  check "a name that came" grep -q later "$follower/site/later"
+  check "a directory that was moved" bash -c "! ls '$follower/site/linux' 2>/dev/null && ls '$follower/site/d/linux' >/dev/null"
+  check "both names of a file" bash -c "test \$(cat '$follower/site/linked' '$follower/site/other' | tr -d '\n') = yy"
+  check "the whole tree" caught_up same "$mnt" "$follower"
+  check "who has it open keeps a page" test "$(cat <&5)" = one
+  check "and a large file" test "$(md5sum <&6)" = "$before"
+  check "and one with two names" test "$(cat <&7)" = x
+  exec 5<&- 6<&- 7<&-
+  check "the inode number is the same" test "$(stat -c %i "$mnt/site/page")" = "$(stat -c %i "$follower/site/page")"
+
+  check "another one" timeout 30 "$cffs" mount --follow "$store" "$second"
+  rm -rf "$mnt/site/d" && cp -r "$source_tree/net" "$mnt/site/net" && rm "$mnt/site/large"
+  check "both go on" caught_up same "$mnt" "$follower"
+  check "both" caught_up same "$mnt" "$second"
+  kill_daemon
+  check "while nobody writes the last checkpoint is there" cat "$follower/site/page"
+  check "the writer comes back" "$cffs" mount -o commit_interval=0.5,keep=20 "$store" "$mnt"
+  echo three >"$mnt/site/page"
+  check "and is followed" caught_up grep -q three "$follower/site/page"
+  check "umount the writer" timeout 60 "$cffs" umount "$mnt"
+  check "fsck beside those who follow" "$cffs" fsck "$store"
+  check "the store at rest" grep -q three "$second/site/page"
+  check "scrub is the writer's" bash -c "! '$cffs' scrub '$second' 2>'$base/work/err' && test \$(wc -l <'$base/work/err') = 1"
+  check "stat" test "$(stat_number "$follower" files)" -gt 2
+  end_followers
+  check "and fsck" "$cffs" fsck "$store"
+  check "at rest from the start" timeout 30 "$cffs" mount -o ro,follow=0.1 "$store" "$follower"
+  check "shows it" grep -q three "$follower/site/page"
+  check "until somebody writes" "$cffs" mount -o commit_interval=0.5 "$store" "$mnt"
+  echo four >"$mnt/site/page"
+  check "and then that" caught_up grep -q four "$follower/site/page"
+  check "follow and standby" refused "either follows .* or stands by" "$cffs" mount -o follow,standby "$store" "$second"
+  if [ -d "$store" ]; then
+    mkdir "$base/work/shared" && mount --bind "$store" "$base/work/shared" && mount -o remount,bind,ro "$base/work/shared"
+    check "from a read-only mount of the store" timeout 30 "$cffs" mount -o ro,follow=0.1 "$base/work/shared" "$second"
+    check "shows it, too" caught_up same "$mnt" "$second"
+    end_followers
+    umount "$base/work/shared"
+    check "what was kept has gone" caught_up bash -c "! ls '$store'/kept/* 2>/dev/null"
+    rm "$store/checkpoint" && head -c 300 /dev/urandom >"$store/checkpoint"
+    check "a checkpoint that is none" timeout 30 "$cffs" mount -o ro,follow=0.1 "$store" "$second"
+    check "is written anew" caught_up same "$mnt" "$second"
+    "$cffs" format --backend=region --size=256M "$base/work/image" >/dev/null
+    check "an image" refused "cannot be followed: that is for stores in a directory or a pool" "$cffs" mount -o ro,follow "$base/work/image" "$follower"
+  fi
+  end_followers
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+}
