@@ -225,7 +225,7 @@ case_bad_days() {
 
 case_acceptance() {
   local one
-  for one in writers names files holders; do  # threads: where the system has none left, librados ends the process
+  for one in writers names files follow holders; do  # threads: where the system has none left, librados ends the process
     check "acceptance: $one" timeout 250 "$here/acceptance.sh" $one
   done
 }
