@@ -7,6 +7,7 @@
 
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
+#include "cli/spark_flags.h"
 #include "core/base/printable.h"
 #include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
@@ -25,6 +26,8 @@ struct AnalyzeOptions {
   bool json = false, tune = false;
   std::string cache = "64M";
   bool chosen = false;  // what --tune chooses was given
+  std::string engine = "native";
+  SparkFlags spark;
 };
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -177,12 +180,20 @@ nlohmann::ordered_json as_json(const replay::Tuning& tuned, const replay::DiskPr
 }
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
+  if (o.spark.given && o.engine != "spark") {
+    return fail(Error::usage("--master, --spark, --spark-conf and --spark-log go with --engine=spark"));
+  }
   for (const std::string& output : {o.output, o.graph, o.transactions})
     CFFS_TRY_VOID(apart_from(output, o.logs));
   CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
   CFFS_TRY(replay::AnalysisOptions options, analysis_options(o.flags, disk));
   if (o.flags.disk == "this" && !o.json) fmt::print("{}: {}\n", o.flags.disk_at, described(disk));
   std::optional<replay::Tuning> tuned;
+  replay::SparkOptions spark;
+  if (o.engine == "spark") {
+    if (o.tune) return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
+    CFFS_TRY(spark, spark_options(o.spark, o.logs));
+  }
   if (o.tune) {
     CFFS_TRY(tuned, tune(o, disk, options));
     if (!o.json) print_tuning(o, *tuned, disk);
@@ -190,8 +201,9 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   replay::Analysis analysis;
   {
     ProgressLine progress;
-    CFFS_TRY(analysis,
-             replay::analyse(o.logs, options, [&](const std::string& step) { progress.show(step); }));
+    const auto show = [&](const std::string& step) { progress.show(step); };
+    CFFS_TRY(analysis, o.engine == "spark" ? replay::analyse_by_spark(o.logs, options, spark, show)
+                                           : replay::analyse(o.logs, options, show));
   }
   if (!o.output.empty()) CFFS_TRY_VOID(write_plan(o.output, analysis.plan));
   if (!o.graph.empty())
@@ -225,7 +237,15 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("--transactions", o->transactions,
                       "Write the sessions as item numbers, a line each, for other programs");
   command->add_flag("--json", o->json, "For programs");
+  command
+      ->add_option("--engine", o->engine,
+                   "native: this process; spark: the same by Apache Spark, for logs that one machine does not hold")
+      ->check(CLI::IsMember({"native", "spark"}))
+      ->capture_default_str();
+  add_spark_flags(*command, o->spark);
   command->callback([o, command, &exit_code] {
+    o->spark.given = command->count("--master") + command->count("--spark") + command->count("--spark-conf") +
+                         command->count("--spark-log") > 0;
     o->chosen =
         command->count("--algorithm") + command->count("--rest-bytes") + command->count("--table-bytes") > 0;
     const auto done = run_analyze(*o);

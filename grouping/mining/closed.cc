@@ -28,8 +28,17 @@ struct Database {
 
 class ClosedRun {
  public:
-  ClosedRun(const Transactions& transactions, const MiningOptions& options)
-      : options_(options), p_(project(transactions, options.min_support)), total_(transactions.size()) {}
+  ClosedRun(const Transactions& transactions, const MiningOptions& options,
+            const std::vector<Item>* roots = nullptr)
+      : options_(options),
+        p_(project(transactions, options.min_support, roots != nullptr)),
+        // What every transaction of a part holds need not be in every closed set.
+        total_(roots != nullptr ? ~std::uint64_t{0} : transactions.size()) {
+    if (roots == nullptr) return;
+    is_root_.resize(p_.originals.size());
+    for (Item item = 0; item < p_.originals.size(); ++item)
+      is_root_[item] = std::ranges::binary_search(*roots, p_.originals[item]);
+  }
 
   MiningResult run() {
     Database all;
@@ -108,6 +117,7 @@ class ClosedRun {
     for (const Item item : candidates) counts_[item] = {};
     for (const Bucket& bucket : buckets) {
       if (found_.gave_up()) return;
+      if (set.empty() && !is_root_.empty() && !is_root_[bucket.item]) continue;
       extend_by(set, db, bucket.item, bucket.support,
                 std::span(occurrences).subspan(bucket.begin, bucket.end - bucket.begin));
     }
@@ -211,6 +221,7 @@ class ClosedRun {
   const MiningOptions& options_;
   const Projection p_;
   const std::uint64_t total_;
+  std::vector<bool> is_root_;  // of a part; empty: all are
   std::vector<Count> counts_;  // scratch, all zero between uses
   ItemsetSink found_{p_, options_};
 };
@@ -219,6 +230,11 @@ class ClosedRun {
 
 MiningResult ClosedMiner::mine(const Transactions& transactions, const MiningOptions& options) const {
   return ClosedRun(transactions, options).run();
+}
+
+MiningResult mine_closed_part(const Transactions& transactions, const std::vector<Item>& roots,
+                              const MiningOptions& options) {
+  return ClosedRun(transactions, options, &roots).run();
 }
 
 std::unique_ptr<Miner> make_miner(std::string_view name) {

@@ -16,4 +16,10 @@ class ClosedMiner final : public Miner {
   MiningResult mine(const Transactions& transactions, const MiningOptions& options) const override;
 };
 
+// A part of that work, for many who share it. `transactions` are those that hold any item of `roots`, whole; items are numbered by
+// rising support among all transactions, which decides what is found from where. Found are the closed sets of all transactions whose
+// lowest item is in `roots`: each set is found in one part, and all parts together find what ClosedMiner does.
+MiningResult mine_closed_part(const Transactions& transactions, const std::vector<Item>& roots,
+                              const MiningOptions& options);
+
 }  // namespace cffs::grouping

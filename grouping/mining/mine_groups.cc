@@ -14,7 +14,8 @@ void mine_itemsets(MinedGroups& mined, const Transactions& transactions, const G
                    const Step& on_step) {
   // Candidates that turn out to be rare cost time and are no itemsets.
   constexpr std::uint64_t kJoinsForAnItemset = 32;
-  const auto miner = make_miner(options.algorithm);
+  const auto own = options.miner == nullptr ? make_miner(options.algorithm) : nullptr;
+  const Miner* const miner = options.miner == nullptr ? own.get() : options.miner;
   const bool asked_for = options.min_support > 0 || options.relative_support > 0;
   for (;;) {
     if (on_step) on_step("mining sets that at least " + std::to_string(mined.min_support) + " sessions hold");

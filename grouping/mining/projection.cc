@@ -5,14 +5,16 @@
 
 namespace cffs::grouping {
 
-Projection project(const Transactions& transactions, std::uint64_t min_support) {
+Projection project(const Transactions& transactions, std::uint64_t min_support, bool in_order) {
   const std::vector<std::uint64_t> counts = item_supports(transactions);
   Projection p;
   for (Item item = 0; item < counts.size(); ++item) {
     if (counts[item] >= min_support && counts[item] > 0) p.originals.push_back(item);
   }
-  std::stable_sort(p.originals.begin(), p.originals.end(),
-                   [&](Item a, Item b) { return counts[a] < counts[b]; });
+  if (!in_order) {
+    std::stable_sort(p.originals.begin(), p.originals.end(),
+                     [&](Item a, Item b) { return counts[a] < counts[b]; });
+  }
   constexpr Item kRare = ~Item{0};
   std::vector<Item> numbers(counts.size(), kRare);
   for (Item i = 0; i < p.originals.size(); ++i) {

@@ -15,7 +15,8 @@ struct Projection {
   std::vector<std::uint64_t> row_lasts;  // number of its latest occurrence
 };
 
-Projection project(const Transactions& transactions, std::uint64_t min_support);
+// `in_order`: items are numbered by rising support already, by that of more transactions than these, and keep their order.
+Projection project(const Transactions& transactions, std::uint64_t min_support, bool in_order = false);
 // Collects what a miner finds, up to the number it may find.
 class ItemsetSink {
  public:

@@ -18,12 +18,7 @@ bool Sessions::insert(Open& open, Item item) {
 }
 
 void Sessions::add(const Access& access) {
-  constexpr std::uint64_t kSweepEvery = 1u << 16;
-  if (until_sweep_ == 0) {
-    close_idle(access.time_ms);
-    until_sweep_ = std::max<std::uint64_t>(kSweepEvery, open_.size());
-  }
-  --until_sweep_;
+  if (added_++ % kSweepEvery == 0) close_idle(access.time_ms);
   if (open_.size() >= options_.most_open && !open_.contains(access.stream)) finish();
   auto [it, fresh] = open_.try_emplace(access.stream);
   Open& open = it->second;

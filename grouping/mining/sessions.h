@@ -37,6 +37,9 @@ struct SessionCounts {
 
 class Sessions {
  public:
+  // Idle sessions are looked for at the first access and at each so many after it: where that is does not depend on the streams,
+  // so that who cuts them apart from each other (replay/spark) cuts them at the same places.
+  static constexpr std::uint64_t kSweepEvery = 1u << 16;
   // Items in the order of their first access.
   using Emit = std::function<void(std::span<const Item>)>;
 
@@ -63,7 +66,7 @@ class Sessions {
   const Emit emit_;
   std::unordered_map<std::uint64_t, Open> open_;
   std::uint64_t begun_ = 0;
-  std::uint64_t until_sweep_ = 0;
+  std::uint64_t added_ = 0;
   SessionCounts counts_;
 };
 

@@ -206,18 +206,18 @@ Status AccessReader::read_trace_file(const std::string& path, const Visit& visit
                         opens ? 0 : static_cast<std::uint64_t>(o.result)});
     if (input.accesses++ == 0) input.first_ms = access.time_ms;
     input.last_ms = std::max(input.last_ms, access.time_ms);
-    CFFS_TRY_VOID(check_files(path));
+    CFFS_TRY_VOID(check_files(path, files_.size(), options_.most_files));
     visit(access);
   }
   inputs_.push_back(std::move(input));
   return {};
 }
 
-Status AccessReader::check_files(const std::string& log) const {
-  if (files_.size() <= options_.most_files) return {};
+Status check_files(const std::string& log, std::size_t files, std::size_t most) {
+  if (files <= most) return {};
   return fail(Error::usage(fmt::format(
       "{}: more than {} different files; --below takes those of one directory, or give it less of the log",
-      log, options_.most_files)));
+      log, most)));
 }
 
 Status AccessReader::read(const std::string& path, const Visit& visit, const Progress& progress) {
@@ -284,7 +284,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
       case LogFormat::automatic:
         break;
     }
-    CFFS_TRY_VOID(check_files(path));
+    CFFS_TRY_VOID(check_files(path, files_.size(), options_.most_files));
     if (good) continue;
     ++input.malformed;
     if (input.samples.size() < kSamples) {
@@ -302,18 +302,22 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   return {};
 }
 
-void AccessReader::settle_directories() {
-  std::unordered_set<std::string> directories;
-  for (const LoggedFile& f : files_) {
+void settle_directories(std::vector<LoggedFile>& files, LogFormat format) {
+  std::unordered_set<std::string> directories, paths;
+  for (const LoggedFile& f : files) {
     for (std::size_t slash = f.path.rfind('/'); slash != std::string::npos && slash > 0;
          slash = f.path.rfind('/', slash - 1)) {
       if (!directories.insert(f.path.substr(0, slash)).second) break;
     }
   }
-  for (LoggedFile& f : files_) {
+  // Of the paths as they were read those count that may be asked for.
+  for (const LoggedFile& f : files) {
+    if (f.path.ends_with("/index.html")) paths.insert(f.path);
+  }
+  for (LoggedFile& f : files) {
     if (!directories.contains(f.path)) continue;
     const std::string index = f.path + "/index.html";
-    f.path = is_of_machine(format_) || by_path_.contains(index) ? std::string() : index;
+    f.path = is_of_machine(format) || paths.contains(index) ? std::string() : index;
   }
 }
 

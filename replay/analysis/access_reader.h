@@ -53,6 +53,13 @@ struct LoggedFile {
   std::uint64_t accesses = 0;
 };
 
+// Web logs may name both /a and /a/b: where a is a directory, its file is a/index.html. Files whose name is taken by
+// that are left with an empty path, and so are directories in a recording of a whole machine, which does not tell them from
+// files.
+void settle_directories(std::vector<LoggedFile>& files, LogFormat format);
+// ENOSPC, as a sentence: more than `most` different files.
+Status check_files(const std::string& log, std::size_t files, std::size_t most);
+
 class AccessReader {
  public:
   using Visit = std::function<void(const grouping::Access&)>;
@@ -62,18 +69,18 @@ class AccessReader {
 
   // ENOSPC, as a sentence: more than most_files.
   Status read(const std::string& path, const Visit& visit, const Progress& progress = {});
-  // Web logs may name both /a and /a/b: where a is a directory, its file is a/index.html. Files whose name is taken by
-  // that are left with an empty path, and so are directories in a recording of a whole machine, which does not tell them from
-  // files. Call after the last read().
-  void settle_directories();
+  // Call after the last read().
+  void settle_directories() { cffs::replay::settle_directories(files_, format_); }
 
   const std::vector<LogInput>& inputs() const { return inputs_; }
   const std::vector<LoggedFile>& files() const { return files_; }  // index: item
+  std::vector<LoggedFile> take_files() { return std::move(files_); }
+  // Whether its size is that of a whole reply: ranges of it say no more.
+  bool has_full_reply(grouping::Item item) const { return full_reply_[item]; }
   // Of the log that is being read, or was last.
   LogFormat format() const { return format_; }
 
  private:
-  Status check_files(const std::string& log) const;
   Status read_trace_file(const std::string& path, const Visit& visit);
   grouping::Item file(std::string path);
   bool web_line(std::string_view line, LogInput& input, const Visit& visit);

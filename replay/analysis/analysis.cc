@@ -39,30 +39,6 @@ std::vector<std::pair<std::string, std::string>> parameters_of(const AnalysisOpt
   return p;
 }
 
-Status check_inputs(const AccessReader& reader, const AnalysisOptions& options, Analysis& a) {
-  std::uint64_t accesses = 0;
-  for (const LogInput& input : reader.inputs()) {
-    accesses += input.accesses;
-    a.samples.insert(a.samples.end(), input.samples.begin(), input.samples.end());
-    if (static_cast<double>(input.malformed) > options.max_bad * static_cast<double>(input.lines)) {
-      return fail(Error::usage(
-          fmt::format("{}: {} of {} lines are malformed, for instance {}; is it really of format {}? "
-                      "--max-bad allows more",
-                      input.name, input.malformed, input.lines,
-                      input.samples.empty() ? "" : input.samples.front(), name_of(input.format))));
-    }
-    a.plan.inputs.push_back({input.name, std::string(name_of(input.format)), input.hash, input.lines,
-                             input.malformed, input.accesses, input.errors, input.others, input.first_ms,
-                             input.last_ms});
-  }
-  if (accesses == 0) {
-    return fail(Error::usage(fmt::format(
-        "{}: no successful access in {} lines{}", reader.inputs().front().name, reader.inputs().front().lines,
-        options.reader.below.empty() ? "" : "; does --below name the right directory?")));
-  }
-  return {};
-}
-
 }  // namespace
 
 grouping::SessionOptions session_options(const AnalysisOptions& options, LogFormat format) {
@@ -76,51 +52,47 @@ grouping::SessionOptions session_options(const AnalysisOptions& options, LogForm
   return session;
 }
 
-Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
+Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& options) {
+  std::uint64_t accesses = 0;
+  for (const LogInput& input : inputs) {
+    accesses += input.accesses;
+    if (static_cast<double>(input.malformed) > options.max_bad * static_cast<double>(input.lines)) {
+      return fail(Error::usage(
+          fmt::format("{}: {} of {} lines are malformed, for instance {}; is it really of format {}? "
+                      "--max-bad allows more",
+                      input.name, input.malformed, input.lines,
+                      input.samples.empty() ? "" : input.samples.front(), name_of(input.format))));
+    }
+  }
+  if (accesses == 0) {
+    return fail(Error::usage(fmt::format(
+        "{}: no successful access in {} lines{}", inputs.front().name, inputs.front().lines,
+        options.reader.below.empty() ? "" : "; does --below name the right directory?")));
+  }
+  return {};
+}
+
+Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
                          const std::function<void(const std::string&)>& on_progress) {
   Analysis a;
-  a.transactions = std::make_shared<grouping::Transactions>();
-  AccessReader reader(options.reader);
-  bool kept = true;
-  std::optional<grouping::Sessions> sessions;
-  grouping::AdjacencyMiner adjacency(options.adjacent);
-  std::int64_t gap_ms = 0;
-  const auto begin = [&](LogFormat format) {
-    const grouping::SessionOptions session = session_options(options, format);
-    gap_ms = session.gap_ms;
-    sessions.emplace(
-        session, [&](std::span<const grouping::Item> items) { kept = a.transactions->add(items) && kept; });
-  };
-  const auto visit = [&](grouping::Access access) {
-    if (!sessions) begin(reader.format());  // known by its first line
-    if (options.crawlers == Crawlers::mixed) access.crawler = false;
-    if (options.adjacency && !access.crawler)
-      adjacency.add(options.one_stream ? 0 : access.stream, access.item);
-    if (options.one_stream) access.stream = 0;
-    sessions->add(access);
-  };
-  for (const std::string& log : logs) {
-    const auto report = [&](const LogInput& input) {
-      if (on_progress)
-        on_progress(fmt::format("{}: {} lines, {} files", input.name, input.lines, reader.files().size()));
-    };
-    CFFS_TRY_VOID(reader.read(log, visit, report));
+  a.transactions = std::move(read.transactions);
+  a.sessions = read.sessions;
+  for (const LogInput& input : read.inputs) {
+    a.samples.insert(a.samples.end(), input.samples.begin(), input.samples.end());
+    a.plan.inputs.push_back({input.name, std::string(name_of(input.format)), input.hash, input.lines,
+                             input.malformed, input.accesses, input.errors, input.others, input.first_ms,
+                             input.last_ms});
   }
-  CFFS_TRY_VOID(check_inputs(reader, options, a));
-  sessions->finish();
-  a.sessions = sessions->counts();
-  if (!kept) return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
-  reader.settle_directories();
-
+  settle_directories(read.files, read.format);
   std::vector<std::uint64_t> sizes;
-  for (const LoggedFile& f : reader.files()) {
+  for (const LoggedFile& f : read.files) {
     // A file without a place in the tree cannot be grouped: no group is as large as that.
     sizes.push_back(f.path.empty() ? ~std::uint64_t{0} >> 16 : f.bytes);
   }
   if (options.adjacency) {
-    a.plan.itemsets = adjacency.finish().itemsets;
+    a.plan.itemsets = std::move(read.adjacent);
     auto supports = grouping::item_supports(*a.transactions);
-    supports.resize(reader.files().size());
+    supports.resize(read.files.size());
     // Counts of adjacent accesses are not shares of sessions: the paper has no confidence.
     grouping::SelectionOptions selection = options.mining.selection;
     selection.min_confidence = 0;
@@ -137,14 +109,14 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
   }
   a.savings = grouping::expected_savings(a.plan.groups, *a.transactions, sizes);
   auto supports = grouping::item_supports(*a.transactions);
-  supports.resize(reader.files().size());
-  for (std::size_t i = 0; i < reader.files().size(); ++i) {
-    const LoggedFile& f = reader.files()[i];
+  supports.resize(read.files.size());
+  for (std::size_t i = 0; i < read.files.size(); ++i) {
+    const LoggedFile& f = read.files[i];
     a.plan.files.push_back({f.path, f.bytes, f.accesses, supports[i]});
   }
   a.plan.rest_bytes = options.rest_bytes;
   a.plan.table_bytes = options.mining.table_bytes;
-  a.plan.parameters = parameters_of(options, gap_ms, a);
+  a.plan.parameters = parameters_of(options, read.gap_ms, a);
   a.plan.summary = {{"sessions", a.sessions.sessions},
                     {"sessions_apart_crawlers", a.sessions.apart_crawlers},
                     {"sessions_apart_too_large", a.sessions.apart_too_large},
@@ -158,6 +130,47 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
                     {"group_bytes_read", a.savings.bytes_read},
                     {"group_bytes_used", a.savings.bytes_used}};
   return a;
+}
+
+Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
+                         const std::function<void(const std::string&)>& on_progress) {
+  ReadLogs read;
+  read.transactions = std::make_shared<grouping::Transactions>();
+  AccessReader reader(options.reader);
+  bool kept = true;
+  std::optional<grouping::Sessions> sessions;
+  grouping::AdjacencyMiner adjacency(options.adjacent);
+  const auto begin = [&](LogFormat format) {
+    const grouping::SessionOptions session = session_options(options, format);
+    read.gap_ms = session.gap_ms;
+    sessions.emplace(session, [&](std::span<const grouping::Item> items) {
+      kept = read.transactions->add(items) && kept;
+    });
+  };
+  const auto visit = [&](grouping::Access access) {
+    if (!sessions) begin(reader.format());  // known by its first line
+    if (options.crawlers == Crawlers::mixed) access.crawler = false;
+    if (options.adjacency && !access.crawler)
+      adjacency.add(options.one_stream ? 0 : access.stream, access.item);
+    if (options.one_stream) access.stream = 0;
+    sessions->add(access);
+  };
+  for (const std::string& log : logs) {
+    const auto report = [&](const LogInput& input) {
+      if (on_progress)
+        on_progress(fmt::format("{}: {} lines, {} files", input.name, input.lines, reader.files().size()));
+    };
+    CFFS_TRY_VOID(reader.read(log, visit, report));
+  }
+  CFFS_TRY_VOID(check_inputs(reader.inputs(), options));
+  sessions->finish();
+  if (!kept) return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
+  read.sessions = sessions->counts();
+  read.inputs = reader.inputs();
+  read.files = reader.take_files();
+  read.format = reader.format();
+  if (options.adjacency) read.adjacent = adjacency.finish().itemsets;
+  return plan_of(std::move(read), options, on_progress);
 }
 
 }  // namespace cffs::replay

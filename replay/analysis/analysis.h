@@ -38,6 +38,22 @@ struct Analysis {
 // What a session is in logs of this format.
 grouping::SessionOptions session_options(const AnalysisOptions& options, LogFormat format);
 
+// What logs were read to: by analyse() here, or by many processes (replay/spark).
+struct ReadLogs {
+  std::vector<LogInput> inputs;
+  std::vector<LoggedFile> files;  // index: item; directories not yet settled
+  LogFormat format = LogFormat::automatic;
+  std::int64_t gap_ms = 0;
+  grouping::SessionCounts sessions;
+  std::shared_ptr<grouping::Transactions> transactions;
+  std::vector<grouping::Itemset> adjacent;  // of the paper's variant
+};
+// A sentence where too many lines are malformed, or where there is no access.
+Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& options);
+// From there to the plan. The same logs read give the same plan, whoever read them.
+Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
+                         const std::function<void(const std::string&)>& on_progress);
+
 Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
                          const std::function<void(const std::string&)>& on_progress);
 

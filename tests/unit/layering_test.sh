@@ -33,6 +33,7 @@ replay/trace     core/base core/database replay/logs | sqlite3
 replay/model     core/base replay/trace |
 replay/import    core/base core/object replay/logs replay/trace replay/model |
 replay/analysis  core/base core/object core/table core/composite core/plan grouping grouping/mining grouping/reference replay/logs replay/trace |
+replay/spark     core/base core/object grouping grouping/mining replay/logs replay/analysis |
 replay/play      core/base core/object core/fs replay/trace replay/model replay/results |
 
 bench/disk       core/base core/object fusefs | fuse
