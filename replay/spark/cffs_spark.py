@@ -31,6 +31,7 @@ MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d
          b"\x5d\0\0", b"SQLite format 3\0")
 # Names by which Spark's reader would decompress what is plain.
 CODECS = (".gz", ".bz2", ".deflate", ".snappy", ".lz4", ".zst", ".xz")
+SMALL = 64 << 20  # bytes of all logs
 MOST_WHOLE = 1 << 30  # bytes of a log that is no local file and is read whole
 HASH_STEP, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 NEVER = 1 << 62
@@ -473,9 +474,10 @@ def master_there(master):
 class Run:
     def __init__(self, answer):
         self.answer = answer
-        self.spark = None
+        self.spark, self.began = None, time.monotonic()
 
     def step(self, text):
+        print(f"{time.monotonic() - self.began:8.2f} s  {text}", file=sys.stderr, flush=True)
         self.answer({"step": text})
 
     def start(self, q):
@@ -498,6 +500,11 @@ class Run:
             "spark.sql.warehouse.dir": os.path.join(q["scratch"], "warehouse"), "spark.sql.session.timeZone": "UTC"}
         if alone:
             settings.update({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
+        # Of a short log, compiling for it takes longer than doing it.
+        self.small = sum(os.path.getsize(log) for log in q["logs"] if os.path.isfile(log)) < SMALL and all(map(os.path.isfile, q["logs"]))
+        if self.small:
+            settings.update({"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.sql.adaptive.enabled": "false",
+                             "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"})
         settings.update(q["settings"])
         # A split is all that a task has: where a file's room counts as much as a task's, no second one fits.
         settings["spark.sql.files.openCostInBytes"] = settings["spark.sql.files.maxPartitionBytes"]
@@ -514,6 +521,7 @@ class Run:
                     raise Problem(f"the master at {master} gives no worker: start one (start-worker.sh {master}), or wait until one is free; "
                                   "--spark-conf=spark.executor.memory=512m asks for less")
                 time.sleep(0.2)
+        self.step(f"Spark {self.spark.version} at {master}")
         self.cores = max(sc.defaultParallelism, 2)
         self.q, self.cffs, self.version = q, q["cffs"], q["version"]
 
@@ -664,7 +672,7 @@ class Run:
         from pyspark.sql import Window
         from pyspark.sql import functions as F
         spark, q = self.spark, self.q
-        spark.conf.set("spark.sql.shuffle.partitions", str(max(4 * self.cores, self.accesses // 2_000_000)))
+        spark.conf.set("spark.sql.shuffle.partitions", str(self.cores if self.small else max(4 * self.cores, self.accesses // 2_000_000)))
         bases = F.broadcast(spark.createDataFrame(self.bases, "split long, base long"))
         placed = self.rows.join(bases, "split").withColumn("g", F.col("base") + F.col("at"))
         self.step("numbering the files")
@@ -704,6 +712,7 @@ class Run:
             firsts[partition], total = total, total + sizes[partition]
         self.transactions = ordered.mapInArrow(numbered(firsts), "number long, items array<int>").persist(StorageLevel.DISK_ONLY)
         self.count, self.files = total, count
+        self.step(f"numbered {total} sessions")
         path = self.written(self.transactions.mapInArrow(transaction_frames, BLOBS), "transactions")
         for frame in (self.rows, cut, ordered, files):
             frame.unpersist()
@@ -723,7 +732,7 @@ class Run:
         from pyspark import StorageLevel
         from pyspark.ml.fpm import FPGrowth
         # Its support is a share, rounded up to a number: half a session less is that number again.
-        model = FPGrowth(itemsCol="items", minSupport=(least - 0.5) / self.count, numPartitions=2 * self.cores).fit(self.transactions)
+        model = FPGrowth(itemsCol="items", minSupport=(least - 0.5) / self.count, numPartitions=self.cores if self.small else 2 * self.cores).fit(self.transactions)
         sets = model.freqItemsets
         sets = (sets.limit(most + 1) if most else sets).persist(StorageLevel.DISK_ONLY)
         if most and sets.count() > most:
@@ -776,7 +785,7 @@ class Run:
         ranks = numpy.full(self.files, -1, "i4")
         ranks[originals] = numpy.arange(len(originals), dtype="i4")
         sc = self.spark.sparkContext
-        parts = 4 * self.cores
+        parts = self.cores if self.small else 4 * self.cores
         dealt = (self.transactions.mapInArrow(conditional_rows(sc.broadcast(ranks), parts), "part int, number long, ranks array<int>")
                  .repartitionByRange(parts, "part").sortWithinPartitions("part", "number"))
         found = dealt.mapInArrow(closed_miner(self.cffs, self.version, (least, size, most), parts, sc.broadcast(originals)),
