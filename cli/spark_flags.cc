@@ -48,7 +48,8 @@ void add_spark_flags(CLI::App& command, SparkFlags& f) {
   command.add_option("--spark", f.place,
                      "Where scripts/install_spark.sh has put it; by itself CFFS_SPARK, else "
                      "~/.local/share/cffs/spark");
-  command.add_option("--spark-conf", f.settings, "NAME=VALUE, a setting of Spark; as often as wanted");
+  command.add_option("--spark-conf", f.settings, "NAME=VALUE, a setting of Spark; as often as wanted")
+      ->allow_extra_args(false);
   command.add_option("--spark-log", f.log, "Keep what Spark itself says in this file");
 }
 
