@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# cffs analyze --engine=spark: the same sessions, itemsets and plans as the native engine, byte for byte; clusters; and what is said
+# where something is wrong. Usage: CFFS_BINARY=... tests/spark/spark.sh CASE...
+#   sentences   what is refused; needs no Spark but for the last of them
+#   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
+#   cluster     a master and two workers on loopback, which are made here and go at the end
+#   every       (not by CTest) each log named by CFFS_SPARK_LOGS, by both algorithms
+# 77: Spark is not installed.
+set -uo pipefail
+cffs=$(realpath "${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}")
+here=$(cd "$(dirname "$0")" && pwd)
+traces=$here/../../traces
+place=${CFFS_SPARK:-${XDG_DATA_HOME:-$HOME/.local/share}/cffs/spark}
+base=$(realpath "$(mktemp -d "${TMPDIR:-/tmp}/cffs-spark-tests.XXXXXX")")
+failures=0
+daemons=()
+end_daemons() {
+  local pid
+  for pid in "${daemons[@]}"; do kill "$pid" 2>/dev/null; done
+  for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null; done
+  daemons=()
+}
+trap 'trap "" INT TERM; end_daemons; rm -rf "$base"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+export TMPDIR=$base
+
+check() {  # what it is, command...
+  local what=$1
+  shift
+  if "$@" >"$base/said" 2>&1; then
+    echo "ok    $what"
+  else
+    echo "FAIL  $what"
+    sed 's/^/      /' "$base/said" | tail -n 20
+    failures=$((failures + 1))
+  fi
+}
+need_spark() {
+  [ -x "$place/bin/python" ] && return
+  echo "spark: Spark is not installed: not tried; scripts/install_spark.sh installs it" | tee -a "${CFFS_SKIPPED:-/dev/null}"
+  exit 77
+}
+spark() { timeout 280 "$cffs" analyze --engine=spark --spark="$place" "$@"; }
+
+# One sentence on standard error, a code that is not 0, nothing of Python's or Java's.
+refused() {  # pattern, command...
+  local pattern=$1 code=0
+  shift
+  "$@" >"$base/out" 2>"$base/err" || code=$?
+  cat "$base/err"
+  [ $code != 0 ] || { echo "ended with 0"; return 1; }
+  [ "$(wc -l <"$base/err")" = 1 ] || { echo "not one line"; return 1; }
+  ! grep -qE 'Traceback|Exception|^\s+at ' "$base/err" "$base/out" || return 1
+  grep -qE "$pattern" "$base/err"
+}
+nothing_left() { ! compgen -G "$base/cffs-spark.*"; }
+
+# The plan, the transactions and what is printed are the same; plans hold the itemsets with their supports and latest sessions.
+same() {  # log, options of both -- options of Spark
+  local both=() only=() to=both word
+  for word in "$@"; do
+    [ "$word" != -- ] || { to=only; continue; }
+    if [ $to = both ]; then both+=("$word"); else only+=("$word"); fi
+  done
+  rm -f "$base"/native.* "$base"/spark.*
+  "$cffs" analyze "${both[@]}" -o "$base/native.db" --transactions "$base/native.txt" >"$base/native.said" &&
+    spark --spark-log="$base/spark.log" "${only[@]}" "${both[@]}" -o "$base/spark.db" --transactions "$base/spark.txt" >"$base/spark.said" &&
+    cmp "$base/native.txt" "$base/spark.txt" && cmp "$base/native.db" "$base/spark.db" &&
+    diff <(grep -v '^plan: ' "$base/native.said") <(grep -v '^plan: ' "$base/spark.said") && [ -s "$base/native.txt" ]
+}
+
+case_sentences() {
+  local log=$traces/nasa_19950801.log.xz analyze=("$cffs" analyze --engine=spark)
+  check "no Spark installed" refused 'not installed in .*/nowhere: scripts/install_spark.sh' "${analyze[@]}" --spark="$base/nowhere" "$log"
+  check "a master of no kind" refused "wants local.*not 'mesos://x'" "${analyze[@]}" --master=mesos://x "$log"
+  check "a master without a port" refused "spark://HOST:PORT, not 'spark://here'" "${analyze[@]}" --master=spark://here "$log"
+  check "a setting without a value" refused "wants NAME=VALUE, not 'spark.x'" "${analyze[@]}" --spark-conf=spark.x "$log"
+  check "options of Spark without it" refused 'go with --engine=spark' "$cffs" analyze --master=local "$log"
+  check "from stdin" refused 'cannot come from stdin' "${analyze[@]}" -
+  check "to be tuned" refused 'leave out --engine=spark' "${analyze[@]}" --tune "$log"
+  mkdir -p "$base/old/bin" "$base/none/bin"
+  printf '#!/bin/sh\necho "openjdk version \\"21.0.1\\" 2023" >&2\n' >"$base/old/bin/java"
+  chmod +x "$base/old/bin/java"
+  # Where the program runs in any Python, what it asks for first is Java, then pyspark.
+  ln -sf "$(command -v python3)" "$base/none/bin/python"
+  check "no Java" refused 'needs Java, and .* cannot be run: install one' env JAVA_HOME="$base/nojava" "${analyze[@]}" --spark="$base/none" "$log"
+  check "Java of another version" refused 'runs on Java 8, 11 and 17, and .* is 21' env JAVA_HOME="$base/old" "${analyze[@]}" --spark="$base/none" "$log"
+  check "nothing is left of them" nothing_left
+  need_spark
+  check "by the paper's variant" refused 'take --engine=native' "${analyze[@]}" --spark="$place" --algorithm=adjacency "$log"
+  check "a master that is not there" refused 'no master answers at spark://127.0.0.1:1 .*refused' "${analyze[@]}" --spark="$place" --master=spark://127.0.0.1:1 "$log"
+  mkdir -p "$base/other/pyspark"
+  echo '__version__ = "4.0.0"' >"$base/other/pyspark/__init__.py"
+  check "Spark of another version" refused 'is 4.0.0, and cffs works with 3.5' env PYTHONPATH="$base/other" "${analyze[@]}" --spark="$place" "$log"
+  check "a log that is not there" refused 'missing.log: No such file' spark --master='local[1]' "$base/missing.log"
+  head -c 100000 "$log" >"$base/cut.xz"
+  check "a damaged log" refused 'cut.xz: .*is the file complete' spark --master='local[1]' "$base/cut.xz"
+  check "nothing is left of them" nothing_left
+}
+
+case_same() {
+  need_spark
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  # Splits of 400 kB; and no FPGrowth first, so that all closed sets come from parts.
+  check "a web log in nine splits, closed sets by parts" same "$base/nasa.log" -- --master='local[2]' --spark-conf=spark.sql.files.maxPartitionBytes=400000 \
+    --spark-conf=spark.cffs.closedFromFrequent=0
+  check "two web logs, closed sets from FPGrowth's" same "$traces/semicomplete_2015.log.xz" "$base/nasa.log" --min-support=40 --max-size=6 -- --master='local[2]' \
+    --spark-conf=spark.cffs.closedFromFrequent=100000
+  check "strace's output, all sets" same "$traces/c_project_session.strace.xz" --below=/home/dev/work --algorithm=apriori --min-support=30 -- --master='local[2]'
+  check "nothing is left" nothing_left
+}
+
+# A standalone cluster: Spark's own classes, each a process of ours.
+start_cluster() {
+  local jars class_path="" port= w
+  jars=$("$place/bin/python" -c 'import os, pyspark; print(os.path.join(os.path.dirname(pyspark.__file__), "jars"))') || return 1
+  class_path="$jars/*"
+  export SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$place/bin/python
+  daemon() { "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$class_path" "$@" & daemons+=($!); }
+  daemon org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0 >"$base/master.log" 2>&1
+  for _ in $(seq 300); do
+    port=$(sed -n "s/.*Starting Spark master at spark:\/\/127.0.0.1:\([0-9]*\).*/\1/p" "$base/master.log")
+    [ -z "$port" ] || break
+    sleep 0.1
+  done
+  [ -n "$port" ] || { tail "$base/master.log"; return 1; }
+  master=spark://127.0.0.1:$port
+}
+start_workers() {
+  local w
+  for w in 1 2; do
+    SPARK_LOCAL_DIRS=$base/local$w daemon org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 1 --memory 768m --webui-port 0 --work-dir "$base/work$w" "$master" \
+      >"$base/worker$w.log" 2>&1
+  done
+  for _ in $(seq 300); do
+    [ "$(grep -c 'Registering worker' "$base/master.log")" = 2 ] && return
+    sleep 0.1
+  done
+  tail "$base"/worker*.log
+  return 1
+}
+case_cluster() {
+  need_spark
+  check "a master starts" start_cluster
+  [ $failures = 0 ] || return
+  check "without a worker it takes nothing" refused 'gives no worker: start one' spark --master="$master" --spark-conf=spark.cffs.workersWithin=2 "$traces/semicomplete_2015.log.xz"
+  check "two workers start" start_workers
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  check "a web log on both" same "$base/nasa.log" -- --master="$master" --spark-conf=spark.executor.memory=700m --spark-conf=spark.sql.files.maxPartitionBytes=1000000
+  # Which it was: the master gave two executors to the last program.
+  check "each of them had a part" test "$(grep -c 'Launching executor .* on worker' "$base/master.log")" -ge 2
+  end_daemons
+}
+
+case_every() {
+  need_spark
+  local log
+  for log in ${CFFS_SPARK_LOGS:-"$traces"/*.log.xz "$traces"/*.strace.xz "$traces"/*.db.xz}; do
+    check "$(basename "$log"), closed" same "$log"
+    check "$(basename "$log"), all" same "$log" --algorithm=apriori
+  done
+}
+
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, cluster, every" >&2; exit 2; }
+for name in "$@"; do "case_$name"; done
+[ $failures = 0 ] || { echo "$failures failed"; exit 1; }
