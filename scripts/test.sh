@@ -41,7 +41,7 @@ configure() { cmake --preset release "$@" >/dev/null; }
 
 started=$SECONDS
 failed=
-steps_of "test${long:+_long}" $((long ? 10 : 9))
+steps_of "test${long:+_long}" $((long ? 11 : 10))
 step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
 # libFuzzer comes with clang's runtime, a package named after clang's version.
 install_clang() {
@@ -51,6 +51,8 @@ step "installing clang, which checks the locks, and its runtime" install_clang |
   echo "test: clang could not be installed, see above; the tests thread_safety and fuzz are skipped without" >&2
 step "installing Ceph, for stores in its pools" scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common ||
   echo "test: Ceph could not be installed, see above; the tests rados_* are skipped without" >&2
+step "installing Spark, for mining by it" scripts/install_spark.sh ||
+  echo "test: Spark could not be installed, see above; the tests spark_* are skipped without" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
 step "running the project's own tests" ctest --preset release -LE "foreign|fuzz" || failed="tests"

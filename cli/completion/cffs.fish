@@ -13,6 +13,9 @@ complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l tree -r
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l train -l splits -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l cache -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -l tune
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -l engine -x -a "native spark"
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -l master -l spark-conf -x
+complete -c cffs -n "__fish_seen_subcommand_from analyze" -l spark -l spark-log -r
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l cold
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk -x -a "hdd cloud ssd this"
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk-at -r
