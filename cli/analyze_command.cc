@@ -191,7 +191,8 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   std::optional<replay::Tuning> tuned;
   replay::SparkOptions spark;
   if (o.engine == "spark") {
-    if (o.tune) return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
+    if (o.tune)
+      return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
     CFFS_TRY(spark, spark_options(o.spark, o.logs));
   }
   if (o.tune) {
@@ -238,14 +239,16 @@ void add_analyze(CLI::App& app, int& exit_code) {
                       "Write the sessions as item numbers, a line each, for other programs");
   command->add_flag("--json", o->json, "For programs");
   command
-      ->add_option("--engine", o->engine,
-                   "native: this process; spark: the same by Apache Spark, for logs that one machine does not hold")
+      ->add_option(
+          "--engine", o->engine,
+          "native: this process; spark: the same by Apache Spark, for logs that one machine does not hold")
       ->check(CLI::IsMember({"native", "spark"}))
       ->capture_default_str();
   add_spark_flags(*command, o->spark);
   command->callback([o, command, &exit_code] {
     o->spark.given = command->count("--master") + command->count("--spark") + command->count("--spark-conf") +
-                         command->count("--spark-log") > 0;
+                         command->count("--spark-log") >
+                     0;
     o->chosen =
         command->count("--algorithm") + command->count("--rest-bytes") + command->count("--table-bytes") > 0;
     const auto done = run_analyze(*o);

@@ -33,9 +33,10 @@ Status check_master(const std::string& master) {
   static const std::regex kKnown(
       R"(local(\[(\*|[0-9]+)(, *[0-9]+)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]|spark://[^/ ,:]+:[0-9]+(,[^/ ,:]+:[0-9]+)*|yarn|k8s://.+)");
   if (std::regex_match(master, kKnown)) return {};
-  return fail(Error::usage("--master wants local[*], local[N], local-cluster[WORKERS,CORES,MEGABYTES] or "
-                           "spark://HOST:PORT, not '" +
-                           master + "'"));
+  return fail(
+      Error::usage("--master wants local[*], local[N], local-cluster[WORKERS,CORES,MEGABYTES] or "
+                   "spark://HOST:PORT, not '" +
+                   master + "'"));
 }
 
 }  // namespace
@@ -56,7 +57,8 @@ void add_spark_flags(CLI::App& command, SparkFlags& f) {
 Result<replay::SparkOptions> spark_options(const SparkFlags& flags, const std::vector<std::string>& logs) {
   CFFS_TRY_VOID(check_master(flags.master));
   for (const std::string& log : logs) {
-    if (log == "-") return fail(Error::usage("--engine=spark reads a log in parts: it cannot come from stdin"));
+    if (log == "-")
+      return fail(Error::usage("--engine=spark reads a log in parts: it cannot come from stdin"));
   }
   replay::SparkOptions options;
   options.master = flags.master;

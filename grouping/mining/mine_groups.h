@@ -21,7 +21,8 @@ struct GroupMiningOptions {
   SelectionOptions selection;
   double exchange_bytes = 0;      // of benefit_groups()
   std::uint64_t table_bytes = 0;  // files of at most so many are in no group
-  const Miner* miner = nullptr;   // who mines the itemsets instead of make_miner(algorithm), for the same answer
+  const Miner* miner =
+      nullptr;  // who mines the itemsets instead of make_miner(algorithm), for the same answer
 };
 
 // For those who group: files of at most `table_bytes` are as large as no group is.

@@ -65,9 +65,9 @@ Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& 
     }
   }
   if (accesses == 0) {
-    return fail(Error::usage(fmt::format(
-        "{}: no successful access in {} lines{}", inputs.front().name, inputs.front().lines,
-        options.reader.below.empty() ? "" : "; does --below name the right directory?")));
+    return fail(Error::usage(
+        fmt::format("{}: no successful access in {} lines{}", inputs.front().name, inputs.front().lines,
+                    options.reader.below.empty() ? "" : "; does --below name the right directory?")));
   }
   return {};
 }

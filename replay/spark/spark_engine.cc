@@ -22,7 +22,8 @@ class Scratch {
  public:
   static Result<std::unique_ptr<Scratch>> make() {
     const char* named = ::getenv("TMPDIR");
-    std::string path = (named != nullptr && *named != '\0' ? named : "/tmp") + std::string("/cffs-spark.XXXXXX");
+    std::string path =
+        (named != nullptr && *named != '\0' ? named : "/tmp") + std::string("/cffs-spark.XXXXXX");
     if (::mkdtemp(path.data()) == nullptr) return fail(errno, path);
     return std::unique_ptr<Scratch>(new Scratch(path));
   }
@@ -45,7 +46,8 @@ struct Close {
 using File = std::unique_ptr<std::FILE, Close>;
 
 tl::unexpected<Error> broken(const std::string& path) {
-  return fail(Error::corruption(path + ": what Spark's program wrote is incomplete; is the disk full? TMPDIR names its place"));
+  return fail(Error::corruption(
+      path + ": what Spark's program wrote is incomplete; is the disk full? TMPDIR names its place"));
 }
 
 // Frames of one kind.
@@ -143,16 +145,16 @@ class SparkMiner final : public grouping::Miner {
     result.gave_up = answer.at("gave_up").get<bool>();
     if (result.gave_up) return result;
     const bool with_last = answer.at("with_last").get<bool>();
-    CFFS_TRY_VOID(each_set(answer.at("itemsets").get<std::string>(), 'I',
-                           [&](std::uint64_t support, std::uint64_t last,
-                               std::span<const std::uint32_t> items) -> Status {
-                             grouping::Itemset& set = result.itemsets.emplace_back();
-                             set.items.assign(items.begin(), items.end());
-                             std::sort(set.items.begin(), set.items.end());
-                             set.support = support;
-                             set.last = last;
-                             return {};
-                           }));
+    CFFS_TRY_VOID(each_set(
+        answer.at("itemsets").get<std::string>(), 'I',
+        [&](std::uint64_t support, std::uint64_t last, std::span<const std::uint32_t> items) -> Status {
+          grouping::Itemset& set = result.itemsets.emplace_back();
+          set.items.assign(items.begin(), items.end());
+          std::sort(set.items.begin(), set.items.end());
+          set.support = support;
+          set.last = last;
+          return {};
+        }));
     if (!with_last) {
       if (on_progress_) on_progress_("looking for the latest session with each set");
       grouping::find_latest(result.itemsets, transactions);
@@ -207,8 +209,9 @@ Json settings_of(const std::vector<std::string>& logs, const AnalysisOptions& o,
 Result<Analysis> run(const std::vector<std::string>& logs, AnalysisOptions options, const SparkOptions& spark,
                      const Progress& on_progress) {
   if (::access((spark.place + "/bin/python").c_str(), X_OK) != 0) {
-    return fail(Error::usage("Spark is not installed in " + spark.place +
-                             ": scripts/install_spark.sh installs it there, --spark=DIR names another place"));
+    return fail(
+        Error::usage("Spark is not installed in " + spark.place +
+                     ": scripts/install_spark.sh installs it there, --spark=DIR names another place"));
   }
   if (::access(spark.program.c_str(), R_OK) != 0) {
     return fail(errno, spark.program + ", the program for Spark, which is installed with cffs");
@@ -217,31 +220,30 @@ Result<Analysis> run(const std::vector<std::string>& logs, AnalysisOptions optio
   CFFS_TRY(const auto process,
            SparkProcess::start(spark, spark.log.empty() ? scratch->path() + "/spark.log" : spark.log));
   if (on_progress) on_progress("starting Spark");
-  CFFS_TRY(const Json read_answer, process->ask(settings_of(logs, options, spark, scratch->path()), on_progress));
+  CFFS_TRY(const Json read_answer,
+           process->ask(settings_of(logs, options, spark, scratch->path()), on_progress));
   ReadLogs read;
   read.inputs = inputs_of(read_answer);
   CFFS_TRY_VOID(check_inputs(read.inputs, options));
   CFFS_TRY(const Json cut_answer, process->ask({{"ask", "cut"}}, on_progress));
   read.format = log_format(cut_answer.at("format").get<std::string>()).value_or(LogFormat::automatic);
   read.gap_ms = cut_answer.at("gap_ms").get<std::int64_t>();
-  read.sessions = {cut_answer.at("sessions").get<std::uint64_t>(),
-                   cut_answer.at("apart_crawlers").get<std::uint64_t>(),
-                   cut_answer.at("apart_too_large").get<std::uint64_t>(),
-                   cut_answer.at("repeats").get<std::uint64_t>()};
+  read.sessions = {
+      cut_answer.at("sessions").get<std::uint64_t>(), cut_answer.at("apart_crawlers").get<std::uint64_t>(),
+      cut_answer.at("apart_too_large").get<std::uint64_t>(), cut_answer.at("repeats").get<std::uint64_t>()};
   CFFS_TRY(read.files, read_files(cut_answer.at("files").get<std::string>()));
   read.transactions = std::make_shared<grouping::Transactions>();
   const std::size_t files = read.files.size();
   const std::string transactions = cut_answer.at("transactions").get<std::string>();
-  CFFS_TRY_VOID(each_set(
-      transactions, 'T',
-      [&](std::uint64_t, std::uint64_t, std::span<const std::uint32_t> items) -> Status {
-        for (const std::uint32_t item : items) {
-          if (item >= files) return broken(transactions);
-        }
-        if (!read.transactions->add(items))
-          return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
-        return {};
-      }));
+  CFFS_TRY_VOID(each_set(transactions, 'T',
+                         [&](std::uint64_t, std::uint64_t, std::span<const std::uint32_t> items) -> Status {
+                           for (const std::uint32_t item : items) {
+                             if (item >= files) return broken(transactions);
+                           }
+                           if (!read.transactions->add(items))
+                             return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
+                           return {};
+                         }));
   fs::remove(transactions);
   const SparkMiner miner(*process, options.mining.algorithm, on_progress);
   const bool mines = options.mining.algorithm == "closed" || options.mining.algorithm == "apriori";

@@ -15,11 +15,11 @@ namespace cffs::replay {
 
 struct SparkOptions {
   std::string master = "local[*]";
-  std::string place;                      // the virtual environment with pyspark in it
-  std::string program;                    // cffs_spark.py
-  std::string cffs;                       // what tasks run; there on each worker
+  std::string place;                                          // the virtual environment with pyspark in it
+  std::string program;                                        // cffs_spark.py
+  std::string cffs;                                           // what tasks run; there on each worker
   std::vector<std::pair<std::string, std::string>> settings;  // of Spark
-  std::string log;                        // what Spark says goes there; empty: nowhere, in the end
+  std::string log;  // what Spark says goes there; empty: nowhere, in the end
 };
 
 // A problem of Spark's, too, is one sentence with its cure.

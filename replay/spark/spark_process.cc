@@ -97,9 +97,10 @@ Result<nlohmann::json> SparkProcess::ask(const nlohmann::json& question,
   }
   int status = 0;
   if (::waitpid(pid_, &status, 0) == pid_) pid_ = -1;
-  return fail(Error::usage(
-      "Spark's program ended before its answer; --spark-log=FILE keeps what it said, and less memory is asked "
-      "for with --spark-conf=spark.driver.memory=1g"));
+  return fail(
+      Error::usage("Spark's program ended before its answer; --spark-log=FILE keeps what it said, and less "
+                   "memory is asked "
+                   "for with --spark-conf=spark.driver.memory=1g"));
 }
 
 }  // namespace cffs::replay

@@ -20,7 +20,7 @@ end_daemons() {
   for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null; done
   daemons=()
 }
-trap 'trap "" INT TERM; end_daemons; rm -rf "$base"' EXIT
+trap '[ $BASHPID != $$ ] || { trap "" INT TERM; end_daemons; rm -rf "$base"; }' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 export TMPDIR=$base
@@ -113,11 +113,12 @@ case_same() {
 
 # A standalone cluster: Spark's own classes, each a process of ours.
 start_cluster() {
-  local jars class_path="" port= w
+  local jars port=
   jars=$("$place/bin/python" -c 'import os, pyspark; print(os.path.join(os.path.dirname(pyspark.__file__), "jars"))') || return 1
   class_path="$jars/*"
   export SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$place/bin/python
-  daemon() { "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$class_path" "$@" & daemons+=($!); }
+  daemon() { exec_java "$@" & daemons+=($!); }
+  exec_java() { exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$class_path" "$@"; }
   daemon org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0 >"$base/master.log" 2>&1
   for _ in $(seq 300); do
     port=$(sed -n "s/.*Starting Spark master at spark:\/\/127.0.0.1:\([0-9]*\).*/\1/p" "$base/master.log")
@@ -130,6 +131,7 @@ start_cluster() {
 start_workers() {
   local w
   for w in 1 2; do
+    mkdir -p "$base/local$w"
     SPARK_LOCAL_DIRS=$base/local$w daemon org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores 1 --memory 768m --webui-port 0 --work-dir "$base/work$w" "$master" \
       >"$base/worker$w.log" 2>&1
   done
