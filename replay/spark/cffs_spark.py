@@ -838,6 +838,8 @@ KNOWN = [
     (r"InvalidClassException|incompatible|serialVersionUID|Unsupported message|IllegalArgumentException: Unknown message type|"
      r"Too large frame|All masters are unresponsive|SparkContext has been shut down|has been stopped",
      "the master at {master} does not take this program: is it Spark 3.5, and is the port the master's own (7077), not its page's?"),
+    (r"stopped SparkContext|Master removed our application",
+     "the master at {master} has ended this run, mostly since its workers cannot start what is asked of them: their work directories say why"),
     (r"OutOfMemoryError|Java heap space", "Spark has not enough memory: --spark-conf=spark.driver.memory=SIZE (local) or spark.executor.memory=SIZE gives more"),
     (r"No space left on device", "no room for Spark's temporary files in {scratch}: TMPDIR names another place"),
     (r"Java gateway process exited", "Java ended before Spark had begun: does it have the memory that spark.driver.memory says?"),
