@@ -35,7 +35,7 @@ SMALL = 64 << 20  # bytes of all logs
 MOST_WHOLE = 1 << 30  # bytes of a log that is no local file and is read whole
 HASH_STEP, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 NEVER = 1 << 62
-FOREVER = "spark.cffs."  # settings that are ours
+OURS = "spark.cffs."  # settings that are ours
 
 
 class Problem(Exception):
@@ -508,7 +508,7 @@ class Run:
         settings.update(q["settings"])
         # A split is all that a task has: where a file's room counts as much as a task's, no second one fits.
         settings["spark.sql.files.openCostInBytes"] = settings["spark.sql.files.maxPartitionBytes"]
-        self.ours = {name: settings.pop(name) for name in list(settings) if name.startswith(FOREVER)}
+        self.ours = {name: settings.pop(name) for name in list(settings) if name.startswith(OURS)}
         conf = SparkConf().setMaster(master)
         for name, value in settings.items():
             conf.set(name, value)

@@ -118,7 +118,8 @@ case_same() {
 start_cluster() {
   local port=
   SPARK_HOME=$("$place/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))') || return 1
-  export SPARK_HOME SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$place/bin/python
+  # What Spark's own start scripts say, and a worker's launcher asks for.
+  export SPARK_SCALA_VERSION=2.12 SPARK_HOME SPARK_LOCAL_IP=127.0.0.1 PYSPARK_PYTHON=$place/bin/python
   daemon() { exec_java "$@" & daemons+=($!); }
   exec_java() { exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$SPARK_HOME/jars/*" "$@"; }
   daemon org.apache.spark.deploy.master.Master --host 127.0.0.1 --port 0 --webui-port 0 >"$base/master.log" 2>&1
