@@ -63,7 +63,7 @@ Status remount(const MountOptions& options) {
   if (!there || !there->is_cffs()) {
     return fail(Error::usage(mount_point + " is not a cffs mount, so it cannot be remounted"));
   }
-  if (!options.read_only && StoreOwner(there->source).only_reads()) {
+  if (!options.read_only && (there->follows() || StoreOwner(there->source).only_reads())) {
     return fail(
         Error::usage(mount_point +
                      " was mounted read-only, and its store opened to be looked at; unmount it and mount "

@@ -41,7 +41,7 @@ configure() { cmake --preset release "$@" >/dev/null; }
 
 started=$SECONDS
 failed=
-steps_of "test${long:+_long}" $((long ? 11 : 10))
+steps_of "test${long:+_long}" $((long ? 12 : 11))
 step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
 # libFuzzer comes with clang's runtime, a package named after clang's version.
 install_clang() {
@@ -51,11 +51,9 @@ step "installing clang, which checks the locks, and its runtime" install_clang |
   echo "test: clang could not be installed, see above; the tests thread_safety and fuzz are skipped without" >&2
 step "installing Ceph, for stores in its pools" scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common ||
   echo "test: Ceph could not be installed, see above; the tests rados_* are skipped without" >&2
-step "installing Spark, for mining by it" scripts/install_spark.sh ||
-  echo "test: Spark could not be installed, see above; the tests spark_* are skipped without" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
-step "running the project's own tests" ctest --preset release -LE "foreign|fuzz" || failed="tests"
+step "running the project's own tests" ctest --preset release -LE "foreign|fuzz|spark" || failed="tests"
 step "installing the suites that others wrote" scripts/install_suites.sh ${long:+--sources} ||
   echo "test: not all suites could be installed, see above; those that miss something are skipped" >&2
 step "running the suites that others wrote" ctest --preset release -L foreign || failed="${failed:+$failed and }suites"
@@ -64,6 +62,14 @@ if [ -n "$long" ] || [ $SECONDS -lt $((27 * 60)) ]; then
   step "fuzzing the decoders" ctest --preset release -L fuzz || failed="${failed:+$failed and }fuzzing"
 else
   echo "test: after $(steps_time $SECONDS) no time is left for fuzzing the decoders; by hand: scripts/fuzz.sh" >&2
+fi
+# Its installation takes one to two minutes, as do its tests.
+if [ -n "$long" ] || [ $SECONDS -lt $((29 * 60)) ]; then
+  step "installing Spark, for mining by it" scripts/install_spark.sh ||
+    echo "test: Spark could not be installed, see above; the tests spark_* are skipped without" >&2
+  step "mining by Spark" ctest --preset release -L spark || failed="${failed:+$failed and }mining by Spark"
+else
+  echo "test: after $(steps_time $SECONDS) no time is left for mining by Spark; by hand: scripts/install_spark.sh && ctest --preset release -L spark" >&2
 fi
 [ -z "$long" ] || step "running every suite in its long form" scripts/suites.sh || failed="${failed:+$failed and }long suites"
 steps_summary

@@ -63,19 +63,16 @@ class PastBlob final : public PastObject {
       CFFS_TRY(n, below_->read_at(offset, out));
     }
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), std::byte{0});
-    return past_.restore(ino_, checkpoint, offset, out, n);
+    return past_.restore(ino_, checkpoint, view_.published(), offset, out, n);
   }
   Result<ObjectInfo> info() const override { return below_ ? below_->info() : ObjectInfo(); }
-  // Where it has changed since, nobody knows of its holes: it has none.
+  // Where it has changed since, nobody knows of its holes: it has none. Asked after the object, as for its bytes.
   Result<std::uint64_t> next_data(std::uint64_t offset) const override {
-    CFFS_TRY(const bool changed, has_changed());
-    if (changed) return offset;
-    return below_->next_data(offset);
+    return unless_changed([&] { return below_->next_data(offset); }, offset);
   }
   Result<std::uint64_t> next_hole(std::uint64_t offset) const override {
-    CFFS_TRY(const bool changed, has_changed());
-    if (changed) return std::numeric_limits<std::uint64_t>::max();
-    return below_->next_hole(offset);
+    return unless_changed([&] { return below_->next_hole(offset); },
+                          std::numeric_limits<std::uint64_t>::max());
   }
   std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
     return below_ ? below_->share_in_memory(offset, length) : std::nullopt;
@@ -85,9 +82,13 @@ class PastBlob final : public PastObject {
   }
 
  private:
-  Result<bool> has_changed() const {
-    if (!below_) return true;
-    return past_.has(ino_, view_.sequence());
+  template <typename Ask>
+  Result<std::uint64_t> unless_changed(const Ask& ask, std::uint64_t where_changed) const {
+    if (!below_) return where_changed;
+    const Result<std::uint64_t> now = ask();
+    CFFS_TRY(const bool changed, past_.has(ino_, view_.sequence()));
+    if (changed) return where_changed;
+    return now;
   }
 
   const CheckpointView& view_;

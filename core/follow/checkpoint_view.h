@@ -19,6 +19,8 @@ class CheckpointView final : public ObjectStore {
 
   const TableState& table() const { return checkpoint_.table; }
   std::uint64_t sequence() const { return sequence_.load(); }
+  // False: it is the store as it was found, with nobody who writes to it.
+  bool published() const { return checkpoint_.kept; }
   // A later checkpoint is the same state.
   void is_also(std::uint64_t sequence) { sequence_.store(sequence); }
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr unsigned kRevisionShift = 57;  // bit 56 is for those above us (the root of a mount)
 constexpr std::uint64_t kRevisions = 1u << (64 - kRevisionShift);
+constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
 constexpr int kTriesAcrossMoves = 5;      // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
 constexpr std::chrono::milliseconds kBetweenTries{50};
@@ -83,8 +84,12 @@ void FollowedFileSystem::run() {
     }
     if (stopping_) return;
     guard.unlock();
-    const auto moved = move_on();
-    const std::string problem = moved ? std::string() : moved.error().message();
+    std::string problem;
+    try {
+      if (const auto moved = move_on(); !moved) problem = moved.error().message();
+    } catch (const std::exception& e) {  // of memory, mostly; the next look may have more
+      problem = e.what();
+    }
     if (!problem.empty() && problem != last_problem_) {
       log("the next checkpoint cannot be opened, the one before is still shown: " + problem);
     }
@@ -195,8 +200,11 @@ Result<bool> FollowedFileSystem::move_on() {
     });
   }
   CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
-  if (!checkpoint.kept || checkpoint.sequence <= before->view->sequence()) return false;
-  if (checkpoint.table == before->view->table()) {
+  // One with a smaller number that was made later is of a history that knows nothing of ours: its numbers began anew.
+  const bool is_later = checkpoint.sequence > before->view->sequence();
+  const bool is_other = checkpoint.sequence < before->view->sequence() && checkpoint.at_ns > before->at_ns;
+  if (!checkpoint.kept || !(is_later || is_other)) return false;
+  if (is_later && checkpoint.table == before->view->table()) {
     before->view->is_also(checkpoint.sequence);
     return false;
   }
@@ -205,7 +213,7 @@ Result<bool> FollowedFileSystem::move_on() {
   CFFS_TRY(const auto keys, changed_keys(store_, before->view->table(), checkpoint.table));
   std::optional<StateChanges> changes;
   // After an end without a close blobs may be other than rows say.
-  if (keys && !keys->contains(system_key(SystemField::unclean_ends))) {
+  if (is_later && keys && !keys->contains(system_key(SystemField::unclean_ends))) {
     CFFS_TRY(changes, compare_states(before->fs->table(), next->fs->table(), *keys));
   }
   const Moved moved = adopt(std::move(next), changes);
@@ -215,7 +223,7 @@ Result<bool> FollowedFileSystem::move_on() {
 
 InodeId FollowedFileSystem::node_of(InodeId ino) const {
   const auto it = revisions_.find(ino);
-  return it == revisions_.end() ? ino : with_revision(ino, it->second);
+  return it == revisions_.end() || it->second == kNoRevision ? ino : with_revision(ino, it->second);
 }
 
 // The file is another one from now on; who has it open keeps the one that it was.
@@ -224,11 +232,26 @@ void FollowedFileSystem::set_apart(InodeId ino) {
   const auto it = known_.find(node);
   if (it == known_.end()) return;
   if (it->second.opened > 0 && !it->second.pinned) it->second.pinned = current_;
-  std::uint64_t& revision = revisions_[ino];
-  for (std::uint64_t tries = 0; tries < kRevisions; ++tries) {  // of those that somebody still knows, none
-    revision = (revision + 1) % kRevisions;
-    if (!known_.contains(with_revision(ino, revision))) return;
+  revisions_[ino] = free_revision(ino);
+}
+
+// One by which nobody knows the file; kNoRevision: there is none.
+std::uint64_t FollowedFileSystem::free_revision(InodeId ino) const {
+  const auto it = revisions_.find(ino);
+  const std::uint64_t last = it == revisions_.end() ? 0 : it->second;
+  for (std::uint64_t step = 1; step <= kRevisions; ++step) {
+    const std::uint64_t revision = (last + step) % kRevisions;
+    if (!known_.contains(with_revision(ino, revision))) return revision;
   }
+  return kNoRevision;
+}
+
+// Where so many of its contents are open that there was no number for what it has now: is there one?
+bool FollowedFileSystem::has_number(InodeId ino) {
+  const auto it = revisions_.find(ino);
+  if (it == revisions_.end() || it->second != kNoRevision) return true;
+  it->second = free_revision(ino);
+  return it->second != kNoRevision;
 }
 
 Moved FollowedFileSystem::adopt(StatePtr next, const std::optional<StateChanges>& changes) {
@@ -336,6 +359,7 @@ bool FollowedFileSystem::note(const StatePtr& state, EntryName place, Attributes
   {
     const MutexLock guard(mutex_);
     if (state != current_) return false;
+    if (!has_number(ino)) return false;
     attributes.ino = node_of(ino);
     Known& known = known_[attributes.ino];
     known.place = std::move(place);
@@ -407,7 +431,7 @@ Status FollowedFileSystem::opened(InodeId node) {
     const auto it = known_.find(node);
     if (it == known_.end()) return fail(ESTALE);
     Known& known = it->second;
-    if (!known.pinned && node != node_of(found.ino)) return fail(ESTALE);
+    if (!known.pinned && (node != node_of(found.ino) || !has_number(found.ino))) return fail(ESTALE);
     if (found.state == (known.pinned ? known.pinned : current_)) {
       known.opened += 1;
       return {};
@@ -497,12 +521,15 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
                                    const std::function<bool(const DirectoryEntry&)>& visit) {
   CFFS_TRY(const Found found, find(directory));
   std::vector<InodeId> spare;  // references that the state has already
+  bool no_number = false;
   const Status done = found.state->fs->readdir(found.ino, cookie, refer, [&](const DirectoryEntry& entry) {
     Attributes attributes = entry.attributes;
     const InodeId ino = attributes.ino;
     const bool counts = refer && entry.name != "." && entry.name != "..";
     if (entry.name != "." && entry.name != "..") {
       const MutexLock guard(mutex_);
+      no_number = !has_number(ino);
+      if (no_number) return false;
       attributes.ino = node_of(ino);
     }
     if (!visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return false;
@@ -517,7 +544,7 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
     return true;
   });
   for (const InodeId ino : spare) found.state->fs->forget(ino, 1);
-  return done;
+  return done && no_number ? Status(fail(ESTALE)) : done;
 }
 
 void FollowedFileSystem::log(const std::string& line) const {

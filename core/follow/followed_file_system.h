@@ -165,6 +165,8 @@ class FollowedFileSystem final : public FileSystem {
   // The caller has one more reference. False: the state is not the current one any more.
   bool note(const StatePtr& state, EntryName place, Attributes& attributes);
   InodeId node_of(InodeId ino) const CFFS_REQUIRES(mutex_);
+  std::uint64_t free_revision(InodeId ino) const CFFS_REQUIRES(mutex_);
+  bool has_number(InodeId ino) CFFS_REQUIRES(mutex_);
   template <typename Operation>
   auto at(InodeId node, const Operation& operation);
 

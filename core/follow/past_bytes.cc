@@ -69,8 +69,8 @@ Result<bool> PastBytes::has(InodeId ino, std::uint64_t checkpoint) {
                      [ino](const auto& entry) { return entry.second.files.contains(ino); });
 }
 
-Result<std::size_t> PastBytes::restore(InodeId ino, std::uint64_t checkpoint, std::uint64_t offset, Bytes out,
-                                       std::size_t have) {
+Result<std::size_t> PastBytes::restore(InodeId ino, std::uint64_t checkpoint, bool published,
+                                       std::uint64_t offset, Bytes out, std::size_t have) {
   std::vector<bool> filled;
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(look());
@@ -91,8 +91,8 @@ Result<std::size_t> PastBytes::restore(InodeId ino, std::uint64_t checkpoint, st
   }
   // What goes is said before it goes: so of what was not there nothing had been.
   CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
-  // The writer took us for gone, or has no checkpoint any more; a store that never had one is read as the first.
-  const bool forgotten = (!last.kept && last.sequence >= checkpoint) || (last.sequence == 0 && checkpoint > 1);
+  // The writer took us for gone, or what it published is lost.
+  const bool forgotten = (!last.kept && last.sequence >= checkpoint) || (published && last.sequence < checkpoint);
   if (last.oldest > checkpoint || forgotten) return gone();
   return have;
 }

@@ -21,8 +21,9 @@ class PastBytes {
 
   // `out` has the first `have` bytes at `offset` of the blob, read before this call; what was kept since that checkpoint comes in
   // their place. Returns how many of `out` there are now. ESTALE: it was not all kept, or not long enough.
-  Result<std::size_t> restore(InodeId ino, std::uint64_t checkpoint, std::uint64_t offset, Bytes out,
-                              std::size_t have);
+  // `published`: that checkpoint was, and is not the store as it was found at rest.
+  Result<std::size_t> restore(InodeId ino, std::uint64_t checkpoint, bool published, std::uint64_t offset,
+                              Bytes out, std::size_t have);
   // Whether anything of the blob was kept since that checkpoint.
   Result<bool> has(InodeId ino, std::uint64_t checkpoint);
 

@@ -69,6 +69,7 @@ void Engine::settle_early() {
 
 Status Engine::commit() {
   if (options_.read_only) return {};
+  const MutexLock one_at_a_time(committing_);
   std::vector<InodeId> leftovers;
   {
     const MutexLock guard(leftovers_mutex_);

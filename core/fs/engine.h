@@ -222,7 +222,7 @@ class Engine final : public FileSystem {
   bool give_back_removed();
   void refuse_changes();
   Status leave_clean();
-  Status commit();
+  Status commit() CFFS_EXCLUDES(committing_);
   // Asks who follows; from the first one on, changes of blobs pass the gate. Whether somebody does.
   bool look_for_followers();
   // Rows and blobs as of one instant, in the checkpoint to come.
@@ -267,6 +267,8 @@ class Engine final : public FileSystem {
   HandleIndex handles_;
   Rehousing rehousing_;
   BulkLoader loader_;
+  // Rank 1, after all others of it: one commit at a time, whoever asks for it.
+  Mutex committing_;
   // Rank 2: held while rows are brought up to date, so that who holds a moment finds all that are behind.
   Mutex settling_;
   Mutex topology_;  // one directory moves between directories at a time, as in the VFS

@@ -92,7 +92,8 @@ Status KeptBytes::load() {
 void KeptBytes::begin_epoch(std::uint64_t epoch) {
   const MutexLock guard(mutex_);
   epoch_ = epoch;
-  bytes_ = 0;
+  given_up_ = false;
+  bytes_ = end_ = 0;
   object_.reset();
   files_.clear();
 }
@@ -116,9 +117,9 @@ void KeptBytes::remove(const std::function<bool(std::uint64_t)>& may_go) {
   const MutexLock guard(mutex_);
   for (auto it = epochs_.begin(); it != epochs_.end();) {
     const bool goes = may_go(*it);
-    if (goes && *it == epoch_) {  // what changes next is saved anew
+    if (goes && *it == epoch_) {  // nobody can want what changes until the next checkpoint
+      given_up_ = true;
       object_.reset();
-      bytes_ = 0;
       files_.clear();
     }
     const Status removed = goes ? store_.remove(kept_object_name(*it)) : Status();
@@ -130,8 +131,15 @@ Status KeptBytes::append(const KeptRecord& record) {
   if (!object_) {
     CFFS_TRY(object_, store_.create(kept_object_name(epoch_), ObjectStore::Create::keep));
     epochs_.insert(epoch_);
+    CFFS_TRY(const ObjectInfo info, object_->info());
+    end_ = info.size;
   }
-  CFFS_TRY_VOID(object_->append(as_bytes(encode_kept(record))));
+  const std::string encoded = encode_kept(record);
+  if (Status written = object_->write_at(end_, as_bytes(encoded)); !written) {
+    (void)object_->truncate(end_);  // part of a record would hide those behind it
+    return written;
+  }
+  end_ += encoded.size();
   bytes_ += record.bytes.size();
   // Where a write is seen by others only when it is durable, the blob's must not overtake it.
   return store_.outlives_the_process() ? Status() : object_->sync();
@@ -154,6 +162,7 @@ void KeptBytes::keep(InodeId ino, const std::shared_ptr<Object>& object, std::ui
   bool lost = false;
   {
     const MutexLock guard(mutex_);
+    if (given_up_) return;
     File& file = files_[ino];
     if (file.lost) return;
     const std::uint64_t end = std::min(size, length > size - offset ? size : offset + length);

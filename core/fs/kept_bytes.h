@@ -74,6 +74,8 @@ class KeptBytes final : public BlobKeeper {
   mutable Mutex mutex_;  // rank 5: held while bytes are copied
   std::uint64_t epoch_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;  // of this epoch
+  std::uint64_t end_ CFFS_GUARDED_BY(mutex_) = 0;    // of its object
+  bool given_up_ CFFS_GUARDED_BY(mutex_) = false;    // what it had is gone, and nothing more is kept in it
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::set<std::uint64_t> epochs_ CFFS_GUARDED_BY(mutex_);  // that have an object
   struct File {

@@ -15,7 +15,10 @@ Status Publishing::begin() {
   kept_.on_lost([this] { lose_before_next(); });
   CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
   CFFS_TRY_VOID(kept_.load());
-  epoch_.store(next_sequence(last, kept_.last()));
+  // Where there is none, the last one may have been lost: who follows still has it, and must not take an earlier number for a later state.
+  // Nobody publishes once a millisecond.
+  const std::uint64_t by_clock = last.sequence > 0 ? 0 : static_cast<std::uint64_t>(clock_.now_ns() / 1'000'000);
+  epoch_.store(std::max(next_sequence(last, kept_.last()), by_clock));
   kept_.begin_epoch(epoch());
   {
     const MutexLock guard(publishing_);
@@ -102,6 +105,7 @@ std::uint64_t Publishing::gone_below() const {
 }
 
 Status Publishing::cut(const Table& table, std::optional<std::uint64_t> waits_since) {
+  const MutexLock guard(publishing_);
   cut_.reset();
   constexpr int kTries = 16;  // a log may be begun, and one let go of, while we look
   for (int attempt = 0; attempt < kTries && !cut_; ++attempt) {
@@ -113,7 +117,6 @@ Status Publishing::cut(const Table& table, std::optional<std::uint64_t> waits_si
     if (same) cut_ = std::move(state);
   }
   if (!cut_) return fail(EAGAIN, "checkpoint");
-  const MutexLock guard(publishing_);
   if (last_.kept && last_.table == *cut_ && !is_wanted(waits_since)) {
     cut_.reset();
     return {};
@@ -124,8 +127,8 @@ Status Publishing::cut(const Table& table, std::optional<std::uint64_t> waits_si
 }
 
 Status Publishing::publish(std::optional<std::uint64_t> files) {
-  if (!cut_) return {};
   const MutexLock guard(publishing_);
+  if (!cut_) return {};
   Checkpoint next;
   next.table = *std::exchange(cut_, std::nullopt);
   next.sequence = epoch();

@@ -27,7 +27,7 @@ namespace cffs {
 
 class Table;
 
-// The number that a writer begins with, and that who reads a store nobody writes to has: above all that was published or kept.
+// Above all that was published or kept: what a writer begins with, and who reads a store that nobody writes to has.
 std::uint64_t next_sequence(const Checkpoint& last, std::uint64_t last_kept);
 
 class Publishing {
@@ -70,9 +70,9 @@ class Publishing {
   std::atomic<bool> followed_{false};
   std::atomic<std::uint64_t> epoch_{0};
 
-  Mutex publishing_;  // rank 4: one checkpoint is written at a time
+  Mutex publishing_;  // rank 5, before that of kept_: one checkpoint is written at a time
   Checkpoint last_ CFFS_GUARDED_BY(publishing_);
-  std::optional<TableState> cut_;  // the committer's
+  std::optional<TableState> cut_ CFFS_GUARDED_BY(publishing_);
 
   mutable Mutex mutex_;  // leaf
   std::map<std::string, std::uint64_t> files_ CFFS_GUARDED_BY(mutex_);  // of the table, kept; since which epoch

@@ -11,6 +11,7 @@ namespace {
 constexpr std::string_view kCheckpointMagic = "cffsCKPT";
 constexpr std::uint32_t kCheckpointVersion = 1;
 constexpr std::size_t kCheckpointHeader = 8 + 4 + 4 + 8;  // magic, version, bytes of the body, its checksum
+constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 56;  // beyond all that count up to it
 constexpr std::uint32_t kLongestBody = 64u << 10;
 constexpr std::string_view kCheckpointFolder = "table";
 
@@ -68,7 +69,11 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
     std::string name(r.string());
     c.table.logs.emplace_back(std::move(name), r.varint());
   }
-  if (!r.ok() || !r.at_end()) return damaged();
+  if (!r.ok() || !r.at_end() || c.sequence > kMostSequence) return damaged();
+  if (!c.table.manifest.starts_with("table/MANIFEST-")) return damaged();
+  for (const auto& log : c.table.logs) {
+    if (table_file_number(log.first, kCheckpointFolder, kLogEnding) == 0) return damaged();
+  }
   return c;
 }
 

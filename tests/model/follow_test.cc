@@ -9,7 +9,7 @@
 #include "tests/model/random_operations.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
-#include "tests/unit/manual_clock.h"
+#include "tests/manual_clock.h"
 
 namespace cffs::test {
 namespace {

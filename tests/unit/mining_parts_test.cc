@@ -13,7 +13,7 @@ namespace {
 
 using Rows = std::vector<std::vector<Item>>;
 
-Rows random_rows(std::mt19937_64& random) {
+Rows rows_of_chance(std::mt19937_64& random) {
   const Item universe = static_cast<Item>(2 + random() % 9);
   const std::uint64_t density = 1 + random() % 10;  // tenths; all of them: items that every row holds
   Rows rows(1 + random() % 120);
@@ -82,7 +82,7 @@ TEST_CASE("closed sets of all parts are those of one miner, each once") {
   for (const std::uint64_t seed : cffs::test::seeds(2000)) {
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
-    const Rows rows = random_rows(random);
+    const Rows rows = rows_of_chance(random);
     MiningOptions options;
     options.min_support = 1 + random() % (rows.size() / 3 + 2);
     options.max_size = random() % 3 == 0 ? 1 + random() % 5 : 0;
@@ -96,7 +96,7 @@ TEST_CASE("the latest transaction with a set is found for sets that were only co
   for (const std::uint64_t seed : cffs::test::seeds(500)) {
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
-    const Transactions transactions = of(random_rows(random));
+    const Transactions transactions = of(rows_of_chance(random));
     const auto wanted = ClosedMiner().mine(transactions, {1, 0, 0}).itemsets;
     auto found = wanted;
     for (Itemset& set : found) set.last = 0;

@@ -10,7 +10,7 @@
 #include "grouping/frequency_policy.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/unit/manual_clock.h"
+#include "tests/manual_clock.h"
 
 namespace cffs::test {
 namespace {

@@ -16,7 +16,7 @@
 #include "tests/model/memory_place.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/unit/manual_clock.h"
+#include "tests/manual_clock.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/temporary_directory.h"
 

@@ -25,7 +25,7 @@ Contents contents_of(ObjectStore& store) {
   for (const std::string& name : names) all[name] = bytes_of(store, name);
   return all;
 }
-FileSystemOptions quiet(bool read_only) {
+FileSystemOptions how_to_open(bool read_only) {
   FileSystemOptions options;
   options.background = false;
   options.read_only = read_only;
@@ -56,7 +56,7 @@ std::unique_ptr<MemoryStore> killed_store() {
   format.inline_max = 512;
   format.composite_file_max = 16384;
   REQUIRE(FileSystem::format(*store, repeatable(format), SystemClock()));
-  const auto fs = *FileSystem::open(*store, quiet(false));
+  const auto fs = *FileSystem::open(*store, how_to_open(false));
   for (int i = 0; i < 300; ++i) {
     write_file(*fs, kRootInode, ("member" + std::to_string(i)).c_str(), "content " + std::to_string(i));
   }
@@ -91,7 +91,7 @@ TEST_CASE("looking at a store changes no object of it") {
   const Contents before = contents_of(*store);
   const std::string boot = GENERATE(as<std::string>{}, "this boot", "after a power cut");
   {
-    FileSystemOptions options = quiet(true);
+    FileSystemOptions options = how_to_open(true);
     options.boot_id = boot;
     const auto first = FileSystem::open(*store, options);
     REQUIRE(first);
@@ -100,30 +100,30 @@ TEST_CASE("looking at a store changes no object of it") {
     look_at_everything(**first);
     look_at_everything(**second);
     REQUIRE(contents_of(*store) == before);
-    const auto writer = FileSystem::open(*store, quiet(false));
+    const auto writer = FileSystem::open(*store, how_to_open(false));
     REQUIRE(writer.error().errno_value == EBUSY);
     REQUIRE(writer.error().message().find(std::string("in use by ").append(kSomebodyReads)) !=
             std::string::npos);
     REQUIRE((*first)->close());
   }
   REQUIRE(contents_of(*store) == before);
-  const auto writer = *FileSystem::open(*store, quiet(false));
+  const auto writer = *FileSystem::open(*store, how_to_open(false));
   REQUIRE(contents_of(*store) != before);
-  REQUIRE(FileSystem::open(*store, quiet(true)).error().errno_value == EBUSY);
+  REQUIRE(FileSystem::open(*store, how_to_open(true)).error().errno_value == EBUSY);
 }
 
 TEST_CASE("a store that was closed keeps its count of files when it is looked at") {
   const auto store = killed_store();
-  REQUIRE_FALSE((*FileSystem::open(*store, quiet(true)))->file_count());
+  REQUIRE_FALSE((*FileSystem::open(*store, how_to_open(true)))->file_count());
   {
-    FileSystemOptions counts = quiet(false);
+    FileSystemOptions counts = how_to_open(false);
     counts.background = true;
     const auto fs = *FileSystem::open(*store, counts);
     while (!fs->file_count()) std::this_thread::yield();
     REQUIRE(fs->close());
   }
   const Contents before = contents_of(*store);
-  const auto fs = *FileSystem::open(*store, quiet(true));
+  const auto fs = *FileSystem::open(*store, how_to_open(true));
   REQUIRE(fs->file_count() == 302);  // with the root
   // What is shown is what the medium has, not what a user would leave there.
   REQUIRE(*fs->table().get(system_key(SystemField::file_count)));
@@ -135,7 +135,7 @@ TEST_CASE("a store that was closed keeps its count of files when it is looked at
 TEST_CASE("every change of a store that is looked at is refused") {
   const auto store = killed_store();
   const Contents before = contents_of(*store);
-  const auto fs = *FileSystem::open(*store, quiet(true));
+  const auto fs = *FileSystem::open(*store, how_to_open(true));
   const auto refused = [](const auto& result) { return !result && result.error().errno_value == EROFS; };
   const InodeId member = fs->lookup(kRootInode, "member8")->ino;
   const InodeId blob = fs->lookup(kRootInode, "blob")->ino;
@@ -168,7 +168,7 @@ TEST_CASE("looking takes no more memory than the log") {
   MemoryStore store;
   REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   for (int run = 0; run < 6; ++run) {  // each leaves a table in level 0
-    const auto fs = *FileSystem::open(store, quiet(false));
+    const auto fs = *FileSystem::open(store, how_to_open(false));
     for (int i = 0; i < 50; ++i) {
       write_file(*fs, kRootInode, (std::to_string(run) + "." + std::to_string(i)).c_str(),
                  std::string(1000, 'x'));
@@ -180,7 +180,7 @@ TEST_CASE("looking takes no more memory than the log") {
     if (name.ends_with(".log")) log += bytes.size();
     if (name.ends_with(".ldb")) table += bytes.size();
   }
-  FileSystemOptions options = quiet(true);
+  FileSystemOptions options = how_to_open(true);
   const auto fs = *FileSystem::open(store, options);
   std::uint64_t made = 0;
   const auto seen = *fs->objects().list("table");

@@ -11,7 +11,7 @@
 #include "core/table/catalogue.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/unit/manual_clock.h"
+#include "tests/manual_clock.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 #include "tests/unit/tree_lines.h"

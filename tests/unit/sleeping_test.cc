@@ -11,7 +11,7 @@
 #include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/unit/manual_clock.h"
+#include "tests/manual_clock.h"
 
 namespace cffs::test {
 namespace {

@@ -450,7 +450,7 @@ case_follow() {
   check "and is followed" caught_up grep -q three "$follower/site/page"
   check "umount the writer" timeout 60 "$cffs" umount "$mnt"
   check "fsck beside those who follow" "$cffs" fsck "$store"
-  check "the store at rest" grep -q three "$second/site/page"
+  check "the store at rest" caught_up grep -q three "$second/site/page"
   check "scrub is the writer's" bash -c "! '$cffs' scrub '$second' 2>'$base/work/err' && test \$(wc -l <'$base/work/err') = 1"
   check "stat" test "$(stat_number "$follower" files)" -gt 2
   end_followers
