@@ -52,8 +52,8 @@ what a killed user left with the kernel is not made durable
 recovery removes objects before its rows are durable
 @ core/fs/recovery.cc
 -  CFFS_TRY_VOID(table_.sync());
--  return clear_away(found.wanted);
-+  return clear_away(found.wanted);
+-  if (followed) CFFS_TRY_VOID(want_what_waits(found.wanted));
++  if (followed) CFFS_TRY_VOID(want_what_waits(found.wanted));
 = the next recovery finds the same again; what is removed no durable row names
 
 recovery leaves a removal in place that a row contradicts
@@ -138,8 +138,8 @@ after a commit whose blobs failed things go on
 a commit does not sync the log
 @ core/fs/durability.cc
 -  CFFS_TRY_VOID(sync_table());
--  CFFS_TRY_VOID(removals_.settle());
-+  CFFS_TRY_VOID(removals_.settle());
+-  // It is no less durable where those who follow do not hear of it.
++  // It is no less durable where those who follow do not hear of it.
 
 which numbers may be durable is not noted with a sync
 @ core/fs/durability.cc

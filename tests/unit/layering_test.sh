@@ -44,7 +44,7 @@ bench/suite      core/object core/region core/backend fusefs replay/trace replay
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
-tests            core/fs |
+tests            core/base core/fs |
 tests/fuzz       * |
 tests/model      core/object core/fs core/follow core/reorganise core/inspect core/backup tests |
 tests/unit       * | leveldb sqlite3 fuse
