@@ -89,8 +89,10 @@ bool run_read(const ReadCall& call, std::optional<ObservedRequest>& seen, std::u
 
 class ParkedRead final : public ParkedRequest {
  public:
-  ParkedRead(const ReadCall& call, std::optional<ObservedRequest> seen, std::unique_ptr<Suspension> left)
-      : call_(call), seen_(std::move(seen)), left_(std::move(left)) {}
+  // `held`: what it may have left something in.
+  ParkedRead(const ReadCall& call, std::optional<ObservedRequest> seen, std::unique_ptr<Suspension> left,
+             std::shared_ptr<const void> held)
+      : call_(call), held_(std::move(held)), seen_(std::move(seen)), left_(std::move(left)) {}
   bool resume() override {
     bool answered = true;
     guarded(call_.req, "read", [&] { answered = run_read(call_, seen_, left_); });
@@ -99,6 +101,7 @@ class ParkedRead final : public ParkedRequest {
 
  private:
   const ReadCall call_;
+  const std::shared_ptr<const void> held_;  // goes after what was left
   std::optional<ObservedRequest> seen_;
   std::unique_ptr<Suspension> left_;
 };
@@ -108,9 +111,12 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
     const ReadCall call{req, inode_of(node), static_cast<std::uint64_t>(offset), size,
                         file == nullptr || (file->flags & O_NOATIME) == 0};
     std::optional<ObservedRequest> seen;
+    FollowedFileSystem* const followed = context(req).followed;
+    auto held = followed != nullptr ? followed->hold(call.file) : nullptr;
     std::unique_ptr<Suspension> left;
     if (run_read(call, seen, left)) return;
-    Parking::of_this_thread()->park(std::make_unique<ParkedRead>(call, std::move(seen), std::move(left)));
+    Parking::of_this_thread()->park(
+        std::make_unique<ParkedRead>(call, std::move(seen), std::move(left), std::move(held)));
   });
 }
 

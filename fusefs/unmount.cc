@@ -5,24 +5,19 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <vector>
 
 #include "core/backend/store_at.h"
-#include "core/object/file_descriptor.h"
 #include "fusefs/ending_signals.h"
+#include "fusefs/follower_daemon.h"
 #include "fusefs/mount_holders.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_table.h"
-#include "fusefs/operations.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
@@ -130,45 +125,6 @@ Status detach(const MountEntry& mount, bool force, const HeldSignals& signals) {
   }
 }
 
-// The daemon of a mount that follows; 0: it does not answer, or cannot be seen from here. Asked by a process of its own, for where the
-// daemon is wedged it waits for ever.
-pid_t follower_of(const std::string& mount_point, const HeldSignals& signals) {
-  constexpr int kMostTries = 40;
-  constexpr std::chrono::milliseconds kTry{50};
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return 0;
-  FileDescriptor answer(ends[0]), to_parent(ends[1]);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::array<char, 256> json{};
-    const ssize_t n = ::getxattr(mount_point.c_str(), kFollowXattr, json.data(), json.size() - 1);
-    const char* const at = n > 0 ? std::strstr(json.data(), "\"pid\": ") : nullptr;
-    const pid_t pid = at != nullptr ? static_cast<pid_t>(std::strtol(at + std::strlen("\"pid\": "), nullptr, 10)) : 0;
-    ::_exit(::write(to_parent.get(), &pid, sizeof pid) == sizeof pid ? 0 : 1);
-  }
-  to_parent.reset();
-  if (child < 0) return 0;
-  pid_t pid = 0;
-  for (int i = 0; i < kMostTries; ++i) {
-    if (::waitpid(child, nullptr, WNOHANG) != 0) {
-      return ::read(answer.get(), &pid, sizeof pid) == sizeof pid ? pid : 0;
-    }
-    if (signals.wait(kTry) != 0) break;
-  }
-  (void)::kill(child, SIGKILL);
-  (void)::waitpid(child, nullptr, 0);
-  return 0;
-}
-
-// It has nothing to make durable; but who unmounts what the store lies on next wants it gone.
-void wait_for_follower(pid_t daemon, const HeldSignals& signals) {
-  constexpr std::chrono::seconds kMost{10};
-  const auto end = std::chrono::steady_clock::now() + kMost;
-  while (daemon > 0 && ::kill(daemon, 0) == 0 && std::chrono::steady_clock::now() < end) {
-    if (signals.wait(std::chrono::milliseconds(5)) != 0) return;
-  }
-}
-
 // Where the mount that is gone from here goes on.
 std::vector<std::string> reasons_to_wait(const std::string& device, const StoreOwner& owner) {
   std::vector<std::string> reasons;
@@ -231,14 +187,15 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
   }
   const HeldSignals signals;
   const bool follows = goal.mount && goal.mount->follows();
-  const pid_t follower = follows ? follower_of(goal.mount->point, signals) : 0;
+  const auto wait = [&signals](std::chrono::milliseconds time) { return signals.wait(time) == 0; };
+  const pid_t follower = follows ? follower_at(goal.mount->point, wait) : 0;
   if (goal.mount) {
     if (options.force) CFFS_TRY_VOID(write_mapped_pages(goal.mount->point, signals));
     CFFS_TRY_VOID(detach(*goal.mount, options.force, signals));
   }
   // Whoever has the store is another daemon, and this one has nothing to make durable.
   if (follows) {
-    wait_for_follower(follower, signals);
+    wait_for_end(follower, wait);
     return UnmountEnd{0, goal.store, owner.text()};
   }
   if (options.force) CFFS_TRY_VOID(owner.end(/*all=*/!goal.mount));

@@ -184,6 +184,12 @@ std::shared_ptr<FileSystem> FollowedFileSystem::state() const {
   return {std::move(state), fs};
 }
 
+std::shared_ptr<const void> FollowedFileSystem::hold(InodeId node) const {
+  const MutexLock guard(mutex_);
+  const auto it = known_.find(node);
+  return it != known_.end() && it->second.pinned ? it->second.pinned : current_;
+}
+
 std::uint64_t FollowedFileSystem::sequence() const { return current()->view->sequence(); }
 std::int64_t FollowedFileSystem::checkpoint_at_ns() const { return current()->at_ns; }
 

@@ -55,6 +55,8 @@ class FollowedFileSystem final : public FileSystem {
 
   // The checkpoint in use, held for as long as the result lives: for who uses the parts of a FileSystem that are not its operations.
   std::shared_ptr<FileSystem> state() const;
+  // The same of the state that a read of this node would use now.
+  std::shared_ptr<const void> hold(InodeId node) const;
   std::uint64_t sequence() const;
   std::int64_t checkpoint_at_ns() const;  // the writer's clock
 

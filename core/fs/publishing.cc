@@ -62,11 +62,9 @@ bool Publishing::may_go(std::uint64_t epoch) const {
   const std::int64_t enough = clock_.steady_ms() - static_cast<std::int64_t>(keep_ms_);
   const MutexLock guard(mutex_);
   if (epoch < given_up_below_) return true;
-  std::uint64_t old = 0;
-  for (const auto& [number, at] : published_) {
-    if (at <= enough) old = number;
-  }
-  return epoch + 2 <= old;
+  const auto later = std::upper_bound(published_.begin(), published_.end(), enough,
+                                      [](std::int64_t at, const auto& one) { return at < one.second; });
+  return later != published_.begin() && epoch + 2 <= std::prev(later)->first;
 }
 
 bool Publishing::keeps_file(const std::string& name) {
