@@ -26,7 +26,7 @@ void judge_kept(std::string_view bytes) {
   fuzz::put(store, kept_object_name(7), bytes);
   PastBytes past(store);
   std::string out(100, 'n');
-  for (const std::uint64_t ino : {2, 5}) {
+  for (const std::uint64_t ino : {std::uint64_t{2}, std::uint64_t{5}}) {
     const auto n = past.restore(InodeId{ino}, 7, false, 50, as_writable_bytes(out), 10);
     if (n) CFFS_INVARIANT(*n >= 10 && *n <= out.size());
     (void)past.has(InodeId{ino}, 7);
