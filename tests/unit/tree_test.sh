@@ -32,7 +32,7 @@ kinds() {
       core/*.h | grouping/*.h | fusefs/*.h | replay/*.h | bench/*.h | cli/*.h | tests/*.h) ;;
       CMakeLists.txt | */CMakeLists.txt | cmake/*.cmake | cmake/precompiled.cc | cmake/*.cmake.in | cmake/*.supp | CMakePresets.json) ;;
       replay/spark/*.py) ;;
-      scripts/*.sh | scripts/*.py | bench/*.sh | tests/*.sh | tests/*.py | tests/suites/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
+      scripts/*.sh | scripts/*.py | bench/*.sh | bench/*.py | tests/*.sh | tests/*.py | tests/suites/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
       tests/golden/*.tar.xz | tests/golden/*.tree | tests/golden/*.superblock | tests/fuzz/corpus/*/*) ;;
       README.md | CHANGELOG.md | docs/*.md | docs/images/*.svg | docs/man/*.1 | traces/README.md) ;;
       traces/*.xz | traces/*.txt) ;;
