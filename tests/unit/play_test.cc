@@ -268,4 +268,16 @@ TEST_CASE("symlinks of a trace never lead out of the target") {
   REQUIRE(made("/etc/passwd", "l", "/") == (*target)->absolute("/etc/passwd"));
 }
 
+TEST_CASE("a pipe in the tree is opened without anybody at its other end") {
+  const TemporaryDirectory directory;
+  REQUIRE(::mkfifo((directory.path + "/pipe").c_str(), 0600) == 0);
+  const auto target = make_directory_target(directory.path);
+  REQUIRE(target);
+  for (const int flags : {O_RDONLY, O_WRONLY, O_RDWR}) {
+    const std::int64_t handle = (*target)->open("pipe", static_cast<std::uint32_t>(flags), 0);
+    REQUIRE(handle >= 0);
+    REQUIRE((*target)->close(handle) == 0);
+  }
+}
+
 }  // namespace cffs::replay::test
