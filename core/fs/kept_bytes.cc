@@ -67,17 +67,12 @@ std::optional<KeptHead> kept_head(std::string_view bytes) {
 
 std::optional<std::pair<KeptRecord, std::size_t>> decode_kept(std::string_view bytes) {
   if (bytes.size() < kKeptHeader) return {};
-  ByteReader r(bytes);
-  if (r.u32() != kRecordMagic) return {};
-  const std::uint32_t length = r.u32();
-  KeptRecord record;
-  record.ino = InodeId{r.u64()};
-  record.offset = r.u64();
-  const std::uint64_t sum = r.u64();
-  if (length > kKeptPiece || bytes.size() - kKeptHeader < length) return {};
-  record.bytes = bytes.substr(kKeptHeader, length);
-  if (sum_of(bytes.substr(0, kKeptHeader - 8), record.bytes) != sum) return {};
-  return std::pair(record, kKeptHeader + length);
+  const auto head = kept_head(bytes);
+  if (!head || bytes.size() - kKeptHeader < head->length) return {};
+  const std::string_view fields = bytes.substr(0, kKeptHeader - 8);
+  const KeptRecord record{head->ino, head->offset, bytes.substr(kKeptHeader, head->length)};
+  if (sum_of(fields, record.bytes) != ByteReader(bytes.substr(fields.size())).u64()) return {};
+  return std::pair(record, kKeptHeader + static_cast<std::size_t>(head->length));
 }
 
 Status KeptBytes::load() {
