@@ -19,22 +19,23 @@ namespace {
 
 [[noreturn]] void become_strace(int output, const std::vector<std::string>& command) {
   const std::string out = "/dev/fd/" + std::to_string(output);
-  std::vector<std::string> words{"strace",
-                                 "-f",
-                                 "-ttt",
-                                 "-y",
-                                 "-T",
-                                 "-qq",
-                                 "-s",
-                                 "0",
-                                 "--seccomp-bpf",
-                                 "-e",
-                                 "trace=%file,%desc,%process",
-                                 "-e",
-                                 "signal=none",
-                                 "-o",
-                                 out,
-                                 "--"};
+  std::vector<std::string> words{
+      "strace",
+      "-f",
+      "-ttt",
+      "-y",
+      "-T",
+      "-q",  // but that a process ended is told: its descriptors go with it, its number comes again
+      "-s",
+      "0",
+      "--seccomp-bpf",
+      "-e",
+      "trace=%file,%desc,%process",
+      "-e",
+      "signal=none",
+      "-o",
+      out,
+      "--"};
   words.insert(words.end(), command.begin(), command.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

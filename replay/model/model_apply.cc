@@ -14,6 +14,25 @@ constexpr std::uint32_t kNoReplace = 1, kExchange = 2;  // of renameat2
 
 Outcome error(int value) { return {value, 0, false, false}; }
 
+// Whether the last component of its path is followed where it is a symlink: as replays do it, so that attributes are set
+// on the same thing whatever it points to.
+bool follows(const Operation& o) {
+  switch (o.call) {
+    case Call::stat:
+      return (o.flags & 1) != 0;
+    case Call::readlink:
+    case Call::chown:
+    case Call::utimens:
+    case Call::getxattr:
+    case Call::setxattr:
+    case Call::listxattr:
+    case Call::removexattr:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
@@ -40,16 +59,16 @@ Outcome ModelTree::apply_open(const Operation& o, const Trace& trace) {
     return error(EEXIST);
   }
   Node& opened = nodes_[node];
+  if (opened.kind != 'd' && (o.flags & O_DIRECTORY) != 0 && !unnamed) return error(ENOTDIR);
   if (opened.kind == 'l' && (o.flags & O_PATH) == 0) return error(ELOOP);  // O_PATH opens the link itself
   if (opened.kind == 'd' && writes) return error(EISDIR);
-  if (opened.kind != 'd' && (o.flags & O_DIRECTORY) != 0 && !unnamed) return error(ENOTDIR);
   if ((o.flags & O_TRUNC) != 0 && writes) {
     truncate(node, 0);
   } else {
     touch_node(node, Touch::How::shared);
   }
   if (o.handle != kNoHandle && !refused_) {
-    handles_[o.handle] = node;
+    handles_[o.handle] = {node, o.flags};
     touch_handle(o.handle, Touch::How::exclusive);
   }
   return {0, 0, false, opened.kind == 'd'};
@@ -241,9 +260,9 @@ Outcome ModelTree::apply(const Operation& o, const Trace& trace, std::uint64_t s
     touch_handle(o.handle, Touch::How::shared);
     node = on_handle(o.handle);
     if (node == kAbsent) return error(EBADF);
+    if (const int refusal = refusal_on_handle(o); refusal != 0) return error(refusal);
   } else {
-    const bool follow = o.call == Call::stat ? (o.flags & 1) != 0 : o.call != Call::readlink;
-    const WalkEnd end = walk(0, trace.path(o.path), follow, evidence_of(o), 0);
+    const WalkEnd end = walk(0, trace.path(o.path), follows(o), evidence_of(o), 0);
     if (end.error != 0) return error(end.error);
     node = end.node;
   }

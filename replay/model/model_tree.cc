@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "core/base/checksum.h"
+#include "replay/trace/open_flags.h"
 
 namespace cffs::replay {
 namespace {
@@ -175,7 +176,14 @@ void ModelTree::add(const std::string& path, const InitialEntry& entry) {
 
 NodeIndex ModelTree::on_handle(std::uint32_t handle) const {
   const auto it = handles_.find(handle);
-  return it == handles_.end() ? kAbsent : it->second;
+  return it == handles_.end() ? kAbsent : it->second.node;
+}
+
+// errno where a handle was not opened for what is done with it. What a recording tells of descriptors that nobody was
+// seen to open is a guess, so whoever infers takes its word.
+int ModelTree::refusal_on_handle(const Operation& o) const {
+  const auto it = handles_.find(o.handle);
+  return mode_ == Mode::infers || it == handles_.end() ? 0 : refusal_of(o.call, it->second.flags);
 }
 
 std::uint64_t ModelTree::size_of(std::uint32_t handle) const {
@@ -316,8 +324,8 @@ std::vector<InitialEntry> ModelTree::present(Trace& trace,
       if (node.kind == 'd') open.emplace_back(index, whole);
     }
   }
-  for (const auto& [handle, node] : handles_) {
-    if (const auto it = path_of.find(node); it != path_of.end()) open_paths[handle] = it->second;
+  for (const auto& [handle, opened] : handles_) {
+    if (const auto it = path_of.find(opened.node); it != path_of.end()) open_paths[handle] = it->second;
   }
   std::sort(found.begin(), found.end(), [&](const InitialEntry& a, const InitialEntry& b) {
     return trace.path(a.path) < trace.path(b.path);

@@ -141,6 +141,7 @@ class ModelTree {
   void see_size(NodeIndex node, const Operation& o);
   void put(const WalkEnd& end, NodeIndex node);
   NodeIndex on_handle(std::uint32_t handle) const;
+  int refusal_on_handle(const Operation& o) const;
 
   Mode mode_;
   std::string root_;
@@ -148,7 +149,11 @@ class ModelTree {
   std::vector<Node> nodes_;
   std::unordered_map<EntryKey, std::uint32_t, EntryHash> entries_;
   std::vector<NodeIndex> entry_nodes_;
-  std::unordered_map<std::uint32_t, NodeIndex> handles_;
+  struct Opened {
+    NodeIndex node = kAbsent;
+    std::uint32_t flags = 0;  // of its open
+  };
+  std::unordered_map<std::uint32_t, Opened> handles_;
   std::vector<Touch> touches_;
 };
 

@@ -10,6 +10,7 @@
 #include "core/fs/file_system.h"
 #include "core/object/file_descriptor.h"
 #include "replay/play/target.h"
+#include "replay/trace/open_flags.h"
 
 namespace cffs::replay {
 namespace {
@@ -48,11 +49,13 @@ class LibraryTarget : public Target {
   }
   std::int64_t read(std::int64_t handle, std::uint64_t offset, std::span<char> out) override {
     pay(out.size());
+    if (const int refusal = refusal_on(handle, Call::read); refusal != 0) return -refusal;
     const auto n = fs_.read(inode(handle), offset, std::as_writable_bytes(out));
     return n ? static_cast<std::int64_t>(*n) : errno_of(n.error());
   }
   std::int64_t write(std::int64_t handle, std::uint64_t offset, std::span<const char> data) override {
     pay(data.size());
+    if (const int refusal = refusal_on(handle, Call::write); refusal != 0) return -refusal;
     const Status done = fs_.write(inode(handle), offset, std::as_bytes(data), caller());
     return done ? static_cast<std::int64_t>(data.size()) : errno_of(done.error());
   }
@@ -62,6 +65,7 @@ class LibraryTarget : public Target {
     return change_at(path, true, change);
   }
   std::int64_t truncate(std::int64_t handle, std::uint64_t size) override {
+    if (const int refusal = refusal_on(handle, Call::truncate); refusal != 0) return -refusal;
     AttributeChange change;
     change.size = size;
     return change_of(handle, change);
@@ -186,6 +190,7 @@ class LibraryTarget : public Target {
   struct Open {
     InodeId ino;
     bool used = false;
+    std::uint32_t flags = 0;  // of the open
   };
 
   // The system call that this stands for: its arguments' bytes go to /dev/null.
@@ -216,15 +221,19 @@ class LibraryTarget : public Target {
     const ReadLock guard(mutex_);
     return open_[static_cast<std::size_t>(handle)].ino;
   }
-  std::int64_t hold(InodeId ino) {
+  int refusal_on(std::int64_t handle, Call call) {
+    const ReadLock guard(mutex_);
+    return refusal_of(call, open_[static_cast<std::size_t>(handle)].flags);
+  }
+  std::int64_t hold(InodeId ino, std::uint32_t flags) {
     const WriteLock guard(mutex_);
     if (free_.empty()) {
-      open_.push_back({ino, true});
+      open_.push_back({ino, true, flags});
       return static_cast<std::int64_t>(open_.size()) - 1;
     }
     const std::int64_t handle = free_.back();
     free_.pop_back();
-    open_[static_cast<std::size_t>(handle)] = {ino, true};
+    open_[static_cast<std::size_t>(handle)] = {ino, true, flags};
     return handle;
   }
 
@@ -316,15 +325,15 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
     if (!node && node.error().errno_value == EEXIST && !exclusive) node = fs_.lookup(parent->ino, name);
     fs_.forget(parent->ino, 1);
     if (!node) return errno_of(node.error());
-    return hold(node->ino);
+    return hold(node->ino, flags);
   }
   if (!node) return errno_of(node.error());
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   int problem = 0;
   if (exclusive) problem = EEXIST;
+  if (problem == 0 && !S_ISDIR(node->mode) && has(O_DIRECTORY)) problem = ENOTDIR;
   if (problem == 0 && S_ISLNK(node->mode) && !has(O_PATH)) problem = ELOOP;
   if (problem == 0 && S_ISDIR(node->mode) && writes) problem = EISDIR;
-  if (problem == 0 && !S_ISDIR(node->mode) && has(O_DIRECTORY)) problem = ENOTDIR;
   if (problem == 0 && has(O_TRUNC) && writes && node->size > 0) {
     AttributeChange change;
     change.size = 0;
@@ -336,7 +345,7 @@ std::int64_t LibraryTarget::open(const std::string& path, std::uint32_t flags, s
     fs_.forget(node->ino, 1);
     return -problem;
   }
-  return hold(node->ino);
+  return hold(node->ino, flags);
 }
 
 }  // namespace

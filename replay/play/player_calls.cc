@@ -178,9 +178,8 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
     case Call::symlink:
       return target.symlink(symlink_target(path2, path, player_.root_, target), path);
     case Call::mknod:
-      return target.mknod(path, (o.mode & S_IFMT) == S_IFSOCK || (o.mode & S_IFMT) == S_IFIFO
-                                    ? o.mode
-                                    : S_IFREG | (o.mode & 07777));
+      // A named pipe is a file here, which keeps what its writers wrote until its readers come: nobody has to wait.
+      return target.mknod(path, S_ISSOCK(o.mode) ? o.mode : S_IFREG | (o.mode & 07777));
     case Call::chmod:
       return handle >= 0 ? target.chmod(handle, o.mode) : target.chmod(path, o.mode);
     case Call::chown:

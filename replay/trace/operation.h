@@ -31,7 +31,7 @@ enum class Call : std::uint8_t {
   rename,       // path to path2, flags: of renameat2
   link,         // path gets the second name path2
   symlink,      // path is made, path2 is what it holds
-  mknod,        // path, mode: sockets and fifos
+  mknod,        // path, mode: sockets and named pipes; the latter are replayed as files
   chmod,        // path or handle, mode
   chown,        // path or handle
   utimens,      // path or handle

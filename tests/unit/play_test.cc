@@ -148,6 +148,50 @@ TEST_CASE("random traces come out the same with any number of threads, on a dire
   }
 }
 
+TEST_CASE("pipes are replayed as files, handles as they were opened, attributes of links on the links") {
+  Trace trace;
+  trace.about["root"] = "/";
+  const auto does = [&](Call call, const char* path, std::uint32_t handle, std::uint32_t flags,
+                        std::int64_t result) {
+    Operation o;
+    o.call = call;
+    o.client = trace.client("c");
+    if (path != nullptr) o.path = trace.intern(path);
+    o.handle = handle;
+    o.flags = flags;
+    o.result = result;
+    o.length = call == Call::read || call == Call::write || call == Call::truncate ? 5 : 0;
+    if (call == Call::mknod) o.mode = S_IFIFO | 0600;
+    if (call == Call::symlink) o.path2 = trace.intern("nowhere");
+    trace.operations.push_back(o);
+  };
+  does(Call::mknod, "pipe", kNoHandle, 0, 0);
+  does(Call::open, "pipe", 1, O_RDONLY, 0);
+  does(Call::open, "pipe", 2, O_WRONLY, 0);
+  does(Call::write, nullptr, 2, 0, 5);
+  does(Call::read, nullptr, 1, 0, 5);
+  does(Call::stat, "pipe", kNoHandle, 0, 0);
+  does(Call::write, nullptr, 1, 0, -EBADF);
+  does(Call::read, nullptr, 2, 0, -EBADF);
+  does(Call::truncate, nullptr, 1, 0, -EINVAL);
+  does(Call::open, "pipe", 3, O_PATH, 0);
+  does(Call::read, nullptr, 3, 0, -EBADF);
+  does(Call::symlink, "link", kNoHandle, 0, 0);
+  does(Call::chown, "link", kNoHandle, 0, 0);
+  does(Call::utimens, "link", kNoHandle, 0, 0);
+  does(Call::open, "link", kNoHandle, O_NOFOLLOW, -ELOOP);
+  does(Call::open, "link", kNoHandle, O_NOFOLLOW | O_DIRECTORY, -ENOTDIR);
+  const TemporaryDirectory directory;
+  const auto on_directory = make_directory_target(directory.path);
+  MemoryStore objects;
+  REQUIRE(FileSystem::format(objects, cffs::test::repeatable(), SystemClock()));
+  const auto fs = FileSystem::open(objects, {});
+  REQUIRE(fs);
+  const auto on_library = make_library_target(**fs, "");
+  play_everywhere(trace, **on_directory, 1);
+  play_everywhere(trace, **on_library, 1);
+}
+
 TEST_CASE("the same traces come out wrong without the waits") {
   for (const std::uint64_t seed : cffs::test::seeds(30)) {
     INFO("CFFS_TEST_SEED=" << seed);

@@ -331,6 +331,24 @@ TEST_CASE("a command is recorded with its children") {
   REQUIRE(!record_command({"true"}, directory.path + "/missing"));
 }
 
+TEST_CASE("files that a recorded process left open are closed when it ends, before its number comes again") {
+  const TemporaryDirectory directory;
+  const auto recorded = record_command(
+      {"/bin/sh", "-c", "cd " + directory.path + "; sh -c 'exec 5>left; echo hello >&5'; cat left"},
+      directory.path);
+  REQUIRE(recorded);
+  std::uint32_t written = kNoHandle;
+  std::size_t closed = 0, read = 0;
+  for (std::size_t i = 0; i < recorded->trace.operations.size(); ++i) {
+    const Operation& o = recorded->trace.operations[i];
+    if (o.call == Call::write) written = o.handle;
+    if (o.call == Call::close && o.handle == written && written != kNoHandle) closed = i;
+    if (o.call == Call::read && o.result == 6) read = i;
+  }
+  CHECK(closed > 0);
+  CHECK(read > closed);
+}
+
 TEST_CASE("a directory that is moved into a recorded tree comes with what is in it") {
   const TemporaryDirectory directory;
   const std::string tree = directory.path + "/tree";
