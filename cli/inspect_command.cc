@@ -77,6 +77,15 @@ int run_stat(const StoreName& name, bool json) {
     fmt::print("read ahead     {:>12}   of it used: {}; a request is worth {}\n",
                human_bytes(n("read_ahead_bytes")), human_bytes(n("read_ahead_used_bytes")),
                human_bytes(n("break_even_bytes")));
+  if (s.contains("local_cache")) {
+    const auto& near = s.at("local_cache");
+    const auto of = [&](const char* key) { return near.at(key).get<std::uint64_t>(); };
+    fmt::print("local cache    {:>12}   of {} in {}{}; pages found {}, missed {}, damaged {}\n",
+               human_bytes(of("bytes")), human_bytes(of("most_bytes")),
+               near.at("directory").get<std::string>(),
+               near.at("in_use").get<bool>() ? "" : " (another mount has it)", of("pages_found"),
+               of("pages_missed"), of("damaged"));
+  }
   if (s.contains("transport"))
     fmt::print("requests come  {:>12}\n", s.at("transport") == "ring" ? "by io_uring" : "by /dev/fuse");
   if (n("staged_directories") > 0)

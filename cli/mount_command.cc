@@ -61,6 +61,8 @@ void add_mount(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")
       ->capture_default_str();
+  command->add_option("--local-cache", o->mount.local_cache,
+                      "DIR:SIZE: of a store in a pool, what was read is kept in a directory of this machine");
   command
       ->add_option(
           "--awake-inodes", o->mount.awake_inodes,
@@ -85,18 +87,18 @@ void add_mount(CLI::App& app, int& exit_code) {
                       "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
   command
-      ->add_option(
-          "-o", o->lists,
-          "Mount options, comma-separated: ro, follow, follow=, keep=, allow_other, noallow_other, "
-          "foreign_owner, standby, noacl, "
-          "relatime, "
-          "strictatime, noatime, "
-          "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
-          "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, awake_inodes=, "
-          "known_inodes=, "
-          "regroup_interval=, "
-          "regroup_budget=, "
-          "access_record=, transport=")
+      ->add_option("-o", o->lists,
+                   "Mount options, comma-separated: ro, follow, follow=, keep=, allow_other, noallow_other, "
+                   "foreign_owner, standby, noacl, "
+                   "relatime, "
+                   "strictatime, noatime, "
+                   "nodiratime, nosuid, nodev, noexec, nosymfollow, silent, fsname=, "
+                   "policy=, plan=, plan_ahead, site_root=, commit_interval=, quiet=, cache_size=, "
+                   "local_cache=, awake_inodes=, "
+                   "known_inodes=, "
+                   "regroup_interval=, "
+                   "regroup_budget=, "
+                   "access_record=, transport=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;

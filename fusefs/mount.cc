@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 
 #include "core/plan/policy_choice.h"
 #include "core/rados/address.h"
@@ -82,7 +83,8 @@ Status mount_store(const MountOptions& options) {
   MountOptions checked = options;
   checked.read_only = options.read_only || options.follow;
   if (options.follow && options.standby) {
-    return fail(Error::usage("a mount either follows the store's writer or stands by to take over: follow or standby"));
+    return fail(Error::usage(
+        "a mount either follows the store's writer or stands by to take over: follow or standby"));
   }
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read
   CFFS_TRY(const std::string store, store_place(options.store));
@@ -91,6 +93,14 @@ Status mount_store(const MountOptions& options) {
   if (store.starts_with(mount_point + "/") || store == mount_point) {
     return fail(Error::usage("the store " + store + " lies below the mount point " + mount_point +
                              "; choose another"));
+  }
+  if (!checked.local_cache.empty()) {  // the daemon's working directory is the root
+    checked.local_cache = std::filesystem::absolute(checked.local_cache).lexically_normal().string();
+    if (checked.local_cache.starts_with(mount_point + "/") ||
+        checked.local_cache.starts_with(mount_point + ":")) {
+      return fail(Error::usage("the local cache lies below the mount point " + mount_point +
+                               "; choose another directory"));
+    }
   }
   if (options.foreground) {
     Readiness nobody;

@@ -153,6 +153,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       CFFS_TRY(options.quiet_s, seconds(value, "quiet"));
     } else if (name == "cache_size") {
       options.cache_size = value;
+    } else if (name == "local_cache") {
+      options.local_cache = value;
     } else if (name == "awake_inodes") {
       options.awake_inodes = value;
     } else if (name == "known_inodes") {

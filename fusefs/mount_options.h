@@ -24,6 +24,7 @@ struct MountOptions {
   double commit_interval_s = 5;
   double quiet_s = 2;
   std::string cache_size = "32M";
+  std::string local_cache;         // "DIR:SIZE", of stores in a pool; empty: none
   std::string awake_inodes = "64K";  // a number of them
   std::string known_inodes = "1M";   // a number of them; 0: no bound
   unsigned threads = 16;

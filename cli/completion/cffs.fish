@@ -35,7 +35,7 @@ complete -c cffs -n "__fish_seen_subcommand_from format" -l force
 complete -c cffs -n "__fish_seen_subcommand_from scrub" -l anew
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l stop -l status
 complete -c cffs -n "__fish_seen_subcommand_from scrub backup" -l rate -x
-complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l awake-inodes -l known-inodes -l threads -x
+complete -c cffs -n "__fish_seen_subcommand_from mount" -l commit-interval -l quiet -l cache-size -l local-cache -l awake-inodes -l known-inodes -l threads -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l transport -x -a "auto ring device"
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l follow
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l keep -x

@@ -21,12 +21,13 @@ tl::unexpected<Error> without_rados(const std::string& path) {
 }
 #endif
 
-Result<std::unique_ptr<ObjectStore>> open_rados(const std::string& path, bool read_only) {
+Result<std::unique_ptr<ObjectStore>> open_rados(const std::string& path, bool read_only,
+                                                const std::optional<rados::LocalCache::Place>& cache) {
   CFFS_TRY(const RadosAddress address, RadosAddress::parse(path));
 #ifdef CFFS_WITH_RADOS
-  return RadosStore::open(address, read_only);
+  return RadosStore::open(address, read_only, cache);
 #else
-  (void)read_only;
+  (void)read_only, (void)cache;
   return without_rados(address.text());
 #endif
 }
@@ -34,8 +35,12 @@ Result<std::unique_ptr<ObjectStore>> open_rados(const std::string& path, bool re
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path, PosixStore::Access access,
-                                                   PosixStore::Owners owners) {
-  if (RadosAddress::is_one(path)) return open_rados(path, access == PosixStore::Access::read_only);
+                                                   PosixStore::Owners owners,
+                                                   const std::optional<rados::LocalCache::Place>& cache) {
+  if (RadosAddress::is_one(path)) return open_rados(path, access == PosixStore::Access::read_only, cache);
+  if (cache)
+    return fail(
+        Error::usage("a local cache is for stores in a pool; " + path + " is on a disk of this machine"));
   struct stat st;
   if (::stat(path.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
     CFFS_TRY(auto device,

@@ -3,16 +3,20 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/object/posix_store.h"
+#include "core/rados/local_cache.h"
 
 namespace cffs {
 
-// The errors of PosixStore::open_directory(), FileDevice::open(), RegionStore::open() and RadosStore::open().
+// The errors of PosixStore::open_directory(), FileDevice::open(), RegionStore::open() and RadosStore::open(). `cache`: where of a store in
+// a pool is kept on a local disk what was read of it; `usage` for the others, which are on one.
 Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
                                                    PosixStore::Access access = PosixStore::Access::read_write,
-                                                   PosixStore::Owners owners = PosixStore::Owners::own);
+                                                   PosixStore::Owners owners = PosixStore::Owners::own,
+                                                   const std::optional<rados::LocalCache::Place>& cache = {});
 
 // An empty store of objects at an address in a Ceph pool. `usage`: there is one already.
 Status make_rados_store(const std::string& path);

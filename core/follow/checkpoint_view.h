@@ -33,6 +33,7 @@ class CheckpointView final : public ObjectStore {
   Status sync_names() override { return {}; }
   Status sync_everything() override { return {}; }
   Result<SpaceInfo> space() override { return below_.space(); }
+  std::optional<NearCopies> near_copies() const override { return below_.near_copies(); }
   // Its writer has it; what we read stays because we follow.
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;

@@ -67,6 +67,7 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
   s.read_ahead = fs.read_ahead();
   CFFS_TRY(s.backing, fs.objects().space());
   CFFS_TRY(s.layout, fs.objects().layout());
+  s.near_copies = fs.objects().near_copies();
   return s;
 }
 

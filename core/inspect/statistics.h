@@ -26,6 +26,7 @@ struct Statistics {
   ReadAheadCounters read_ahead;    // since the store was opened
   SpaceInfo backing;
   Layout layout;
+  std::optional<NearCopies> near_copies;
 };
 
 Result<Statistics> collect_statistics(FileSystem& fs);

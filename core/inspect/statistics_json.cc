@@ -44,6 +44,12 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
                                {"free_runs", room.free_runs}});
   }
   if (!s.layout.rooms.empty()) json["extents"] = s.layout.extents;
+  if (s.near_copies) {
+    json["local_cache"] = {{"directory", s.near_copies->directory}, {"in_use", s.near_copies->is_ours},
+                           {"bytes", s.near_copies->bytes},         {"most_bytes", s.near_copies->most_bytes},
+                           {"pages_found", s.near_copies->found},   {"pages_missed", s.near_copies->missed},
+                           {"damaged", s.near_copies->damaged}};
+  }
   if (!transport.empty()) json["transport"] = transport;
   return json.dump(2);
 }

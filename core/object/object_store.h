@@ -122,6 +122,16 @@ struct Layout {
   std::vector<std::string> damaged;        // objects that it cannot show, and why; a sentence each
 };
 
+// What a backend keeps of the store nearer than the store itself is (docs/RADOS_STORE.md), since it was opened.
+struct NearCopies {
+  std::string directory;
+  bool is_ours =
+      false;  // else another user of the store on this host has it, and this one does without, until it is free
+  std::uint64_t bytes = 0, most_bytes = 0;
+  std::uint64_t found = 0, missed = 0;  // pages that were asked for
+  std::uint64_t damaged = 0;            // reads of which a page was not what had been put there
+};
+
 // Held as long as the store is in use; releasing is destroying.
 class StoreLock {
  public:
@@ -152,6 +162,7 @@ class ObjectStore {
   virtual Status sync_everything() = 0;
   virtual Result<SpaceInfo> space() = 0;
   virtual Result<Layout> layout() { return Layout(); }
+  virtual std::optional<NearCopies> near_copies() const { return {}; }
   // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
   // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.

@@ -38,6 +38,7 @@ class OverlayStore final : public ObjectStore {
   Status sync_names() override { return {}; }
   Status sync_everything() override { return {}; }
   Result<Layout> layout() override { return below_.layout(); }
+  std::optional<NearCopies> near_copies() const override { return below_.near_copies(); }
   Result<SpaceInfo> space() override { return below_.space(); }
   Result<std::unique_ptr<StoreLock>> lock(std::string_view) override { return below_.lock_for_reading(); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return below_.lock_for_reading(); }

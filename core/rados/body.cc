@@ -84,8 +84,8 @@ std::string Shared::piece_name(ObjectId id, std::uint64_t piece) const {
   return pool->address().name + "." + hexadecimal(id, 16) + "." + hexadecimal(piece, 8);
 }
 
-Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id) {
-  const auto body = std::make_shared<Body>(shared, id, nullptr);
+Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind) {
+  const auto body = std::make_shared<Body>(shared, id, nullptr, kind);
   const std::string first = shared->piece_name(id, 0);
   const auto found = shared->pool->stat(first);
   if (!found && found.error().errno_value == ENOENT) return body;
@@ -224,6 +224,13 @@ void Body::fetch(std::uint64_t offset, std::uint64_t length,
                               });
     at += n;
   }
+}
+
+// What was not sent yet is not in the pool.
+std::uint64_t Body::lasting_end() const {
+  if (kind_ != Kind::grows) return 0;
+  const MutexLock guard(mutex_);
+  return pending_.empty() ? size_ : std::min(size_, pending_at_);
 }
 
 // --- writing

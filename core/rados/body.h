@@ -46,11 +46,13 @@ struct Shared {
 
 class Body final : public PageCache::Source, public std::enable_shared_from_this<Body> {
  public:
+  // grows: a byte that was written is never written again, but may become a hole once nobody asks for it any more.
+  enum class Kind { changes, grows };
   // A new one; `naming`: what makes its name durable.
-  Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming)
-      : shared_(std::move(shared)), id_(id), naming_(std::move(naming)) {}
+  Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming, Kind kind)
+      : shared_(std::move(shared)), id_(id), naming_(std::move(naming)), kind_(kind) {}
   // One that is there. An object whose first piece nobody wrote is empty.
-  static Result<std::shared_ptr<Body>> load(std::shared_ptr<Shared> shared, ObjectId id);
+  static Result<std::shared_ptr<Body>> load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind);
 
   ObjectId id() const { return id_; }
   const Shared& shared() const { return *shared_; }
@@ -77,6 +79,8 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   PageCache::ObjectNumber number() const override { return id_; }
   void fetch(std::uint64_t offset, std::uint64_t length,
              std::function<void(Result<std::string>)> done) const override;
+  std::uint64_t lasting_end() const override;
+  std::shared_ptr<const PageCache::Source> held() const override { return shared_from_this(); }
 
  private:
   std::string piece_name(std::uint64_t piece) const { return shared_->piece_name(id_, piece); }
@@ -102,6 +106,7 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   const std::shared_ptr<Shared> shared_;
   const ObjectId id_;
   const std::shared_ptr<Together> naming_;  // null: it is durable
+  const Kind kind_;
   Together flights_;
   mutable Mutex mutex_;
   std::uint64_t size_ CFFS_GUARDED_BY(mutex_) = 0;

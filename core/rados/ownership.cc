@@ -22,11 +22,6 @@ constexpr unsigned kMissed = 4;
 // Long enough for any pause: whoever wakes up later has been without a sign of life for a month.
 constexpr std::uint32_t kShutOutSeconds = 30 * 24 * 3600;
 
-std::string random_cookie() {
-  std::random_device random;
-  return hexadecimal(random(), 8) + hexadecimal(random(), 8);
-}
-
 struct Locker {
   std::string client, cookie, address;
 };
@@ -106,7 +101,7 @@ Result<Answers> ask(const Pool& pool, const std::string& head) {
 }  // namespace
 
 Ownership::Ownership(std::shared_ptr<Pool> pool, std::string head, Kind kind)
-    : pool_(std::move(pool)), head_(std::move(head)), kind_(kind), cookie_(random_cookie()) {}
+    : pool_(std::move(pool)), head_(std::move(head)), kind_(kind), cookie_(random_text()) {}
 
 // Also before it has the lock: whoever asks compares with those who hold it.
 void Ownership::on_notify(void* self, std::uint64_t notify_id, std::uint64_t handle, std::uint64_t, void*,

@@ -24,9 +24,23 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> PageCache::claim(ObjectNumb
 }
 
 void PageCache::start(const Source& source, std::uint64_t first, std::uint64_t pages) {
-  source.fetch(first * kPageBytes, pages * kPageBytes,
-               [self = shared_from_this(), object = source.number(), first,
-                pages](Result<std::string> bytes) { self->take(object, first, pages, std::move(bytes)); });
+  const ObjectNumber object = source.number();
+  const auto taken = [self = shared_from_this(), object, first, pages](Result<std::string> bytes) {
+    self->take(object, first, pages, std::move(bytes));
+  };
+  const std::uint64_t end = local_ == nullptr ? 0 : source.lasting_end();
+  if (end == 0) return source.fetch(first * kPageBytes, pages * kPageBytes, taken);
+  const auto fetch = [local = local_, held = source.held(), object, first, pages, end, taken] {
+    held->fetch(first * kPageBytes, pages * kPageBytes,
+                [local, object, first, end, taken](Result<std::string> bytes) {
+                  if (bytes) local->keep(object, first, end, *bytes);
+                  taken(std::move(bytes));
+                });
+  };
+  local_->read(object, first, pages, end, [fetch, taken](std::optional<std::string> bytes) {
+    if (!bytes) return fetch();
+    taken(std::move(*bytes));
+  });
 }
 
 void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pages,
@@ -148,6 +162,8 @@ void PageCache::drop_page(Pages::iterator page) {
 }
 
 void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length) {
+  // What lasts grows, and no more: whatever became shorter has nothing that lasts.
+  if (length == 0 && local_ != nullptr) local_->forget(object);
   const MutexLock guard(mutex_);
   const std::uint64_t first = offset / kPageBytes;
   if (length == 0) {  // rare: a walk over all there is

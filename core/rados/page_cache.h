@@ -20,10 +20,9 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
+#include "core/rados/local_cache.h"
 
 namespace cffs::rados {
-
-inline constexpr std::uint64_t kPageBytes = 16 * 1024;
 
 class PageCache : public std::enable_shared_from_this<PageCache> {
  public:
@@ -36,10 +35,15 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
     // Starts reading; `done` is called once, from whatever thread, maybe before this returns. What lies behind the end is left out.
     virtual void fetch(std::uint64_t offset, std::uint64_t length,
                        std::function<void(Result<std::string>)> done) const = 0;
+    // Bytes below this one never change: they may be kept where they are not seen to. 0: none.
+    virtual std::uint64_t lasting_end() const { return 0; }
+    // The same source, for as long as it is held; where there is a lasting_end().
+    virtual std::shared_ptr<const Source> held() const { return nullptr; }
   };
 
-  explicit PageCache(std::uint64_t capacity_bytes)
-      : capacity_pages_(std::max<std::uint64_t>(capacity_bytes / kPageBytes, 16)) {}
+  // `local`: asked for what is absent before its source is, where that lasts; null: there is none. It outlives what is fetched.
+  explicit PageCache(std::uint64_t capacity_bytes, LocalCache* local = nullptr)
+      : capacity_pages_(std::max<std::uint64_t>(capacity_bytes / kPageBytes, 16)), local_(local) {}
 
   // Fills `out`; bytes that the source does not have are zeros.
   Status read(const Source& source, std::uint64_t offset, Bytes out);
@@ -91,6 +95,7 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   static void copy(const Page& page, std::uint64_t number, std::uint64_t offset, Bytes out);
 
   const std::uint64_t capacity_pages_;
+  LocalCache* const local_;
   mutable Mutex mutex_;  // leaf
   CondVar arrived_;
   Pages pages_ CFFS_GUARDED_BY(mutex_);

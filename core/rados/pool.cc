@@ -79,6 +79,12 @@ void launch(std::unique_ptr<Running> running, rados_callback_t end, const Submit
 
 }  // namespace
 
+std::string random_text() {
+  std::random_device random;
+  return hexadecimal(random(), 8) + hexadecimal(random(), 8) + hexadecimal(random(), 8) +
+         hexadecimal(random(), 8);
+}
+
 std::string hexadecimal(std::uint64_t number, unsigned digits) {
   std::string text;
   for (; number != 0 || text.size() < digits; number >>= 4)

@@ -22,6 +22,8 @@ namespace cffs::rados {
 
 // As many digits as `digits`, more where the number has more.
 std::string hexadecimal(std::uint64_t number, unsigned digits);
+// 32 digits that nobody else has.
+std::string random_text();
 
 // A write operation of several parts, all or nothing, on one RADOS object. Empty when it was started.
 class WriteOperation {

@@ -40,6 +40,30 @@ Result<std::uint64_t> piece_bytes_of(const Pool& pool, const Pool::Stat& head) {
 
 std::string head_of(const RadosAddress& address) { return address.name + ".head"; }
 
+// What tells the store from all others, also from one of that name before it: attribute `id` of its head. Stores that were made before
+// there was one get it from the first who wants it and may write.
+Result<std::string> id_of(const Pool& pool, bool read_only) {
+  const std::string head = head_of(pool.address());
+  CFFS_TRY(const Pool::Stat known, pool.stat(head));
+  if (!known.attribute("id").empty()) return known.attribute("id");
+  if (read_only) {
+    return fail(Error::usage(pool.address().text() +
+                             " has no id to keep a local cache by; mount it for writing with one, once"));
+  }
+  WriteOperation operation;
+  operation.set_attribute("id", rados::random_text());
+  CFFS_TRY_VOID(pool.run(operation, head));
+  CFFS_TRY(const Pool::Stat now, pool.stat(head));
+  return now.attribute("id");
+}
+
+// Composites and files of the table are written from the beginning to the end, once; what failed half way is nothing's place any more.
+Body::Kind kind_of(std::string_view name) {
+  const bool grows =
+      name.starts_with("composites/") || (name.starts_with("table/") && name.ends_with(".ldb"));
+  return grows ? Body::Kind::grows : Body::Kind::changes;
+}
+
 }  // namespace
 
 class RadosStore::Lock final : public StoreLock {
@@ -60,6 +84,7 @@ Status RadosStore::format(const RadosAddress& address) {
   operation.create(true);
   operation.set_attribute("format", kFormat + std::to_string(kPieceBytes));
   operation.set_attribute("next", "1");
+  operation.set_attribute("id", rados::random_text());
   const Status made = pool->run(operation, head_of(address));
   if (!made && made.error().errno_value == EEXIST) return fail(EEXIST, address.text());
   if (!made && (made.error().errno_value == EPERM || made.error().errno_value == EACCES))
@@ -80,16 +105,18 @@ std::string RadosStore::owner_text(const RadosAddress& address) {
   return pool ? Ownership::owner_text(**pool, head_of(address)) : std::string();
 }
 
-RadosStore::RadosStore(std::shared_ptr<Pool> pool, bool read_only)
+RadosStore::RadosStore(std::shared_ptr<Pool> pool, bool read_only, std::unique_ptr<rados::LocalCache> local)
     : pool_(std::move(pool)),
       read_only_(read_only),
+      local_(std::move(local)),
       shared_(std::make_shared<rados::Shared>()),
       names_(pool_) {
   shared_->pool = pool_;
-  shared_->cache = std::make_shared<rados::PageCache>(kCacheBytes);
+  shared_->cache = std::make_shared<rados::PageCache>(kCacheBytes, local_.get());
 }
 
-Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address, bool read_only) {
+Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address, bool read_only,
+                                                     const std::optional<rados::LocalCache::Place>& place) {
   CFFS_TRY(auto pool, Pool::connect(address));
   const auto head = pool->stat(head_of(address));
   if (!head && head.error().errno_value == ENOENT)
@@ -98,7 +125,12 @@ Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address
     return fail(Error::usage(address.text() + ": this user may not read pool '" + address.pool + "'"));
   if (!head) return fail(head.error());
   CFFS_TRY(const std::uint64_t piece_bytes, piece_bytes_of(*pool, *head));
-  std::unique_ptr<RadosStore> store(new RadosStore(std::move(pool), read_only));
+  std::unique_ptr<rados::LocalCache> local;
+  if (place) {
+    CFFS_TRY(const std::string id, id_of(*pool, read_only));
+    CFFS_TRY(local, rados::LocalCache::open(*place, id));
+  }
+  std::unique_ptr<RadosStore> store(new RadosStore(std::move(pool), read_only, std::move(local)));
   store->shared_->piece_bytes = piece_bytes;
   RadosStore* const self = store.get();
   if (!read_only) {
@@ -113,6 +145,7 @@ RadosStore::~RadosStore() {
   (void)names_.wait();
   shared_->cache->drain();
   pool_->wait_for_callbacks();
+  if (local_ != nullptr) local_->stop();
 }
 
 tl::unexpected<Error> RadosStore::named(int errno_value, std::string_view name) const {
@@ -224,7 +257,7 @@ Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_vie
     if (const auto at = known_.find(id); at != known_.end()) return handle_of(at->second);
   }
   announce_blocking();
-  CFFS_TRY(auto body, Body::load(shared_, id));
+  CFFS_TRY(auto body, Body::load(shared_, id, kind_of(name)));
   const MutexLock guard(mutex_);
   if (const auto former = former_ends_.find(id); former != former_ends_.end()) {
     if (former->second != body->size()) shared_->cache->drop(id, std::min(former->second, body->size()));
@@ -256,7 +289,7 @@ Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create
     if (!names_.find(name)) {
       CFFS_TRY(const ObjectId id, next_id());
       Known& known = known_[id];
-      known.body = std::make_shared<Body>(shared_, id, names_.add(name, id));
+      known.body = std::make_shared<Body>(shared_, id, names_.add(name, id), kind_of(name));
       return handle_of(known);
     }
   }
@@ -356,9 +389,7 @@ void RadosStore::forget_idle() {
 
 // --- beside a writer
 
-Result<std::unique_ptr<StoreLock>> RadosStore::follow() {
-  return rados::Following::begin(pool_, head());
-}
+Result<std::unique_ptr<StoreLock>> RadosStore::follow() { return rados::Following::begin(pool_, head()); }
 
 bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head()); }
 
@@ -424,7 +455,7 @@ void RadosStore::reap() {
     // Pieces go when nobody can find their object after a crash any more; else the note stays, for whoever opens the store next.
     if (!names_.wait()) continue;
     if (gone.body == nullptr) {
-      auto body = Body::load(shared_, gone.id);
+      auto body = Body::load(shared_, gone.id, Body::Kind::changes);
       if (!body) continue;
       gone.body = std::move(*body);
     }

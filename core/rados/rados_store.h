@@ -20,8 +20,9 @@ class RadosStore final : public ObjectStore {
   // Makes an empty store of objects. EEXIST: there is one already.
   static Status format(const RadosAddress& address);
   static Result<bool> is_store(const RadosAddress& address);
-  // `usage`: there is none; the errors of rados::Pool::connect().
-  static Result<std::unique_ptr<RadosStore>> open(const RadosAddress& address, bool read_only);
+  // `usage`: there is none; the errors of rados::Pool::connect() and of rados::LocalCache::open(), where there is to be one.
+  static Result<std::unique_ptr<RadosStore>> open(const RadosAddress& address, bool read_only,
+                                                  const std::optional<rados::LocalCache::Place>& place = {});
   // "pid 17 on host": who has, or had last, the store for writing.
   static std::string owner_text(const RadosAddress& address);
   ~RadosStore() override;
@@ -41,6 +42,9 @@ class RadosStore final : public ObjectStore {
   bool followed() override;
   Status look_again(std::string_view folder) override;
   Status look_again_at(std::string_view name) override;
+  std::optional<NearCopies> near_copies() const override {
+    return local_ == nullptr ? std::nullopt : std::optional(local_->state());
+  }
   bool outlives_the_process() const override { return false; }
   std::string description() const override { return pool_->address().text(); }
 
@@ -61,7 +65,7 @@ class RadosStore final : public ObjectStore {
     std::shared_ptr<rados::Body> body;  // null: not known here
   };
 
-  RadosStore(std::shared_ptr<rados::Pool> pool, bool read_only);
+  RadosStore(std::shared_ptr<rados::Pool> pool, bool read_only, std::unique_ptr<rados::LocalCache> local);
   std::string head() const { return pool_->address().name + ".head"; }
   Status begin(bool alone) CFFS_REQUIRES(mutex_);
   Status ready();
@@ -83,6 +87,7 @@ class RadosStore final : public ObjectStore {
 
   const std::shared_ptr<rados::Pool> pool_;
   const bool read_only_;
+  const std::unique_ptr<rados::LocalCache> local_;  // null: there is none
   const std::shared_ptr<rados::Shared> shared_;
   rados::NameTable names_;
   Mutex mutex_;  // before those of bodies and of the name table

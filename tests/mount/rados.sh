@@ -91,6 +91,43 @@ case_commands() {
   check "of it" same "$source_tree/linux" "$base/work/out"
 }
 
+# What was read once is read from a local disk the next time, whatever becomes of it there.
+cached() { "$cffs" stat --json "$mnt" | python3 -c "import json,sys; print(json.load(sys.stdin)['local_cache']['$1'])"; }
+case_local_cache() {
+  local near=$base/near damaged
+  mkdir -p "$base/second"
+  fresh -- --policy=directory
+  cp -r "$source_tree/linux" "$mnt/"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  check "refused where there is none to be" refused "wants DIR:SIZE" "$cffs" mount --local-cache="$near" "$store" "$mnt"
+  "$cffs" format "$base/on_disk" >/dev/null
+  check "and for a store on a disk" refused "is for stores in a pool" "$cffs" mount --local-cache="$near:1G" "$base/on_disk" "$mnt"
+  for round in first second; do
+    check "a mount with one" "$cffs" mount -o ro,local_cache="$near:200M" "$store" "$mnt"
+    until_true 10 [ "$(cached in_use)" = True ] || { echo "  FAILED: another has the directory"; failures=$((failures + 1)); }
+    check "shows the tree" same "$source_tree/linux" "$mnt/linux"
+    [ $round = first ] || [ "$(cached pages_found)" -gt 100 ] || { echo "  FAILED: only $(cached pages_found) pages were found"; failures=$((failures + 1)); }
+    [ $round = first ] || [ "$(cached pages_missed)" -lt 20 ] || { echo "  FAILED: $(cached pages_missed) pages were missed"; failures=$((failures + 1)); }
+    check "beside another mount of the store" "$cffs" mount -o ro,local_cache="$near:200M" "$store" "$base/second"
+    check "which shows the same" same "$source_tree/linux" "$base/second/linux"
+    check "ends" timeout 60 "$cffs" umount "$base/second"
+    check "ends" timeout 60 "$cffs" umount "$mnt"
+  done
+  find "$near" -name '*-*' -type f | while read -r file; do
+    printf X | dd of="$file" bs=1 seek=$((8192 + RANDOM % 4096)) conv=notrunc status=none
+  done
+  check "a mount with one that is damaged" "$cffs" mount --local-cache="$near:200M" "$store" "$mnt"
+  check "shows the tree" same "$source_tree/linux" "$mnt/linux"
+  damaged=$(cached damaged)
+  [ "$damaged" -gt 0 ] || { echo "  FAILED: nobody saw the damage"; failures=$((failures + 1)); }
+  rm -rf "$near"
+  echo 3 >/proc/sys/vm/drop_caches
+  cp -r "$source_tree/linux/usb" "$mnt/usb"
+  check "and does without its directory" same "$source_tree/linux" "$mnt/linux"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "the store is clean" store_clean
+}
+
 # The daemon is killed: what was synced is there, and nothing else is damaged.
 case_killed_writer() {
   fresh -- --policy=directory
