@@ -343,11 +343,11 @@ void LocalCache::forget(ObjectNumber object) {
   std::vector<Key> gone;
   {
     const MutexLock guard(mutex_);
-    std::erase_if(keepings_, [&](const Keeping& keeping) {
-      if (keeping.object != object) return false;
-      waiting_bytes_ -= keeping.bytes.size();
-      return true;
-    });
+    for (auto keeping = keepings_.begin(); keeping != keepings_.end();) {
+      const bool of_it = keeping->object == object;
+      if (of_it) waiting_bytes_ -= keeping->bytes.size();
+      keeping = of_it ? keepings_.erase(keeping) : keeping + 1;
+    }
     while (being_written_ == object) written_.wait(mutex_);
     for (auto file = files_.lower_bound({object, 0}); file != files_.end() && file->first.object == object;
          ++file)
