@@ -39,7 +39,7 @@ Status make_image(const std::string& path, const std::string& size) {
 // The place for the copy: a directory or an address is made where it is not there, an image where its size is said.
 Result<std::unique_ptr<ObjectStore>> place_of(const StoreName& to, const std::string& size) {
   if (RadosAddress::is_one(to.path)) {
-    if (!is_store_at(to.path)) CFFS_TRY_VOID(make_rados_store(to.path));
+    CFFS_TRY_VOID(is_store_at(to.path) ? renew_rados_store(to.path) : make_rados_store(to.path));
     return open_objects(to, PosixStore::Access::read_write);
   }
   if (!size.empty()) {

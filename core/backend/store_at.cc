@@ -73,6 +73,15 @@ Status make_rados_store(const std::string& path) {
 #endif
 }
 
+Status renew_rados_store(const std::string& path) {
+  CFFS_TRY(const RadosAddress address, RadosAddress::parse(path));
+#ifdef CFFS_WITH_RADOS
+  return RadosStore::renew_id(address);
+#else
+  return without_rados(address.text());
+#endif
+}
+
 std::string store_owner_text(const std::string& path) {
   if (RadosAddress::is_one(path)) {
 #ifdef CFFS_WITH_RADOS

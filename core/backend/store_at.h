@@ -21,6 +21,9 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
 // An empty store of objects at an address in a Ceph pool. `usage`: there is one already.
 Status make_rados_store(const std::string& path);
 
+// What local caches kept of the store at that address is not used any more: for who writes over its objects.
+Status renew_rados_store(const std::string& path);
+
 // Whether there is one, of whatever backend; false also where that cannot be found out.
 bool is_store_at(const std::string& path);
 

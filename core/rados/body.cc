@@ -228,7 +228,8 @@ void Body::fetch(std::uint64_t offset, std::uint64_t length,
 
 // What was not sent yet is not in the pool.
 std::uint64_t Body::lasting_end() const {
-  if (kind_ != Kind::grows) return 0;
+  // Runs of pages lie in one piece, then: a piece that is not there yet, before one that is, is never taken for zeros.
+  if (kind_ != Kind::grows || shared_->piece_bytes != LocalFile::kPages * kPageBytes) return 0;
   const MutexLock guard(mutex_);
   return pending_.empty() ? size_ : std::min(size_, pending_at_);
 }

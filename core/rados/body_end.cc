@@ -99,7 +99,7 @@ Status Body::remove_pieces() {
     bound = bound_;
   }
   (void)flights_.wait();
-  shared_->cache->drop(id_, 0);
+  shared_->cache->forget(id_);
   constexpr std::uint64_t kAtOnce = 256;
   // The first one last: it has the bound.
   for (std::uint64_t end = bound; end > 0;) {

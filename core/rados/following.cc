@@ -49,8 +49,8 @@ Following::~Following() {
 
 int Following::renew() const {
   timeval lease{kLeaseSeconds, 0};
-  return librados().lock_shared(pool_->io(), head_.c_str(), kFollowersLock, cookie_.c_str(), kFollowersTag, "",
-                                &lease, kMayRenew);
+  return librados().lock_shared(pool_->io(), head_.c_str(), kFollowersLock, cookie_.c_str(), kFollowersTag,
+                                "", &lease, kMayRenew);
 }
 
 // One that failed is tried again: the lease is longer than several tries.

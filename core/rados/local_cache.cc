@@ -49,7 +49,11 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> numbers_of(std::string_vi
   return std::pair(object, number);
 }
 
-std::uint64_t allocated(const struct stat& st) { return static_cast<std::uint64_t>(st.st_blocks) * 512; }
+// Some file systems say only later what they have allocated.
+std::uint64_t taken_by(const struct stat& st, const LocalFile::Here& here) {
+  return std::max<std::uint64_t>(static_cast<std::uint64_t>(st.st_blocks) * 512,
+                                 LocalFile::kHeadBytes + here.count() * kPageBytes);
+}
 
 // How many bytes of each page [first, first + pages) lie below `end`.
 std::vector<std::uint32_t> lengths_of(std::uint64_t first, std::uint64_t pages, std::uint64_t end) {
@@ -129,7 +133,7 @@ void LocalCache::look_around() {
       struct stat st;
       if (!numbers || ::fstatat(::dirfd(listing), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISREG(st.st_mode))
-        found.push_back({st.st_mtim.tv_sec, allocated(st), {numbers->first, numbers->second}});
+        found.push_back({st.st_mtim.tv_sec, taken_by(st, {}), {numbers->first, numbers->second}});
     }
     (void)::closedir(listing);
   }
@@ -288,6 +292,7 @@ void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<cons
   const std::string path = path_of(key);
   auto file = LocalFile::open(path, key.object, key.number);
   if (!file) {
+    (void)::mkdir(folder_.c_str(), 0700);
     (void)::mkdir((folder_ + "/" + folder_of(key.object)).c_str(), 0700);
     file = LocalFile::make(path, key.object, key.number);
   }
@@ -309,8 +314,9 @@ void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<cons
   Known& known = at->second;
   if (is_new) known.age = ages_.insert(ages_.end(), key);
   ages_.splice(ages_.end(), ages_, known.age);
-  state_.bytes += allocated(st) - known.bytes;
-  known.bytes = allocated(st);
+  const std::uint64_t bytes_now = taken_by(st, here.value_or(LocalFile::Here()));
+  state_.bytes += bytes_now - known.bytes;
+  known.bytes = bytes_now;
   known.used_s = st.st_mtim.tv_sec;
   if (here) known.here = *here;
 }

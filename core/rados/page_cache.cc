@@ -13,7 +13,9 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> PageCache::claim(ObjectNumb
     if (!is_new) continue;
     at->second = std::make_shared<Page>();
     at->second->age = ages_.insert(ages_.end(), at->first);
-    if (runs.empty() || runs.back().first + runs.back().second != page) {
+    // A run lies in one file of a local cache, so that what is short there is short at its end.
+    const bool begins = runs.empty() || runs.back().first + runs.back().second != page;
+    if (begins || page % LocalFile::kPages == 0) {
       runs.emplace_back(page, 1);
     } else {
       ++runs.back().second;
@@ -162,8 +164,6 @@ void PageCache::drop_page(Pages::iterator page) {
 }
 
 void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length) {
-  // What lasts grows, and no more: whatever became shorter has nothing that lasts.
-  if (length == 0 && local_ != nullptr) local_->forget(object);
   const MutexLock guard(mutex_);
   const std::uint64_t first = offset / kPageBytes;
   if (length == 0) {  // rare: a walk over all there is
@@ -176,6 +176,11 @@ void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t le
   for (std::uint64_t number = first; number <= (offset + length - 1) / kPageBytes; ++number) {
     if (const auto at = pages_.find(Key{object, number}); at != pages_.end()) drop_page(at);
   }
+}
+
+void PageCache::forget(ObjectNumber object) {
+  drop(object, 0);
+  if (local_ != nullptr) local_->forget(object);
 }
 
 void PageCache::drop(const std::unordered_set<ObjectNumber>& objects) {

@@ -55,6 +55,8 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   void prefetch(const Source& source, std::uint64_t offset, std::uint64_t length);
   // The range was written. `length` 0: all that is behind `offset`.
   void drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length = 0);
+  // The object is gone: nothing of it is kept anywhere.
+  void forget(ObjectNumber object);
   // All of these.
   void drop(const std::unordered_set<ObjectNumber>& objects);
   // Waits until nothing is being fetched any more.

@@ -42,6 +42,12 @@ std::string head_of(const RadosAddress& address) { return address.name + ".head"
 
 // What tells the store from all others, also from one of that name before it: attribute `id` of its head. Stores that were made before
 // there was one get it from the first who wants it and may write.
+Status give_id(const Pool& pool) {
+  WriteOperation operation;
+  operation.set_attribute("id", rados::random_text());
+  return pool.run(operation, head_of(pool.address()));
+}
+
 Result<std::string> id_of(const Pool& pool, bool read_only) {
   const std::string head = head_of(pool.address());
   CFFS_TRY(const Pool::Stat known, pool.stat(head));
@@ -50,14 +56,13 @@ Result<std::string> id_of(const Pool& pool, bool read_only) {
     return fail(Error::usage(pool.address().text() +
                              " has no id to keep a local cache by; mount it for writing with one, once"));
   }
-  WriteOperation operation;
-  operation.set_attribute("id", rados::random_text());
-  CFFS_TRY_VOID(pool.run(operation, head));
+  CFFS_TRY_VOID(give_id(pool));
   CFFS_TRY(const Pool::Stat now, pool.stat(head));
   return now.attribute("id");
 }
 
-// Composites and files of the table are written from the beginning to the end, once; what failed half way is nothing's place any more.
+// Composites and files of the table are written from the beginning to the end, once; what failed half way is nothing's place any more, and who
+// begins one anew gets another object (create()). A copy into a store that is there writes in place: it renews the id.
 Body::Kind kind_of(std::string_view name) {
   const bool grows =
       name.starts_with("composites/") || (name.starts_with("table/") && name.ends_with(".ldb"));
@@ -98,6 +103,11 @@ Result<bool> RadosStore::is_store(const RadosAddress& address) {
   if (!head && head.error().errno_value == ENOENT) return false;
   if (!head) return fail(head.error());
   return !head->attribute("format").empty();
+}
+
+Status RadosStore::renew_id(const RadosAddress& address) {
+  CFFS_TRY(const auto pool, Pool::connect(address));
+  return give_id(*pool);
 }
 
 std::string RadosStore::owner_text(const RadosAddress& address) {
@@ -294,6 +304,12 @@ Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create
     }
   }
   if (how == Create::exclusive) return named(EEXIST, name);
+  // LevelDB gives a file's number again that it lost in a crash: other bytes, so they are another object's.
+  if (how == Create::truncate && kind_of(name) == Body::Kind::grows) {
+    const Status removed = remove(name);
+    if (!removed && removed.error().errno_value != ENOENT) return fail(removed.error());
+    return create(name, how);
+  }
   CFFS_TRY(auto object, open(name));
   if (how == Create::truncate) CFFS_TRY_VOID(object->truncate(0));
   return object;

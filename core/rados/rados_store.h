@@ -19,6 +19,8 @@ class RadosStore final : public ObjectStore {
  public:
   // Makes an empty store of objects. EEXIST: there is one already.
   static Status format(const RadosAddress& address);
+  // What local caches kept of it is nobody's any more: before its objects are written over in place.
+  static Status renew_id(const RadosAddress& address);
   static Result<bool> is_store(const RadosAddress& address);
   // `usage`: there is none; the errors of rados::Pool::connect() and of rados::LocalCache::open(), where there is to be one.
   static Result<std::unique_ptr<RadosStore>> open(const RadosAddress& address, bool read_only,

@@ -61,6 +61,7 @@ StraceImporter::Process& StraceImporter::process(std::uint64_t pid) {
     o.result = 0;
     emit(o);
     other.forks = false;
+    other.child = pid;
     return p;
   }
   p.directory = std::make_shared<std::string>(latest_directory_);
@@ -213,6 +214,7 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
       p.unfinished = parsed->text;
       p.unfinished_ns = now;
       p.forks = makes_process(parsed->name);
+      p.child = 0;
       break;
     case StraceLine::Kind::resumed: {
       if (p.unfinished.empty()) break;  // its first half was not recorded

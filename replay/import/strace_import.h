@@ -50,6 +50,7 @@ class StraceImporter {
     std::string unfinished;
     std::int64_t unfinished_ns = 0;
     bool forks = false;  // the unfinished call makes a process
+    std::uint64_t child = 0;  // of the unfinished call, where its first line came before
     bool known = false;
     bool announced = false;   // a clone or fork of it was recorded: whose descriptors it has is known
     std::uint64_t began = 0;  // its first line

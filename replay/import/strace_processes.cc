@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "replay/import/strace_calls.h"
 
@@ -11,7 +12,9 @@ namespace cffs::replay {
 void StraceCalls::spawn() {
   if (in.result_ <= 0) return;
   const auto child = static_cast<std::uint64_t>(in.result_);
-  if (in.processes_.contains(child) && in.processes_[child].known) return;  // its first line came before
+  // Its first line came before, and maybe its last one.
+  if (std::exchange(in.process(in.pid_).child, 0) == child) return;
+  if (in.processes_.contains(child) && in.processes_[child].known) return;
   bool shares = false, shares_directory = false;
   for (const std::string_view word : line.arguments) {
     shares = shares || holds(word, "CLONE_FILES");

@@ -180,7 +180,7 @@ NodeIndex ModelTree::on_handle(std::uint32_t handle) const {
 }
 
 // errno where a handle was not opened for what is done with it. What a recording tells of descriptors that nobody was
-// seen to open is a guess, so whoever infers takes its word.
+// seen to open is a guess, so whoever infers takes its word; who was given the tree before does not.
 int ModelTree::refusal_on_handle(const Operation& o) const {
   const auto it = handles_.find(o.handle);
   return mode_ == Mode::infers || it == handles_.end() ? 0 : refusal_of(o.call, it->second.flags);

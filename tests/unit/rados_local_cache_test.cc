@@ -1,13 +1,18 @@
 // Pages of a store in a pool that are kept on a local disk (core/rados/local_cache.h), by itself and below the pages in memory.
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "core/rados/local_cache.h"
 #include "core/rados/page_cache.h"
+#ifdef CFFS_WITH_RADOS
+#include "core/rados/rados_store.h"
+#endif
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
@@ -224,10 +229,66 @@ TEST_CASE(
   const auto local = opened(directory.path);
   REQUIRE(reads(*local) == bytes + "more");
   CHECK(source->requests == 2);
-  // What became shorter is forgotten.
+  // Memory alone forgets what it has to read anew; what is gone is gone everywhere.
   const auto pages = std::make_shared<PageCache>(1 << 20, local.get());
   pages->drop(9, 100);
+  CHECK(files_below(directory.path).size() == 1);
+  pages->forget(9);
   CHECK(files_below(directory.path).empty());
 }
+
+#ifdef CFFS_WITH_RADOS
+// On a cluster that tests/mount/rados.sh makes.
+TEST_CASE(
+    "object store contract: a file of the table that is begun anew is another object, for a local cache "
+    "too") {
+  if (std::getenv("CFFS_TEST_RADOS") == nullptr) return;
+  const TemporaryDirectory directory;
+  const auto address = *RadosAddress::parse("rados:cffs/anew-" + std::to_string(::getpid()));
+  REQUIRE(RadosStore::format(address));
+  const LocalCache::Place place{directory.path + "/near", kRoomy};
+  const auto in_use = [](const RadosStore& store) {
+    while (!store.near_copies()->is_ours) std::this_thread::yield();
+  };
+  const std::string name = "table/000007.ldb";
+  const auto begun = [&](RadosStore& store, const std::string& bytes) {
+    const auto object = store.create(name, ObjectStore::Create::truncate);
+    REQUIRE(object);
+    REQUIRE((*object)->write_at(0, as_bytes(bytes)));
+    REQUIRE((*object)->sync());
+  };
+  const auto read = [&](RadosStore& store) {
+    const auto object = store.open(name);
+    REQUIRE(object);
+    return *read_whole(**object);
+  };
+  const std::string first = noise(3 * kPageBytes, 1), second = noise(3 * kPageBytes, 2);
+  {
+    const auto store = *RadosStore::open(address, false, place);
+    in_use(*store);
+    begun(*store, first);
+    REQUIRE(read(*store) == first);
+  }
+  {  // by somebody who has no cache
+    const auto store = *RadosStore::open(address, false);
+    begun(*store, second);
+  }
+  {
+    const auto store = *RadosStore::open(address, true, place);
+    in_use(*store);
+    CHECK(read(*store) == second);
+    CHECK(read(*store) == second);
+  }
+  // Written over in place, as a copy does.
+  REQUIRE(RadosStore::renew_id(address));
+  {
+    const auto store = *RadosStore::open(address, false);
+    REQUIRE((*store->open(name))->write_at(0, as_bytes(first)));
+  }
+  const auto store = *RadosStore::open(address, true, place);
+  in_use(*store);
+  CHECK(read(*store) == first);
+}
+#endif
 
 }  // namespace cffs::test

@@ -311,6 +311,18 @@ TEST_CASE("a slice whose first operation is not its earliest is a trace like any
   REQUIRE(read_trace(directory.path + "/part.db"));
 }
 
+TEST_CASE("a child whose end is told before its parent's clone returns is one child") {
+  const Imported done = import(
+      "10 1.0 openat(AT_FDCWD</r>, \"a\", O_RDONLY) = 3</r/a>\n"
+      "10 1.1 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n"
+      "11 1.2 exit_group(0) = ?\n"
+      "11 1.3 +++ exited with 0 +++\n"
+      "10 1.4 <... clone resumed>) = 11\n"
+      "10 1.5 close(3</r/a>) = 0\n"
+      "10 1.6 mkdir(\"/r/d\", 0755) = 0\n");
+  REQUIRE(words(done.trace) == List{"open a", "spawn 11", "close a", "mkdir d"});
+}
+
 TEST_CASE("a command is recorded with its children") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path + "/before") << "hello";
