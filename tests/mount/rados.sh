@@ -28,7 +28,7 @@ until_true() {  # seconds, command...
 store_clean() { [ "$("$cffs" fsck "$store" 2>&1)" = "$store: clean" ]; }
 
 case_contract() {
-  check "the contract of objects" env CFFS_TEST_RADOS=1 timeout 120 "$(dirname "$cffs")/unit_tests" "object store contract"
+  check "the contract of objects" env CFFS_TEST_RADOS=1 timeout 120 "$(dirname "$cffs")/unit_tests" "object store contract*"
 }
 
 # What is in a pool, and that it goes again.
