@@ -5,7 +5,9 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <csignal>
 #include <filesystem>
 
 #include "core/plan/policy_choice.h"
@@ -95,13 +97,21 @@ Status mount_store(const MountOptions& options) {
                              "; choose another"));
   }
   if (!checked.local_cache.empty()) {  // the daemon's working directory is the root
-    checked.local_cache = std::filesystem::absolute(checked.local_cache).lexically_normal().string();
-    if (checked.local_cache.starts_with(mount_point + "/") ||
-        checked.local_cache.starts_with(mount_point + ":")) {
+    const std::size_t colon = std::min(checked.local_cache.rfind(':'), checked.local_cache.size());
+    std::error_code problem;
+    const std::string directory =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(checked.local_cache.substr(0, colon)),
+                                          problem)
+            .string();
+    if (problem) return fail(problem.value(), "local cache " + checked.local_cache);
+    checked.local_cache = directory + checked.local_cache.substr(colon);
+    if (directory.starts_with(mount_point + "/") || directory == mount_point) {
       return fail(Error::usage("the local cache lies below the mount point " + mount_point +
                                "; choose another directory"));
     }
   }
+  // A file that may not become so large is an error of whoever writes, not the end of the mount.
+  (void)::signal(SIGXFSZ, SIG_IGN);
   if (options.foreground) {
     Readiness nobody;
     return serve(checked, store, mount_point, nobody);

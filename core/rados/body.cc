@@ -1,6 +1,7 @@
 #include "core/rados/body.h"
 
 #include <algorithm>
+#include <random>
 
 #include "core/object/blocking_section.h"
 
@@ -84,6 +85,15 @@ std::string Shared::piece_name(ObjectId id, std::uint64_t piece) const {
   return pool->address().name + "." + hexadecimal(id, 16) + "." + hexadecimal(piece, 8);
 }
 
+Body::Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming, Kind kind)
+    : shared_(std::move(shared)), id_(id), naming_(std::move(naming)), kind_(kind) {
+  // By its id and by chance: a pool that was put back to what it was, or copied, gives ids again.
+  constexpr std::uint64_t kLow = 0xffffffff, kChance = 0x3fffffff;
+  if (naming_ == nullptr || kind != Kind::grows) return;
+  std::random_device chance;
+  born_ = ((std::uint64_t{chance()} & kChance) + 1) << 32 | (id & kLow);
+}
+
 Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind) {
   const auto body = std::make_shared<Body>(shared, id, nullptr, kind);
   const std::string first = shared->piece_name(id, 0);
@@ -98,6 +108,10 @@ Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectI
   }
   if (bound > kMostBytes / shared->piece_bytes)
     return fail(Error::corruption(first + ": attribute bound says more than an object can have"));
+  std::uint64_t born = 0;
+  if (const std::string text = found->attribute("born"); !text.empty()) {
+    CFFS_TRY(born, number_of(text, first + ": attribute born"));
+  }
   std::uint64_t size = found->size;
   // The last piece that is there, from behind.
   for (std::uint64_t end = bound; end > 1;) {
@@ -112,6 +126,7 @@ Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectI
   const std::string cut = found->attribute("cut");
   const MutexLock guard(body->mutex_);
   body->size_ = size;
+  body->born_ = born;
   body->durable_bound_ = body->bound_ = std::max<std::uint64_t>(bound, 1);
   body->has_first_piece_ = true;
   if (!cut.empty()) {
@@ -226,12 +241,13 @@ void Body::fetch(std::uint64_t offset, std::uint64_t length,
   }
 }
 
-// What was not sent yet is not in the pool.
-std::uint64_t Body::lasting_end() const {
-  // Runs of pages lie in one piece, then: a piece that is not there yet, before one that is, is never taken for zeros.
-  if (kind_ != Kind::grows || shared_->piece_bytes != LocalFile::kPages * kPageBytes) return 0;
+// What was not sent yet is not in the pool. Runs of pages lie in one piece: a piece that is not there yet, before one that is, is never
+// taken for zeros.
+std::optional<PageCache::Source::Lasting> Body::lasting() const {
+  if (kind_ != Kind::grows || shared_->piece_bytes != LocalFile::kPages * kPageBytes) return {};
   const MutexLock guard(mutex_);
-  return pending_.empty() ? size_ : std::min(size_, pending_at_);
+  if (born_ == 0) return {};
+  return Lasting{born_, pending_.empty() ? size_ : std::min(size_, pending_at_), shared_from_this()};
 }
 
 // --- writing
@@ -262,12 +278,17 @@ Status Body::settle() {
   return first_error(naming_->wait());
 }
 
+void Body::set_first_attributes(WriteOperation& operation, std::uint64_t bound) const {
+  operation.set_attribute("bound", std::to_string(bound));
+  if (born_ != 0) operation.set_attribute("born", std::to_string(born_));
+}
+
 Status Body::make_first_piece() {
   if (has_first_piece_) return {};
   CFFS_TRY_VOID(settle());
   WriteOperation operation;
   operation.create(false);
-  operation.set_attribute("bound", std::to_string(bound_));
+  set_first_attributes(operation, bound_);
   shared_->pool->start(operation, piece_name(0), landed(0));
   has_first_piece_ = true;
   return {};
@@ -279,7 +300,7 @@ Status Body::reach(std::uint64_t piece) {
   const std::uint64_t bound = piece < bound_ ? bound_ : std::max(piece + 1, bound_ * 2);
   WriteOperation operation;
   operation.create(false);
-  operation.set_attribute("bound", std::to_string(bound));
+  set_first_attributes(operation, bound);
   announce_blocking();
   CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(0)));
   has_first_piece_ = true;
@@ -291,7 +312,7 @@ void Body::send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_
   if (piece == 0 && !has_first_piece_) {
     WriteOperation operation;
     operation.create(false);
-    operation.set_attribute("bound", std::to_string(bound_));
+    set_first_attributes(operation, bound_);
     operation.write(offset, bytes);
     shared_->pool->start(operation, piece_name(0), landed(bytes.size()));
     has_first_piece_ = true;

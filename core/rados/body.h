@@ -49,8 +49,7 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   // grows: a byte that was written is never written again, but may become a hole once nobody asks for it any more.
   enum class Kind { changes, grows };
   // A new one; `naming`: what makes its name durable.
-  Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming, Kind kind)
-      : shared_(std::move(shared)), id_(id), naming_(std::move(naming)), kind_(kind) {}
+  Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming, Kind kind);
   // One that is there. An object whose first piece nobody wrote is empty.
   static Result<std::shared_ptr<Body>> load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind);
 
@@ -79,8 +78,7 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   PageCache::ObjectNumber number() const override { return id_; }
   void fetch(std::uint64_t offset, std::uint64_t length,
              std::function<void(Result<std::string>)> done) const override;
-  std::uint64_t lasting_end() const override;
-  std::shared_ptr<const PageCache::Source> held() const override { return shared_from_this(); }
+  std::optional<Lasting> lasting() const override;
 
  private:
   std::string piece_name(std::uint64_t piece) const { return shared_->piece_name(id_, piece); }
@@ -94,6 +92,7 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   // Pieces up to and with this one may be written.
   Status reach(std::uint64_t piece) CFFS_REQUIRES(mutex_);
   Status make_first_piece() CFFS_REQUIRES(mutex_);
+  void set_first_attributes(WriteOperation& operation, std::uint64_t bound) const CFFS_REQUIRES(mutex_);
   Status set_end(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status cut(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status settle() CFFS_REQUIRES(mutex_);
@@ -110,6 +109,8 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Together flights_;
   mutable Mutex mutex_;
   std::uint64_t size_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t born_ CFFS_GUARDED_BY(mutex_) =
+      0;  // one that grows: what tells it from all others; 0: nothing
   std::uint64_t bound_ CFFS_GUARDED_BY(mutex_) = 1;          // no piece from here on was ever written
   std::uint64_t durable_bound_ CFFS_GUARDED_BY(mutex_) = 1;  // and that is written down
   bool has_first_piece_ CFFS_GUARDED_BY(mutex_) = false;     // or it is on its way

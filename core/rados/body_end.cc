@@ -11,7 +11,7 @@ Status Body::set_end(std::uint64_t size) {
   CFFS_TRY_VOID(reach(piece));
   WriteOperation operation;
   operation.create(false);
-  if (piece == 0 && !has_first_piece_) operation.set_attribute("bound", std::to_string(bound_));
+  if (piece == 0 && !has_first_piece_) set_first_attributes(operation, bound_);
   operation.truncate(size - piece * shared_->piece_bytes);
   CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(piece)));
   if (piece == 0) has_first_piece_ = true;
@@ -99,7 +99,7 @@ Status Body::remove_pieces() {
     bound = bound_;
   }
   (void)flights_.wait();
-  shared_->cache->forget(id_);
+  shared_->cache->forget(*this);
   constexpr std::uint64_t kAtOnce = 256;
   // The first one last: it has the bound.
   for (std::uint64_t end = bound; end > 0;) {

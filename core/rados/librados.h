@@ -19,7 +19,8 @@ namespace cffs::rados {
   F(conf_read_file)                                                                                          \
   F(conf_parse_env)                                                                                          \
   F(connect)                                                                                                 \
-  F(shutdown) F(ioctx_create) F(ioctx_destroy) F(ioctx_set_namespace) F(set_pool_full_try) F(aio_flush)      \
+  F(shutdown)                                                                                                \
+  F(ioctx_create) F(ioctx_destroy) F(ioctx_set_namespace) F(set_pool_full_try) F(aio_flush)                  \
       F(wait_for_latest_osdmap) F(mon_command) F(buffer_free) F(blocklist_add) F(create_write_op)            \
           F(release_write_op) F(write_op_create) F(write_op_write) F(write_op_setxattr) F(write_op_rmxattr)  \
               F(write_op_truncate) F(write_op_zero) F(write_op_omap_set2) F(write_op_omap_rm_keys2)          \

@@ -285,13 +285,18 @@ void LocalCache::put(const Keeping& keeping) {
   }
 }
 
-// Fails where the disk is full or away: then nothing of the file is known any more, and others make room.
+// What cannot be written is not there: pages without their entries, or a file that is begun and of no use. A full disk allows less
+// for a while.
 void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<const std::uint32_t> lengths,
                              std::string_view bytes) {
   make_room(bytes.size() + LocalFile::kHeadBytes);
   const std::string path = path_of(key);
   auto file = LocalFile::open(path, key.object, key.number);
+  const bool was_there = file.has_value();
+  const int problem = file ? 0 : file.error().errno_value;
+  if (problem == EMFILE || problem == ENFILE || problem == ENOMEM) return;
   if (!file) {
+    (void)::mkdir(place_.directory.c_str(), 0700);
     (void)::mkdir(folder_.c_str(), 0700);
     (void)::mkdir((folder_ + "/" + folder_of(key.object)).c_str(), 0700);
     file = LocalFile::make(path, key.object, key.number);
@@ -300,12 +305,9 @@ void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<cons
   struct stat st;
   if (done && ::lstat(path.c_str(), &st) != 0) done = fail(errno, path);
   if (!done) {
-    drop(key);
-    constexpr std::uint64_t kShare = 16;
-    if (done.error().errno_value == ENOSPC || done.error().errno_value == EDQUOT) {
-      const std::uint64_t bytes_here = state().bytes;
-      make_room(place_.most_bytes - std::min(place_.most_bytes, bytes_here - bytes_here / kShare));
-    }
+    if (!was_there) drop(key);
+    const int code = done.error().errno_value;
+    if (code == ENOSPC || code == EDQUOT) allow_less();
     return;
   }
   const auto here = file->here();
@@ -319,6 +321,16 @@ void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<cons
   known.bytes = bytes_now;
   known.used_s = st.st_mtim.tv_sec;
   if (here) known.here = *here;
+  // It may have more room by now.
+  allowed_bytes_ = std::min(place_.most_bytes, allowed_bytes_ + bytes.size() / 8);
+}
+
+void LocalCache::allow_less() {
+  {
+    const MutexLock guard(mutex_);
+    allowed_bytes_ = state_.bytes - state_.bytes / 16;
+  }
+  make_room(0);
 }
 
 void LocalCache::make_room(std::uint64_t bytes) {
@@ -326,7 +338,7 @@ void LocalCache::make_room(std::uint64_t bytes) {
     Key oldest;
     {
       const MutexLock guard(mutex_);
-      if (ages_.empty() || state_.bytes + bytes <= place_.most_bytes) return;
+      if (ages_.empty() || state_.bytes + bytes <= allowed_bytes_) return;
       oldest = ages_.front();
     }
     drop(oldest);

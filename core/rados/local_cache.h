@@ -75,6 +75,7 @@ class LocalCache {
 
   LocalCache(std::string folder, const Place& place, FileDescriptor lock)
       : folder_(std::move(folder)), place_(place), lock_(std::move(lock)) {
+    allowed_bytes_ = place.most_bytes;
     state_.directory = place.directory;
     state_.most_bytes = place.most_bytes;
   }
@@ -91,6 +92,7 @@ class LocalCache {
                    std::string_view bytes);
   // Takes files away, used longest ago first, until so many bytes more are allowed.
   void make_room(std::uint64_t bytes);
+  void allow_less();
   void drop(const Key& key);
 
   const std::string folder_;
@@ -103,6 +105,7 @@ class LocalCache {
   std::deque<Question> questions_ CFFS_GUARDED_BY(mutex_);
   std::deque<Keeping> keepings_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t waiting_bytes_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t allowed_bytes_ CFFS_GUARDED_BY(mutex_) = 0;  // less than the most where the disk was full
   std::optional<ObjectNumber> being_written_ CFFS_GUARDED_BY(mutex_);
   NearCopies state_ CFFS_GUARDED_BY(mutex_);
   bool over_ CFFS_GUARDED_BY(mutex_) = false;

@@ -30,16 +30,17 @@ void PageCache::start(const Source& source, std::uint64_t first, std::uint64_t p
   const auto taken = [self = shared_from_this(), object, first, pages](Result<std::string> bytes) {
     self->take(object, first, pages, std::move(bytes));
   };
-  const std::uint64_t end = local_ == nullptr ? 0 : source.lasting_end();
-  if (end == 0) return source.fetch(first * kPageBytes, pages * kPageBytes, taken);
-  const auto fetch = [local = local_, held = source.held(), object, first, pages, end, taken] {
-    held->fetch(first * kPageBytes, pages * kPageBytes,
-                [local, object, first, end, taken](Result<std::string> bytes) {
-                  if (bytes) local->keep(object, first, end, *bytes);
-                  taken(std::move(bytes));
-                });
+  const auto lasting = local_ == nullptr ? std::nullopt : source.lasting();
+  if (!lasting) return source.fetch(first * kPageBytes, pages * kPageBytes, taken);
+  const auto fetch = [local = local_, kept = *lasting, first, pages, taken] {
+    kept.source->fetch(
+        first * kPageBytes, pages * kPageBytes,
+        [local, number = kept.number, end = kept.end, first, taken](Result<std::string> bytes) {
+          if (bytes) local->keep(number, first, end, *bytes);
+          taken(std::move(bytes));
+        });
   };
-  local_->read(object, first, pages, end, [fetch, taken](std::optional<std::string> bytes) {
+  local_->read(lasting->number, first, pages, lasting->end, [fetch, taken](std::optional<std::string> bytes) {
     if (!bytes) return fetch();
     taken(std::move(*bytes));
   });
@@ -178,9 +179,10 @@ void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t le
   }
 }
 
-void PageCache::forget(ObjectNumber object) {
-  drop(object, 0);
-  if (local_ != nullptr) local_->forget(object);
+void PageCache::forget(const Source& source) {
+  drop(source.number(), 0);
+  if (local_ == nullptr) return;
+  if (const auto lasting = source.lasting()) local_->forget(lasting->number);
 }
 
 void PageCache::drop(const std::unordered_set<ObjectNumber>& objects) {

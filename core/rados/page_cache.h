@@ -12,6 +12,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -35,10 +36,13 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
     // Starts reading; `done` is called once, from whatever thread, maybe before this returns. What lies behind the end is left out.
     virtual void fetch(std::uint64_t offset, std::uint64_t length,
                        std::function<void(Result<std::string>)> done) const = 0;
-    // Bytes below this one never change: they may be kept where they are not seen to. 0: none.
-    virtual std::uint64_t lasting_end() const { return 0; }
-    // The same source, for as long as it is held; where there is a lasting_end().
-    virtual std::shared_ptr<const Source> held() const { return nullptr; }
+    // Bytes that never change may be kept where they are not seen to.
+    struct Lasting {
+      ObjectNumber number = 0;               // no other object has had it or will, wherever the store was put
+      std::uint64_t end = 0;                 // bytes below this one last
+      std::shared_ptr<const Source> source;  // the same one, for as long as it is held
+    };
+    virtual std::optional<Lasting> lasting() const { return {}; }
   };
 
   // `local`: asked for what is absent before its source is, where that lasts; null: there is none. It outlives what is fetched.
@@ -56,7 +60,7 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
   // The range was written. `length` 0: all that is behind `offset`.
   void drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length = 0);
   // The object is gone: nothing of it is kept anywhere.
-  void forget(ObjectNumber object);
+  void forget(const Source& source);
   // All of these.
   void drop(const std::unordered_set<ObjectNumber>& objects);
   // Waits until nothing is being fetched any more.

@@ -126,6 +126,22 @@ case_local_cache() {
   check "and does without its directory" same "$source_tree/linux" "$mnt/linux"
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "the store is clean" store_clean
+  # A pool that is put back to what it was gives ids again, to other files.
+  "$cffs" format rados:cffs/back >/dev/null
+  in_pool export "$base/dump" >/dev/null 2>&1
+  mkdir -p "$base/work/before" "$base/work/after"
+  for i in $(seq 40); do
+    head -c 40000 /dev/urandom >"$base/work/before/f$i"
+    head -c 40000 /dev/urandom >"$base/work/after/f$i"
+  done
+  for tree in before after; do
+    "$cffs" import --policy=directory "$base/work/$tree" rados:cffs/back >/dev/null
+    check "a mount of what was $tree" "$cffs" mount -o ro,local_cache="$near:200M" rados:cffs/back "$mnt"
+    check "shows it" same "$base/work/$tree" "$mnt"
+    check "ends" timeout 60 "$cffs" umount "$mnt"
+    in_pool ls | grep '^back\.' | xargs rados -c "$CEPH_CONF" -p cffs rm
+    in_pool import --no-overwrite "$base/dump" >/dev/null 2>&1
+  done
 }
 
 # The daemon is killed: what was synced is there, and nothing else is damaged.

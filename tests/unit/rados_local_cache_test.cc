@@ -77,8 +77,8 @@ class LastingSource final : public PageCache::Source, public std::enable_shared_
     ++requests;
     done(bytes_.substr(std::min<std::size_t>(offset, bytes_.size()), length));
   }
-  std::uint64_t lasting_end() const override { return bytes_.size(); }
-  std::shared_ptr<const Source> held() const override { return shared_from_this(); }
+  std::optional<Lasting> lasting() const override { return Lasting{9, bytes_.size(), shared_from_this()}; }
+  std::uint64_t size() const { return bytes_.size(); }
   void grow(const std::string& more) { bytes_ += more; }
 
   mutable std::atomic<int> requests = 0;
@@ -207,8 +207,8 @@ TEST_CASE(
   const auto source = std::make_shared<LastingSource>(bytes);
   const auto reads = [&](LocalCache& local) {
     const auto pages = std::make_shared<PageCache>(1 << 20, &local);
-    pages->prefetch(*source, 0, source->lasting_end());
-    std::string out(source->lasting_end(), '?');
+    pages->prefetch(*source, 0, source->size());
+    std::string out(source->size(), '?');
     REQUIRE(pages->read(*source, 0, as_writable_bytes(out)));
     pages->drain();
     return out;
@@ -233,7 +233,7 @@ TEST_CASE(
   const auto pages = std::make_shared<PageCache>(1 << 20, local.get());
   pages->drop(9, 100);
   CHECK(files_below(directory.path).size() == 1);
-  pages->forget(9);
+  pages->forget(*source);
   CHECK(files_below(directory.path).empty());
 }
 
