@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <new>
 
 #include "core/base/thread.h"
 
@@ -188,7 +189,11 @@ void LocalCache::answer() {
       question = std::move(questions_.front());
       questions_.pop_front();
     }
-    auto bytes = find(question);
+    std::optional<std::string> bytes;
+    try {
+      bytes = find(question);
+    } catch (const std::bad_alloc&) {  // the pool is asked, and who asked it says so
+    }
     {
       const MutexLock guard(mutex_);
       (bytes ? state_.found : state_.missed) += question.pages;
@@ -268,7 +273,10 @@ void LocalCache::write() {
       waiting_bytes_ -= keeping.bytes.size();
       being_written_ = keeping.object;
     }
-    put(keeping);
+    try {
+      put(keeping);
+    } catch (const std::bad_alloc&) {  // it is not kept
+    }
   }
 }
 

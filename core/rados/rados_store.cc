@@ -1,12 +1,11 @@
 #include "core/rados/rados_store.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
-#include "core/rados/following.h"
 #include "core/rados/local_mark.h"
+#include "core/rados/rados_identity.h"
 #include "core/rados/rados_object.h"
 
 namespace cffs {
@@ -39,27 +38,6 @@ Result<std::uint64_t> piece_bytes_of(const Pool& pool, const Pool::Stat& head) {
 }
 
 std::string head_of(const RadosAddress& address) { return address.name + ".head"; }
-
-// What tells the store from all others, also from one of that name before it: attribute `id` of its head. Stores that were made before
-// there was one get it from the first who wants it and may write.
-Status give_id(const Pool& pool) {
-  WriteOperation operation;
-  operation.set_attribute("id", rados::random_text());
-  return pool.run(operation, head_of(pool.address()));
-}
-
-Result<std::string> id_of(const Pool& pool, bool read_only) {
-  const std::string head = head_of(pool.address());
-  CFFS_TRY(const Pool::Stat known, pool.stat(head));
-  if (!known.attribute("id").empty()) return known.attribute("id");
-  if (read_only) {
-    return fail(Error::usage(pool.address().text() +
-                             " has no id to keep a local cache by; mount it for writing with one, once"));
-  }
-  CFFS_TRY_VOID(give_id(pool));
-  CFFS_TRY(const Pool::Stat now, pool.stat(head));
-  return now.attribute("id");
-}
 
 // Composites and files of the table are written from the beginning to the end, once; what failed half way is nothing's place any more, and who
 // begins one anew gets another object (create()). A copy into a store that is there writes in place: it renews the id.
@@ -107,7 +85,7 @@ Result<bool> RadosStore::is_store(const RadosAddress& address) {
 
 Status RadosStore::renew_id(const RadosAddress& address) {
   CFFS_TRY(const auto pool, Pool::connect(address));
-  return give_id(*pool);
+  return rados::give_id(*pool, head_of(address));
 }
 
 std::string RadosStore::owner_text(const RadosAddress& address) {
@@ -137,7 +115,7 @@ Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address
   CFFS_TRY(const std::uint64_t piece_bytes, piece_bytes_of(*pool, *head));
   std::unique_ptr<rados::LocalCache> local;
   if (place) {
-    CFFS_TRY(const std::string id, id_of(*pool, read_only));
+    CFFS_TRY(const std::string id, rados::id_of(*pool, head_of(address), read_only));
     CFFS_TRY(local, rados::LocalCache::open(*place, id));
   }
   std::unique_ptr<RadosStore> store(new RadosStore(std::move(pool), read_only, std::move(local)));
@@ -315,22 +293,6 @@ Result<std::shared_ptr<Object>> RadosStore::create(std::string_view name, Create
   return object;
 }
 
-void RadosStore::nameless(ObjectId id) {
-  const auto at = known_.find(id);
-  if (at != known_.end() && at->second.handles > 0) {
-    at->second.is_removed = true;  // until the last handle goes
-    return;
-  }
-  Gone gone{id, nullptr};
-  if (at != known_.end()) {
-    gone.body = at->second.body;
-    known_.erase(at);
-    --idle_;
-  }
-  gone_.push_back(std::move(gone));
-  reaper_wake_.notify_all();
-}
-
 Status RadosStore::remove(std::string_view name) {
   CFFS_TRY_VOID(writable(name));
   CFFS_TRY_VOID(ready());
@@ -401,91 +363,6 @@ void RadosStore::forget_idle() {
     known_.erase(known);
     --idle_;
   }
-}
-
-// --- beside a writer
-
-Result<std::unique_ptr<StoreLock>> RadosStore::follow() { return rados::Following::begin(pool_, head()); }
-
-bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head()); }
-
-// Handles keep the body that they have; who opens an object from now on gets another. Pages of what is changed in place are read anew.
-void RadosStore::forget_contents(const std::vector<std::string>& names) {
-  std::unordered_set<std::uint64_t> changing;
-  for (const std::string& name : names) {
-    const auto id = names_.find(name);
-    if (!id) continue;
-    // A log has room behind its end, which records are written into (core/object/log_filler.h).
-    const bool only_grows =
-        (name.starts_with("table/") && !name.ends_with(".log")) || name.starts_with("composites/");
-    if (!only_grows) changing.insert(*id);
-    const auto known = known_.find(*id);
-    if (known == known_.end()) continue;
-    if (only_grows) former_ends_[*id] = known->second.body->size();
-    if (known->second.handles == 0) --idle_;
-    known_.erase(known);
-  }
-  shared_->cache->drop(changing);
-}
-
-Status RadosStore::look_again(std::string_view folder) {
-  if (!read_only_) return {};
-  CFFS_TRY_VOID(ready());
-  announce_blocking();
-  CFFS_TRY_VOID(folder.empty() ? names_.load() : names_.load_folder(folder));
-  const auto names = names_.list(folder);
-  const MutexLock guard(mutex_);
-  forget_contents(names);
-  return {};
-}
-
-Status RadosStore::look_again_at(std::string_view name) {
-  if (!read_only_) return {};
-  CFFS_TRY_VOID(ready());
-  announce_blocking();
-  if (!names_.find(name)) CFFS_TRY_VOID(names_.load());
-  const MutexLock guard(mutex_);
-  forget_contents({std::string(name)});
-  return {};
-}
-
-// --- what is gone
-
-void RadosStore::reap() {
-  for (;;) {
-    Gone gone;
-    {
-      const MutexLock guard(mutex_);
-      reaping_ = false;
-      reaper_wake_.notify_all();
-      while (gone_.empty() && !reaper_ends_) reaper_wake_.wait(mutex_);
-      if (gone_.empty() || pool_->is_shut_out()) {
-        gone_.clear();
-        if (reaper_ends_) return;
-        continue;
-      }
-      gone = std::move(gone_.front());
-      gone_.pop_front();
-      reaping_ = true;
-    }
-    // Pieces go when nobody can find their object after a crash any more; else the note stays, for whoever opens the store next.
-    if (!names_.wait()) continue;
-    if (gone.body == nullptr) {
-      auto body = Body::load(shared_, gone.id, Body::Kind::changes);
-      if (!body) continue;
-      gone.body = std::move(*body);
-    }
-    if (gone.body->remove_pieces()) names_.forget(gone.id);
-  }
-}
-
-void RadosStore::end_reaping() {
-  {
-    const MutexLock guard(mutex_);
-    reaper_ends_ = true;
-    reaper_wake_.notify_all();
-  }
-  if (reaper_.joinable()) reaper_.join();
 }
 
 // --- the rest
