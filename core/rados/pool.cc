@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 namespace cffs::rados {

@@ -126,6 +126,10 @@ case_local_cache() {
   check "and does without its directory" same "$source_tree/linux" "$mnt/linux"
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "the store is clean" store_clean
+  # No file may have more than a megabyte: nothing larger is kept, and that is all.
+  (ulimit -f 1000 && "$cffs" mount -o ro,local_cache="$near:200M" "$store" "$mnt")
+  check "a mount that may make no large files" same "$source_tree/linux" "$mnt/linux"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
   # A pool that is put back to what it was gives ids again, to other files.
   "$cffs" format rados:cffs/back >/dev/null
   in_pool export "$base/dump" >/dev/null 2>&1
