@@ -5,10 +5,10 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <utility>
 
 #include "core/plan/policy_choice.h"
 #include "core/rados/address.h"
@@ -96,19 +96,17 @@ Status mount_store(const MountOptions& options) {
     return fail(Error::usage("the store " + store + " lies below the mount point " + mount_point +
                              "; choose another"));
   }
-  if (!checked.local_cache.empty()) {  // the daemon's working directory is the root
-    const std::size_t colon = std::min(checked.local_cache.rfind(':'), checked.local_cache.size());
-    std::error_code problem;
-    const std::string directory =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(checked.local_cache.substr(0, colon)),
-                                          problem)
-            .string();
+  if (!checked.local_cache.empty()) {
+    CFFS_TRY(auto place, parse_local_cache(checked.local_cache));
+    std::error_code problem;  // the daemon's working directory is the root
+    place.directory =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(place.directory), problem).string();
     if (problem) return fail(problem.value(), "local cache " + checked.local_cache);
-    checked.local_cache = directory + checked.local_cache.substr(colon);
-    if (directory.starts_with(mount_point + "/") || directory == mount_point) {
+    if (place.directory.starts_with(mount_point + "/") || place.directory == mount_point) {
       return fail(Error::usage("the local cache lies below the mount point " + mount_point +
                                "; choose another directory"));
     }
+    checked.local_cache_at = std::move(place);
   }
   // A file that may not become so large is an error of whoever writes, not the end of the mount.
   (void)::signal(SIGXFSZ, SIG_IGN);

@@ -56,6 +56,20 @@ Result<double> seconds(const std::string& value, const std::string& option, doub
 
 }  // namespace
 
+Result<rados::LocalCache::Place> parse_local_cache(const std::string& text) {
+  constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0) {
+    return fail(
+        Error::usage("--local-cache wants DIR:SIZE, such as /var/cache/cffs:20G, not '" + text + "'"));
+  }
+  rados::LocalCache::Place place{text.substr(0, colon), 0};
+  CFFS_TRY(place.most_bytes, parse_size(text.substr(colon + 1), "--local-cache"));
+  if (place.most_bytes < kLeast)
+    return fail(Error::usage("--local-cache wants 16M or more, not '" + text + "'"));
+  return place;
+}
+
 Result<std::uint64_t> parse_size(const std::string& text, const std::string& option) {
   char* end = nullptr;
   errno = 0;

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/fs/file_system.h"
 #include "core/plan/policy_choice.h"
+#include "core/rados/local_cache.h"
 #include "fusefs/request_observer.h"
 #include "fusefs/transport.h"
 
@@ -24,9 +26,10 @@ struct MountOptions {
   double commit_interval_s = 5;
   double quiet_s = 2;
   std::string cache_size = "32M";
-  std::string local_cache;         // "DIR:SIZE", of stores in a pool; empty: none
-  std::string awake_inodes = "64K";  // a number of them
-  std::string known_inodes = "1M";   // a number of them; 0: no bound
+  std::string local_cache;                                 // "DIR:SIZE", of stores in a pool; empty: none
+  std::optional<rados::LocalCache::Place> local_cache_at;  // the same, found and checked by mount_store()
+  std::string awake_inodes = "64K";                        // a number of them
+  std::string known_inodes = "1M";                         // a number of them; 0: no bound
   unsigned threads = 16;
   Transport transport = Transport::automatic;
   bool foreground = false;
@@ -55,6 +58,9 @@ struct MountOptions {
 // Takes one -o list ("policy=none,allow_other,ro") apart into `options`. A value in double quotes may have commas.
 // Options of mount(8) and of other file systems that mean nothing here leave a remark; `usage` names an option nobody knows.
 Status apply_option_list(const std::string& list, MountOptions& options);
+
+// "/var/cache/cffs:20G". `usage`: what is wrong with it.
+Result<rados::LocalCache::Place> parse_local_cache(const std::string& text);
 
 // "4K", "1M", "2G", "17": bytes.
 Result<std::uint64_t> parse_size(const std::string& text, const std::string& option);

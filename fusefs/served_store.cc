@@ -39,22 +39,6 @@ Result<RegroupJobsOptions> regroup_options(const MountOptions& options) {
   return regrouping;
 }
 
-Result<std::optional<rados::LocalCache::Place>> local_cache_place(const MountOptions& options) {
-  const std::string& text = options.local_cache;
-  if (text.empty()) return std::optional<rados::LocalCache::Place>();
-  constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos || colon == 0) {
-    return fail(
-        Error::usage("--local-cache wants DIR:SIZE, such as /var/cache/cffs:20G, not '" + text + "'"));
-  }
-  rados::LocalCache::Place place{text.substr(0, colon), 0};
-  CFFS_TRY(place.most_bytes, parse_size(text.substr(colon + 1), "--local-cache"));
-  if (place.most_bytes < kLeast)
-    return fail(Error::usage("--local-cache wants 16M or more, not '" + text + "'"));
-  return std::optional(std::move(place));
-}
-
 // A mount often follows an unmount at once, and umount(8) does not wait for the daemon. So whoever is leaving is waited for;
 // one that stays is not, unless this mount stands by.
 Result<std::unique_ptr<FileSystem>> open_after_predecessor(const std::string& directory, ObjectStore& objects,
@@ -107,13 +91,12 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
                                                        const std::function<bool()>& awaited) {
   CFFS_TRY(const FileSystemOptions engine, engine_options(options, log));
   CFFS_TRY(const RegroupJobsOptions regrouping, regroup_options(options));
-  CFFS_TRY(const auto cache, local_cache_place(options));
   std::unique_ptr<ServedStore> store(new ServedStore);
   using Access = PosixStore::Access;
   using Owners = PosixStore::Owners;
   CFFS_TRY(store->objects_,
            open_store_at(directory, options.read_only ? Access::read_only : Access::read_write,
-                         options.foreign_owner ? Owners::anybody : Owners::own, cache));
+                         options.foreign_owner ? Owners::anybody : Owners::own, options.local_cache_at));
   if (options.follow) {
     CFFS_TRY(auto followed, FollowedFileSystem::open(*store->objects_, engine,
                                                      {milliseconds(options.poll_s), awaited, options.say}));

@@ -8,8 +8,8 @@ Status give_id(const Pool& pool, const std::string& head) {
   return pool.run(operation, head);
 }
 
-Result<std::string> id_of(const Pool& pool, const std::string& head, bool read_only) {
-  CFFS_TRY(const Pool::Stat known, pool.stat(head));
+Result<std::string> id_of(const Pool& pool, const std::string& head, const Pool::Stat& known,
+                          bool read_only) {
   if (!known.attribute("id").empty()) return known.attribute("id");
   if (read_only) {
     return fail(Error::usage(pool.address().text() +

@@ -115,7 +115,7 @@ Result<std::unique_ptr<RadosStore>> RadosStore::open(const RadosAddress& address
   CFFS_TRY(const std::uint64_t piece_bytes, piece_bytes_of(*pool, *head));
   std::unique_ptr<rados::LocalCache> local;
   if (place) {
-    CFFS_TRY(const std::string id, rados::id_of(*pool, head_of(address), read_only));
+    CFFS_TRY(const std::string id, rados::id_of(*pool, head_of(address), *head, read_only));
     CFFS_TRY(local, rados::LocalCache::open(*place, id));
   }
   std::unique_ptr<RadosStore> store(new RadosStore(std::move(pool), read_only, std::move(local)));
