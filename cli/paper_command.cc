@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/disk/disk_profile.h"
 #include "bench/report/headlines.h"
 #include "cli/benchmark_run.h"
 #include "cli/commands.h"
@@ -16,11 +17,14 @@
 namespace cffs::cli {
 namespace {
 
+constexpr const char* kPublished = "hdd";
+
 struct PaperOptions {
   std::vector<std::string> names;
   bool all = false, tiny = false, paper = false, report_only = false;
   unsigned rounds = 1;
   std::string results, work, site, markdown, html, plot;
+  std::vector<std::string> disks{kPublished};  // in place of the publications' hard disk
   bench::Size size() const {
     return tiny ? bench::Size::tiny : paper ? bench::Size::paper : bench::Size::small;
   }
@@ -88,7 +92,17 @@ Result<std::vector<bench::Publication>> chosen(const PaperOptions& o) {
   });
   if (list.empty())
     return fail(Error::usage("name a publication, or --all; cffs bench paper --help has their names"));
-  return list;
+  std::vector<bench::Publication> each;
+  for (const std::string& disk : o.disks) {
+    for (bench::Publication publication : list) {
+      for (bench::Step& step : publication.steps) {
+        if (step.disk == kPublished) step.disk = disk;
+      }
+      if (o.disks.size() > 1 || disk != kPublished) publication.title += ": disk " + disk;
+      each.push_back(std::move(publication));
+    }
+  }
+  return each;
 }
 
 Result<int> run_paper(const PaperOptions& o) {
@@ -132,6 +146,12 @@ void add_paper(CLI::App& bench, int& exit_code) {
   command->add_flag("--report-only", o->report_only, "Run nothing: what the results file has");
   command->add_option("--rounds", o->rounds, "Of each benchmark; the median counts")
       ->check(CLI::Range(1u, 1000u))
+      ->capture_default_str();
+  command
+      ->add_option("--disk", o->disks,
+                   "What stands for the publications' disk; several: all of it on each, a table for each")
+      ->delimiter(',')
+      ->check(CLI::IsMember(bench::disk_names()))
       ->capture_default_str();
   command->add_option("--site", o->site,
                       "A directory of HTML for the web server (scripts/documentation_site.sh makes one)");
