@@ -10,8 +10,8 @@ namespace {
 
 // Staging: files up to so many times inline-max wait in the table for consolidation, so that creating one makes no object.
 constexpr std::uint64_t kStagedPerInline = 16;
-// Where nobody will move them: each append to one of them writes a chunk anew (adr/0036).
-constexpr std::uint64_t kDurablePerInline = 4;
+// Where nobody will move them, what grows in the table: each append writes a chunk anew (adr/0036).
+constexpr std::uint64_t kGrownPerInline = 4;
 
 // So many chunks are looked up one by one: an iterator has to be set up on each file of level 0 and each level, and costs as
 // much as five of them.
@@ -39,8 +39,7 @@ std::uint64_t Homes::inline_limit(const Inode& inode) const {
     return std::min(times * format_.inline_max, format_.composite_file_max);
   };
   if (makes_composites_.load(std::memory_order_relaxed)) return at_most(kStagedPerInline);
-  return may_be_durable(inode) ? std::max(format_.inline_max, at_most(kDurablePerInline))
-                               : format_.inline_max;
+  return inode.size > 0 ? std::max(format_.inline_max, at_most(kGrownPerInline)) : format_.inline_max;
 }
 
 Status Homes::check_chunk(const Inode& inode, std::uint64_t chunk, std::size_t stored) const {

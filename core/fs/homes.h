@@ -45,8 +45,8 @@ class Homes {
 
   // Whether small files leave the table for composites; decided by the policy.
   void use_composites(bool use) { makes_composites_.store(use); }
-  // How large the file may become while its data stays in the table, bytes. Where it becomes a blob and has content that may be
-  // durable, somebody waits until the blob is; so such a file stays for longer, also where nobody moves it into composites.
+  // How large the file may become while its data stays in the table, bytes. A file that has content there, and grows, stays for
+  // longer: as a blob it costs an object and a sync, at once where that content may be durable, with the next commit else.
   std::uint64_t inline_limit(const Inode& inode) const;
   // Files with lower numbers may have been made durable with the content that they have in the table.
   void note_durable_below(std::uint64_t number) { durable_below_.store(number); }
