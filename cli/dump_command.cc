@@ -9,6 +9,7 @@
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
+#include "core/table/value_log.h"
 
 namespace cffs::cli {
 namespace {
@@ -121,6 +122,16 @@ void print_system_row(Key key, std::string_view value) {
       fmt::print("system: {}: {}, {} files, {} bytes, {} damaged, next {}\n", system_field_name(*field),
                  scrub.finished ? "finished" : "unfinished", scrub.files, scrub.bytes, scrub.damaged,
                  key_text(scrub.next));
+    });
+    return;
+  }
+  if (*field == SystemField::values) {
+    print_or_complain(decode_values(value), [&](const auto& known) {
+      fmt::print("system: {}:", system_field_name(*field));
+      for (const auto& [number, part] : known) {
+        fmt::print(" {}: {} of {} bytes are named;", ValueLog::object_name(number), part.live, part.size);
+      }
+      fmt::print("\n");
     });
     return;
   }

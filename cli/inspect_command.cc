@@ -52,6 +52,9 @@ int run_stat(const StoreName& name, bool json) {
   fmt::print("  blobs        {:>12}   {}, {} with checksums\n", n("blobs"), human_bytes(n("blob_bytes")),
              n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
+  if (s.value("value_log_bytes", std::uint64_t{0}) > 0)
+    fmt::print("value log      {:>12}   for small files that wait to be moved\n",
+               human_bytes(n("value_log_bytes")));
   const bool on_regions = s.contains("regions");
   fmt::print("objects        {:>12}   {} on the {}, {} of {} free there\n", n("objects"),
              human_bytes(n("object_bytes")), on_regions ? "device" : "backing file system",

@@ -85,6 +85,13 @@ truncate -s 3M "$mnt/sparse" && printf 'tail' >>"$mnt/sparse"
 printf 'XYZ' | dd of="$mnt/large" bs=1 seek=100000 conv=notrunc status=none
 for i in $(seq 40); do printf '%s' "$i" >"$mnt/site/$i"; done
 rm "$mnt"/heap/[1-4]*  # a composite that is mostly given up
+mkdir "$mnt/waiting"
+python3 - "$mnt/waiting" <<'PYTHON'
+import os, sys
+for i in range(60):
+    with open(os.path.join(sys.argv[1], str(i)), "wb") as file:
+        file.write((b"line of file %d, which waits\n" % i * 1000)[:5000 + i * 150])
+PYTHON
 # A file without a name, with more attributes than a node keeps, for as long as the daemon lives.
 python3 - "$mnt" <<'PYTHON' &
 import os, sys, time

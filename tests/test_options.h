@@ -13,6 +13,15 @@ inline FileSystemOptions quiet() {
   FileSystemOptions options;
   options.background = false;
   options.nameless_bytes = 5000;  // so that some content of files without a name is beyond it
+  options.values = {
+      .after_bytes = 300, .least_bytes = 24, .object_bytes = 5000};  // some in rows, more beside them
+  return options;
+}
+
+// All file data that waits is in rows of the table: for tests that look at its files.
+inline FileSystemOptions all_in_rows() {
+  FileSystemOptions options = quiet();
+  options.values.after_bytes = ~std::uint64_t{0};
   return options;
 }
 

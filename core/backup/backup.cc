@@ -71,6 +71,8 @@ Status Backup::open_former(Work& work) {
 Status Backup::copy_rows(Work& work) {
   TableOptions options;
   options.create = true;
+  options.values_apart = fs_.store_format().values_apart;
+  options.values.after_bytes = ~std::uint64_t{0};  // the copy has them in its rows
   CFFS_TRY(work.table, Table::open(place_.fresh(), options));
   work.rows = std::make_unique<RowCopy>(work.moment, work.former.get(), *work.table,
                                         [this](std::uint64_t bytes) { return spent(bytes); });

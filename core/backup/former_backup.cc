@@ -9,15 +9,29 @@
 #include "core/fs/store_format.h"
 #include "core/table/catalogue.h"
 #include "core/table/checkpoint.h"
+#include "core/table/value_log.h"
 
 namespace cffs {
 namespace {
 
-constexpr const char* kParts[] = {
-    "superblock",     "superblock.copy",   "lock",    "table",       "composites", "blobs",
-    "plan",           "accesses",          "reserve", kBackupObject, "held",       "lost+found",
-    "followers",      kCheckpointObject,   kKeptFolder,
-    kCatalogueObject, kUnfinishedCatalogue};
+constexpr const char* kParts[] = {"superblock",
+                                  "superblock.copy",
+                                  "lock",
+                                  "table",
+                                  "composites",
+                                  "blobs",
+                                  kValueFolder,
+                                  "plan",
+                                  "accesses",
+                                  "reserve",
+                                  kBackupObject,
+                                  "held",
+                                  "lost+found",
+                                  "followers",
+                                  kCheckpointObject,
+                                  kKeptFolder,
+                                  kCatalogueObject,
+                                  kUnfinishedCatalogue};
 
 tl::unexpected<Error> refused(const std::string& where, const std::string& what) {
   std::string said = where;
@@ -85,8 +99,10 @@ std::uint64_t FormerBackup::member_mark(const Inode& inode) {
 }
 
 Status FormerBackup::load() {
+  CFFS_TRY(const StoreFormat format, read_format(looked_at_));
   TableOptions options;
   options.in_memory = true;
+  options.values_apart = format.values_apart;
   CFFS_TRY(table_, Table::open(looked_at_, options));
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {

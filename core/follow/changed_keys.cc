@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/base/bytes.h"
 #include "core/table/table_files.h"
 #include "core/table/table_log.h"
 
@@ -20,19 +19,13 @@ Ends ends_of(const TableState& state) {
   return ends;
 }
 
-// The keys of a leveldb::WriteBatch, as the log has it. False: it is none.
+// False: it is no batch of this table's.
 bool collect(std::string_view record, std::set<Key>& keys) {
-  ByteReader r(record);
-  (void)r.u64();  // sequence
-  (void)r.u32();  // count
-  while (r.ok() && !r.at_end()) {
-    const bool puts = r.u8() == 1;
-    const std::string_view key = r.string();
-    if (puts) (void)r.string();
-    if (!r.ok() || key.size() != kKeyBytes) return false;
+  return visit_changes(record, [&](std::string_view key, std::optional<std::string_view>) {
+    if (key.size() != kKeyBytes) return false;
     keys.insert(decode_key(key));
-  }
-  return r.ok();
+    return true;
+  });
 }
 
 }  // namespace

@@ -92,6 +92,7 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
   const RowLocks::Guard guard(locks_, keys);
   stop_counting(files);
   Batch batch;
+  batch.keep_data_in_rows();  // what the policy does not group stays there
   CompositeAccounts accounts(table_);
   std::map<Key, Row> rows;
   std::uint64_t inserted = 0;

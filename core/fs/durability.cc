@@ -86,7 +86,9 @@ Status Engine::commit() {
   for (const InodeId ino : leftovers) forget(ino, 0);
   nodes_.put_rest_to_sleep(kAskedInCommit);
   CFFS_TRY_VOID(homes_.sync_dirty());
+  const std::vector<std::uint64_t> dead_values = table_->dead_values();
   CFFS_TRY_VOID(sync_table());
+  table_->drop_values(dead_values);
   // It is no less durable where those who follow do not hear of it.
   if (const Status told = publishing_.publish(file_count_.value()); !told && !publishing_failed_) {
     publishing_failed_ = true;

@@ -110,6 +110,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
   // half-made.
   TableOptions options;
   options.create = true;
+  options.values_apart = format.values_apart;
   CFFS_TRY(const auto table, Table::open(store, options));
   Inode root;
   root.ino = kRootInode;
@@ -140,6 +141,9 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   table_options.block_cache_bytes = options.cache_bytes;
   table_options.write_buffer_bytes = options.write_buffer_bytes;
   table_options.run_later = options.run_later;
+  table_options.values_apart = format.values_apart;
+  table_options.values = options.values;
+  table_options.is_checkpoint = options.is_checkpoint;
   prepared.space = std::make_unique<SpaceGuard>(store);
   prepared.publishing =
       std::make_unique<Publishing>(store, *options.clock, static_cast<std::uint64_t>(options.keep_ms),
@@ -192,8 +196,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       handles_(*table_, locks_),
       rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_,
                  renamed_),
-      loader_(*table_, locks_, nodes_, rows_, homes_, composites_, removals_, counter_, file_count_,
-              space_) {
+      loader_(*table_, locks_, nodes_, rows_, homes_, composites_, removals_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return give_back_removed(); });
   space_.on_need([this] { return table_->room_needed(); });
@@ -246,7 +249,9 @@ void Engine::refuse_changes() {
   overlay_->freeze();
 }
 
-std::size_t Engine::drop_cached_objects() { return composites_.close_idle() + blobs_.close_idle(); }
+std::size_t Engine::drop_cached_objects() {
+  return composites_.close_idle() + blobs_.close_idle() + table_->close_idle_values();
+}
 
 Engine::~Engine() { (void)Engine::close(); }
 
@@ -279,6 +284,7 @@ Status Engine::leave_clean() {
   // An object whose removal did not reach the medium would be back, and after a store that was closed nobody looks for it.
   CFFS_TRY_VOID(store_.sync_names());
   Batch batch;
+  table_->save_values(batch);
   Recovery::mark_closed(batch);
   file_count_.save(batch);
   CFFS_TRY_VOID(table_->write(batch));
@@ -308,6 +314,7 @@ void Engine::set_policy(std::shared_ptr<const grouping::Policy> policy) {
 
 void Engine::adopt(const grouping::Policy& policy) {
   homes_.use_composites(policy.makes_composites());
+  table_->put_values_apart(policy.makes_composites());  // else they stay where they are put
   renamed_.follow(policy.plan() != nullptr || policy.references() != nullptr);
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/table/name_hash.h"
+#include "core/table/value_log_options.h"
 #include "grouping/policy.h"
 
 namespace cffs {
@@ -23,6 +24,7 @@ struct FileSystemOptions {
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
   std::size_t write_buffer_bytes = 16u << 20;  // rows that LevelDB has in memory and its log; 64 KiB at least
+  ValueLogOptions values;                      // of a store that has a value log
   std::uint64_t access_record_bytes = 0;       // ring of recorded accesses; 0: none
   std::uint64_t nameless_bytes =
       16u << 20;  // content of small files without a name in memory; more is in the store

@@ -107,6 +107,10 @@ Status Homes::put_chunks(Batch& batch, const Inode& inode, std::uint64_t offset,
     const std::uint64_t to = std::min(end, base + kChunkBytes);
     const std::string_view piece = data.substr(from - offset, to - from);
     const bool replaces_all = from == base && (to == base + kChunkBytes || to >= old_size);
+    if (base >= old_size && from == base) {
+      batch.put_new(Key::data(inode.ino, chunk), piece);
+      continue;
+    }
     if (replaces_all) {
       batch.put(Key::data(inode.ino, chunk), piece);
       continue;

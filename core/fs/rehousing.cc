@@ -295,6 +295,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     CFFS_TRY_VOID(leave(inode));
     inode.home = Home::none;
     inode.extent = {};
+    batch_.keep_data_in_rows();
     CFFS_TRY_VOID(r_.homes_.put_chunks(batch_, inode, 0, content));
     inode.home = inode.size > 0 ? Home::inline_ : Home::none;
     return {};

@@ -76,7 +76,7 @@ Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
   const auto row = value ? decode_inode(*value) : Result<Inode>(Inode());
   if (!row || row->home != Home::inline_) return {};
   for (std::uint64_t chunk = 0; chunk * kChunkBytes < row->size; ++chunk) {
-    batch.erase(Key::data(InodeId{removal.number}, chunk));
+    batch.erase(Key::data(InodeId{removal.number}, chunk), kChunkBytes);
   }
   return {};
 }

@@ -27,12 +27,15 @@ constexpr std::uint32_t kDenseInline =
     2;  // StoreFormat::dense_inline: programs from before it would leave holes
 constexpr std::uint32_t kBlobChecksums =
     4;  // StoreFormat::blob_checksums: programs from before it would change a sealed blob
-constexpr Features kKnown = {0, 0, kOtherNameHash | kDenseInline | kBlobChecksums};
+constexpr std::uint32_t kValuesApart =
+    8;  // StoreFormat::values_apart: programs from before it take the rows for the data
+constexpr Features kKnown = {0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart};
 
-const std::array<FeatureName, 3> kNames = {
+const std::array<FeatureName, 4> kNames = {
     FeatureName{FeatureClass::incompatible, 0, "hash of names"},
     FeatureName{FeatureClass::incompatible, 1, "dense inline data"},
     FeatureName{FeatureClass::incompatible, 2, "blob checksums"},
+    FeatureName{FeatureClass::incompatible, 3, "value log"},
 };
 
 std::uint32_t bits_of(const Features& features, FeatureClass of) {
@@ -52,6 +55,7 @@ Features set_in(const StoreFormat& f) {
   if (f.name_hash->id() != NameHashId::xxh3_64) set.incompatible |= kOtherNameHash;
   if (f.dense_inline) set.incompatible |= kDenseInline;
   if (f.blob_checksums) set.incompatible |= kBlobChecksums;
+  if (f.values_apart) set.incompatible |= kValuesApart;
   return set;
 }
 
@@ -122,6 +126,7 @@ class Superblock {
                        features.incompatible & ~kKnown.incompatible};
     format_.dense_inline = (features.incompatible & kDenseInline) != 0;
     format_.blob_checksums = (features.incompatible & kBlobChecksums) != 0;
+    format_.values_apart = (features.incompatible & kValuesApart) != 0;
     if (version > kVersion) {
       return refused("has store format " + std::to_string(version) + "; " + kProgram + " reads format " +
                      std::to_string(kVersion));

@@ -44,6 +44,8 @@ struct StoreFormat {
   bool dense_inline = true;
   // Quiet blobs are sealed: their rows have checksums (core/fs/blob_sums.h).
   bool blob_checksums = true;
+  // Rows of file data may name bytes in a value log (core/table/value_log.h).
+  bool values_apart = true;
   std::string made_by = "cffs " CFFS_VERSION;  // empty: before it was noted
   // Those that this program does not know, and the names of all.
   Features unknown;

@@ -63,6 +63,7 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
     ++s.objects;
     s.object_bytes += info.allocated;
   }
+  s.value_log_bytes = fs.table().value_log_bytes();
   s.known_inodes = fs.known_inodes();
   s.read_ahead = fs.read_ahead();
   CFFS_TRY(s.backing, fs.objects().space());

@@ -20,6 +20,7 @@ struct Statistics {
   std::uint64_t blobs = 0, blob_bytes = 0;
   std::uint64_t sealed_blobs = 0;               // those with checksums
   std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included
+  std::uint64_t value_log_bytes = 0;  // of these: what waits beside the table (core/table/value_log.h)
   std::uint64_t staged_directories = 0;
   std::uint64_t pending_removals = 0;
   std::uint64_t known_inodes = 0;  // that the caller, which is the kernel's cache for a mount, refers to

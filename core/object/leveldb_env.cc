@@ -23,6 +23,10 @@ void run_in_background(void (*run)(void*), void* argument) {
 constexpr std::uint64_t kUsualFile = 4u << 20;  // bytes of a log or a table file
 
 bool is_log(const std::string& name) { return name.ends_with(".log"); }
+// Of logs: numbers have six digits or more.
+bool is_older(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
 
 class SilentLogger final : public leveldb::Logger {
  public:
@@ -218,6 +222,7 @@ Status LevelDbEnv::sync_logs() {
       if (log.written > log.synced) due.push_back({name, log.object, log.written});
     }
   }
+  if (before_log_sync_ && !due.empty()) CFFS_TRY_VOID(before_log_sync_());
   for (const Due& log : due) {
     CFFS_TRY_VOID(log.object->sync());
     const MutexLock guard(mutex_);
@@ -227,7 +232,11 @@ Status LevelDbEnv::sync_logs() {
       state.is_synced_often = log.written < state.synced + kOften;
       state.synced = std::max(state.synced, log.written);
     }
-    synced_ = SyncedLog{log.name, log.written};
+    // Of two who sync at the same time the earlier may end last.
+    if (!synced_ || is_older(synced_->name, log.name) ||
+        (synced_->name == log.name && synced_->bytes < log.written)) {
+      synced_ = SyncedLog{log.name, log.written};
+    }
   }
   return {};
 }
@@ -244,6 +253,15 @@ std::vector<std::pair<std::string, std::uint64_t>> LevelDbEnv::log_ends() const 
   std::vector<std::pair<std::string, std::uint64_t>> ends;
   for (const auto& [name, log] : logs_) ends.emplace_back(name, log.written);
   return ends;
+}
+
+std::optional<LevelDbEnv::SyncedLog> LevelDbEnv::synced_end() const {
+  const MutexLock guard(mutex_);
+  std::optional<SyncedLog> end;
+  for (const auto& [name, log] : logs_) {
+    if (log.synced > 0 && (!end || is_older(end->name, name))) end = SyncedLog{name, log.synced};
+  }
+  return end;
 }
 
 std::optional<LevelDbEnv::SyncedLog> LevelDbEnv::take_synced() {

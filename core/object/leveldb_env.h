@@ -40,6 +40,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t bytes = 0;
   };
   std::optional<SyncedLog> take_synced();
+  // The newest log of which anything is durable, and how far; nullopt: none is.
+  std::optional<SyncedLog> synced_end() const;
   // Of all logs whose rows are in no table file.
   std::uint64_t log_bytes() const;
   // Those logs, each with the bytes that it has so far; the last record may not be whole.
@@ -62,6 +64,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
 
   // Called before a table file is made durable: rows in it may name data that must be durable first.
   void set_before_table_sync(std::function<Status()> barrier) { before_table_sync_ = std::move(barrier); }
+  // The same before the logs are, once it is known how far they will be.
+  void set_before_log_sync(std::function<Status()> barrier) { before_log_sync_ = std::move(barrier); }
 
   // Called where a write meets ENOSPC: true where it has made room, and the write is tried again.
   void set_when_full(std::function<bool()> make_room) { make_room_ = std::move(make_room); }
@@ -109,7 +113,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   ObjectStore& store_;
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::map<std::string, std::uint64_t> ends_;   // the same
-  std::function<Status()> before_table_sync_;
+  std::function<Status()> before_table_sync_, before_log_sync_;
   std::function<bool()> make_room_;
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;

@@ -69,7 +69,8 @@ class Look {
       const bool top = folder == ".";
       judge(st, path_ + (top ? "/" : "/" + folder + "/") + entry->d_name);
       if (!top || !S_ISDIR(st.st_mode)) continue;
-      if (name == "table" || name == "accesses") CFFS_TRY_VOID(look_below(entry->d_name, kAll));
+      if (name == "table" || name == "accesses" || name == "values")
+        CFFS_TRY_VOID(look_below(entry->d_name, kAll));
       if (name == "blobs" || name == "composites") CFFS_TRY_VOID(look_below(entry->d_name, kFolders));
     }
     return {};

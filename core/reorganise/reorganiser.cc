@@ -57,6 +57,8 @@ void Reorganiser::run() {
     if (fs_.staged_directories().empty()) {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
     }
+    if (const Status tidied = fs_.table().tidy_values([this] { return !stopping(); }); !tidied)
+      fs_.log("the value log keeps more than it needs: " + tidied.error().message());
     punch_where_full();
     if (fs_.staged_directories().empty() && fs_.renamed_files().nothing_new() && sealing_.empty()) {
       guard.lock();

@@ -23,7 +23,8 @@ std::string number(std::uint64_t n) { return std::to_string(n); }
 // A table is made anew from what can be read of its files; the old ones stay, in table/lost.
 Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
   CFFS_TRY(const auto lock, store.lock("cffs fsck"));
-  CFFS_TRY_VOID(Table::rebuild(store));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
   damaged.emplace_back(
       "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
   return damaged;
@@ -32,7 +33,10 @@ Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::
 // What is counted was changed behind the count's back: the next mount counts anew.
 Status forget_file_count(ObjectStore& store) {
   CFFS_TRY(const auto lock, store.lock("cffs fsck"));
-  CFFS_TRY(const auto table, Table::open(store, {}));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  TableOptions options;
+  options.values_apart = format.values_apart;
+  CFFS_TRY(const auto table, Table::open(store, options));
   Batch batch;
   batch.erase(system_key(SystemField::file_count));
   CFFS_TRY_VOID(table->write(batch));
@@ -308,7 +312,7 @@ Status Repair::mend_data() {
     if (at + value.size() <= file->second) return true;
     mended("data of inode " + number(key.number()) + " reached beyond its end: cut");
     if (at >= file->second) {
-      beyond.erase(key);
+      beyond.erase(key, kChunkBytes);
     } else {
       beyond.put(key, value.substr(0, file->second - at));
     }
@@ -331,7 +335,7 @@ Status Repair::find_place_for(InodeId ino) {
                                    if (!possible) name += "-" + number(key.lower);
                                    done = append_lost(name, possible ? key.lower * kChunkBytes : 0, bytes);
                                    Batch moved;
-                                   moved.erase(key);
+                                   moved.erase(key, kChunkBytes);
                                    if (done) done = fs_.table().write(moved);
                                    names.insert(std::move(name));
                                    return done.has_value();

@@ -1,11 +1,14 @@
 #include "core/table/replay_check.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 
 #include "core/base/bytes.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
 #include "core/table/table_log.h"
+#include "core/table/value_log.h"
 
 namespace cffs {
 namespace {
@@ -83,22 +86,15 @@ struct Notes {
 void note_batch(std::string_view record, Notes& notes) {
   const EncodedKey synced_key(system_key(SystemField::log_synced));
   const EncodedKey open_key(system_key(SystemField::open_boot));
-  ByteReader r(record);
-  (void)r.u64();  // sequence
-  (void)r.u32();  // count
-  while (r.ok() && !r.at_end()) {
-    const bool puts = r.u8() == 1;
-    const std::string_view key = r.string();
-    const std::string_view value = puts ? r.string() : std::string_view();
-    if (!r.ok()) return;
-    if (puts && key == synced_key.view()) {
-      const auto synced = decode_log_synced(value);
-      if (!synced) continue;
-      std::uint64_t& bytes = notes.synced[synced->log];
-      bytes = std::max(bytes, synced->bytes);
-    }
-    notes.closes = notes.closes || (!puts && key == open_key.view());
-  }
+  (void)visit_changes(record, [&](std::string_view key, std::optional<std::string_view> value) {
+    notes.closes = notes.closes || (!value && key == open_key.view());
+    if (!value || key != synced_key.view()) return true;
+    const auto synced = decode_log_synced(*value);
+    if (!synced) return true;
+    std::uint64_t& bytes = notes.synced[synced->log];
+    bytes = std::max(bytes, synced->bytes);
+    return true;
+  });
 }
 
 struct Log {
@@ -159,6 +155,56 @@ bool closes(const Log& log) {
   return false;
 }
 
+// Whether each value that the record puts into the value log is there. One that the medium does not give is, for who keeps what is whole: its
+// reader is told.
+Result<bool> has_its_values(ObjectStore& store, std::string_view record, bool keep_what_is_whole) {
+  Status problem;
+  bool all = true;
+  (void)visit_changes(record, [&](std::string_view key, std::optional<std::string_view> row) {
+    if (!row || key.size() != kKeyBytes || decode_key(key).tag() != KeyTag::file_data) return true;
+    const auto pointer = pointer_in_row(*row);
+    if (!pointer || !*pointer) return true;
+    const auto value = read_value(store, **pointer);
+    const bool unreadable = !value && value.error().kind != ErrorKind::corruption;
+    if (unreadable && keep_what_is_whole && value.error().errno_value == EIO) return true;
+    if (unreadable) problem = fail(value.error());
+    all = value.has_value();
+    return all;
+  });
+  CFFS_TRY_VOID(problem);
+  return all;
+}
+
+// Rows reach the medium before the values that they name where neither was synced: such a log ends before the first of them, as one whose
+// end is torn. What is noted as durable is not looked at: what is missing there has rotted, and who reads it is told.
+Status end_before_lost_values(ObjectStore& store, bool keep_what_is_whole, std::vector<Log>& logs) {
+  Notes notes;
+  for (const Log& log : logs) {
+    for (const LogRecord& record : log.content.before) note_batch(record.bytes, notes);
+    for (const LogRecord& record : log.content.behind) note_batch(record.bytes, notes);
+  }
+  if (notes.closes && !logs.empty() && closes(logs.back())) return {};
+  for (Log& log : logs) {
+    if (notes.synced.upper_bound(log.number) != notes.synced.end())
+      continue;  // a sync of a later log is one of this, too
+    const auto own = notes.synced.find(log.number);
+    const std::uint64_t durable = own != notes.synced.end() ? own->second : 0;
+    std::vector<LogRecord>& records = log.content.before;
+    for (auto record = records.begin(); record != records.end(); ++record) {
+      if (record->end <= durable) continue;
+      CFFS_TRY(const bool whole, has_its_values(store, record->bytes, keep_what_is_whole));
+      if (whole) continue;
+      log.content.intact = record->begin;
+      log.content.behind.insert(log.content.behind.begin(), std::make_move_iterator(record),
+                                std::make_move_iterator(records.end()));
+      records.erase(record, records.end());
+      return {};
+    }
+    if (log.damaged()) return {};  // nothing behind it is replayed, or all of it was durable
+  }
+  return {};
+}
+
 std::string rewritten(const LogContent& content, bool also_behind) {
   std::vector<const LogRecord*> records;
   for (const LogRecord& record : content.before) records.push_back(&record);
@@ -211,7 +257,8 @@ std::string LogDamage::sentence() const {
                      : where + ": a tail that was not durable is left out";
 }
 
-Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole) {
+Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole,
+                                bool values_apart) {
   ReplayPlan plan;
   const std::string current = folder + "/CURRENT";
   CFFS_TRY(const bool is_there, store.exists(current));
@@ -247,7 +294,8 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   if (manifest_there) {
     CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
   }
-  CFFS_TRY(const std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
+  CFFS_TRY(std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
+  if (values_apart) CFFS_TRY_VOID(end_before_lost_values(store, keep_what_is_whole, logs));
   for (const Log& log : logs) {
     if (log.content.has_room) plan.until[log.name] = log.content.size;
   }

@@ -33,12 +33,15 @@ struct ReplayPlan {
   std::map<std::string, std::uint64_t> until;  // object: how far LevelDB is to read it, bytes
   std::vector<LogDamage> dropped;              // empty: everything is replayed
   bool no_table = false;                       // not a file of one is there
-  bool closed = false;  // nothing is damaged, and the last record of the last log says that the store was closed
+  bool closed =
+      false;  // nothing is damaged, and the last record of the last log says that the store was closed
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there
 };
 
-// Reads CURRENT, the manifest and the logs of the table in `folder`. Damage in what was durable: `corruption`, in one sentence that
+// Reads CURRENT, the manifest and the logs of the table in `folder`; where values are apart, also those that rows which may not have been durable
+// name (core/table/value_log.h): without its values such a row is part of a torn tail. Damage in what was durable: `corruption`, in one sentence that
 // names object, byte and cure; with keep_what_is_whole no error, and what is whole on both sides of it is replayed.
-Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole);
+Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole,
+                                bool values_apart);
 
 }  // namespace cffs

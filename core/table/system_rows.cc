@@ -23,6 +23,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::log_synced:
     case SystemField::scrub:
     case SystemField::unclean_ends:
+    case SystemField::values:
       return field;
   }
   return {};
@@ -42,6 +43,8 @@ const char* system_field_name(SystemField field) {
       return "how far the last scrub came";
     case SystemField::unclean_ends:
       return "how often nobody had closed the store";
+    case SystemField::values:
+      return "what the value log holds";
   }
   return "an unknown field";
 }

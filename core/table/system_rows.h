@@ -19,6 +19,8 @@ enum class SystemField : std::uint64_t {
       4,      // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)
   scrub = 5,  // ScrubProgress: how far the last scrub came (core/inspect/scrub.h)
   unclean_ends = 6,  // u64: how often nobody had closed the store; absent: never
+  values =
+      7,  // what the value log holds, and how much of it is named; true only where the store was closed (value_log.h)
 };
 
 inline Key system_key(SystemField field) {

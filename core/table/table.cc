@@ -78,27 +78,6 @@ void fit_to_medium(leveldb::Options& options, ObjectStore& store) {
 
 }  // namespace
 
-Batch::Batch() : batch_(std::make_unique<leveldb::WriteBatch>()) {}
-Batch::~Batch() = default;
-Batch::Batch(Batch&&) noexcept = default;
-Batch& Batch::operator=(Batch&&) noexcept = default;
-
-void Batch::put(Key key, std::string_view value) {
-  batch_->Put(slice(EncodedKey(key).view()), slice(value));
-  ++changes_;
-  changes_namespace_ = changes_namespace_ || key.tag() == KeyTag::namespace_;
-}
-void Batch::erase(Key key, std::uint64_t bytes) {
-  batch_->Delete(slice(EncodedKey(key).view()));
-  ++changes_;
-  changes_namespace_ = changes_namespace_ || key.tag() == KeyTag::namespace_;
-  erased_bytes_ += bytes;
-}
-void Batch::put_row(Key key, const Row& row) {
-  if (row.entries.empty()) return erase(key);
-  put(key, encode_row(row));
-}
-
 // LevelDB is written for a world without exceptions: one that passes through it leaves its locks and its queue of writers behind,
 // and the next caller waits for ever. Hence undisturbed() around its calls.
 Table::Table() = default;
@@ -110,7 +89,8 @@ Table::~Table() {
 
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   ReplayPlan plan;
-  CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole));
+  CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole,
+                              options.values_apart && !options.is_checkpoint));
   if (plan.no_table && !options.create) {
     return fail(Error::corruption(store.description() +
                                   " has no table: all names and the data of the smallest files were in it; "
@@ -123,14 +103,15 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->env_->set_when_removed(options.when_file_removed);
   table->env_->set_keeps(options.keeps_file);
   CFFS_TRY_VOID(table->env_->begin(options.in_memory ? nullptr : options.run_later));
-  if (options.before_rows_become_durable) {
-    // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
-    table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
-      Status done = barrier();
-      if (!done) self->poison();
-      return done;
-    });
-  }
+  // LevelDB tells of its failure with the next write only; until then a sync must not succeed.
+  table->env_->set_before_table_sync([self = table.get(), barrier = options.before_rows_become_durable] {
+    Status done = self->values_ ? self->values_->sync() : Status();
+    if (done && barrier) done = barrier();
+    if (!done) self->poison();
+    return done;
+  });
+  table->env_->set_before_log_sync(
+      [self = table.get()] { return self->values_ ? self->values_->sync() : Status(); });
   table->cache_.reset(leveldb::NewLRUCache(options.block_cache_bytes));
   table->filter_.reset(leveldb::NewBloomFilterPolicy(10));
 
@@ -152,6 +133,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   // Nothing of a log that ends so is replayed into a file, nor another begun: a mount costs one sync.
   o.reuse_logs = plan.closed && !options.in_memory;
   table->dropped_ = std::move(plan.dropped);
+  CFFS_TRY_VOID(table->prepare_values(store, options, plan.closed));
   if (plan.rebuild) {
     const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });
     if (!rebuilt.ok()) return fail(to_error(rebuilt));
@@ -160,14 +142,16 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   const leveldb::Status status = undisturbed([&] { return leveldb::DB::Open(o, kFolder, &db); });
   if (!status.ok()) return fail(to_error(status));
   table->db_.reset(db);
+  CFFS_TRY_VOID(table->load_values(plan.closed));
   return table;
 }
 
-Status Table::rebuild(ObjectStore& store) {
+Status Table::rebuild(ObjectStore& store, bool values_apart) {
   ReplayPlan plan;
-  CFFS_TRY(plan, check_replay(store, kFolder, true));
+  CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart));
   LevelDbEnv env(store);
   show_as_planned(env, plan);
+  CFFS_TRY_VOID(ValueLog::sync_all(store));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
   const leveldb::Status done =
       undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });
@@ -175,7 +159,10 @@ Status Table::rebuild(ObjectStore& store) {
   return store.sync_names();
 }
 
-Result<std::optional<std::string>> Table::get(Key key) const { return get_value(*db_, checked_reads(), key); }
+Result<std::optional<std::string>> Table::get(Key key) const {
+  if (values_ && key.tag() == KeyTag::file_data) return get_data(key);
+  return get_value(*db_, checked_reads(), key);
+}
 
 Result<Row> Table::get_row(Key key) const {
   CFFS_TRY(const auto value, get(key));
@@ -192,12 +179,16 @@ Status Table::writable() const {
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
   CFFS_TRY_VOID(writable());
-  const leveldb::Status status =
-      undisturbed([&] { return db_->Write(leveldb::WriteOptions(), batch.batch_.get()); });
+  if (!batch.data_.empty()) return write_data(batch);
+  return put_through(*batch.batch_, batch, batch.erased_bytes_);
+}
+
+Status Table::put_through(leveldb::WriteBatch& changes, const Batch& batch, std::uint64_t erased_bytes) {
+  const leveldb::Status status = undisturbed([&] { return db_->Write(leveldb::WriteOptions(), &changes); });
   if (status.ok()) {
     writes_.fetch_add(1);  // only now: who counts it before may not have it
     if (batch.changes_namespace_) namespace_changes_.fetch_add(1, std::memory_order_relaxed);
-    if (batch.erased_bytes_ > 0) garbage_.fetch_add(batch.erased_bytes_, std::memory_order_relaxed);
+    if (erased_bytes > 0) garbage_.fetch_add(erased_bytes, std::memory_order_relaxed);
     return {};
   }
   Error error = to_error(status);
@@ -246,6 +237,7 @@ Status Table::sync() {
     const std::uint64_t ticket = ++syncs_started_;
     guard.unlock();
     const std::uint64_t covered = writes_.load();
+    data_since_sync_.store(0, std::memory_order_relaxed);
     bool ended = true;
     const Status done = sync_logs(ended);
     guard.lock();
@@ -267,12 +259,13 @@ Status Table::sync() {
 }
 
 Status Table::scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const {
-  return scan_rows(*db_, checked_reads(), first, last, false, visit);
+  return scan_values(checked_reads(), first, last, false, visit);
 }
 
 std::unique_ptr<TableSnapshot> Table::snapshot() const {
+  readers_of_past_.fetch_add(1);
   const leveldb::Snapshot* taken = undisturbed([&] { return db_->GetSnapshot(); });
-  return std::unique_ptr<TableSnapshot>(new TableSnapshot(*db_, taken));
+  return std::unique_ptr<TableSnapshot>(new TableSnapshot(*this, *db_, taken));
 }
 
 Status Table::scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const {

@@ -14,13 +14,17 @@
 
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
+#include "core/table/batch.h"
 #include "core/table/key.h"
 #include "core/table/replay_check.h"
 #include "core/table/row.h"
+#include "core/table/value_log.h"
+#include "core/table/value_log_options.h"
 
 namespace leveldb {
 class DB;
 class Cache;
+struct ReadOptions;
 class FilterPolicy;
 class Iterator;
 class Snapshot;
@@ -30,6 +34,7 @@ class WriteBatch;
 namespace cffs {
 
 class LevelDbEnv;
+class Table;
 
 struct TableOptions {
   bool create = false;  // fails where a table is already there
@@ -51,29 +56,11 @@ struct TableOptions {
   std::function<void(std::function<void()>)> run_later;
   // Opens a table whose logs or manifest are damaged, with what is whole on both sides of the damage; see Table::dropped().
   bool keep_what_is_whole = false;
-};
-
-class Batch {
- public:
-  Batch();
-  ~Batch();
-  Batch(Batch&&) noexcept;
-  Batch& operator=(Batch&&) noexcept;
-
-  void put(Key key, std::string_view value);
-  // `bytes`: how much of the table the row is thought to take, see Table::compact_garbage().
-  void erase(Key key, std::uint64_t bytes = kUsualRow);
-  void put_row(Key key, const Row& row);  // an empty row is erased
-  bool empty() const { return changes_ == 0; }
-
- private:
-  static constexpr std::uint64_t kUsualRow = 128;
-
-  friend class Table;
-  std::unique_ptr<leveldb::WriteBatch> batch_;
-  std::size_t changes_ = 0;
-  std::uint64_t erased_bytes_ = 0;
-  bool changes_namespace_ = false;
+  // StoreFormat::values_apart: rows of file data say whether they are values, or where in the value log one is.
+  bool values_apart = false;
+  ValueLogOptions values;
+  // What is opened is a checkpoint (docs/FOLLOWING.md): all that it names was durable, nothing of its logs is in doubt.
+  bool is_checkpoint = false;
 };
 
 // What a scan of rows does about one that is malformed: it is told of the row and says whether to go on. Without anybody
@@ -103,13 +90,15 @@ class TableSnapshot {
   TableSnapshot& operator=(const TableSnapshot&) = delete;
 
   // As Table::scan(), but goes on behind a block that cannot be read, and ends with its `corruption` then: rows are missing, or
-  // are as they were earlier.
+  // are as they were earlier. The same where a value of the value log cannot be read, which is empty.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
   Result<std::optional<std::string>> get(Key key) const;
 
  private:
   friend class Table;
-  TableSnapshot(leveldb::DB& db, const leveldb::Snapshot* snapshot) : db_(db), snapshot_(snapshot) {}
+  TableSnapshot(const Table& table, leveldb::DB& db, const leveldb::Snapshot* snapshot)
+      : table_(table), db_(db), snapshot_(snapshot) {}
+  const Table& table_;
   leveldb::DB& db_;
   const leveldb::Snapshot* const snapshot_;
 };
@@ -119,15 +108,16 @@ class Table {
   // Damage in what had been durable: `corruption` (core/table/replay_check.h).
   static Result<std::unique_ptr<Table>> open(ObjectStore& store, const TableOptions& options);
   // Makes the table anew from the rows that can be read, where files of it are damaged; what cannot be read stays below table/lost.
-  // Nobody may have it open.
-  static Status rebuild(ObjectStore& store);
+  // Nobody may have it open. `values_apart`: as it was made.
+  static Status rebuild(ObjectStore& store, bool values_apart);
   ~Table();
 
   Result<std::optional<std::string>> get(Key key) const;
   Result<Row> get_row(Key key) const;  // no such key: a row without entries
   Status write(Batch& batch);
   Status sync();
-  // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false.
+  // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false. A value of the value log that
+  // cannot be read is empty.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
   std::unique_ptr<TableSnapshot> snapshot() const;
   // The same for the rows of one tag.
@@ -160,6 +150,18 @@ class Table {
   // Bytes that LevelDB may have to write before it gives any back: its log and the rows in memory a second time, and the files
   // that a compaction reads. It is compared with the room there is where that runs short.
   std::uint64_t room_needed() const;
+  // Whether long values may go into the value log from now on: somebody moves them before long.
+  void put_values_apart(bool apart) { puts_apart_.store(apart, std::memory_order_relaxed); }
+  // Objects of the value log that no row names, nor any that somebody may still read by a snapshot. Once what let go of them is durable they
+  // may go: drop_values().
+  std::vector<std::uint64_t> dead_values() const;
+  void drop_values(const std::vector<std::uint64_t>& dead);
+  // Puts what is named of wasteful objects of the value log into rows, as long as `go_on` says so.
+  Status tidy_values(const std::function<bool()>& go_on);
+  // For the next user, with the last batch of this one.
+  void save_values(Batch& batch) const;
+  std::uint64_t value_log_bytes() const;
+  std::size_t close_idle_values() { return values_ ? values_->close_idle() : 0; }
   // The logs whose rows are in no file of the table, and how long they are by now; for a checkpoint (core/table/checkpoint.h).
   std::vector<std::pair<std::string, std::uint64_t>> log_ends() const;
   // Refuses writes from now on, because nobody may make any.
@@ -175,11 +177,34 @@ class Table {
   std::unique_ptr<LevelDbEnv> env_;
   std::unique_ptr<leveldb::Cache> cache_;
   std::unique_ptr<const leveldb::FilterPolicy> filter_;
+  std::unique_ptr<ValueLog>
+      values_;  // null: rows of file data are values. Made before the database is opened
   std::unique_ptr<leveldb::DB> db_;
 
   std::uint64_t write_buffer_bytes_ = 0, file_bytes_ = 0;  // the most that LevelDB has of each
 
   Status writable() const;
+  Status put_through(leveldb::WriteBatch& changes, const Batch& batch, std::uint64_t erased_bytes);
+  // --- the value log: table_values.cc ---
+  struct ValueChanges {
+    std::vector<ValuePointer> placed, gone;
+    std::uint64_t erased_bytes = 0;
+  };
+  Status write_data(Batch& batch);
+  Status find_what_goes(const Batch& batch, const std::vector<std::size_t>& last,
+                        ValueChanges& changes) const;
+  Status compose(const Batch& batch, leveldb::WriteBatch& whole, ValueChanges& changes);
+  Status prepare_values(ObjectStore& store, const TableOptions& options, bool closed);
+  Status load_values(bool closed);
+  Result<std::map<std::uint64_t, ValueLog::Known>> count_values() const;
+  bool note_before_values_go();
+  Status move_into_row(Key key, const std::vector<std::uint64_t>& from);
+  Result<std::optional<std::string>> get_data(Key key) const;
+  // Rows as they are, or with the values that they name.
+  Status scan_values(const leveldb::ReadOptions& reads, Key first, Key last, bool past_damage,
+                     const std::function<bool(Key, std::string_view)>& visit) const;
+  friend class TableSnapshot;
+
   // Bytes on the medium, as far as LevelDB can tell.
   std::uint64_t approximate_bytes(std::uint64_t first_upper, std::uint64_t end_upper) const;
   std::uint64_t end_of_part(std::uint64_t first_upper) const;
@@ -188,6 +213,19 @@ class Table {
   void note_what_is_durable();
 
   std::vector<LogDamage> dropped_;
+
+  ObjectStore* store_ = nullptr;
+  ValueLogOptions value_options_;
+  std::function<bool(const std::string&)> keeps_file_;
+  std::function<void()> when_file_removed_;
+  std::atomic<bool> puts_apart_{false};
+  std::atomic<std::uint64_t> data_since_sync_{0};  // bytes
+  // Whoever reads rows as they were a while ago: what they name stays.
+  mutable std::atomic<std::uint64_t> readers_of_past_{0};
+  bool writes_values_ = false;
+  Mutex values_turn_;  // before values_move_: who moves one waits for no more than those who have begun
+  SharedMutex
+      values_move_;  // shared: rows of file data change by a batch; exclusive: one of them by tidy_values()
 
   std::atomic<bool> failed_{false};
   std::atomic<bool> read_only_{false};

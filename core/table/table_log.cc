@@ -118,4 +118,19 @@ std::string write_log(const std::vector<const LogRecord*>& records) {
   return log;
 }
 
+bool visit_changes(std::string_view record,
+                   const std::function<bool(std::string_view, std::optional<std::string_view>)>& visit) {
+  constexpr std::uint8_t kPut = 1;
+  ByteReader r(record);
+  (void)r.u64();  // sequence
+  (void)r.u32();  // count
+  while (r.ok() && !r.at_end()) {
+    const bool puts = r.u8() == kPut;
+    const std::string_view key = r.string();
+    const std::string_view value = puts ? r.string() : std::string_view();
+    if (!r.ok() || !visit(key, puts ? std::optional(value) : std::nullopt)) return false;
+  }
+  return r.ok();
+}
+
 }  // namespace cffs

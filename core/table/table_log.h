@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +33,11 @@ struct LogContent {
 LogContent read_log(std::string_view bytes);
 // A log of these records, in this order.
 std::string write_log(const std::vector<const LogRecord*>& records);
+
+// The changes of a batch (leveldb/db/write_batch.cc), as a log has it, in order: keys as LevelDB has them; no value: the row is erased. False:
+// it is none, or `visit` said no.
+bool visit_changes(
+    std::string_view record,
+    const std::function<bool(std::string_view key, std::optional<std::string_view> value)>& visit);
 
 }  // namespace cffs

@@ -2,8 +2,9 @@
 
 #include <leveldb/db.h>
 
+#include <memory>
+
 #include "core/base/undisturbed.h"
-#include "core/table/table.h"
 
 namespace cffs {
 namespace {
@@ -50,22 +51,6 @@ Result<std::optional<std::string>> get_value(leveldb::DB& db, const leveldb::Rea
   if (status.IsNotFound()) return std::optional<std::string>();
   if (!status.ok()) return fail(to_error(status));
   return std::optional<std::string>(std::move(value));
-}
-
-TableSnapshot::~TableSnapshot() { db_.ReleaseSnapshot(snapshot_); }
-
-Status TableSnapshot::scan(Key first, Key last,
-                           const std::function<bool(Key, std::string_view)>& visit) const {
-  leveldb::ReadOptions reads = checked_reads();
-  reads.snapshot = snapshot_;
-  reads.fill_cache = false;  // what its users need stays there
-  return scan_rows(db_, reads, first, last, true, visit);
-}
-
-Result<std::optional<std::string>> TableSnapshot::get(Key key) const {
-  leveldb::ReadOptions reads = checked_reads();
-  reads.snapshot = snapshot_;
-  return get_value(db_, reads, key);
 }
 
 }  // namespace cffs

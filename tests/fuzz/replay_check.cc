@@ -34,8 +34,8 @@ void judge(std::string_view manifest, std::string_view log) {
   fuzz::put(store, "table/MANIFEST-000004", manifest);
   fuzz::put(store, "table/000005.log", log);
   fuzz::put(store, "table/000006.log", log);
-  const auto refused = check_replay(store, "table", false);
-  const auto plan = check_replay(store, "table", true);
+  const auto refused = check_replay(store, "table", false, true);
+  const auto plan = check_replay(store, "table", true, true);
   CFFS_INVARIANT(plan);
   for (const auto& [name, bytes] : plan->instead) CFFS_INVARIANT(!read_log(bytes).damaged());
   for (const auto& [name, bytes] : plan->until) {

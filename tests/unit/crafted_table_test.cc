@@ -88,7 +88,7 @@ std::unique_ptr<MemoryStore> with_a_table_file() {
   auto store = std::make_unique<MemoryStore>();
   REQUIRE(FileSystem::format(*store, repeatable(StoreFormat()), SystemClock()));
   for (int round = 0; round < 2; ++round) {
-    const auto fs = FileSystem::open(*store, quiet());
+    const auto fs = FileSystem::open(*store, all_in_rows());
     REQUIRE(fs);
     for (int i = 0; i < 300 && round == 0; ++i) {
       const auto made = (*fs)->mknod(kRootInode, "file." + std::to_string(i), S_IFREG | 0600, 0, kRoot);
@@ -227,7 +227,7 @@ TEST_CASE("a manifest whose keys are too short is refused") {
     const LogRecord crafted{0, 0, edit};
     records.push_back(&crafted);
     replace(*store, name, write_log(records));
-    const auto plan = check_replay(*store, "table", false);
+    const auto plan = check_replay(*store, "table", false, true);
     REQUIRE_FALSE(plan);
     CHECK(plan.error().kind == ErrorKind::corruption);
     CHECK(in_bounds([&] {

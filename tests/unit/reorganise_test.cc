@@ -14,9 +14,9 @@
 #include "core/reorganise/regrouping.h"
 #include "core/table/table.h"
 #include "grouping/frequency_policy.h"
+#include "tests/manual_clock.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/manual_clock.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
@@ -178,6 +178,9 @@ TEST_CASE(
 
 TEST_CASE("the table gives back the room of what was erased from it") {
   ReorganisedStore s;
+  s.close();
+  s.options = all_in_rows();
+  s.open();
   const auto table_bytes = [&] {
     std::uint64_t bytes = 0;
     const auto names = *s.objects.list("table");

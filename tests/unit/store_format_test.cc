@@ -129,7 +129,7 @@ TEST_CASE("a superblock with more behind it than this program knows is read") {
 
 TEST_CASE("an unknown hash of names or version is refused, also by programs that know of no hash") {
   std::string bytes = written(sample_format());
-  REQUIRE(bytes[kFlagsAt] == 7);
+  REQUIRE(bytes[kFlagsAt] == 15);
   bytes[kHashAt] = 7;
   const auto hash = read_bytes(sealed(bytes));
   REQUIRE(hash.error().kind == ErrorKind::usage);
@@ -159,10 +159,10 @@ TEST_CASE("an unknown incompatible feature is refused by its name, with who made
           "memory needs \"trees of blocks\" (incompatible feature 16), which cffs " CFFS_VERSION
           " does not know; it was made by cffs 9.8.7: use that or a newer one");
   StoreFormat two = of_the_future(FeatureClass::incompatible, 31, "");
-  two.unknown.incompatible |= 8;
+  two.unknown.incompatible |= 32;
   two.made_by.clear();
   REQUIRE(read_bytes(written(two)).error().message() ==
-          "memory needs incompatible feature 8, incompatible feature 2147483648, which cffs " CFFS_VERSION
+          "memory needs incompatible feature 32, incompatible feature 2147483648, which cffs " CFFS_VERSION
           " does not know; use a newer cffs");
 
   MemoryStore store;

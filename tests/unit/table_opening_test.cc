@@ -88,7 +88,7 @@ TEST_CASE("a store that is closed leaves little to replay") {
   MemoryStore store;
   REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
   {
-    const auto fs = opened(store);
+    const auto fs = std::move(*FileSystem::open(store, all_in_rows()));
     for (int i = 0; i < 600; ++i) make(*fs, "file" + std::to_string(i), 1500);
     REQUIRE(bytes_of(store, only_object(store, ".log")).size() > 800'000);
     REQUIRE(fs->close());

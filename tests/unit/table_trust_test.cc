@@ -60,7 +60,7 @@ struct Busy {
     format.inline_max = 512;
     format.composite_file_max = 4096;
     REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
-    fs = std::move(*FileSystem::open(store, quiet()));
+    fs = std::move(*FileSystem::open(store, all_in_rows()));
     for (int i = 0; i < files; ++i) {
       const std::string name = "file" + std::to_string(i);
       all[name] = std::string(i % 10 == 0 ? 20'000 : 700, static_cast<char>('a' + i % 26));
