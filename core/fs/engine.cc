@@ -314,7 +314,8 @@ void Engine::set_policy(std::shared_ptr<const grouping::Policy> policy) {
 
 void Engine::adopt(const grouping::Policy& policy) {
   homes_.use_composites(policy.makes_composites());
-  table_->put_values_apart(policy.makes_composites());  // else they stay where they are put
+  // Else they stay where they are put. And in a pool what was written is in nobody's cache: to move it would be a request for each.
+  table_->put_values_apart(policy.makes_composites() && store_.outlives_the_process());
   renamed_.follow(policy.plan() != nullptr || policy.references() != nullptr);
 }
 
