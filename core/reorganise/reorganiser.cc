@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <set>
+#include <utility>
 
 #include "core/base/pace.h"
 #include "core/base/thread.h"
@@ -21,6 +22,12 @@ namespace {
 constexpr std::uint64_t kPunchedAtOnce = 16u << 20;
 // What is read of composites while somebody waits for room. They come by how much was freed: what is behind these is hardly worth it.
 constexpr std::uint64_t kReadForRoom = 512u << 20;
+
+// Work that may find nothing, or fail, takes a twentieth of the time at most.
+std::int64_t rest_until(std::int64_t began_ms, std::int64_t ended_ms, std::int64_t least_ms) {
+  constexpr std::int64_t kPauses = 19;  // times as long as it took
+  return ended_ms + std::max(least_ms, kPauses * (ended_ms - began_ms));
+}
 
 }  // namespace
 
@@ -46,6 +53,8 @@ void Reorganiser::stop() {
 void Reorganiser::run() {
   const auto pause = std::chrono::milliseconds(std::max<std::int64_t>(10, quiet_ms_ / 4));
   std::string last_problem;
+  std::int64_t tidy_not_before_ms = 0;
+  bool tidying_failed = false;
   MutexLock guard(mutex_);
   while (!stopping_) {
     const auto due = std::chrono::steady_clock::now() + pause;
@@ -57,8 +66,12 @@ void Reorganiser::run() {
     if (fs_.staged_directories().empty()) {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
     }
-    if (const Status tidied = fs_.table().tidy_values([this] { return !stopping(); }); !tidied)
-      fs_.log("the value log keeps more than it needs: " + tidied.error().message());
+    if (const std::int64_t began = fs_.clock().steady_ms(); began >= tidy_not_before_ms) {
+      const Status tidied = fs_.table().tidy_values([this] { return !stopping(); });
+      tidy_not_before_ms = rest_until(began, fs_.clock().steady_ms(), kRetryMs);
+      if (!tidied && !std::exchange(tidying_failed, true))  // said once: the next ones may fail the same way
+        fs_.log("the value log keeps more than it needs: " + tidied.error().message());
+    }
     punch_where_full();
     if (fs_.staged_directories().empty() && fs_.renamed_files().nothing_new() && sealing_.empty()) {
       guard.lock();
@@ -159,9 +172,7 @@ bool Reorganiser::find_freed() {
 }
 
 void Reorganiser::rest_from_punching(std::int64_t began_ms) {
-  constexpr std::int64_t kPauses = 19;  // times as long as it took
-  const std::int64_t ended = fs_.clock().steady_ms();
-  punch_not_before_ms_ = ended + std::max(kRetryMs, kPauses * (ended - began_ms));
+  punch_not_before_ms_ = rest_until(began_ms, fs_.clock().steady_ms(), kRetryMs);
 }
 
 std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes) {
