@@ -157,6 +157,7 @@ Result<std::size_t> Body::read(std::uint64_t offset, Bytes out) {
   CFFS_TRY(const std::size_t n, readable(offset, out.size()));
   if (shared_->pool->is_shut_out()) return fail(shared_->pool->error(-ESHUTDOWN, {}));
   CFFS_TRY_VOID(shared_->cache->read(*this, offset, out.first(n)));
+  CFFS_TRY_VOID(not_lost(offset, n));
   return n;
 }
 
@@ -168,7 +169,7 @@ std::optional<std::size_t> Body::read_if_here(std::uint64_t offset, Bytes out) {
     n = offset >= size_ ? 0 : std::min<std::uint64_t>(out.size(), size_ - offset);
     if (is_pending(offset, n)) return std::nullopt;
   }
-  if (!shared_->cache->read_if_here(id_, offset, out.first(n))) return std::nullopt;
+  if (!shared_->cache->read_if_here(id_, offset, out.first(n)) || !not_lost(offset, n)) return std::nullopt;
   return n;
 }
 
@@ -186,6 +187,7 @@ Result<std::size_t> Body::read_medium(std::uint64_t offset, Bytes out) {
   announce_blocking();
   (void)answers.wait();
   CFFS_TRY_VOID(status);
+  CFFS_TRY_VOID(not_lost(offset, n));
   bytes.resize(n);
   std::copy_n(as_bytes(bytes).begin(), n, out.begin());
   return n;
@@ -252,12 +254,25 @@ std::optional<PageCache::Source::Lasting> Body::lasting() const {
 
 // --- writing
 
-Pool::Done Body::landed(std::size_t bytes) {
+Pool::Done Body::landed(std::uint64_t offset, std::size_t bytes) {
   shared_->on_the_way.enter(bytes);
-  return [self = shared_from_this(), bytes, ended = flights_.one()](int code) {
+  return [self = shared_from_this(), offset, bytes, ended = flights_.one()](int code) {
     self->shared_->on_the_way.leave(bytes);
+    if (code != 0 && bytes > 0) {
+      const MutexLock guard(self->lost_mutex_);
+      self->lost_.push_back({offset, offset + bytes, code});
+      self->has_lost_.store(true, std::memory_order_release);
+    }
     ended(code);
   };
+}
+
+Status Body::not_lost(std::uint64_t offset, std::uint64_t length) const {
+  if (!has_lost_.load(std::memory_order_acquire)) return {};
+  const MutexLock guard(lost_mutex_);
+  for (const Lost& lost : lost_)
+    if (offset < lost.end && lost.begin < offset + length) return first_error(lost.code);
+  return {};
 }
 
 Status Body::first_error(int code) const {
@@ -289,7 +304,7 @@ Status Body::make_first_piece() {
   WriteOperation operation;
   operation.create(false);
   set_first_attributes(operation, bound_);
-  shared_->pool->start(operation, piece_name(0), landed(0));
+  shared_->pool->start(operation, piece_name(0), landed(0, 0));
   has_first_piece_ = true;
   return {};
 }
@@ -314,11 +329,12 @@ void Body::send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_
     operation.create(false);
     set_first_attributes(operation, bound_);
     operation.write(offset, bytes);
-    shared_->pool->start(operation, piece_name(0), landed(bytes.size()));
+    shared_->pool->start(operation, piece_name(0), landed(offset, bytes.size()));
     has_first_piece_ = true;
     return;
   }
-  shared_->pool->start_write(piece_name(piece), offset, bytes, landed(bytes.size()));
+  shared_->pool->start_write(piece_name(piece), offset, bytes,
+                             landed(piece * shared_->piece_bytes + offset, bytes.size()));
 }
 
 Status Body::send_bytes(std::uint64_t offset, std::string_view bytes) {

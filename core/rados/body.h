@@ -96,7 +96,10 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Status set_end(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status cut(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status settle() CFFS_REQUIRES(mutex_);
-  Pool::Done landed(std::size_t bytes);
+  // What is to be told of a write of `bytes` from `offset` on.
+  Pool::Done landed(std::uint64_t offset, std::size_t bytes);
+  // A write to this range was refused: nobody gets what lay there before for what somebody wrote.
+  Status not_lost(std::uint64_t offset, std::uint64_t length) const;
   Status first_error(int code) const;
   bool is_pending(std::uint64_t offset, std::uint64_t length) const CFFS_REQUIRES(mutex_);
   // How much there is from `offset` on; what was written there is sent before.
@@ -117,6 +120,14 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   bool cut_unfinished_ CFFS_GUARDED_BY(mutex_) = false;      // by a program that is gone
   std::uint64_t pending_at_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string pending_ CFFS_GUARDED_BY(mutex_);  // written, and not sent
+  struct Lost {
+    std::uint64_t begin = 0, end = 0;
+    int code = 0;
+  };
+  mutable Mutex lost_mutex_;  // leaf; callbacks take it
+  std::vector<Lost> lost_
+      CFFS_GUARDED_BY(lost_mutex_);  // writes that were refused, until the store is opened again
+  std::atomic<bool> has_lost_{false};
 };
 
 }  // namespace cffs::rados

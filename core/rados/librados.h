@@ -43,5 +43,7 @@ struct Librados {
 Status load_librados();
 // Loaded by load_librados().
 const Librados& librados();
+// These instead, from now on, whether the library is there or not: for tests (tests/pool). Before anybody connects, on one thread.
+void use_librados(const Librados& functions);
 
 }  // namespace cffs::rados

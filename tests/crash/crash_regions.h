@@ -15,6 +15,7 @@ namespace cffs::test {
 class CrashRegions {
  public:
   using Medium = SectorMedium;
+  static constexpr bool kOutlivesTheProcess = true;
   CrashRegions();  // formatted
   explicit CrashRegions(Medium medium);
   CrashRegions(const CrashRegions&) = delete;

@@ -17,6 +17,7 @@ namespace cffs::test {
 class CrashStore final : public ObjectStore {
  public:
   using Medium = CrashMedium;
+  static constexpr bool kOutlivesTheProcess = true;  // what was written and not synced
   ObjectStore& objects() { return *this; }
   CrashStore() = default;
   explicit CrashStore(CrashMedium medium) : medium_(std::move(medium)) {}

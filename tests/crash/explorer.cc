@@ -305,7 +305,7 @@ class ExplorerOn<Ground>::Recorder {
       if (fault_ == 0) {
         (void)complain(what);
       } else {
-        failed(what, !is_sync, call.name.starts_with("rename") || call.name.starts_with("exchange"));
+        failed(what, !is_sync, moves(call));
       }
       return;
     }
@@ -323,6 +323,9 @@ class ExplorerOn<Ground>::Recorder {
   void succeeded(const Call& call, const Outcome& outcome, std::uint64_t file) {
     History& history = recording_.history;
     const auto now = observe(session_.fs());
+    // What was written and refused cannot be read: a pool has it from nobody, and what it has there is older.
+    if (!now && fault_ > 0 && !Ground::kOutlivesTheProcess)
+      return failed(call.name + ": what it wrote: " + now.error().message(), true, moves(call));
     if (!now) return (void)complain(now.error().message());
     if (auto problem = differs(reference_.tree(), *now)) return (void)complain(*problem);
     const std::size_t at = history.states.size();
@@ -338,8 +341,12 @@ class ExplorerOn<Ground>::Recorder {
     history.durable.push_back(durable_);
   }
 
+  static bool moves(const Call& call) {
+    return call.name.starts_with("rename") || call.name.starts_with("exchange");
+  }
+
   // What a call that failed was to do may be there, whole or, where files are written in place, in part.
-  void failed(const std::string& what, bool changes, bool moves) {
+  void failed(const std::string& what, bool changes, bool moved) {
     History& history = recording_.history;
     recording_.failure = what;
     history.torn = fault_ % 2 == 0;
@@ -351,7 +358,7 @@ class ExplorerOn<Ground>::Recorder {
       Seen& seen = may_be[path];
       seen.what = v;
       seen.what.mtime_ns = -1;
-      if (moves) seen.ino = 0;
+      if (moved) seen.ino = 0;
       seen.in_place = S_ISREG(v.mode);  // a mover may have made it large
     }
     history.states.push_back(std::move(may_be));
@@ -392,7 +399,7 @@ template <typename Ground>
 std::optional<std::string> ExplorerOn<Ground>::find_problem(const Recording& recording, std::uint64_t cut,
                                                             std::uint64_t variant) {
   const typename Session::Cut& at = recording.cuts[cut];
-  const bool killed = variant % 4 >= 2 && !recording.failure;
+  const bool killed = Ground::kOutlivesTheProcess && variant % 4 >= 2 && !recording.failure;
   const bool cut_again = variant % 2 == 1;
   const bool goes_on = variant / 4 % 4 == 0;
   const std::uint64_t seed = cut * 1'000 + variant;
@@ -420,5 +427,8 @@ std::optional<std::string> ExplorerOn<Ground>::find_problem(const Recording& rec
 
 template class ExplorerOn<CrashStore>;
 template class ExplorerOn<CrashRegions>;
+#ifdef CFFS_WITH_RADOS
+template class ExplorerOn<CrashPool>;
+#endif
 
 }  // namespace cffs::test

@@ -67,6 +67,9 @@ class ExplorerOn {
 
 extern template class ExplorerOn<CrashStore>;
 extern template class ExplorerOn<CrashRegions>;
+#ifdef CFFS_WITH_RADOS
+extern template class ExplorerOn<CrashPool>;
+#endif
 using Explorer = ExplorerOn<CrashStore>;
 using Recording = RecordingOn<CrashStore>;
 

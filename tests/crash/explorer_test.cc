@@ -186,46 +186,74 @@ TEST_CASE("a sync that fails is not forgotten by the next", "[explorer]") {
   CHECK(tally.faults > 40);
 }
 
-// The same of a store on a device, at every write and flush of that, between sectors. CFFS_CRASH_REGION_STATE=n: one state again.
-TEST_CASE("crashes at every write of a device of regions", "[explorer][region]") {
-  if (replays_one()) return;
-  ExplorerOn<CrashRegions> explorer;
+// The same of other grounds, whose states have variables of their own to be run again by. True: one was.
+template <typename Ground>
+bool replayed(const char* variable) {
+  const char* const one = std::getenv(variable);
+  if (one == nullptr) return false;
+  ExplorerOn<Ground> explorer;
   Tally tally;
-  if (const char* one = std::getenv("CFFS_CRASH_REGION_STATE")) {
-    const CrashState state = CrashState::of(std::strtoull(one, nullptr, 10));
-    const auto recording = explorer.record(Workload(state.workload), state.fault);
-    REQUIRE(!recording.problem);
-    REQUIRE(state.cut < recording.cuts.size());
-    return check(explorer, recording, state, tally);
-  }
-  const std::uint64_t count = wanted(16);
+  const CrashState state = CrashState::of(std::strtoull(one, nullptr, 10));
+  const auto recording = explorer.record(Workload(state.workload), state.fault);
+  REQUIRE(!recording.problem);
+  REQUIRE(state.cut < recording.cuts.size());
+  check(explorer, recording, state, tally);
+  return true;
+}
+
+template <typename Ground>
+void explore_some(std::uint64_t usual, const std::vector<std::vector<std::string>>& also) {
+  ExplorerOn<Ground> explorer;
+  Tally tally;
+  const std::uint64_t count = wanted(usual);
   for (std::uint64_t i = 0; i < count; ++i) {
     explore(explorer, nth_of(i, count), 1, tally);
     show_progress(explorer, i, count, tally);
   }
-  for (const std::vector<std::string>& sequence : {
-           std::vector<std::string>{"append to c", "fsync c"},
-           std::vector<std::string>{"cut c", "consolidate", "extend c"},
-           std::vector<std::string>{"unlink c", "sync", "close and open"},
-       }) {
-    explore(explorer, Workload::number_of(0, sequence), 2, tally);
-  }
+  for (const auto& sequence : also) explore(explorer, Workload::number_of(0, sequence), 2, tally);
   UNSCOPED_INFO(explorer.checked() << " states, " << explorer.recoveries_cut() << " recoveries cut");
   CHECK(explorer.checked() > count);
   CHECK(explorer.recoveries_cut() > explorer.checked() / 4);
 }
 
-TEST_CASE("a flush of a device of regions that fails, or a torn write, then a crash", "[explorer][region]") {
-  if (replays_one() || std::getenv("CFFS_CRASH_REGION_STATE") != nullptr) return;
-  ExplorerOn<CrashRegions> explorer;
+template <typename Ground>
+void explore_some_faults(std::uint64_t usual) {
+  ExplorerOn<Ground> explorer;
   Tally tally;
-  const std::uint64_t count = wanted(5);
+  const std::uint64_t count = wanted(usual);
   for (std::uint64_t i = 0; i < count; ++i) {
     explore_faults(explorer, nth_of(i, count), 2, tally);
     show_progress(explorer, i, count, tally);
   }
   CHECK(tally.faults > count);
 }
+
+const std::vector<std::vector<std::string>> kSynced{
+    {"append to c", "fsync c"}, {"cut c", "consolidate", "extend c"}, {"unlink c", "sync", "close and open"}};
+
+// At every write and flush of a device, between sectors. CFFS_CRASH_REGION_STATE=n: one state again.
+TEST_CASE("crashes at every write of a device of regions", "[explorer][region]") {
+  if (replays_one() || replayed<CrashRegions>("CFFS_CRASH_REGION_STATE")) return;
+  explore_some<CrashRegions>(16, kSynced);
+}
+
+TEST_CASE("a flush of a device of regions that fails, or a torn write, then a crash", "[explorer][region]") {
+  if (replays_one() || std::getenv("CFFS_CRASH_REGION_STATE") != nullptr) return;
+  explore_some_faults<CrashRegions>(5);
+}
+
+#ifdef CFFS_WITH_RADOS
+// At every operation on a pool, with what was not acknowledged there or not. CFFS_CRASH_POOL_STATE=n: one state again.
+TEST_CASE("crashes at every operation on a pool", "[explorer][pool]") {
+  if (replays_one() || replayed<CrashPool>("CFFS_CRASH_POOL_STATE")) return;
+  explore_some<CrashPool>(16, kSynced);
+}
+
+TEST_CASE("an operation on a pool that is refused, or answered wrongly, then a crash", "[explorer][pool]") {
+  if (replays_one() || std::getenv("CFFS_CRASH_POOL_STATE") != nullptr) return;
+  explore_some_faults<CrashPool>(5);
+}
+#endif
 
 TEST_CASE("a store that is being made is there as a whole, or not", "[explorer]") {
   CrashStore store;

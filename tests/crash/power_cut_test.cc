@@ -27,7 +27,7 @@ std::string content(std::uint64_t file, std::uint64_t version) {
   return bytes;
 }
 
-struct History {
+struct FilePast {
   std::set<std::string> contents;  // every content the name ever showed, "" for "not there"
   std::string durable;             // what the last sync made durable
   bool was_synced = false;
@@ -123,7 +123,7 @@ void one_run(Medium& medium, std::uint64_t seed) {
   format.composite_max = 32768;
   REQUIRE(FileSystem::format(medium.store(), repeatable(format), SystemClock()));
   REQUIRE(medium.store().sync_names());
-  std::map<std::string, History> files;
+  std::map<std::string, FilePast> files;
   std::set<std::uint64_t> inodes;
   for (int cut = 0; cut < 4; ++cut) {
     FileSystemOptions options = quiet();
@@ -137,7 +137,7 @@ void one_run(Medium& medium, std::uint64_t seed) {
     for (std::uint64_t i = 0; i < operations && !medium.is_cut(); ++i) {
       const std::uint64_t n = random() % 6;
       const std::string name = "file" + std::to_string(n) + ".c";
-      History& history = files[name];
+      FilePast& history = files[name];
       switch (random() % 8) {
         case 0:
         case 1:

@@ -69,6 +69,7 @@ void SessionOn<Ground>::close() {
 
 template <typename Ground>
 void SessionOn<Ground>::kill() {
+  if (!Ground::kOutlivesTheProcess && surface_ != nullptr) (void)fs().sync();
   store_.kill();
   end();
   store_.revive();
@@ -76,5 +77,8 @@ void SessionOn<Ground>::kill() {
 
 template class SessionOn<CrashStore>;
 template class SessionOn<CrashRegions>;
+#ifdef CFFS_WITH_RADOS
+template class SessionOn<CrashPool>;
+#endif
 
 }  // namespace cffs::test

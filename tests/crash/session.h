@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#ifdef CFFS_WITH_RADOS
+#include "tests/crash/crash_pool.h"
+#endif
 #include "tests/crash/crash_regions.h"
 #include "tests/crash/crash_store.h"
 #include "tests/crash/stepped_work.h"
@@ -12,7 +15,7 @@
 
 namespace cffs::test {
 
-// A store in use, with LevelDB's work stepped, on objects (CrashStore) or on a device (CrashRegions).
+// A store in use, with LevelDB's work stepped, on objects (CrashStore), on a device (CrashRegions) or in a pool (CrashPool).
 template <typename Ground>
 class SessionOn {
  public:
@@ -25,7 +28,8 @@ class SessionOn {
   // An error: the store cannot be opened.
   Status open();
   void close();  // without a word where it fails
-  // As if the process had been killed: what the next user finds is what the kernel was given.
+  // As if the process had been killed: what the next user finds is what the kernel was given; of a pool, which is given things when they
+  // are synced, what was.
   void kill();
   // Keeps the medium as it is before each change from now on, under what the change is.
   struct Cut {
@@ -70,6 +74,9 @@ class SessionOn {
 
 extern template class SessionOn<CrashStore>;
 extern template class SessionOn<CrashRegions>;
+#ifdef CFFS_WITH_RADOS
+extern template class SessionOn<CrashPool>;
+#endif
 using Session = SessionOn<CrashStore>;
 
 }  // namespace cffs::test

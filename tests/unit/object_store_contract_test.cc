@@ -18,6 +18,7 @@
 #include "core/region/region_store.h"
 #ifdef CFFS_WITH_RADOS
 #include "core/rados/rados_store.h"
+#include "tests/pool/memory_pool.h"
 #endif
 
 namespace cffs::test {
@@ -51,8 +52,9 @@ struct Backend {
       store = *RegionStore::open(std::move(device));
     }
 #ifdef CFFS_WITH_RADOS
-    if (name == "rados") {
+    if (name == "rados" || name == "pool") {
       static int number = 0;
+      if (name == "pool") MemoryPool::make()->use();
       const auto address = *RadosAddress::parse("rados:cffs/contract-" + std::to_string(::getpid()) + "-" +
                                                 std::to_string(++number));
       REQUIRE(RadosStore::format(address));
@@ -83,12 +85,13 @@ std::string read_all(const Object& object) {
 
 TEST_CASE("object store contract") {
   const std::string name =
-      GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay", "region", "image", "rados");
+      GENERATE(as<std::string>{}, "posix", "memory", "faulty", "overlay", "region", "image", "pool", "rados");
 #ifndef CFFS_WITH_RADOS
-  if (name == "rados") return;
+  if (name == "rados" || name == "pool") return;
 #endif
-  // tests/mount/rados.sh makes a cluster.
-  if (name == "rados" && std::getenv("CFFS_TEST_RADOS") == nullptr) return;
+  // tests/mount/rados.sh makes a cluster; where there is one, memory is not taken for it.
+  const bool has_cluster = std::getenv("CFFS_TEST_RADOS") != nullptr;
+  if (name == (has_cluster ? "pool" : "rados")) return;
   INFO("backend " << name);
   Backend backend(name);
   ObjectStore& store = *backend.store;

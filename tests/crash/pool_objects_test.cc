@@ -1,0 +1,205 @@
+// Objects of several pieces in a pool whose writer may end at any operation: what was synced is there; of what was not, each byte is one that the
+// object had there since, and its end between those that it had since. Pieces of 64 KiB, so that little writing is many of them.
+//   CFFS_POOL_SEEDS=n  so many sequences
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+
+#include "core/rados/rados_store.h"
+#include "tests/pool/memory_pool.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::uint64_t kPiece = 64 * 1024;
+constexpr std::uint64_t kGrain = 4096;  // what is written and compared, bytes of one value
+
+RadosAddress address() { return *RadosAddress::parse("rados:cffs/objects"); }
+
+// What one object may hold after an end now.
+struct Allowed {
+  std::string now;
+  std::vector<std::string> since;  // states since the last sync, that one first
+
+  void changed() { since.push_back(now); }
+  void synced() { since = {now}; }
+  std::string problem(const std::string& found) const {
+    std::size_t least = ~std::size_t{0}, most = 0;
+    for (const std::string& state : since) {
+      least = std::min(least, state.size());
+      most = std::max(most, state.size());
+    }
+    if (found.size() < least || found.size() > most)
+      return std::to_string(found.size()) + " bytes, not " + std::to_string(least) + " to " +
+             std::to_string(most);
+    for (std::size_t at = 0; at < found.size(); ++at) {
+      const bool was = std::any_of(since.begin(), since.end(), [&](const std::string& state) {
+        return at < state.size() ? state[at] == found[at] : found[at] == '\0';
+      });
+      if (!was) return "byte " + std::to_string(at) + " is one that it never had there";
+    }
+    return {};
+  }
+};
+
+struct Point {
+  PoolMedium medium;
+  std::map<std::string, Allowed> objects;  // durable names
+  std::set<std::string> may_be_gone, gone;
+  std::string before;
+};
+
+class Sequence {
+ public:
+  explicit Sequence(std::uint64_t seed) : random_(seed), pool_(MemoryPool::make()) {
+    pool_->use();
+    REQUIRE(RadosStore::format(address()));
+    const PoolMedium::Operation small{
+        {PoolMedium::Step::Kind::set_attribute, 0, 0, "format", "cffs-rados 1 65536"}};
+    REQUIRE(pool_->change(pool_->new_client(), "objects.head", small) == 0);
+    store_ = std::move(*RadosStore::open(address(), false));
+    lock_ = std::move(*store_->lock("a test"));
+  }
+  ~Sequence() { pool_->on_change(nullptr); }
+
+  std::vector<Point> run(int calls) {
+    const auto engine = std::this_thread::get_id();
+    pool_->on_change([this, engine](const std::string& what) {
+      if (std::this_thread::get_id() == engine) keep(what);
+    });
+    for (int i = 0; i < calls; ++i) one_call();
+    keep("the end");
+    pool_->on_change(nullptr);
+    return std::move(points_);
+  }
+
+ private:
+  static constexpr const char* kNames[] = {"blobs/a", "blobs/b"};
+
+  void keep(const std::string& before) {
+    points_.push_back({pool_->medium(), objects_, may_be_gone_, gone_, before});
+  }
+
+  void one_call() {
+    const std::string name = kNames[random_() % 2];
+    if (!handles_.contains(name)) {
+      gone_.erase(name);
+      handles_[name] = *store_->create(name, ObjectStore::Create::keep);
+      REQUIRE(handles_[name]->sync());
+      objects_[name].synced();
+      may_be_gone_.erase(name);
+      return;
+    }
+    Object& object = *handles_[name];
+    Allowed& allowed = objects_[name];
+    const std::uint64_t at = random_() % (5 * kPiece / kGrain) * kGrain;
+    const std::uint64_t length = (1 + random_() % (random_() % 4 == 0 ? 3 * kPiece / kGrain : 3)) * kGrain;
+    switch (random_() % 12) {
+      case 0:
+      case 1:
+      case 2:
+      case 3: {
+        const std::string bytes(length, static_cast<char>(1 + random_() % 255));
+        if (allowed.now.size() < at + length) allowed.now.resize(at + length);
+        allowed.now.replace(at, length, bytes);
+        allowed.changed();
+        REQUIRE(object.write_at(at, as_bytes(bytes)));
+        break;
+      }
+      case 4:
+      case 5:
+        allowed.now.resize(at);
+        allowed.changed();
+        REQUIRE(object.truncate(at));
+        break;
+      case 6: {
+        if (at < allowed.now.size()) {
+          const std::uint64_t n = std::min<std::uint64_t>(length, allowed.now.size() - at);
+          allowed.now.replace(at, n, std::string(n, '\0'));
+        }
+        allowed.changed();
+        REQUIRE(object.punch_hole(at, length));
+        break;
+      }
+      case 7:
+        may_be_gone_.insert(name);
+        REQUIRE(store_->remove(name));
+        handles_.erase(name);
+        REQUIRE(store_->sync_names());
+        objects_.erase(name);
+        may_be_gone_.erase(name);
+        gone_.insert(name);
+        keep("anything more");
+        break;
+      case 8:
+        (void)*store_->open(name);
+        break;
+      default:
+        REQUIRE(object.sync());
+        allowed.synced();
+    }
+    if (const auto there = handles_.find(name); there != handles_.end())
+      REQUIRE(*read_whole(*there->second) == objects_[name].now);
+  }
+
+  std::mt19937_64 random_;
+  std::shared_ptr<MemoryPool> pool_;
+  std::unique_ptr<RadosStore> store_;
+  std::unique_ptr<StoreLock> lock_;
+  std::map<std::string, std::shared_ptr<Object>> handles_;
+  std::map<std::string, Allowed> objects_;
+  std::set<std::string> may_be_gone_, gone_;
+  std::vector<Point> points_;
+};
+
+// Whoever has the store next finds what may be there; and again, when it has used it.
+void check(const Point& point, std::uint64_t seed) {
+  const auto pool = MemoryPool::make(point.medium.cut(seed));
+  pool->use();
+  std::map<std::string, std::string> left;
+  for (const bool again : {false, true}) {
+    auto store = *RadosStore::open(address(), false);
+    const auto lock = store->lock("the next one");
+    REQUIRE(lock);
+    for (const std::string& name : point.gone) CHECK(!*store->exists(name));
+    for (const auto& [name, allowed] : point.objects) {
+      auto object = store->open(name);
+      INFO(name << (again ? ", again" : ""));
+      if (!object) {
+        CHECK(point.may_be_gone.contains(name));
+        continue;
+      }
+      const std::string found = *read_whole(**object);
+      if (again) {
+        CHECK(found == left[name]);
+        continue;
+      }
+      CHECK(allowed.problem(found) == "");
+      REQUIRE((*object)->truncate(found.size() + kPiece));
+      REQUIRE((*object)->append(as_bytes("behind")));
+      REQUIRE((*object)->sync());
+      left[name] = found + std::string(kPiece, '\0') + "behind";
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("objects of many pieces, and an end at any operation", "[pool]") {
+  const char* const wanted = std::getenv("CFFS_POOL_SEEDS");
+  const std::uint64_t seeds = wanted == nullptr ? 12 : std::strtoull(wanted, nullptr, 10);
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const auto points = Sequence(seed).run(60);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      for (const std::uint64_t how : {0u, 1u, 2u}) {
+        INFO("seed " << seed << ", point " << i << " before " << points[i].before << ", cut " << how);
+        check(points[i], i * 3 + how);
+      }
+    }
+  }
+}
+
+}  // namespace cffs::test

@@ -1,0 +1,198 @@
+// A store in a pool beside others who want it, and on bad days, without a cluster (tests/pool). What needs real daemons is in
+// tests/mount/rados.sh.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "core/rados/rados_store.h"
+#include "tests/pool/memory_pool.h"
+
+namespace cffs::test {
+namespace {
+
+using Create = ObjectStore::Create;
+
+RadosAddress address() { return *RadosAddress::parse("rados:cffs/store"); }
+
+std::shared_ptr<MemoryPool> pool_with_a_store(PoolMedium medium = {}) {
+  auto pool = MemoryPool::make(std::move(medium));
+  pool->use();
+  const Status made = RadosStore::format(address());
+  REQUIRE((made || made.error().errno_value == EEXIST));
+  return pool;
+}
+
+std::string content(ObjectStore& store, const std::string& name) {
+  const auto object = store.open(name);
+  REQUIRE(object);
+  return *read_whole(**object);
+}
+
+Status put(Object& object, std::string_view bytes) {
+  CFFS_TRY_VOID(object.write_at(0, as_bytes(bytes)));
+  return object.sync();
+}
+
+}  // namespace
+
+TEST_CASE("a writer that answers keeps a store in a pool, one that does not is shut out", "[pool]") {
+  const auto pool = pool_with_a_store();
+  const auto first = *RadosStore::open(address(), false);
+  const auto client = pool->newest();
+  auto lock = first->lock("the first");
+  REQUIRE(lock);
+  const auto object = *first->create("blobs/a", Create::exclusive);
+  REQUIRE(put(*object, "synced"));
+
+  const auto second = *RadosStore::open(address(), false);
+  REQUIRE(second->lock("the second").error().context == "the first");
+  REQUIRE(second->lock_for_reading().error().errno_value == EBUSY);
+  pool->pause(client);
+  const auto taken = second->lock("the second");
+  REQUIRE(taken);
+  REQUIRE(content(*second, "blobs/a") == "synced");
+  REQUIRE(put(**second->open("blobs/a"), "SYNCED"));
+
+  // It wakes up: whatever it does is refused, and its going takes nothing from its successor.
+  REQUIRE(put(*object, "stale!").error().errno_value == ESHUTDOWN);
+  REQUIRE(first->create("blobs/b", Create::exclusive).error().errno_value == ESHUTDOWN);
+  REQUIRE(first->open("blobs/a").error().errno_value == ESHUTDOWN);
+  lock->reset();
+  const auto third = *RadosStore::open(address(), false);
+  REQUIRE(third->lock("the third").error().context == "the second");
+  REQUIRE(content(*second, "blobs/a") == "SYNCED");
+}
+
+TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it wrote", "[pool]") {
+  const auto pool = pool_with_a_store();
+  const auto writer = *RadosStore::open(address(), false);
+  const auto lock = *writer->lock("the writer");
+  REQUIRE(!writer->followed());
+  REQUIRE(put(**writer->create("epochs/1", Create::exclusive), "one"));
+  const auto reader = *RadosStore::open(address(), true);
+  auto following = reader->follow();
+  REQUIRE(following);
+  REQUIRE(writer->followed());
+  REQUIRE(content(*reader, "epochs/1") == "one");
+  REQUIRE(reader->create("epochs/2", Create::keep).error().errno_value == EROFS);
+  REQUIRE(put(**writer->open("epochs/1"), "more"));
+  REQUIRE(put(**writer->create("epochs/2", Create::exclusive), "two"));
+  REQUIRE(reader->look_again(""));
+  REQUIRE(content(*reader, "epochs/1") == "more");
+  REQUIRE(content(*reader, "epochs/2") == "two");
+  following->reset();
+  REQUIRE(!writer->followed());
+}
+
+TEST_CASE(
+    "an operation on a pool that is refused is an error of whoever syncs, until the store is opened again",
+    "[pool]") {
+  const auto pool = pool_with_a_store();
+  {
+    const auto store = *RadosStore::open(address(), false);
+    const auto lock = *store->lock("a test");
+    const auto object = *store->create("blobs/a", Create::exclusive);
+    REQUIRE(put(*object, "before"));
+    pool->refuse_change(1);
+    REQUIRE(put(*object, "lost!!").error().errno_value == EIO);
+    REQUIRE(object->sync().error().errno_value == EIO);
+    REQUIRE(put(*object, "after!").error().errno_value == EIO);
+  }
+  const auto store = *RadosStore::open(address(), false);
+  const auto lock = *store->lock("a test");
+  REQUIRE(put(**store->open("blobs/a"), "again!"));
+  REQUIRE(content(*store, "blobs/a") == "again!");
+}
+
+TEST_CASE("a full pool is ENOSPC, and goes on when it has room", "[pool]") {
+  const auto pool = pool_with_a_store();
+  const std::string large(1 << 20, 'x');
+  {
+    const auto store = *RadosStore::open(address(), false);
+    const auto lock = *store->lock("a test");
+    REQUIRE(put(**store->create("blobs/a", Create::exclusive), large));
+    REQUIRE(store->space()->available_bytes > large.size());
+    pool->set_capacity(large.size() + 1000);
+    const Status full = put(**store->create("blobs/b", Create::exclusive), large);
+    REQUIRE(full.error().errno_value == ENOSPC);
+    REQUIRE(content(*store, "blobs/a") == large);
+    REQUIRE(store->remove("blobs/a"));
+  }
+  const auto store = *RadosStore::open(address(), false);
+  const auto lock = *store->lock("a test");
+  REQUIRE(store->space()->available_bytes > 0);
+  REQUIRE(put(**store->create("blobs/c", Create::exclusive), large));
+  REQUIRE(content(*store, "blobs/c") == large);
+}
+
+TEST_CASE("a rename between two folders of a pool has one of its names wherever it ends", "[pool]") {
+  const auto pool = pool_with_a_store();
+  std::vector<PoolMedium> media;
+  {
+    const auto store = *RadosStore::open(address(), false);
+    const auto lock = *store->lock("a test");
+    REQUIRE(put(**store->create("table/new", Create::exclusive), "new"));
+    REQUIRE(put(**store->create("blobs/old", Create::exclusive), "old"));
+    pool->on_change([&](const std::string&) { media.push_back(pool->medium()); });
+    REQUIRE(store->rename("table/new", "blobs/old"));
+    media.push_back(pool->medium());
+    REQUIRE(store->sync_names());
+    pool->on_change(nullptr);
+    media.push_back(pool->medium());
+  }
+  REQUIRE(media.size() > 3);
+  for (std::size_t at = 0; at < media.size(); ++at) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+      INFO("before operation " << at << ", seed " << seed);
+      const auto after = pool_with_a_store(media[at].cut(seed));
+      const auto store = *RadosStore::open(address(), false);
+      const auto lock = *store->lock("the next one");
+      const std::string found = content(*store, "blobs/old");
+      const bool renamed = found == "new";
+      REQUIRE((renamed || found == "old"));
+      REQUIRE((renamed || at + 1 < media.size()));
+      REQUIRE(*store->exists("table/new") == !renamed);
+      if (!renamed) REQUIRE(content(*store, "table/new") == "new");
+    }
+  }
+}
+
+// What nobody names is removed by whoever has the store next, to the last piece.
+TEST_CASE("an object that was removed leaves nothing in a pool, wherever its writer ends", "[pool]") {
+  const auto pool = pool_with_a_store();
+  const std::string large(9 << 20, 'x');
+  std::vector<PoolMedium> media;
+  std::size_t synced = 0;
+  Mutex one_keeps;
+  const auto keep = [&](const std::string&) {
+    const MutexLock guard(one_keeps);
+    media.push_back(pool->medium());
+  };
+  {
+    const auto store = *RadosStore::open(address(), false);
+    const auto lock = *store->lock("a test");
+    pool->on_change(keep);  // the pieces go on another thread, while this one waits
+    REQUIRE(put(**store->create("blobs/a", Create::exclusive), large));
+    synced = media.size();
+    REQUIRE(store->remove("blobs/a"));
+    REQUIRE(store->sync_names());
+  }
+  pool->on_change(nullptr);
+  for (std::size_t at = 0; at < media.size(); ++at) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+      INFO("at operation " << at << ", seed " << seed);
+      const auto after = pool_with_a_store(media[at].cut(seed));
+      {
+        const auto store = *RadosStore::open(address(), false);
+        const auto lock = *store->lock("the next one");
+        if (*store->exists("blobs/a")) {
+          // Whole, for as long as it can be found.
+          if (at >= synced) REQUIRE(content(*store, "blobs/a") == large);
+          REQUIRE(store->remove("blobs/a"));
+        }
+      }
+      REQUIRE(after->medium().bytes() == 0);
+    }
+  }
+}
+
+}  // namespace cffs::test
