@@ -434,6 +434,51 @@ what does not come is looked for for ever
 @ fusefs/parked_requests.cc
 -!crowded && now - one.front().since < kLongest
 +!crowded
+
+a rename between two folders of a pool takes the old name before the new one is durable
+@ core/rados/name_table.cc
+-if (const int code = change->wait(); code != 0) return fail(pool_->error(-code, to_object));
++
+
+pieces of an object in a pool go before it is durable that nobody names it
+@ core/rados/rados_removal.cc
+-if (!names_.wait()) continue;
++
+
+an object in a pool is cut over several pieces, and that is not written down before
+@ core/rados/body_end.cc
+-CFFS_TRY_VOID(shared_->pool->run(begin, piece_name(0)));
++
+
+a piece of an object in a pool is written before the object's name is durable
+@ core/rados/body.cc
+-  CFFS_TRY_VOID(settle());
+-  const std::uint64_t piece_bytes
++  const std::uint64_t piece_bytes
+
+a piece of an object in a pool is written before it is written down where to look for it
+@ core/rados/body.cc
+-  CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(0)));
+-  has_first_piece_ = true;
+-  durable_bound_
++  has_first_piece_ = true;
++  durable_bound_
+
+a sync of an object in a pool waits for nothing
+@ core/rados/body.cc
+-return first_error(flights_.wait());
++return {};
+
+a sync of the names of a pool waits for nothing
+@ core/rados/rados_store.cc
+-  announce_blocking();
+-  return names_.wait();
++  return {};
+
+what a pool refused to take is read as what was there before
+@ core/rados/body.cc
+-if (!has_lost_.load(std::memory_order_acquire)) return {};
++return {};
 TABLE
 }
 
