@@ -23,7 +23,7 @@ void fill(Surface& tree, int files) {
   }
 }
 
-int result(const Status& status) { return status ? 0 : status.error().errno_value; }
+int errno_of(const Status& status) { return status ? 0 : status.error().errno_value; }
 
 int regroup_by(FileSystem& fs, const char* policy) {
   fs.set_policy(grouping::make_policy(policy));
@@ -43,7 +43,7 @@ Status punch(FileSystem& fs) {
 int fsync_path(FileSystem& fs, const std::string& path) {
   const auto file = fs.lookup(kRootInode, path);
   if (!file) return file.error().errno_value;
-  const int problem = result(fs.fsync(file->ino));
+  const int problem = errno_of(fs.fsync(file->ino));
   fs.forget(file->ino, 1);
   return problem;
 }
@@ -261,26 +261,26 @@ class ExplorerOn<Ground>::Recorder {
       case Call::Kind::fsync:
         return {fsync_path(fs, call.file), before.contains(call.file) ? 0 : ENOENT};
       case Call::Kind::sync:
-        return {result(fs.sync()), 0, true};
+        return {errno_of(fs.sync()), 0, true};
       case Call::Kind::consolidate:
-        return {result(Reorganiser(fs).consolidate_now())};
+        return {errno_of(Reorganiser(fs).consolidate_now())};
       case Call::Kind::compact:
-        return {result(Reorganiser(fs).compact_now())};
+        return {errno_of(Reorganiser(fs).compact_now())};
       case Call::Kind::punch:
-        return {result(punch(fs))};
+        return {errno_of(punch(fs))};
       case Call::Kind::regroup_none:
         return {regroup_by(fs, "none")};
       case Call::Kind::regroup_directory:
         return {regroup_by(fs, "directory")};
       case Call::Kind::import:
         import_two(reference_);
-        return {result(import_two(fs))};
+        return {errno_of(import_two(fs))};
       case Call::Kind::close:
         session_.close();
-        return {result(session_.open()), 0, fault_ == 0};
+        return {errno_of(session_.open()), 0, fault_ == 0};
       case Call::Kind::kill:
         session_.kill();
-        return {result(session_.open()), 0, fault_ == 0};
+        return {errno_of(session_.open()), 0, fault_ == 0};
     }
     return {};
   }
