@@ -15,7 +15,7 @@ usage: scripts/rados_cluster.sh start DIR [--osds=N] [--osd-size=SIZE] [--pool=N
           default cffs). DIR is new, empty, or what "stop --keep" left, whose data it goes on with. The last line is
           "conf: DIR/ceph.conf", with which "ceph -c DIR/ceph.conf -s" and "rados -c DIR/ceph.conf -p cffs ls" need nothing else.
           Users, with their keys in DIR/keyring: client.admin; client.cffs, which reads and writes the pools and may blocklist;
-          client.reader, which reads the pools.
+          client.reader, which reads the pools; client.follower, which reads and locks there, and may follow stores.
   status  what runs. Ends with 0 where all of it does and the monitor answers, else with 1.
   stop    ends all daemons and removes what start made. A second time it does nothing. --keep leaves the data for the next start.
   osd, mon
@@ -274,6 +274,7 @@ write_keyrings() (
   entry "$dir/keyring" client.admin 'mon = "allow *"' 'mgr = "allow *"' 'osd = "allow *"' 'mds = "allow *"'
   entry "$dir/keyring" client.cffs 'mon = "profile rbd"' "osd = \"$(pool_caps rwx)\""
   entry "$dir/keyring" client.reader 'mon = "allow r"' "osd = \"$(pool_caps r)\""
+  entry "$dir/keyring" client.follower 'mon = "allow r"' "osd = \"$(pool_caps rx)\""
   entry "$dir/mgr.x/keyring" mgr.x 'mon = "allow profile mgr"' 'osd = "allow *"' 'mds = "allow *"'
   for name in "${osd_names[@]}"; do
     entry "$dir/$name/keyring" "$name" 'mon = "allow profile osd"' 'mgr = "allow profile osd"' 'osd = "allow *"'
@@ -403,7 +404,8 @@ start() {
   done
   if [ -n "$complete" ] && [ ${#new_pools[@]} -gt 0 ]; then
     ceph auth caps client.cffs mon 'profile rbd' osd "$(pool_caps rwx)" >/dev/null &&
-      ceph auth caps client.reader mon 'allow r' osd "$(pool_caps r)" >/dev/null ||
+      ceph auth caps client.reader mon 'allow r' osd "$(pool_caps r)" >/dev/null &&
+      ceph auth caps client.follower mon 'allow r' osd "$(pool_caps rx)" >/dev/null ||
       fail "the users' rights cannot be changed; $(see "$dir/log/commands.log")"
   fi
   pgs=$(ceph osd pool ls detail | sed -n 's/.* pg_num \([0-9]*\) .*/\1/p' | awk '{ sum += $1 } END { print sum }') ||

@@ -5,10 +5,10 @@
 #include <unordered_set>
 
 #include "core/base/thread.h"
+#include "core/follow/changed_keys.h"
 #include "core/fs/kept_bytes.h"
 #include "core/fs/moment.h"
 #include "core/fs/publishing.h"
-#include "core/follow/changed_keys.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
 
@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kRevisionShift = 57;  // bit 56 is for those above us (the root of a mount)
 constexpr std::uint64_t kRevisions = 1u << (64 - kRevisionShift);
 constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
-constexpr int kTriesAcrossMoves = 5;      // a move may come between two looks
+constexpr int kTriesAcrossMoves = 5;         // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
 constexpr std::chrono::milliseconds kBetweenTries{50};
 
@@ -131,8 +131,9 @@ Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_at_rest() {
 Status FollowedFileSystem::find_first() {
   auto following = store_.follow();
   if (!following && following.error().errno_value == EOPNOTSUPP) {
-    return fail(Error::usage("store " + store_.description() +
-                             " cannot be followed: that is for stores in a directory or a pool; mount it with -o ro"));
+    return fail(Error::usage(
+        "store " + store_.description() +
+        " cannot be followed: that is for stores in a directory or a pool; mount it with -o ro"));
   }
   if (!following && following.error().errno_value == ENOENT) {
     return fail(Error::usage("store " + store_.description() +
@@ -147,7 +148,22 @@ Status FollowedFileSystem::find_first() {
       CFFS_TRY(state, open_at_rest());
       break;
     }
-    if (lock.error().errno_value != EBUSY) return fail(lock.error());
+    std::string holder = lock.error().context;
+    if (lock.error().errno_value == EPERM) {
+      // It may read and hold nothing: what is at rest before and behind was so between. A writer who comes knows of us and keeps what we need.
+      CFFS_TRY(holder, store_.writer());
+      CFFS_TRY_VOID(store_.look_again(""));
+      if (holder.empty()) {
+        CFFS_TRY(state, open_at_rest());
+      }
+      CFFS_TRY(const std::string since, store_.writer());
+      if (since.empty() && state) break;
+      state = nullptr;
+      if (since.empty()) continue;
+      holder = since;
+    } else if (lock.error().errno_value != EBUSY) {
+      return fail(lock.error());
+    }
     CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
     if (checkpoint.kept) {
       CFFS_TRY_VOID(store_.look_again(""));
@@ -161,7 +177,7 @@ Status FollowedFileSystem::find_first() {
     }
     if (follow_.awaited && !follow_.awaited()) return fail(EINTR, store_.description());
     if (!told && follow_.say) {
-      follow_.say("store " + store_.description() + " is in use by " + lock.error().context +
+      follow_.say("store " + store_.description() + " is in use by " + holder +
                   "; waiting for its first checkpoint");
     }
     told = true;
@@ -557,7 +573,8 @@ void FollowedFileSystem::log(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
 
-Result<Attributes> FollowedFileSystem::mknod(InodeId, std::string_view, mode_t, std::uint64_t, const Caller&) {
+Result<Attributes> FollowedFileSystem::mknod(InodeId, std::string_view, mode_t, std::uint64_t,
+                                             const Caller&) {
   return unchangeable();
 }
 Result<Attributes> FollowedFileSystem::mkdir(InodeId, std::string_view, mode_t, const Caller&) {
@@ -582,7 +599,8 @@ Status FollowedFileSystem::setxattr(InodeId, std::string_view, std::string_view,
 }
 Status FollowedFileSystem::removexattr(InodeId, std::string_view) { return unchangeable(); }
 Status FollowedFileSystem::write(InodeId, std::uint64_t, ConstBytes, const Caller&) { return unchangeable(); }
-Status FollowedFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool, const Caller&) {
+Status FollowedFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool,
+                                    const Caller&) {
   return unchangeable();
 }
 Result<std::uint64_t> FollowedFileSystem::copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t,

@@ -165,8 +165,10 @@ class ObjectStore {
   virtual std::optional<NearCopies> near_copies() const { return {}; }
   // One user at a time. `owner` tells the next one who holds it. EBUSY carries the holder's text.
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
-  // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name.
+  // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name. EPERM: whoever asks may not hold one.
   virtual Result<std::unique_ptr<StoreLock>> lock_for_reading() = 0;
+  // Who has the lock() now, for those who may hold none; "": nobody.
+  virtual Result<std::string> writer() { return std::string(); }
   // Who reads the store beside its writer makes itself known for as long as the result lives, whoever has the lock. Writes nothing.
   // EOPNOTSUPP: the backend cannot say so to its writer. ENOENT: nobody who tells followers has written to the store yet.
   virtual Result<std::unique_ptr<StoreLock>> follow() {

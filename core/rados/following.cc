@@ -30,6 +30,11 @@ Following::Following(std::shared_ptr<Pool> pool, std::string head)
 Result<std::unique_ptr<StoreLock>> Following::begin(std::shared_ptr<Pool> pool, std::string head) {
   std::unique_ptr<Following> following(new Following(std::move(pool), std::move(head)));
   if (const int code = following->renew(); code < 0) {
+    const RadosAddress& address = following->pool_->address();
+    if (code == -EPERM || code == -EACCES)
+      return fail(Error::usage(
+          address.text() +
+          ": this user may not follow the store: it needs osd 'allow rx pool=" + address.pool + "'"));
     return fail(following->pool_->error(code, following->head_));
   }
   CFFS_TRY(following->thread_, make_thread("the thread that says to the cluster that we follow",

@@ -124,11 +124,15 @@ Status Ownership::watch() {
   std::uint64_t handle = 0;
   const int code =
       librados().watch3(pool_->io(), head_.c_str(), &handle, on_notify, on_error, kWatchSeconds, this);
-  if (code == -EPERM || code == -EACCES)
-    return fail(Error::usage(
-        pool_->address().text() +
-        ": this user may hold no lock in the pool, not even to look: it needs osd 'allow rwx pool=" +
-        pool_->address().pool + "'"));
+  if (code == -EPERM || code == -EACCES) {
+    const std::string pool = "pool=" + pool_->address().pool + "'";
+    Error error =
+        Error::usage(pool_->address().text() +
+                     ": this user may hold no lock in the pool, not even to look: it needs osd 'allow rwx " +
+                     pool + ", or 'allow rx " + pool + " for -o ro,follow");
+    error.errno_value = EPERM;
+    return fail(std::move(error));
+  }
   if (code < 0) return fail(pool_->error(code, head_));
   handle_ = handle;
   lost_.store(false);
@@ -193,6 +197,13 @@ Result<Ownership::Obstacle> Ownership::look() {
 std::string Ownership::owner_text(const Pool& pool, const std::string& head) {
   const auto stat = pool.stat(head);
   return stat ? stat->attribute("owner") : std::string();
+}
+
+Result<std::string> Ownership::writer(const Pool& pool, const std::string& head) {
+  CFFS_TRY(const Lockers lockers, lockers_of(pool, head));
+  if (lockers.all.empty() || !lockers.is_alone) return std::string();
+  const std::string text = owner_text(pool, head);
+  return text.empty() ? "somebody" : text;
 }
 
 Result<std::unique_ptr<Ownership>> Ownership::take(std::shared_ptr<Pool> pool, std::string head,

@@ -15,7 +15,7 @@ namespace cffs::rados {
 class Ownership {
  public:
   enum class Kind { alone, looks };
-  // EBUSY: somebody alive has it; the context is the holder's text. Waits for one that has just gone silent, some seconds, until the cluster
+  // EPERM: this user may not. EBUSY: somebody alive has it; the context is the holder's text. Waits for one that has just gone silent, some seconds, until the cluster
   // gives it up. `owner`: for the next one who asks.
   static Result<std::unique_ptr<Ownership>> take(std::shared_ptr<Pool> pool, std::string head,
                                                  std::string_view owner, Kind kind,
@@ -26,6 +26,8 @@ class Ownership {
 
   // The owner's text as the head has it; "" where there was none.
   static std::string owner_text(const Pool& pool, const std::string& head);
+  // The text of who has it alone now, alive or not; "": nobody.
+  static Result<std::string> writer(const Pool& pool, const std::string& head);
 
  private:
   Ownership(std::shared_ptr<Pool> pool, std::string head, Kind kind);

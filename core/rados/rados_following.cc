@@ -7,7 +7,11 @@
 
 namespace cffs {
 
+using rados::Ownership;
+
 Result<std::unique_ptr<StoreLock>> RadosStore::follow() { return rados::Following::begin(pool_, head()); }
+
+Result<std::string> RadosStore::writer() { return Ownership::writer(*pool_, head()); }
 
 bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head()); }
 

@@ -3,8 +3,11 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "core/follow/followed_file_system.h"
 #include "core/rados/rados_store.h"
+#include "tests/model/library_surface.h"
 #include "tests/pool/memory_pool.h"
+#include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
@@ -91,6 +94,39 @@ TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it
   REQUIRE(content(*reader, "epochs/2") == "two");
   following->reset();
   REQUIRE(!writer->followed());
+}
+
+TEST_CASE("a user that may read and lock follows a store in a pool, at rest and beside its writer",
+          "[pool]") {
+  const auto pool = pool_with_a_store();
+  const auto store = *RadosStore::open(address(), false);
+  REQUIRE(FileSystem::format(*store, repeatable({}), SystemClock()));
+  {
+    LibrarySurface writer(*store, quiet(), nullptr);
+    REQUIRE(writer.create("before", 0600) == 0);
+  }
+  pool->only_readers();
+  const auto reader = *RadosStore::open(address(), true);
+  REQUIRE(reader->lock_for_reading().error().errno_value == EPERM);
+  REQUIRE(*reader->writer() == "");
+  const auto sees = [](FollowedFileSystem& followed, const char* name) {
+    return followed.state()->lookup(kRootInode, name).has_value();
+  };
+  const auto at_rest = FollowedFileSystem::open(*reader, quiet(), {});
+  REQUIRE(at_rest);
+  REQUIRE(sees(**at_rest, "before"));
+  REQUIRE(store->followed());
+
+  LibrarySurface writer(*store, quiet(), nullptr);
+  REQUIRE(*reader->writer() != "");
+  REQUIRE(writer.create("beside", 0600) == 0);
+  REQUIRE(writer.fs().sync());
+  REQUIRE(*(*at_rest)->move_on());
+  REQUIRE(sees(**at_rest, "beside"));
+  const auto second = *RadosStore::open(address(), true);
+  const auto beside = FollowedFileSystem::open(*second, quiet(), {});
+  REQUIRE(beside);
+  REQUIRE(sees(**beside, "beside"));
 }
 
 TEST_CASE(

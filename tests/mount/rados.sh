@@ -280,6 +280,81 @@ case_bad_days() {
   check "a cluster that is down" refused "no monitor of the cluster answers" timeout 60 "$cffs" stat "$store:conf=$base/work/conf"
 }
 
+# A fleet's key, which may change nothing: who has it follows, at rest and beside a writer, and does nothing else.
+case_readers_key() {
+  local second=$base/second reader
+  mkdir -p "$second"
+  fresh -- --policy=directory
+  reader=$store:id=follower
+  cp -r "$source_tree/linux" "$mnt/before"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  check "it follows a store at rest" "$cffs" mount -o ro,follow "$reader" "$second"
+  check "sees it" same "$source_tree/linux" "$second/before"
+  check "while another one writes" "$cffs" mount --policy=directory --commit-interval=1 "$store" "$mnt"
+  cp -r "$source_tree/linux" "$mnt/after"
+  check "and what that one writes" until_true 20 same "$source_tree/linux" "$second/after"
+  check "ends" timeout 60 "$cffs" umount "$second"
+  check "it follows beside a writer" "$cffs" mount -o ro,follow "$reader" "$second"
+  check "sees all" same "$source_tree/linux" "$second/after"
+  check "changes nothing" refused "Read-only" touch "$second/x"
+  check "ends" timeout 60 "$cffs" umount "$second"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "looks at nothing otherwise" refused "'allow rx pool=cffs' for -o ro,follow" "$cffs" export "$reader" "$base/work/out"
+  check "writes nothing" refused "it needs osd 'allow rwx pool=cffs'" "$cffs" import "$source_tree/linux" "$reader"
+  check "a key without locks does not follow" refused "it needs osd 'allow rx pool=cffs'" "$cffs" mount -o ro,follow "$store:id=reader" "$second"
+  check "clean" store_clean
+}
+
+# Of three OSDs one may be away; with two away all waits, and nothing is lost.
+case_three_osds() {
+  [ "$osds" = 3 ] || { echo "   wants three OSDs: run it by itself"; return; }
+  local second=$base/second load
+  mkdir -p "$second"
+  fresh -- --policy=directory --commit-interval=1
+  check "a follower" "$cffs" mount -o ro,follow "$store" "$second"
+  (cp -r "$source_tree" "$mnt/all" && sync -f "$mnt" && touch "$base/work/done") &
+  load=$!
+  sleep 1
+  check "one OSD is killed" "$cluster_script" osd "$cluster" 1 kill
+  echo one >"$mnt/one"
+  check "what is synced without it is durable" timeout 60 sync "$mnt/one"
+  check "a second one is killed" "$cluster_script" osd "$cluster" 2 kill
+  echo two >"$mnt/two"
+  (sync "$mnt/two" && touch "$base/work/two_is_durable") &  # nobody can end a process that waits for an answer to this
+  sleep 5
+  check "now a sync waits" test ! -e "$base/work/two_is_durable"
+  check "the first comes back" timeout 90 "$cluster_script" osd "$cluster" 1 start
+  check "and it goes on" until_true 60 test -e "$base/work/two_is_durable"
+  check "the second comes back" timeout 90 "$cluster_script" osd "$cluster" 2 start
+  check "the third is paused for longer than the cluster waits" "$cluster_script" osd "$cluster" 0 pause
+  sleep 8
+  echo three >"$mnt/three"
+  check "a sync without it" timeout 60 sync "$mnt/three"
+  check "it goes on" "$cluster_script" osd "$cluster" 0 go-on
+  wait $load
+  check "the load went on" test -e "$base/work/done"
+  check "all of it is there" same "$source_tree" "$mnt/all"
+  check "the follower saw all of it" until_true 30 same "$mnt/all" "$second/all"
+  check "ends" timeout 60 "$cffs" umount "$second"
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+  check "clean" store_clean
+  check "and whole" "$cffs" scrub "$store"
+  "$cffs" mount "$store" "$mnt"
+  [ "$(cat "$mnt/one" "$mnt/two" "$mnt/three" | xargs)" = "one two three" ] || { echo "  FAILED: $(cat "$mnt"/one "$mnt"/two "$mnt"/three)"; failures=$((failures + 1)); }
+  check "ends" timeout 60 "$cffs" umount "$mnt"
+}
+
+# Suites that others wrote, in their quick form.
+case_suites() {
+  local one code
+  for one in pjdfstest fsx random_calls sqlite git; do
+    code=0
+    timeout 250 "$here/../suites/$one.sh" >"$base/suite.log" 2>&1 || code=$?
+    [ $code = 77 ] && { tail -n 1 "$base/suite.log"; continue; }
+    check "suite: $one" sh -c "tail -n 30 '$base/suite.log'; exit $code"
+  done
+}
+
 case_acceptance() {
   local one
   for one in writers names files follow holders; do  # threads: where the system has none left, librados ends the process
@@ -287,5 +362,7 @@ case_acceptance() {
   done
 }
 
-start_cluster --osd-size=4G
-run_cases contract objects commands killed_writer fencing standby failing_cluster full_pool bad_days acceptance -- "$@"
+osds=1
+[ "$*" != three_osds ] || osds=3
+start_cluster --osd-size=4G --osds=$osds
+run_cases contract objects commands local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites acceptance -- "$@"

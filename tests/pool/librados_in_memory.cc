@@ -330,6 +330,7 @@ ssize_t list_lockers(rados_ioctx_t io, const char* object, const char* name, int
 int watch3(rados_ioctx_t io, const char* object, std::uint64_t* handle, rados_watchcb2_t told,
            rados_watcherrcb_t, std::uint32_t, void* argument) {
   Client& client = client_of(io);
+  if (!client.pool->may_write(client.id)) return -EPERM;
   *handle = client.pool->watch(client.id, object, told, argument);
   return 0;
 }

@@ -119,8 +119,19 @@ void MemoryPool::pause(ClientId client) {
   paused_.insert(client);
 }
 
+void MemoryPool::only_readers() {
+  const MutexLock guard(mutex_);
+  readers_come_ = true;
+}
+
+bool MemoryPool::may_write(ClientId client) const {
+  const MutexLock guard(mutex_);
+  return !readers_.contains(client);
+}
+
 MemoryPool::ClientId MemoryPool::new_client() {
   const MutexLock guard(mutex_);
+  if (readers_come_) readers_.insert(clients_ + 1);
   return ++clients_;
 }
 
@@ -136,6 +147,7 @@ void MemoryPool::tell(const char* what, const std::string& object, const PoolMed
 
 int MemoryPool::submit(ClientId client, const std::string& object, const PoolMedium::Operation& operation) {
   if (all_shut_out_ || shut_out_.contains(client)) return -ESHUTDOWN;
+  if (readers_.contains(client)) return -EPERM;
   ++changes_;
   if (refused_ > 0 && --refused_ == 0) return -EIO;
   std::uint64_t more = 0;

@@ -45,6 +45,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   void set_capacity(std::uint64_t bytes);
   // The last client that connected.
   ClientId newest() const;
+  // Who connects from now on has the rights of osd 'allow rx': it reads and locks.
+  void only_readers();
+  bool may_write(ClientId client) const;
   // It answers nobody any more, as a process that is stopped; what it does itself arrives.
   void pause(ClientId client);
 
@@ -100,8 +103,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   PoolMedium medium_ CFFS_GUARDED_BY(mutex_);
   std::function<void(const std::string&)> told_ CFFS_GUARDED_BY(mutex_);
   ClientId clients_ CFFS_GUARDED_BY(mutex_) = 0;
-  bool all_shut_out_ CFFS_GUARDED_BY(mutex_) = false;
-  std::set<ClientId> shut_out_ CFFS_GUARDED_BY(mutex_), paused_ CFFS_GUARDED_BY(mutex_);
+  bool all_shut_out_ CFFS_GUARDED_BY(mutex_) = false, readers_come_ CFFS_GUARDED_BY(mutex_) = false;
+  std::set<ClientId> shut_out_ CFFS_GUARDED_BY(mutex_), paused_ CFFS_GUARDED_BY(mutex_),
+      readers_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t changes_ CFFS_GUARDED_BY(mutex_) = 0;  // ever
   std::uint64_t refused_ CFFS_GUARDED_BY(mutex_) = 0, misanswered_
                                                       CFFS_GUARDED_BY(mutex_) = 0;  // as a countdown; 0: none
