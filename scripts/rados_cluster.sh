@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<USAGE
-usage: scripts/rados_cluster.sh start DIR [--osds=N] [--osd-size=SIZE] [--pool=NAME]...
+usage: scripts/rados_cluster.sh start DIR [--osds=N] [--osd-size=SIZE] [--pool=NAME]... [--cephfs]
        scripts/rados_cluster.sh status DIR
        scripts/rados_cluster.sh stop DIR [--keep]
        scripts/rados_cluster.sh osd DIR N kill|start|pause|go-on
@@ -15,14 +15,15 @@ usage: scripts/rados_cluster.sh start DIR [--osds=N] [--osd-size=SIZE] [--pool=N
           default cffs). DIR is new, empty, or what "stop --keep" left, whose data it goes on with. The last line is
           "conf: DIR/ceph.conf", with which "ceph -c DIR/ceph.conf -s" and "rados -c DIR/ceph.conf -p cffs ls" need nothing else.
           Users, with their keys in DIR/keyring: client.admin; client.cffs, which reads and writes the pools and may blocklist;
-          client.reader, which reads the pools; client.follower, which reads and locks there, and may follow stores.
+          client.reader, which reads the pools; client.follower, which reads and locks there, and may follow stores. --cephfs makes
+          a CephFS beside them, in pools of its own, with one metadata server, for "ceph-fuse -c DIR/ceph.conf MNT".
   status  what runs. Ends with 0 where all of it does and the monitor answers, else with 1.
   stop    ends all daemons and removes what start made. A second time it does nothing. --keep leaves the data for the next start.
   osd, mon
           kill is SIGKILL, pause SIGSTOP, go-on SIGCONT; start returns once the daemon takes part again.
 
 Pools keep min(N, 3) copies; they take writes with two of them, where N is below 3 with one. Needs ceph-mon, ceph-mgr, ceph-osd and
-ceph-common (ends with 77 without them), but not root.
+ceph-common, for --cephfs ceph-mds (ends with 77 without them), but not root.
 USAGE
 }
 fail() { echo "rados_cluster: $*" >&2; exit 1; }
@@ -35,6 +36,7 @@ osds=
 size=
 pools=()
 keep=
+cephfs=
 for word in "$@"; do
   case $word in
     -h|--help) usage; exit 0 ;;
@@ -42,6 +44,7 @@ for word in "$@"; do
     --osd-size=*) size=${word#*=} ;;
     --pool=*) pools+=("${word#*=}") ;;
     --keep) keep=1 ;;
+    --cephfs) cephfs=1 ;;
     -*) misused "unknown option '$word'" ;;
     *) words+=("$word") ;;
   esac
@@ -55,13 +58,13 @@ case $command in
   *) misused "there is no command '$command'" ;;
 esac
 [ ${#words[@]} = $count ] || misused "'$command' takes $((count - 1)) more word(s), not $((${#words[@]} - 1))"
-[ "$command" = start ] || [ -z "$osds$size${pools[*]-}" ] || misused "only start takes --osds, --osd-size and --pool"
+[ "$command" = start ] || [ -z "$osds$size$cephfs${pools[*]-}" ] || misused "only start takes --osds, --osd-size, --pool and --cephfs"
 [ "$command" = stop ] || [ -z "$keep" ] || misused "only stop takes --keep"
 dir=$(realpath -m -- "${words[1]}")
 
-for needed in ceph-mon ceph-mgr ceph-osd ceph ceph-authtool monmaptool; do
+for needed in ceph-mon ceph-mgr ceph-osd ceph ceph-authtool monmaptool ${cephfs:+ceph-mds}; do
   command -v $needed >/dev/null || {
-    echo "rados_cluster: $needed is missing; scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common installs it" >&2
+    echo "rados_cluster: $needed is missing; scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common${cephfs:+ ceph-mds} installs it" >&2
     exit 77
   }
 done
@@ -74,7 +77,7 @@ unset CEPH_CONF CEPH_ARGS CEPH_KEYRING  # whoever's they are
 pids() {
   # (-e in one word with its value, lest grep find itself.)
   grep -slzFx -e"--conf=$dir/ceph.conf" /proc/[0-9]*/cmdline |
-    xargs -r grep -slzxE -e"--name=${1:-(mon|mgr|osd)[.].+}" | cut -d/ -f3 || true
+    xargs -r grep -slzxE -e"--name=${1:-(mon|mgr|osd|mds)[.].+}" | cut -d/ -f3 || true
 }
 state() {
   local pid letter
@@ -107,7 +110,7 @@ end_all() {
   local kind
   if [ "${1:-}" = gently ]; then
     signal CONT
-    for kind in osd mgr mon; do
+    for kind in mds osd mgr mon; do
       signal TERM "${kind}[.].+"
       wait_for 10 none_left "${kind}[.].+" || true
     done
@@ -150,11 +153,13 @@ read_settings() {
   complete=
   had_osds=
   had_size=
+  had_cephfs=
   had_pools=()
   while IFS='=' read -r name value; do
     case $name in
       osds) had_osds=$value ;;
       osd-size) had_size=$value ;;
+      cephfs) had_cephfs=$value ;;
       pool) had_pools+=("$value") ;;
       made) made=1 ;;
       complete) complete=1 ;;
@@ -162,9 +167,9 @@ read_settings() {
   done <"$dir/settings"
 }
 write_settings() {
-  printf '%s\n' "osds=$osds" "osd-size=$size" "${pools[@]/#/pool=}" ${made:+made=1} "$@" >"$dir/settings"
+  printf '%s\n' "osds=$osds" "osd-size=$size" ${cephfs:+cephfs=1} "${pools[@]/#/pool=}" ${made:+made=1} "$@" >"$dir/settings"
 }
-remove_data() { rm -rf --one-file-system "$dir"/{ceph.conf,keyring,all-keys,monmap,mon.a,mgr.x,run,crash} "$dir"/osd.*; }
+remove_data() { rm -rf --one-file-system "$dir"/{ceph.conf,keyring,all-keys,monmap,mon.a,mgr.x,mds.a,run,crash} "$dir"/osd.*; }
 
 # ---- start ----
 
@@ -243,6 +248,12 @@ log file = $dir/log/\$name.log
 admin socket = $dir/run/\$name.asok
 pid file = $dir/run/\$name.pid
 
+[mds]
+mds data = $dir/\$name
+log file = $dir/log/\$name.log
+admin socket = $dir/run/\$name.asok
+pid file = $dir/run/\$name.pid
+
 [osd]
 osd data = $dir/\$name
 osd objectstore = bluestore
@@ -276,6 +287,7 @@ write_keyrings() (
   entry "$dir/keyring" client.reader 'mon = "allow r"' "osd = \"$(pool_caps r)\""
   entry "$dir/keyring" client.follower 'mon = "allow r"' "osd = \"$(pool_caps rx)\""
   entry "$dir/mgr.x/keyring" mgr.x 'mon = "allow profile mgr"' 'osd = "allow *"' 'mds = "allow *"'
+  entry "$dir/mds.a/keyring" mds.a 'mon = "allow profile mds"' 'mgr = "allow profile mds"' 'osd = "allow rwx"' 'mds = "allow"'
   for name in "${osd_names[@]}"; do
     entry "$dir/$name/keyring" "$name" 'mon = "allow profile osd"' 'mgr = "allow profile osd"' 'osd = "allow *"'
   done
@@ -306,6 +318,18 @@ start_osd() {
   wait_for_osd "$1"
 }
 
+# One of them on either: whichever is there is taken up again.
+start_cephfs() {
+  [ -s "$dir/mds.a/keyring" ] || fail "the cluster in $dir is of an older version, which knew no CephFS; make a new one"
+  if ! ceph fs ls | grep -q 'name: cephfs'; then
+    ceph osd pool create cephfs.meta >/dev/null && ceph osd pool create cephfs.data >/dev/null &&
+      ceph fs new cephfs cephfs.meta cephfs.data >/dev/null || fail "no CephFS can be made; $(see "$dir/log/commands.log")"
+  fi
+  launch mds.a
+  mds_active() { ceph mds stat | grep -q 'up:active'; }
+  wait_for 60 mds_active || fail "mds.a is not active; $(see "$dir/log/mds.a.log")"
+  echo "   CephFS is there: ceph-fuse -c $dir/ceph.conf MNT"
+}
 all_clean() { pg_stat=$(ceph pg stat) && [[ $pg_stat == "$pgs pgs: $pgs active+clean;"* ]]; }
 healthy() { health=$(ceph health) && [ "$health" = HEALTH_OK ]; }
 
@@ -360,7 +384,7 @@ start() {
   if [ -z "$complete" ]; then
     remove_data
     write_settings
-    mkdir -p "$dir"/{log,run,crash,mgr.x} "${osd_names[@]/#/$dir/}"
+    mkdir -p "$dir"/{log,run,crash,mgr.x,mds.a} "${osd_names[@]/#/$dir/}"
     echo "   making a monitor, a manager and $osds OSD(s) of $(numfmt --to=iec "$size") in $dir"
     port=$(free_port)
     write_conf
@@ -408,6 +432,8 @@ start() {
       ceph auth caps client.follower mon 'allow r' osd "$(pool_caps rx)" >/dev/null ||
       fail "the users' rights cannot be changed; $(see "$dir/log/commands.log")"
   fi
+  cephfs=${cephfs:-${complete:+$had_cephfs}}
+  [ -z "$cephfs" ] || start_cephfs
   pgs=$(ceph osd pool ls detail | sed -n 's/.* pg_num \([0-9]*\) .*/\1/p' | awk '{ sum += $1 } END { print sum }') ||
     fail "the monitor does not list the pools; $(see "$dir/log/commands.log")"
   patience=${complete:+300}  # there may be something to recover
@@ -432,7 +458,7 @@ status() {
   read_settings
   answer=$(is mon.a running && ceph health) || { answer='the monitor does not answer'; code=1; }
   echo "$dir: $answer"
-  for name in mon.a mgr.x $(seq -f 'osd.%.0f' 0 $((had_osds - 1))); do
+  for name in mon.a mgr.x ${had_cephfs:+mds.a} $(seq -f 'osd.%.0f' 0 $((had_osds - 1))); do
     is "$name" running || code=1
     pid=$(pids "$name" | head -n 1)
     memory=$(awk '/^VmRSS/ { printf ", %d MiB", $2 / 1024 }' "/proc/${pid:-none}/status" 2>/dev/null) || true

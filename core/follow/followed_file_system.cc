@@ -128,6 +128,28 @@ Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_at_rest() {
   return state;
 }
 
+// Null: `holder` writes.
+Result<FollowedFileSystem::StatePtr> FollowedFileSystem::try_at_rest(std::string& holder) {
+  const auto lock = store_.lock_for_reading();
+  if (lock) return open_at_rest();
+  holder = lock.error().context;
+  if (lock.error().errno_value == EBUSY) return StatePtr();
+  if (lock.error().errno_value != EPERM) return fail(lock.error());
+  // It may read and hold nothing: what nobody had before, behind and between was at rest. A writer who comes later finds us among those
+  // who follow, and keeps what we need.
+  const auto before = store_.writer();
+  if (!before) return fail(before.error().errno_value == EOPNOTSUPP ? lock.error() : before.error());
+  holder = before->owner;
+  if (!holder.empty()) return StatePtr();
+  CFFS_TRY_VOID(store_.look_again(""));
+  auto state = open_at_rest();
+  CFFS_TRY(const auto behind, store_.writer());
+  if (behind == *before) return state;
+  // What it read, or failed to, may have been changed under it.
+  holder = behind.owner.empty() ? "somebody" : behind.owner;
+  return StatePtr();
+}
+
 Status FollowedFileSystem::find_first() {
   auto following = store_.follow();
   if (!following && following.error().errno_value == EOPNOTSUPP) {
@@ -143,27 +165,9 @@ Status FollowedFileSystem::find_first() {
   following_ = std::move(*following);
   StatePtr state;
   for (bool told = false; !state;) {
-    const auto lock = store_.lock_for_reading();
-    if (lock) {
-      CFFS_TRY(state, open_at_rest());
-      break;
-    }
-    std::string holder = lock.error().context;
-    if (lock.error().errno_value == EPERM) {
-      // It may read and hold nothing: what is at rest before and behind was so between. A writer who comes knows of us and keeps what we need.
-      CFFS_TRY(holder, store_.writer());
-      CFFS_TRY_VOID(store_.look_again(""));
-      if (holder.empty()) {
-        CFFS_TRY(state, open_at_rest());
-      }
-      CFFS_TRY(const std::string since, store_.writer());
-      if (since.empty() && state) break;
-      state = nullptr;
-      if (since.empty()) continue;
-      holder = since;
-    } else if (lock.error().errno_value != EBUSY) {
-      return fail(lock.error());
-    }
+    std::string holder;
+    CFFS_TRY(state, try_at_rest(holder));
+    if (state) break;
     CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
     if (checkpoint.kept) {
       CFFS_TRY_VOID(store_.look_again(""));

@@ -26,8 +26,8 @@
 namespace cffs {
 
 struct FollowOptions {
-  std::int64_t poll_ms = 500;         // between two looks for a checkpoint
-  std::function<bool()> awaited;      // asked while the first one is waited for; null: for ever
+  std::int64_t poll_ms = 500;     // between two looks for a checkpoint
+  std::function<bool()> awaited;  // asked while the first one is waited for; null: for ever
   std::function<void(const std::string&)> say;
 };
 
@@ -156,6 +156,7 @@ class FollowedFileSystem final : public FileSystem {
   Status find_first();
   Result<StatePtr> open_state(const Checkpoint& checkpoint);
   Result<StatePtr> open_at_rest();
+  Result<StatePtr> try_at_rest(std::string& holder);
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
   void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
   void run();
@@ -183,7 +184,7 @@ class FollowedFileSystem final : public FileSystem {
   mutable Mutex mutex_;  // leaf but for a state's
   StatePtr current_ CFFS_GUARDED_BY(mutex_);
   std::unordered_map<InodeId, Known> known_ CFFS_GUARDED_BY(mutex_);
-  std::unordered_map<InodeId, std::uint64_t> revisions_ CFFS_GUARDED_BY(mutex_);  // of files that have one
+  std::unordered_map<InodeId, std::uint64_t> revisions_ CFFS_GUARDED_BY(mutex_);    // of files that have one
   std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
   InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
 

@@ -167,8 +167,15 @@ class ObjectStore {
   virtual Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) = 0;
   // Several at a time, none beside a lock(). Writes nothing: who looks leaves no name. EPERM: whoever asks may not hold one.
   virtual Result<std::unique_ptr<StoreLock>> lock_for_reading() = 0;
-  // Who has the lock() now, for those who may hold none; "": nobody.
-  virtual Result<std::string> writer() { return std::string(); }
+  // Who has the lock() now, alive or not, for those who may hold none; `owner` is "" where nobody has. `turn` differs for any two that
+  // had it, so what is the same before and behind had nobody between. EOPNOTSUPP: the backend cannot tell.
+  struct Writer {
+    std::string owner, turn;
+    bool operator==(const Writer&) const = default;
+  };
+  virtual Result<Writer> writer() {
+    return fail(EOPNOTSUPP, "a store of this kind does not tell who has it");
+  }
   // Who reads the store beside its writer makes itself known for as long as the result lives, whoever has the lock. Writes nothing.
   // EOPNOTSUPP: the backend cannot say so to its writer. ENOENT: nobody who tells followers has written to the store yet.
   virtual Result<std::unique_ptr<StoreLock>> follow() {

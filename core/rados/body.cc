@@ -260,7 +260,11 @@ Pool::Done Body::landed(std::uint64_t offset, std::size_t bytes) {
     self->shared_->on_the_way.leave(bytes);
     if (code != 0 && bytes > 0) {
       const MutexLock guard(self->lost_mutex_);
-      self->lost_.push_back({offset, offset + bytes, code});
+      // A full pool refuses all that comes, end to end.
+      const bool goes_on =
+          !self->lost_.empty() && self->lost_.back().end == offset && self->lost_.back().code == code;
+      if (goes_on) self->lost_.back().end = offset + bytes;
+      if (!goes_on) self->lost_.push_back({offset, offset + bytes, code});
       self->has_lost_.store(true, std::memory_order_release);
     }
     ended(code);

@@ -19,6 +19,7 @@ constexpr std::chrono::milliseconds kBetweenLooks{400};
 constexpr int kMostLooks = 40;
 // A watch that broke off is begun anew within moments by whoever lives: only who is missed so often in a row is gone.
 constexpr unsigned kMissed = 4;
+constexpr unsigned kSecondsBetweenLooks = 5;  // at the lock itself
 // Long enough for any pause: whoever wakes up later has been without a sign of life for a month.
 constexpr std::uint32_t kShutOutSeconds = 30 * 24 * 3600;
 
@@ -199,11 +200,15 @@ std::string Ownership::owner_text(const Pool& pool, const std::string& head) {
   return stat ? stat->attribute("owner") : std::string();
 }
 
-Result<std::string> Ownership::writer(const Pool& pool, const std::string& head) {
+// The lock is taken before the turn is written, so it is looked at last: who has it and has not said so yet is seen.
+Result<Ownership::Writer> Ownership::writer(const Pool& pool, const std::string& head) {
+  CFFS_TRY(const Pool::Stat stat, pool.stat(head));
   CFFS_TRY(const Lockers lockers, lockers_of(pool, head));
-  if (lockers.all.empty() || !lockers.is_alone) return std::string();
-  const std::string text = owner_text(pool, head);
-  return text.empty() ? "somebody" : text;
+  Writer writer{"", stat.attribute("turn")};
+  if (lockers.all.empty() || !lockers.is_alone) return writer;
+  writer.owner = stat.attribute("owner");
+  if (writer.owner.empty()) writer.owner = "somebody";
+  return writer;
 }
 
 Result<std::unique_ptr<Ownership>> Ownership::take(std::shared_ptr<Pool> pool, std::string head,
@@ -228,6 +233,7 @@ Result<std::unique_ptr<Ownership>> Ownership::take(std::shared_ptr<Pool> pool, s
   if (kind == Kind::alone) {
     WriteOperation operation;
     operation.set_attribute("owner", owner);
+    operation.set_attribute("turn", random_text());
     CFFS_TRY_VOID(own->pool_->run(operation, own->head_));
   }
   Ownership* const self = own.get();
@@ -244,7 +250,7 @@ bool Ownership::still_ours() {
 
 // A watch that broke off, because the cluster was away for a while, is begun anew if nobody took the store meanwhile.
 void Ownership::keep_watching() {
-  for (;;) {
+  for (unsigned seconds = 0;;) {
     {
       const MutexLock guard(mutex_);
       if (!ending_ && !lost_.load())
@@ -252,8 +258,12 @@ void Ownership::keep_watching() {
       if (ending_) return;
     }
     if (pool_->is_shut_out()) return;
-    if (handle_ != 0 && !lost_.load() && librados().watch_check(pool_->io(), handle_) >= 0) continue;
+    // A watch says nothing of the lock, which somebody may have broken by hand.
+    const bool looks = ++seconds % kSecondsBetweenLooks == 0;
+    const bool watched = handle_ != 0 && !lost_.load() && librados().watch_check(pool_->io(), handle_) >= 0;
+    if (watched && !looks) continue;
     if (!still_ours()) return pool_->shut_out();
+    if (watched) continue;
     // The handle is librados's memory: gone with the watch.
     if (handle_ != 0) (void)librados().unwatch2(pool_->io(), std::exchange(handle_, 0));
     if (!watch()) std::this_thread::sleep_for(std::chrono::milliseconds(100));

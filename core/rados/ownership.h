@@ -26,8 +26,12 @@ class Ownership {
 
   // The owner's text as the head has it; "" where there was none.
   static std::string owner_text(const Pool& pool, const std::string& head);
-  // The text of who has it alone now, alive or not; "": nobody.
-  static Result<std::string> writer(const Pool& pool, const std::string& head);
+  // Who has it alone now, alive or not; and a text that nobody else's turn has, also when it is over.
+  struct Writer {
+    std::string owner;  // "": nobody
+    std::string turn;
+  };
+  static Result<Writer> writer(const Pool& pool, const std::string& head);
 
  private:
   Ownership(std::shared_ptr<Pool> pool, std::string head, Kind kind);

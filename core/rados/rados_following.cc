@@ -11,7 +11,10 @@ using rados::Ownership;
 
 Result<std::unique_ptr<StoreLock>> RadosStore::follow() { return rados::Following::begin(pool_, head()); }
 
-Result<std::string> RadosStore::writer() { return Ownership::writer(*pool_, head()); }
+Result<ObjectStore::Writer> RadosStore::writer() {
+  CFFS_TRY(const auto now, Ownership::writer(*pool_, head()));
+  return Writer{now.owner, now.turn};
+}
 
 bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head()); }
 

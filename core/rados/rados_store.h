@@ -40,7 +40,7 @@ class RadosStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override;
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override;
-  Result<std::string> writer() override;
+  Result<Writer> writer() override;
   Result<std::unique_ptr<StoreLock>> follow() override;
   bool followed() override;
   Status look_again(std::string_view folder) override;

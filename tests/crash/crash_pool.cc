@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/rados/rados_store.h"
-#include "tests/unit/passing_object.h"
+#include "tests/passing_object.h"
 
 namespace cffs::test {
 namespace {

@@ -324,7 +324,7 @@ class ExplorerOn<Ground>::Recorder {
     History& history = recording_.history;
     const auto now = observe(session_.fs());
     // What was written and refused cannot be read: a pool has it from nobody, and what it has there is older.
-    if (!now && fault_ > 0 && !Ground::kOutlivesTheProcess)
+    if (!now && now.error().errno_value == EIO && fault_ > 0 && !Ground::kOutlivesTheProcess)
       return failed(call.name + ": what it wrote: " + now.error().message(), true, moves(call));
     if (!now) return (void)complain(now.error().message());
     if (auto problem = differs(reference_.tree(), *now)) return (void)complain(*problem);

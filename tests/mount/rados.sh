@@ -280,7 +280,7 @@ case_bad_days() {
   check "a cluster that is down" refused "no monitor of the cluster answers" timeout 60 "$cffs" stat "$store:conf=$base/work/conf"
 }
 
-# A fleet's key, which may change nothing: who has it follows, at rest and beside a writer, and does nothing else.
+# A fleet's key, which writes no data: who has it follows, at rest and beside a writer, and does nothing else.
 case_readers_key() {
   local second=$base/second reader
   mkdir -p "$second"
@@ -319,8 +319,7 @@ case_three_osds() {
   echo one >"$mnt/one"
   check "what is synced without it is durable" timeout 60 sync "$mnt/one"
   check "a second one is killed" "$cluster_script" osd "$cluster" 2 kill
-  echo two >"$mnt/two"
-  (sync "$mnt/two" && touch "$base/work/two_is_durable") &  # nobody can end a process that waits for an answer to this
+  (echo two >"$mnt/two" && sync "$mnt/two" && touch "$base/work/two_is_durable") &  # nobody can end a process that waits for an answer to this
   sleep 5
   check "now a sync waits" test ! -e "$base/work/two_is_durable"
   check "the first comes back" timeout 90 "$cluster_script" osd "$cluster" 1 start

@@ -221,8 +221,9 @@ int aio_read_op_operate(rados_read_op_t op, rados_ioctx_t io, rados_completion_t
                         int) {
   Client& client = client_of(io);
   Completion& completion = started(handle);
-  client.pool->later([&client, &completion, &op = read_of(op), name = std::string(object)] {
-    const auto [code, found] = client.pool->look(client.id, name);
+  // What is sent behind it is not seen by it.
+  const auto [code, found] = client.pool->look(client.id, object);
+  client.pool->later([&completion, &op = read_of(op), code = code, found = found] {
     completion.end(code < 0 ? code : op.run(found));
   });
   return 0;

@@ -7,7 +7,7 @@
 #include "core/object/blocking_section.h"
 #include "core/object/memory_store.h"
 #include "core/object/suspension.h"
-#include "tests/unit/passing_object.h"
+#include "tests/passing_object.h"
 
 namespace cffs {
 namespace {

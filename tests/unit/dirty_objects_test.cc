@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/object/memory_store.h"
-#include "tests/unit/passing_object.h"
+#include "tests/passing_object.h"
 
 namespace cffs::test {
 namespace {

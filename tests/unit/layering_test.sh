@@ -44,11 +44,12 @@ bench/suite      core/object core/region core/backend fusefs replay/trace replay
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
-tests            core/base core/fs |
+tests            core/base core/object core/fs |
+tests/pool       core/base core/rados |
 tests/fuzz       * |
 tests/model      core/object core/fs core/follow core/reorganise core/inspect core/backup tests |
 tests/unit       * | leveldb sqlite3 fuse
-tests/crash      core/base core/object core/region core/table core/fs core/reorganise core/inspect core/repair core/backup tests tests/model |
+tests/crash      core/base core/object core/region core/rados core/table core/fs core/follow core/reorganise core/inspect core/repair core/backup tests tests/model tests/pool |
 tests/mount      core/base fusefs tests tests/model | fuse
 '
 

@@ -7,7 +7,7 @@
 
 #include "core/base/thread.h"
 #include "core/object/memory_store.h"
-#include "tests/unit/passing_object.h"
+#include "tests/passing_object.h"
 
 namespace cffs {
 namespace {
