@@ -330,6 +330,9 @@ case_three_osds() {
   echo three >"$mnt/three"
   check "a sync without it" timeout 60 sync "$mnt/three"
   check "it goes on" "$cluster_script" osd "$cluster" 0 go-on
+  check "the monitor is paused" "$cluster_script" mon "$cluster" pause
+  sleep 3
+  check "and goes on" "$cluster_script" mon "$cluster" go-on
   wait $load
   check "the load went on" test -e "$base/work/done"
   check "all of it is there" same "$source_tree" "$mnt/all"
@@ -343,12 +346,14 @@ case_three_osds() {
   check "ends" timeout 60 "$cffs" umount "$mnt"
 }
 
-# Suites that others wrote, in their quick form.
-case_suites() {
+# Suites that others wrote, in their quick form; more_suites takes two minutes.
+case_suites() { run_suites pjdfstest random_calls; }
+case_more_suites() { run_suites fsx sqlite git; }
+run_suites() {
   local one code
-  for one in pjdfstest fsx random_calls sqlite git; do
+  for one in "$@"; do
     code=0
-    timeout 250 "$here/../suites/$one.sh" >"$base/suite.log" 2>&1 || code=$?
+    timeout 180 "$here/../suites/$one.sh" >"$base/suite.log" 2>&1 || code=$?
     [ $code = 77 ] && { tail -n 1 "$base/suite.log"; continue; }
     check "suite: $one" sh -c "tail -n 30 '$base/suite.log'; exit $code"
   done
@@ -364,4 +369,4 @@ case_acceptance() {
 osds=1
 [ "$*" != three_osds ] || osds=3
 start_cluster --osd-size=4G --osds=$osds
-run_cases contract objects commands local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites acceptance -- "$@"
+run_cases contract objects commands local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"
