@@ -31,7 +31,7 @@ export CEPH_CONF=$base/ceph/ceph.conf
 python3 - "$cffs" "$base" "$tree" "$files" "$rounds" "$osds" "$here" <<'PY'
 import json, math, os, random, statistics, subprocess, sys, time
 cffs, base, tree, files, rounds, osds, here = sys.argv[1:4] + [int(n) for n in sys.argv[4:7]] + sys.argv[7:]
-cluster = [f"{here}/scripts/rados_cluster.sh"]
+cluster = f"{here}/scripts/rados_cluster.sh"
 conf = os.environ["CEPH_CONF"]
 
 
@@ -96,9 +96,9 @@ def measured(target, work, count, run):
 def cold(target, at):
     target.unmount(at)
     for osd in range(osds):
-        quietly(*cluster, "osd", f"{base}/ceph", str(osd), "kill")
+        quietly(cluster, "osd", f"{base}/ceph", str(osd), "kill")
     for osd in range(osds):
-        quietly(*cluster, "osd", f"{base}/ceph", str(osd), "start")
+        quietly(cluster, "osd", f"{base}/ceph", str(osd), "start")
     while pgs_unclean(): time.sleep(0.5)
     with open("/proc/sys/vm/drop_caches", "w") as f: f.write("3")
     target.mount(at)
@@ -117,14 +117,11 @@ def create(at):
 
 
 def sweep(top):
-    count = 0
     for directory, _, names in os.walk(top):
         for name in names:
             path = f"{directory}/{name}"
             if os.path.islink(path): continue
             with open(path, "rb") as f: f.read()
-            count += 1
-    return count
 
 
 sources = []

@@ -330,6 +330,7 @@ start_cephfs() {
   wait_for 60 mds_active || fail "mds.a is not active; $(see "$dir/log/mds.a.log")"
   echo "   CephFS is there: ceph-fuse -c $dir/ceph.conf MNT"
 }
+
 all_clean() { pg_stat=$(ceph pg stat) && [[ $pg_stat == "$pgs pgs: $pgs active+clean;"* ]]; }
 healthy() { health=$(ceph health) && [ "$health" = HEALTH_OK ]; }
 

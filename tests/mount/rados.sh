@@ -223,21 +223,29 @@ case_standby() {
   check "clean" store_clean
 }
 
-# An OSD ends under load and comes back; the monitor is paused.
-case_failing_cluster() {
-  fresh -- --policy=directory
+# A tree is copied in behind the test.
+begin_load() {
   (cp -r "$source_tree" "$mnt/all" && sync -f "$mnt" && touch "$base/work/done") &
-  local load=$!
+  load=$!
   sleep 1
-  check "the OSD is killed" "$cluster_script" osd "$cluster" 0 kill
-  sleep 2
-  check "and comes back" timeout 60 "$cluster_script" osd "$cluster" 0 start
+}
+monitor_away_until_load_ends() {
   check "the monitor is paused" "$cluster_script" mon "$cluster" pause
   sleep 3
   check "and goes on" "$cluster_script" mon "$cluster" go-on
   wait $load
   check "the load went on" test -e "$base/work/done"
   check "all of it is there" same "$source_tree" "$mnt/all"
+}
+# An OSD ends under load and comes back; the monitor is paused.
+case_failing_cluster() {
+  fresh -- --policy=directory
+  local load
+  begin_load
+  check "the OSD is killed" "$cluster_script" osd "$cluster" 0 kill
+  sleep 2
+  check "and comes back" timeout 60 "$cluster_script" osd "$cluster" 0 start
+  monitor_away_until_load_ends
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "clean" store_clean
 }
@@ -312,9 +320,7 @@ case_three_osds() {
   mkdir -p "$second"
   fresh -- --policy=directory --commit-interval=1
   check "a follower" "$cffs" mount -o ro,follow "$store" "$second"
-  (cp -r "$source_tree" "$mnt/all" && sync -f "$mnt" && touch "$base/work/done") &
-  load=$!
-  sleep 1
+  begin_load
   check "one OSD is killed" "$cluster_script" osd "$cluster" 1 kill
   echo one >"$mnt/one"
   check "what is synced without it is durable" timeout 60 sync "$mnt/one"
@@ -330,12 +336,7 @@ case_three_osds() {
   echo three >"$mnt/three"
   check "a sync without it" timeout 60 sync "$mnt/three"
   check "it goes on" "$cluster_script" osd "$cluster" 0 go-on
-  check "the monitor is paused" "$cluster_script" mon "$cluster" pause
-  sleep 3
-  check "and goes on" "$cluster_script" mon "$cluster" go-on
-  wait $load
-  check "the load went on" test -e "$base/work/done"
-  check "all of it is there" same "$source_tree" "$mnt/all"
+  monitor_away_until_load_ends
   check "the follower saw all of it" until_true 30 same "$mnt/all" "$second/all"
   check "ends" timeout 60 "$cffs" umount "$second"
   check "ends" timeout 60 "$cffs" umount "$mnt"
