@@ -125,6 +125,12 @@ void print_system_row(Key key, std::string_view value) {
     });
     return;
   }
+  if (*field == SystemField::compression) {
+    print_or_complain(decode_compression(value), [&](const Compression& how) {
+      fmt::print("system: {}: {}\n", system_field_name(*field), compression_text(how));
+    });
+    return;
+  }
   if (*field == SystemField::values) {
     print_or_complain(decode_values(value), [&](const auto& known) {
       fmt::print("system: {}:", system_field_name(*field));

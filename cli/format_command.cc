@@ -20,6 +20,7 @@ struct FormatOptions {
   StoreName store;
   std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
   std::string blob_checksums = "on";
+  std::string compress = "none";
   std::string backend = "posix";
   std::string size;  // of an image that is made
   std::string region_size, large_block = "512K";
@@ -126,6 +127,7 @@ Status format(const FormatOptions& o) {
   CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
+  CFFS_TRY(wanted.compression, parse_compression(o.compress));
   if (in_a_pool) {
     CFFS_TRY(const std::string address, address_of(o));
     CFFS_TRY_VOID(make_store({address, o.store.foreign_owner}, wanted));
@@ -193,6 +195,10 @@ void add_format(CLI::App& app, int& exit_code) {
   command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
       ->capture_default_str();
   command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")
+      ->capture_default_str();
+  command
+      ->add_option("--compress", o->compress,
+                   "How composites are compressed: zstd[:LEVEL], lz4, none; cffs regroup changes it")
       ->capture_default_str();
   command
       ->add_option("--blob-checksums", o->blob_checksums,

@@ -23,8 +23,16 @@ namespace {
 struct RegroupFlags {
   StoreName store;
   PolicyChoice policy;
+  bool by_policy = false;  // one was named
+  std::string compress;    // empty: as it is
   bool plan_ahead = false, dry_run = false, json = false;
 };
+
+Result<std::optional<Compression>> compression_of(const RegroupFlags& o) {
+  if (o.compress.empty()) return std::optional<Compression>();
+  CFFS_TRY(const Compression how, parse_compression(o.compress));
+  return std::optional<Compression>(how);
+}
 
 // What a run has to tell: the report as JSON, and where a plan was given how much of it concerns the store.
 struct Outcome {
@@ -63,7 +71,11 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
       return fail(errno, "plan " + choice.plan);
     choice.plan = absolute.data();
   }
-  const std::string request = choice_json(choice, o.dry_run);
+  RegroupRequest asked;
+  if (o.by_policy) asked.choice = std::move(choice);
+  CFFS_TRY(asked.compression, compression_of(o));
+  asked.dry_run = o.dry_run;
+  const std::string request = request_json(asked);
   if (::setxattr(o.store.path.c_str(), kRegroupXattr, request.data(), request.size(), 0) != 0) {
     if (errno == EBUSY) return fail(EBUSY, "a regrouping of " + o.store.path + " is under way");
     return fail(errno, "the daemon of " + o.store.path + " refused; its log says more");
@@ -107,14 +119,22 @@ Result<Outcome> on_store(const RegroupFlags& o) {
     CFFS_TRY_VOID(check_coverage(o, *outcome.coverage));
   }
   ProgressLine progress;
+  RegroupOptions options;
+  options.dry_run = o.dry_run;
+  options.on_progress = [&](const std::string& text) { progress.show(text); };
+  CFFS_TRY(options.compression, compression_of(o));
+  if (!o.by_policy) {
+    Reorganiser reorganiser(*store.fs);
+    CFFS_TRY(const RegroupReport report, recompress(reorganiser, options));
+    CFFS_TRY_VOID(store.fs->close());
+    outcome.report = regroup_json(report);
+    return outcome;
+  }
   CFFS_TRY(auto policy, choose_policy(*store.objects, choice));
   if (policy->id() == grouping::PolicyId::frequency && !policy->plan()) {
     progress.show("mining the access record");
     CFFS_TRY(policy, policy_of_record(o.store.path, *store.fs));
   }
-  RegroupOptions options;
-  options.dry_run = o.dry_run;
-  options.on_progress = [&](const std::string& text) { progress.show(text); };
   if (!o.dry_run) {
     CFFS_TRY_VOID(adopt_policy(*store.fs, std::move(policy)));
     policy = store.fs->policy();
@@ -127,6 +147,11 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 }
 
 Result<int> run_regroup(const RegroupFlags& o) {
+  if (!o.by_policy && o.compress.empty())
+    return fail(Error::usage("name a --policy, or how to --compress, or both"));
+  if (!o.by_policy && o.dry_run)
+    return fail(Error::usage("--dry-run says what would be moved, and without a --policy nothing is"));
+  CFFS_TRY_VOID(compression_of(o));
   CFFS_TRY_VOID(check_there(o.store.path));
   const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
@@ -140,6 +165,9 @@ Result<int> run_regroup(const RegroupFlags& o) {
     return 0;
   }
   const auto n = [&](const char* key) { return r.at(key).get<std::uint64_t>(); };
+  if (!o.compress.empty() && !o.dry_run)
+    fmt::print("composites that were packed anew: {}\n", n("packed_anew"));
+  if (!o.by_policy) return 0;
   const double groups = static_cast<double>(std::max<std::uint64_t>(1, n("groups")));
   if (outcome.coverage) fmt::print("{}\n", outcome.coverage->sentence());
   fmt::print("policy {}: {} small files, {} groups of two and more, {} of them in place\n",
@@ -164,11 +192,15 @@ void add_regroup(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<RegroupFlags>();
   add_store_argument(*command, "STORE|MNT", o->store, "Store, or where it is mounted")->required();
   add_policy_flags(*command, o->policy);
-  command->get_option("--policy")->required()->default_str("");
+  command->get_option("--policy")->default_str("");
+  command->add_option(
+      "--compress", o->compress,
+      "How composites are compressed from now on, and those that are there: zstd[:LEVEL], lz4, none");
   add_plan_ahead_flag(*command, o->plan_ahead);
   command->add_flag("--dry-run", o->dry_run, "Say what would be moved, and move nothing");
   command->add_flag("--json", o->json, "For programs");
-  command->callback([o, &exit_code] {
+  command->callback([o, command, &exit_code] {
+    o->by_policy = command->count("--policy") > 0;
     const auto done = run_regroup(*o);
     exit_code = done ? *done : complain(done.error());
   });

@@ -32,6 +32,8 @@ cffs_find_module(URIPARSER liburiparser liburiparser-dev)
 cffs_find_module(SQLITE sqlite3 libsqlite3-dev)
 cffs_find_module(XXHASH libxxhash libxxhash-dev)
 cffs_find_module(SNAPPY snappy libsnappy-dev)
+cffs_find_module(ZSTD libzstd libzstd-dev)
+cffs_find_module(LZ4 liblz4 liblz4-dev)
 cffs_find_module(SODIUM libsodium libsodium-dev)
 # Stores in a Ceph pool: the header; the library is loaded by whoever opens one (core/rados/librados.h).
 include(CheckIncludeFileCXX)

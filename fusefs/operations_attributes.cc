@@ -42,7 +42,8 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
     if (!statistics) return Result<std::string>(fail(statistics.error()));
     return Result<std::string>(statistics_json(*statistics, mount.over_ring ? "ring" : "device"));
   }
-  if (name == kFollowXattr && mount.followed != nullptr) return Result<std::string>(follow_json(*mount.followed));
+  if (name == kFollowXattr && mount.followed != nullptr)
+    return Result<std::string>(follow_json(*mount.followed));
   if (mount.followed != nullptr && is_virtual(name)) return Result<std::string>(fail(EOPNOTSUPP));
   if (name == kCompactXattr) return Result<std::string>("ready");
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
@@ -70,20 +71,26 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
   }
   if (!regroup && name != kPolicyXattr) return {};
   announce_blocking();
-  bool dry_run = false;
-  PolicyChoice by_name;
-  by_name.name = value;
-  if (!value.starts_with('{')) {
-    if (const Status known = check_choice(by_name); !known) return known;
+  RegroupRequest request;
+  if (value.starts_with('{')) {
+    auto asked = request_of_json(value);
+    if (!asked) return Status(fail(asked.error()));
+    request = std::move(*asked);
+  } else {
+    request.choice.emplace().name = value;
+    if (const Status known = check_choice(*request.choice); !known) return known;
   }
-  auto choice = value.starts_with('{') ? choice_of_json(value, dry_run) : Result<PolicyChoice>(by_name);
-  if (!choice) return Status(fail(choice.error()));
+  if (!request.choice) {
+    if (!regroup) return Status(fail(Error::usage("a policy is named")));
+    return mount.regroup_jobs.start({nullptr, request.compression, request.dry_run});
+  }
+  const std::optional<PolicyChoice>& choice = request.choice;
   auto policy = choose_policy(mount.store, *choice);
   if (!policy) {
     mount.log(policy.error().message());
     return Status(fail(policy.error()));
   }
-  if (regroup) return mount.regroup_jobs.start(std::move(*policy), dry_run);
+  if (regroup) return mount.regroup_jobs.start({std::move(*policy), request.compression, request.dry_run});
   if (choice->groups) return adopt_policy(mount.fs, std::move(*policy));
   mount.fs.set_policy(std::move(*policy));
   return Status();

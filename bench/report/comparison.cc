@@ -100,7 +100,7 @@ std::string colour_of(const std::string& target, std::size_t index) {
                                                                            {"frequency", "#d37295"},
                                                                            {"library", "#c9a227"},
                                                                            {"predict", "#9c755f"}}};
-  const std::string kind = target.substr(0, target.find('@'));
+  const std::string kind = target.substr(0, target.find_first_of("+@"));
   for (const auto& [name, colour] : kKnown) {
     if (kind == name) return colour;
   }

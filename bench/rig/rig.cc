@@ -17,6 +17,7 @@
 #include "bench/rig/old_disk.h"
 #include "core/backend/store_at.h"
 #include "core/object/file_descriptor.h"
+#include "core/packed/compression.h"
 #include "core/plan/policy_choice.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
@@ -49,6 +50,23 @@ class MountTime {
 
 }  // namespace
 
+// KIND[+COMPRESSION][@BELOW]
+struct TargetName {
+  std::string kind, compression, below;
+};
+TargetName parts_of(const std::string& name) {
+  TargetName parts;
+  const std::size_t at = name.find('@');
+  parts.kind = name.substr(0, at);
+  if (at != std::string::npos) parts.below = name.substr(at + 1);
+  const std::size_t plus = parts.kind.find('+');
+  if (plus != std::string::npos) {
+    parts.compression = parts.kind.substr(plus + 1);
+    parts.kind.resize(plus);
+  }
+  return parts;
+}
+
 Status check_target(const std::string& name) {
   if (name.starts_with("dir:")) {
     struct stat st;
@@ -56,18 +74,22 @@ Status check_target(const std::string& name) {
     if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "target " + name);
     return {};
   }
-  const std::string kind = name.substr(0, name.find('@'));
-  const std::string below = name.find('@') == std::string::npos ? "ext4" : name.substr(name.find('@') + 1);
+  const auto [kind, compression, after] = parts_of(name);
+  const std::string below = name.find('@') == std::string::npos ? "ext4" : after;
   const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
                      kind == "floor" || kind == "library" || kind == "predict" || kind == "regions";
   const bool is_store = among(kPolicies, kind) || kind == "library" || kind == "predict";
+  if (!compression.empty()) {
+    CFFS_TRY_VOID(parse_compression(compression));
+    if (!is_store) return fail(Error::usage("target " + name + ": only stores of cffs are compressed"));
+  }
   if (known && (among(kFileSystems, below) || (is_store && below == "region"))) return {};
   return fail(Error::usage(
       "there is no target '" + name +
       "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
-      "library, predict, regions, dir:PATH; @xfs or @btrfs behind one puts it on that, @region a store on no "
-      "file "
-      "system"));
+      "library, predict, regions, dir:PATH; +zstd or +lz4 behind a store compresses it, @xfs or @btrfs "
+      "behind "
+      "one puts it on that, @region a store on no file system"));
 }
 
 Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
@@ -78,8 +100,9 @@ Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOption
 }
 
 Status Rig::build() {
-  const std::string kind = name_.substr(0, name_.find('@'));
-  if (name_.find('@') != std::string::npos) backing_ = name_.substr(name_.find('@') + 1);
+  const TargetName parts = parts_of(name_);
+  const std::string& kind = parts.kind;
+  if (!parts.below.empty()) backing_ = parts.below;
   if (name_.starts_with("dir:")) {
     kind_ = Kind::directory;
     directory_ = fmt::format("{}/cffs-bench-{}", name_.substr(4), ::getpid());
@@ -140,6 +163,7 @@ Status Rig::build() {
   } else if (is_cffs_mount() || is_library()) {
     std::vector<std::string> words{own_program(), "format", store()};
     if (on_regions()) words.insert(words.begin() + 2, {"--backend=region", "--force"});
+    if (!parts.compression.empty()) words.insert(words.begin() + 2, "--compress=" + parts.compression);
     CFFS_TRY_VOID(run(words));
     if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(age());
   } else {

@@ -7,6 +7,7 @@
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
 //   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
 //   regions               the region store alone on the disk: objects, and no files
+//   "+zstd", "+zstd:9", "+lz4" behind a policy, library or predict: the store's composites are compressed
 //   "@region" behind a policy, library or predict: the store is on the disk itself, without a file system
 //   dir:PATH              a directory of any file system that is there already
 //

@@ -151,7 +151,11 @@ Status Backup::copy_composite(Work& work, CompositeId id, std::uint64_t size) {
   ++progress_.copied;
   if (shared) ++progress_.shared;
   // What was written is what is judged.
-  CFFS_TRY(const std::string content, read_whole(*to));
+  const auto plain = CompositeStore::plain(to, name);
+  const auto read =
+      plain ? CompositeStore::read_what_can_be(**plain) : Result<std::string>(fail(plain.error()));
+  if (!read && read.error().kind != ErrorKind::corruption) return fail(read.error());
+  const std::string content = read.value_or(std::string());
   CFFS_TRY(const bool whole, is_whole(work, id, content));
   if (!whole || content.size() < size) CFFS_TRY_VOID(name_damaged_members(work, id, content));
   return spent(bytes) ? Status() : was_stopped();

@@ -137,9 +137,15 @@ bool FormerBackup::has_object(const std::string& name, std::uint64_t size) const
   return info && info->size == size;
 }
 
+// Packed or not: of one number and size all have the same bytes.
 bool FormerBackup::has_composite(CompositeId id, std::uint64_t size) const {
   const auto it = composites_.find(id.value);
-  return it != composites_.end() && it->second == size && has_object(CompositeStore::object_name(id), size);
+  const std::string name = CompositeStore::object_name(id);
+  if (it == composites_.end() || it->second != size || damaged_.contains(name)) return false;
+  auto object = store_.open(name);
+  if (object) object = CompositeStore::plain(std::move(*object), name);
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+  return info && info->size == size;
 }
 
 Result<bool> FormerBackup::same_sums(InodeId ino, const TableSnapshot& rows) const {

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
 #include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
 #include "core/object/suspension.h"
+#include "core/packed/packed_object.h"
+#include "core/packed/packer.h"
 
 namespace cffs {
 namespace {
@@ -53,6 +56,12 @@ std::uint64_t ask_for(const Object& object, const Range& range, const Extent& ex
   ask_for(object, {pieces.end, range.end});
   ask_for(object, {range.begin, pieces.begin});
   return pieces.bytes();
+}
+
+std::vector<std::uint64_t> ends_of(const CompositeBuilder& builder) {
+  std::vector<std::uint64_t> ends;
+  for (const Extent& extent : builder.extents()) ends.push_back(extent.offset + extent.capacity);
+  return ends;
 }
 
 bool is_absent(const Object& object, const Range& range) {
@@ -151,20 +160,43 @@ std::string CompositeStore::object_name(CompositeId id) {
   return folder_name(folder_of(id)) + "/" + std::to_string(id.value);
 }
 
-Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into) {
+Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into,
+                              Content content) {
   const std::string name = object_name(builder.id());
   std::shared_ptr<Object> object = std::move(into);
+  std::optional<std::string> packed;
+  if (builder.write_offset() == 0 && content == Content::all) {
+    packed = pack(builder.bytes(), ends_of(builder), compression());
+  }
+  const std::string_view bytes = packed ? *packed : builder.bytes();
   if (builder.write_offset() == 0) {
     CFFS_TRY(object, open_.create(name, ObjectStore::Create::truncate));
-    object->expect(std::max<std::uint64_t>(builder.bytes().size(), kUsualBytes));
+    object->expect(packed ? bytes.size() : std::max<std::uint64_t>(bytes.size(), kUsualBytes));
   } else if (!object) {
     CFFS_TRY(object, open_.open(name));
   }
-  CFFS_TRY_VOID(object->write_at(builder.write_offset(), as_bytes(builder.bytes())));
-  if (!sync) return {};
+  const Status written = object->write_at(builder.write_offset(), as_bytes(bytes));
+  // This handle would show the frames, and so would one that somebody who looks around opened meanwhile.
+  if (packed) open_.drop(name);
+  if (!written || !sync) return written;
   Status done = object->sync();
   if (!done && failed_sync_) failed_sync_();
   return done;
+}
+
+Result<std::shared_ptr<Object>> CompositeStore::unpacked(std::shared_ptr<Object> object,
+                                                         const std::string& name) {
+  if (!may_be_packed_) return object;
+  CFFS_TRY(auto plain, PackedObject::open(std::move(object), name, frames_));
+  if (auto* const packed = dynamic_cast<PackedObject*>(plain.get()); packed != nullptr && background_) {
+    packed->on_sequence([this](PackedObject::Ahead ahead) { frames_ahead_.want(std::move(ahead)); });
+  }
+  return plain;
+}
+
+Result<std::shared_ptr<Object>> CompositeStore::plain(std::shared_ptr<Object> object,
+                                                      const std::string& name) {
+  return PackedObject::open(std::move(object), name, std::make_shared<FrameCache>(kUsualBytes));
 }
 
 Result<std::shared_ptr<Object>> CompositeStore::open(CompositeId id) { return open_.open(object_name(id)); }

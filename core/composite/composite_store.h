@@ -2,15 +2,23 @@
 // CompositeAccounts.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
+#include <utility>
 
+#include "core/base/mutex.h"
 #include "core/composite/composite_builder.h"
 #include "core/composite/medium_measure.h"
 #include "core/composite/next_composite.h"
 #include "core/composite/read_ahead.h"
 #include "core/object/object_cache.h"
+#include "core/packed/compression.h"
+#include "core/packed/frame_cache.h"
+#include "core/packed/frames_ahead.h"
 
 namespace cffs {
 
@@ -18,7 +26,11 @@ class CompositeStore {
  public:
   // `background`: it may read by itself what a reader will come to next.
   CompositeStore(ObjectStore& store, std::size_t open_objects, bool background)
-      : open_(store, open_objects),
+      : store_(store),
+        open_(store, open_objects,
+              [this](std::shared_ptr<Object> object, const std::string& name) {
+                return unpacked(std::move(object), name);
+              }),
         next_(
             store, [this](CompositeId id) { return open(id); }, read_ahead_),
         measure_([this](CompositeId id) { return open(id); }, read_ahead_),
@@ -32,16 +44,48 @@ class CompositeStore {
   static std::uint64_t folder_of(CompositeId id);
   static std::string folder_name(std::uint64_t folder);
 
+  // How composites are compressed from now on.
+  void compress(const Compression& how) { compression_.store(how); }
+  // From now on composites that are opened may be packed. Before that none is looked at for it.
+  void expect_packed() { may_be_packed_ = true; }
+  Compression compression() const { return compression_.load(); }
+
   // Writes the builder's bytes where they belong, creating the object if they are its first, else to `into` (null: by
-  // name); `sync`: they are durable on return.
-  Status append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into = nullptr);
+  // name); `sync`: they are durable on return. Where they are `all` that there will be, they are packed as compress() says.
+  enum class Content { part, all };
+  Status append(const CompositeBuilder& builder, bool sync, std::shared_ptr<Object> into = nullptr,
+                Content content = Content::part);
+  // With its plain bytes.
   Result<std::shared_ptr<Object>> open(CompositeId id);
+  // The same of a composite's object that somebody opened elsewhere.
+  static Result<std::shared_ptr<Object>> plain(std::shared_ptr<Object> object, const std::string& name);
   // Closes what is kept open and nobody uses; returns how many.
   std::size_t close_idle() { return open_.close_idle(); }
   // Forgets its handle: for who has just moved it to another name.
   void drop(CompositeId id) { open_.drop(object_name(id)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
+
+  static bool is_packed(const Object& plain);
+  // `corruption`: it is packed, and one of the two indexes of its frames is damaged. A pack() of it mends that.
+  static Status check_index(const Object& plain);
+  // All plain bytes of a composite; where a frame of it cannot be read, zeros.
+  static Result<std::string> read_what_can_be(const Object& plain);
+
+  // --- packing what is there (docs/COMPRESSION.md) ---
+  // While somebody appends to a composite it is not packed.
+  void begin_filling(CompositeId id);
+  void end_filling(CompositeId id);
+  // Writes beside the composite's object, of which a row names so many bytes, a copy of it that is compressed like that, and syncs
+  // that; of `zeros` (offset, length) it has zeros. False, and nothing is there: it is as it should be, would not shrink, or is being
+  // filled.
+  using Piece = std::pair<std::uint64_t, std::uint64_t>;
+  Result<bool> make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,
+                         std::span<const Piece> zeros = {});
+  // The copy takes the object's place, while a row names it and nobody can change that.
+  Status take_copy(CompositeId id);
+  static bool is_copy(std::string_view object);
+  void drop_copy(CompositeId id);
 
   // Reads the subfile's bytes [offset, offset + out.size()) that exist, and checks the checksum. A cold member's group comes
   // with it: for those who go through all of it.
@@ -62,7 +106,9 @@ class CompositeStore {
   void stop_reading_ahead() {
     next_.stop();
     measure_.stop();
+    frames_ahead_.stop();
   }
+  FrameCache::Counters frames() const { return frames_->counters(); }
   const ReadAhead& read_ahead() const { return read_ahead_; }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
@@ -87,6 +133,16 @@ class CompositeStore {
   Result<std::size_t> go_on(std::unique_ptr<Arriving> left, const Object& object, Bytes out);
   ReadAhead::Advice come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
                             std::uint64_t composite_bytes, const Look& look);
+  Result<std::shared_ptr<Object>> unpacked(std::shared_ptr<Object> object, const std::string& name);
+  bool is_being_filled(CompositeId id) const;
+
+  ObjectStore& store_;
+  const std::shared_ptr<FrameCache> frames_ = std::make_shared<FrameCache>();
+  FramesAhead frames_ahead_;
+  std::atomic<Compression> compression_{};
+  std::atomic<bool> may_be_packed_{false};
+  mutable Mutex filling_mutex_;  // leaf
+  std::set<CompositeId> filling_ CFFS_GUARDED_BY(filling_mutex_);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;

@@ -114,6 +114,8 @@ class FollowedFileSystem final : public FileSystem {
   Status allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool, const Caller&) override;
   Result<std::uint64_t> copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t, std::uint64_t,
                                    const Caller&) override;
+  Status compress(const Compression&) override;
+  Compression compression() const override { return {}; }
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>>) override;
   Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper&) override;
   // Parts of the first state, for whoever makes what needs them and does nothing with it: they move nothing.

@@ -54,7 +54,7 @@ Status BulkLoader::make(const CompositeBuilder& composite, const Files& members)
   Batch intent;
   intent.put(PendingRemoval::of(composite.id()).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
-  CFFS_TRY_VOID(composites_.append(composite, /*sync=*/true));
+  CFFS_TRY_VOID(composites_.append(composite, /*sync=*/true, nullptr, CompositeStore::Content::all));
   for (std::size_t i = 0; i < members.size(); ++i) {
     members[i]->inode.home = Home::composite;
     members[i]->inode.extent = composite.extents()[i];

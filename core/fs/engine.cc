@@ -10,6 +10,7 @@
 
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
+#include "core/table/system_rows.h"
 
 namespace cffs {
 namespace {
@@ -122,6 +123,8 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
   Batch batch;
   batch.put(Key::null_name(kRootInode), encode_single_row("", root));
   FileCount::format(batch);
+  if (format.compression != Compression{})
+    batch.put(system_key(SystemField::compression), encode_compression(format.compression));
   CFFS_TRY_VOID(table->write(batch));
   CFFS_TRY_VOID(table->sync());
   return write_format(store, format);
@@ -194,8 +197,8 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       rows_(*table_, locks_, nodes_, staged_, freed_, removals_, *options_.name_hash),
       homes_(format_, *table_, blobs_, composites_, *dirty_objects_, removals_, space_, nameless_, moments_),
       handles_(*table_, locks_),
-      rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, counter_, removals_, space_,
-                 renamed_),
+      rehousing_(format_, *table_, locks_, nodes_, rows_, homes_, blobs_, composites_, counter_, removals_,
+                 space_, renamed_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, removals_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return give_back_removed(); });
@@ -213,6 +216,7 @@ Status Engine::start() {
   // What an earlier mount left may be durable, all of it.
   homes_.note_durable_below(counter_.peek());
   CFFS_TRY_VOID(load_root());
+  CFFS_TRY_VOID(load_compression());
   if (!options_.is_checkpoint) {
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
                       .begin(options_.read_only, publishing_.followed()));
@@ -298,6 +302,31 @@ Status Engine::load_root() {
   const Entry* entry = row.find("");
   if (entry == nullptr || !entry->inode) return fail(Error::corruption("table: the root has no row"));
   CFFS_TRY_VOID(rows_.refer(*entry->inode, key, row.entries.size() == 1, nullptr, ""));
+  return {};
+}
+
+// Where nothing was ever packed, no composite is asked whether it is. A checkpoint's may have become it since.
+Status Engine::load_compression() {
+  CFFS_TRY(const auto row, table_->get(system_key(SystemField::compression)));
+  if (row) {
+    CFFS_TRY(const Compression how, decode_compression(*row));
+    composites_.compress(how);
+  }
+  if (row || options_.is_checkpoint) composites_.expect_packed();
+  return {};
+}
+
+Status Engine::compress(const Compression& how) {
+  if (!format_.packed_composites) {
+    return fail(
+        Error::usage("the store " + store_.description() +
+                     " is from before composites could be compressed: import its files into a new one"));
+  }
+  Batch batch;
+  batch.put(system_key(SystemField::compression), encode_compression(how));
+  CFFS_TRY_VOID(table_->write(batch));
+  composites_.expect_packed();
+  composites_.compress(how);
   return {};
 }
 

@@ -108,6 +108,8 @@ class Engine final : public FileSystem {
   std::vector<InodeId> some_asleep(std::size_t most) override { return nodes_.some_asleep(most); }
   ReadAheadCounters read_ahead() const override { return composites_.read_ahead().counters(); }
   const StoreFormat& store_format() const override { return format_; }
+  Status compress(const Compression& how) override;
+  Compression compression() const override { return composites_.compression(); }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   std::uint64_t load_limit() const override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) override;
@@ -145,6 +147,7 @@ class Engine final : public FileSystem {
   };
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
+  Status load_compression();
   // Its parts follow the policy.
   void adopt(const grouping::Policy& policy);
   Result<EntryName> place_of(InodeId ino, bool anew);

@@ -1,6 +1,7 @@
 #include "core/fs/rehousing.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -145,6 +146,26 @@ Result<CompositeId> Rehousing::begin_composite() {
   intent.put(PendingRemoval::of(id).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
   return id;
+}
+
+// Who is short of room may be asked for it by the copy; it goes again where that is not to be had.
+Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
+                             std::span<const CompositeStore::Piece> zeros) {
+  const Key key = Key::null_name(id);
+  CFFS_TRY(const auto value, table_.get(key));
+  if (!value || removals_.followed()) return false;
+  CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
+  CFFS_TRY(const bool made, composites_.make_copy(id, row.size, how, zeros));
+  if (!made) return false;
+  // Who takes the row away has its stripe, and removes the object behind that, whichever it is by then.
+  const RowLocks::Guard guard(locks_, std::array{key});
+  const auto still = table_.get(key);
+  const bool named = still && *still && !removals_.followed();
+  const Status taken = named ? composites_.take_copy(id) : fail(ENOENT);
+  if (!taken) composites_.drop_copy(id);
+  if (!named && still) return false;
+  if (!taken) return fail(taken.error());
+  return true;
 }
 
 // One batch of switches: what is locked for it, what goes into it, and what follows once it is written.

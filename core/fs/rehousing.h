@@ -42,8 +42,8 @@ inline bool same_content(const Inode& a, const Inode& b) {
 class Rehousing {
  public:
   Rehousing(const StoreFormat& format, Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows,
-            Homes& homes, BlobStore& blobs, InodeCounter& counter, Removals& removals, SpaceGuard& space,
-            const RenamedFiles& renamed)
+            Homes& homes, BlobStore& blobs, CompositeStore& composites, InodeCounter& counter,
+            Removals& removals, SpaceGuard& space, const RenamedFiles& renamed)
       : format_(format),
         table_(table),
         locks_(locks),
@@ -51,6 +51,7 @@ class Rehousing {
         rows_(rows),
         homes_(homes),
         blobs_(blobs),
+        composites_(composites),
         counter_(counter),
         removals_(removals),
         space_(space),
@@ -96,6 +97,10 @@ class Rehousing {
   // The builder's bytes are durable in its composite: the files' rows now say so. `first`: no file was switched to it yet.
   Result<Switched> into_composite(const CompositeBuilder& builder, bool first, grouping::PolicyId policy,
                                   std::span<const FileToMove> files);
+  // The composite's object is replaced by one that is compressed like that, and has zeros at `zeros`, which nobody may name. Where it
+  // is that already, would not shrink, is being filled, is gone meanwhile, or somebody follows the store: false.
+  Result<bool> pack(CompositeId id, const Compression& how,
+                    std::span<const CompositeStore::Piece> zeros = {});
   // Into the table; those larger than inline_max to blobs, one at a time, while their stripes stay locked. For the policy
   // without composites. Returns how many moved.
   Result<std::size_t> into_table(std::span<const FileToMove> files);
@@ -119,6 +124,7 @@ class Rehousing {
   NodeRows& rows_;
   Homes& homes_;
   BlobStore& blobs_;
+  CompositeStore& composites_;
   InodeCounter& counter_;
   Removals& removals_;
   SpaceGuard& space_;

@@ -28,6 +28,8 @@ void Removals::queue(PendingRemoval removal) {
   due_.emplace(removal, epoch);
 }
 
+bool Removals::followed() const { return publishing_.followed(); }
+
 bool Removals::empty() {
   const MutexLock guard(mutex_);
   return due_.empty();

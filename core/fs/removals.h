@@ -48,6 +48,8 @@ class Removals {
   // Syncs the table, then removes all that was queued before the call, but for what those who follow may need. An object that cannot
   // be removed is no failure: it waits for the next call.
   Status settle() { return settle(std::nullopt); }
+  // Somebody reads the store beside this user of it, and may have any of its objects open.
+  bool followed() const;
   // Why something could not be removed the last time; nullopt: all was.
   std::optional<Error> problem();
 

@@ -29,13 +29,17 @@ constexpr std::uint32_t kBlobChecksums =
     4;  // StoreFormat::blob_checksums: programs from before it would change a sealed blob
 constexpr std::uint32_t kValuesApart =
     8;  // StoreFormat::values_apart: programs from before it take the rows for the data
-constexpr Features kKnown = {0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart};
+constexpr std::uint32_t kPackedComposites =
+    16;  // StoreFormat::packed_composites: programs from before it take frames for records
+constexpr Features kKnown = {
+    0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart | kPackedComposites};
 
-const std::array<FeatureName, 4> kNames = {
+const std::array<FeatureName, 5> kNames = {
     FeatureName{FeatureClass::incompatible, 0, "hash of names"},
     FeatureName{FeatureClass::incompatible, 1, "dense inline data"},
     FeatureName{FeatureClass::incompatible, 2, "blob checksums"},
     FeatureName{FeatureClass::incompatible, 3, "value log"},
+    FeatureName{FeatureClass::incompatible, 4, "packed composites"},
 };
 
 std::uint32_t bits_of(const Features& features, FeatureClass of) {
@@ -56,6 +60,7 @@ Features set_in(const StoreFormat& f) {
   if (f.dense_inline) set.incompatible |= kDenseInline;
   if (f.blob_checksums) set.incompatible |= kBlobChecksums;
   if (f.values_apart) set.incompatible |= kValuesApart;
+  if (f.packed_composites) set.incompatible |= kPackedComposites;
   return set;
 }
 
@@ -127,6 +132,7 @@ class Superblock {
     format_.dense_inline = (features.incompatible & kDenseInline) != 0;
     format_.blob_checksums = (features.incompatible & kBlobChecksums) != 0;
     format_.values_apart = (features.incompatible & kValuesApart) != 0;
+    format_.packed_composites = (features.incompatible & kPackedComposites) != 0;
     if (version > kVersion) {
       return refused("has store format " + std::to_string(version) + "; " + kProgram + " reads format " +
                      std::to_string(kVersion));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/object/object_store.h"
+#include "core/packed/compression.h"
 #include "core/table/name_hash.h"
 
 namespace cffs {
@@ -46,6 +47,10 @@ struct StoreFormat {
   bool blob_checksums = true;
   // Rows of file data may name bytes in a value log (core/table/value_log.h).
   bool values_apart = true;
+  // Composites may be packed (docs/COMPRESSION.md).
+  bool packed_composites = true;
+  // How a new store packs them; later its table says so (FileSystem::compress()). Not in the superblock.
+  Compression compression;
   std::string made_by = "cffs " CFFS_VERSION;  // empty: before it was noted
   // Those that this program does not know, and the names of all.
   Features unknown;

@@ -32,6 +32,9 @@ class ObjectCheck::Composite {
       report({}, info.error().message());
       return std::move(found_);
     }
+    if (const Status index = CompositeStore::check_index(**object); !index) {
+      report({}, index.error().message());
+    }
     // One that cannot be read whole is read piece by piece: what is readable of it is not reported.
     if (info->size <= kReadWhole) {
       bytes_.resize(info->size);

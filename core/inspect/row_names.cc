@@ -33,6 +33,7 @@ Status check_row(Key key, std::string_view value) {
         if (*field == SystemField::open_boot) return {};
         if (*field == SystemField::log_synced) return known(decode_log_synced(value));
         if (*field == SystemField::scrub) return known(decode_scrub_progress(value));
+        if (*field == SystemField::compression) return known(decode_compression(value));
         if (*field == SystemField::values) return known(decode_values(value));
         return known(decode_system_number(*field, value));
       }

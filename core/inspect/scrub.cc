@@ -140,13 +140,20 @@ Result<std::string> Scrub::read_from_medium(const Object& object, std::uint64_t 
 
 Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   // By name: a handle that is still open would hide that the object is gone.
-  const auto object = fs_.objects().open(CompositeStore::object_name(id));
+  const std::string name = CompositeStore::object_name(id);
+  auto object = fs_.objects().open(name);
+  if (object) object = CompositeStore::plain(std::move(*object), name);
   if (!object && object.error().errno_value == ENOENT) {
     CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
     if (still) damaged("object " + CompositeStore::object_name(id) + " is missing");
     return {};
   }
+  if (!object && object.error().kind == ErrorKind::corruption) {
+    damaged(object.error().message());
+    return check_members_by_rows(id);
+  }
   if (!object) return fail(object.error());
+  if (const Status index = CompositeStore::check_index(**object); !index) damaged(index.error().message());
   Status problem;
   CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
   if (!options_.go_on()) return {};
@@ -194,9 +201,14 @@ Status Scrub::check_members_by_rows(CompositeId id) {
     }
     return true;
   }));
-  CFFS_TRY(const auto object, fs_.composites().open(id));
+  const auto opened = fs_.composites().open(id);
   for (const FileToMove& file : members) {
     const Extent& extent = file.inode.extent;
+    if (!opened) {
+      CFFS_TRY_VOID(judge(file, opened.error()));
+      continue;
+    }
+    const std::shared_ptr<Object>& object = *opened;
     CFFS_TRY(const ObjectInfo info, object->info());
     if (extent.offset > info.size || extent.length > info.size - extent.offset) {
       CFFS_TRY_VOID(judge(file, Error::corruption("its composite ends before its data")));

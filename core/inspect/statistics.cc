@@ -62,8 +62,10 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
     CFFS_TRY(const ObjectInfo info, (*object)->info());
     ++s.objects;
     s.object_bytes += info.allocated;
+    if (name.starts_with("composites/")) s.stored_bytes += info.size;
   }
   s.value_log_bytes = fs.table().value_log_bytes();
+  s.compression = compression_text(fs.compression());
   s.known_inodes = fs.known_inodes();
   s.read_ahead = fs.read_ahead();
   CFFS_TRY(s.backing, fs.objects().space());

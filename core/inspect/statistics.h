@@ -17,6 +17,8 @@ struct Statistics {
   std::uint64_t inline_files = 0, inline_bytes = 0;
   std::uint64_t member_files = 0;
   std::uint64_t composites = 0, composite_bytes = 0, live_bytes = 0, freed_bytes = 0;
+  std::uint64_t stored_bytes = 0;  // of the composites' objects, packed or not
+  std::string compression;         // of composites from now on: "zstd:3", "none"
   std::uint64_t blobs = 0, blob_bytes = 0;
   std::uint64_t sealed_blobs = 0;               // those with checksums
   std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included

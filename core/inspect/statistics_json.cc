@@ -17,6 +17,8 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"inline_bytes", s.inline_bytes},
       {"member_files", s.member_files},
       {"composites", s.composites},
+      {"compression", s.compression},
+      {"stored_bytes", s.stored_bytes},
       {"composite_bytes", s.composite_bytes},
       {"live_bytes", s.live_bytes},
       {"freed_bytes", s.freed_bytes},

@@ -5,8 +5,10 @@
 
 namespace cffs {
 
-ObjectCache::ObjectCache(ObjectStore& store, std::size_t capacity)
-    : store_(store), capacity_per_shard_(std::max<std::size_t>(1, capacity / kShards)) {}
+ObjectCache::ObjectCache(ObjectStore& store, std::size_t capacity, Wrap wrap)
+    : store_(store),
+      capacity_per_shard_(std::max<std::size_t>(1, capacity / kShards)),
+      wrap_(std::move(wrap)) {}
 
 Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
   Shard& shard = shard_of(name);
@@ -22,6 +24,9 @@ Result<std::shared_ptr<Object>> ObjectCache::open(const std::string& name) {
   }
   // Opened outside the lock; two threads may both open, the first one's is kept and both handles are good.
   CFFS_TRY(auto object, store_.open(name));
+  if (wrap_) {
+    CFFS_TRY(object, wrap_(std::move(object), name));
+  }
   std::shared_ptr<Object> evicted;  // closed after the lock is released
   const MutexLock guard(shard.mutex);
   if (shard.changes == changes && !shard.by_name.contains(name)) insert(shard, name, object, evicted);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -19,7 +20,10 @@ namespace cffs {
 
 class ObjectCache {
  public:
-  ObjectCache(ObjectStore& store, std::size_t capacity);
+  // What is kept of an object that was opened, and given out: it, or another that stands for it. Not of one that was created.
+  using Wrap =
+      std::function<Result<std::shared_ptr<Object>>(std::shared_ptr<Object>, const std::string& name)>;
+  ObjectCache(ObjectStore& store, std::size_t capacity, Wrap wrap = {});
 
   Result<std::shared_ptr<Object>> open(const std::string& name);
   Result<std::shared_ptr<Object>> create(const std::string& name, ObjectStore::Create how);
@@ -45,6 +49,7 @@ class ObjectCache {
 
   ObjectStore& store_;
   const std::size_t capacity_per_shard_;
+  const Wrap wrap_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -18,7 +18,7 @@ constexpr std::size_t kKeyTail = 8;   // sequence and type, behind each key but 
 constexpr std::uint64_t kRatio = 22;  // snappy makes 64 bytes of three at most
 constexpr std::string_view kFilter = "filter.leveldb.BuiltinBloomFilter2";
 
-enum Compression : std::uint8_t { none = 0, snappy_compressed = 1 };
+enum BlockCompression : std::uint8_t { none = 0, snappy_compressed = 1 };
 
 struct Place {
   std::uint64_t offset = 0, bytes = 0;

@@ -57,16 +57,24 @@ Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store
   return std::shared_ptr<const grouping::Policy>(grouping::make_policy(choice.name));
 }
 
-std::string choice_json(const PolicyChoice& c, bool dry_run) {
-  return nlohmann::json{{"policy", c.name}, {"plan", c.plan},     {"site_root", c.site_root},
-                        {"depth", c.depth}, {"shared", c.shared}, {"dry_run", dry_run}}
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+std::string request_json(const RegroupRequest& request) {
+  nlohmann::json j{{"dry_run", request.dry_run}};
+  if (request.choice) {
+    const PolicyChoice& c = *request.choice;
+    j.update({{"policy", c.name},
+              {"plan", c.plan},
+              {"site_root", c.site_root},
+              {"depth", c.depth},
+              {"shared", c.shared}});
+  }
+  if (request.compression) j["compress"] = compression_text(*request.compression);
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Result<PolicyChoice> choice_of_json(const std::string& text, bool& dry_run) {
+Result<RegroupRequest> request_of_json(const std::string& text) {
   const auto j = nlohmann::json::parse(text, nullptr, false);
   if (!j.is_object()) return fail(Error::usage("a regrouping is asked for by a JSON object"));
-  PolicyChoice c;
+  RegroupRequest request;
   const auto string_at = [&](const char* key) {
     const auto it = j.find(key);
     return it != j.end() && it->is_string() ? it->get<std::string>() : std::string();
@@ -75,15 +83,21 @@ Result<PolicyChoice> choice_of_json(const std::string& text, bool& dry_run) {
     const auto it = j.find(key);
     return it != j.end() && it->is_number_unsigned() ? it->get<unsigned>() : otherwise;
   };
+  const auto dry = j.find("dry_run");
+  request.dry_run = dry != j.end() && dry->is_boolean() && dry->get<bool>();
+  if (const std::string how = string_at("compress"); !how.empty()) {
+    CFFS_TRY(request.compression, parse_compression(how));
+  }
+  PolicyChoice c;
   c.name = string_at("policy");
+  if (c.name.empty() && request.compression) return request;
   c.plan = string_at("plan");
   c.site_root = string_at("site_root");
   c.depth = number_at("depth", c.depth);
   c.shared = number_at("shared", c.shared);
-  const auto dry = j.find("dry_run");
-  dry_run = dry != j.end() && dry->is_boolean() && dry->get<bool>();
   CFFS_TRY_VOID(check_choice(c));
-  return c;
+  request.choice = std::move(c);
+  return request;
 }
 
 }  // namespace cffs

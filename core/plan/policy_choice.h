@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/object/object_store.h"
+#include "core/packed/compression.h"
 #include "grouping/plan_groups.h"
 #include "grouping/policy.h"
 
@@ -27,8 +29,13 @@ Status check_choice(PolicyChoice& choice);
 // make the policy the store's is adopt_policy()'s (core/reorganise).
 Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store, const PolicyChoice& choice);
 
-// As one JSON object, for a daemon.
-std::string choice_json(const PolicyChoice& choice, bool dry_run);
-Result<PolicyChoice> choice_of_json(const std::string& text, bool& dry_run);
+// What a daemon is asked to do with its store; to and from one JSON object.
+struct RegroupRequest {
+  std::optional<PolicyChoice> choice;      // none: files stay where they are
+  std::optional<Compression> compression;  // none: as it is
+  bool dry_run = false;
+};
+std::string request_json(const RegroupRequest& request);
+Result<RegroupRequest> request_of_json(const std::string& text);
 
 }  // namespace cffs

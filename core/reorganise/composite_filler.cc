@@ -11,20 +11,33 @@ namespace cffs {
 
 std::uint64_t CompositeFiller::room() const {
   const std::uint64_t most = fs_.store_format().composite_max;
-  return tail_ && tail_->bytes < most ? most - tail_->bytes : 0;
+  return tail_ && !tail_->closed && tail_->bytes < most ? most - tail_->bytes : 0;
+}
+
+void CompositeFiller::forget_tail() {
+  if (tail_) fs_.composites().end_filling(tail_->id);
+  tail_.reset();
+}
+
+// What cannot be packed stays as it is.
+void CompositeFiller::begin_anew() {
+  if (!tail_) return;
+  const Tail left = *tail_;
+  forget_tail();
+  if (!left.closed && left.bytes > 0) (void)fs_.rehousing().pack(left.id, fs_.compression());
 }
 
 void CompositeFiller::leave(CompositeId id) {
-  if (tail_ && tail_->id == id) tail_.reset();
+  if (tail_ && tail_->id == id) forget_tail();
 }
 
 Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
-  if (room() == 0) tail_.reset();
+  if (room() == 0) begin_anew();
   if (!tail_) return std::shared_ptr<Object>();
   auto object = fs_.composites().open(tail_->id);
   CFFS_TRY(const auto row, fs_.table().get(Key::null_name(tail_->id)));
   if (!row) {  // its members all went, and it with them
-    tail_.reset();
+    forget_tail();
     return std::shared_ptr<Object>();
   }
   return object;
@@ -36,10 +49,11 @@ Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, 
            open_tail());  // held, so that the object cannot go between this look and the append
   if (!tail_) {
     CFFS_TRY(const CompositeId id, fs_.rehousing().begin_composite());
+    fs_.composites().begin_filling(id);
     tail_ = Tail{id, 0, 0};
   }
   auto filled = add_to_tail(std::move(groups), policy, purpose, into);
-  if (!filled) tail_.reset();
+  if (!filled) forget_tail();
   return filled;
 }
 
@@ -72,10 +86,17 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
       builder.end_group();
       group_ends.push_back(files.size());
     }
-    if (const Status done = fs_.composites().append(builder, /*sync=*/true, into); !done) {
+    // What nearly fills one needs no more.
+    using Content = CompositeStore::Content;
+    const bool all = fs_.compression() != Compression{} &&
+                     builder.object_bytes() >= fs_.store_format().composite_max / 4 * 3;
+    const Status done =
+        fs_.composites().append(builder, /*sync=*/true, into, all ? Content::all : Content::part);
+    if (!done) {
       if (into) (void)into->truncate(before.bytes);
       return fail(done.error());
     }
+    tail_->closed = all && before.bytes == 0;
     tail_->bytes = builder.object_bytes();
     tail_->slots = builder.slots();
     return switch_rows(builder, named, policy, files, group_ends);
@@ -100,7 +121,7 @@ Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuil
     filled.moved += switched.files;
     filled.composite_gone = switched.composite_gone;
     if (switched.files == 0) {
-      tail_.reset();  // it may be gone, or about to go: nothing more is put there
+      forget_tail();  // it may be gone, or about to go: nothing more is put there
       break;
     }
     begin = end;

@@ -21,8 +21,8 @@ class CompositeFiller {
 
   // Bytes that still fit into the composite being filled.
   std::uint64_t room() const;
-  // What comes next goes to a new composite.
-  void begin_anew() { tail_.reset(); }
+  // Nothing more goes to the composite being filled: what comes next goes to a new one. It is packed now, as the store wants it.
+  void begin_anew();
   // The same, if it is this one that is being filled: it is about to be emptied.
   void leave(CompositeId id);
 
@@ -40,7 +40,10 @@ class CompositeFiller {
     CompositeId id;
     std::uint64_t bytes = 0;
     std::uint64_t slots = 0;
+    bool closed = false;  // it was written packed: nothing can be added
   };
+  // It is given up: lost, or about to go.
+  void forget_tail();
   // The object to append to; null: a new one.
   Result<std::shared_ptr<Object>> open_tail();
   Status reserve(const FileToMove& file, Purpose purpose) const;

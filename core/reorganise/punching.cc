@@ -111,6 +111,16 @@ Punching::Range Punching::blocks_of(std::uint64_t offset, std::uint64_t length) 
 
 Result<std::uint64_t> Punching::punch(const Holes& holes) {
   std::uint64_t bytes = 0;
+  if (CompositeStore::is_packed(*holes.object)) {
+    std::vector<CompositeStore::Piece> zeros;
+    for (const Range& range : holes.ranges) zeros.emplace_back(range.offset, range.length);
+    CFFS_TRY(const ObjectInfo before, holes.object->info());
+    CFFS_TRY(const bool made, fs_.rehousing().pack(holes.id, fs_.compression(), zeros));
+    if (!made) return 0;
+    CFFS_TRY(const auto object, fs_.composites().open(holes.id));
+    CFFS_TRY(const ObjectInfo after, object->info());
+    return before.allocated - std::min(before.allocated, after.allocated);
+  }
   for (const Range& range : holes.ranges) {
     if (useless_) break;
     CFFS_TRY(const bool given, holes.object->give_back(range.offset, range.length));

@@ -28,12 +28,11 @@ RegroupJobs::~RegroupJobs() {
   if (thread_.joinable()) thread_.join();
 }
 
-Status RegroupJobs::start(std::shared_ptr<const grouping::Policy> policy, bool dry_run) {
+Status RegroupJobs::start(Job wanted) {
   if (!thread_.joinable()) return fail(EAGAIN, "the thread that regroups");
   const MutexLock guard(mutex_);
   if (wanted_ || state_ == "running") return fail(EBUSY, "a regrouping is under way");
-  wanted_ = std::move(policy);
-  wanted_dry_run_ = dry_run;
+  wanted_ = std::move(wanted);
   state_ = "running";
   progress_ = "starting";
   error_.clear();
@@ -56,20 +55,21 @@ void RegroupJobs::say(const std::string& state, const std::string& progress) {
   progress_ = progress;
 }
 
-Result<RegroupReport> RegroupJobs::regroup_by(const Policy& policy, bool dry_run,
-                                              std::uint64_t bytes_per_second) {
+Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_per_second) {
   RegroupOptions options;
-  options.dry_run = dry_run;
+  options.dry_run = job.dry_run;
+  options.compression = job.compression;
   options.bytes_per_second = bytes_per_second;
   options.stop = &stopping_;
   options.on_progress = [&](const std::string& text) { say("running", text); };
-  if (dry_run) return regroup(reorganiser_, *policy, options);
-  CFFS_TRY_VOID(adopt_policy(fs_, policy));
+  if (!job.policy) return recompress(reorganiser_, options);
+  if (job.dry_run) return regroup(reorganiser_, *job.policy, options);
+  CFFS_TRY_VOID(adopt_policy(fs_, job.policy));
   return regroup(reorganiser_, *fs_.policy(), options);
 }
 
-void RegroupJobs::job(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second) {
-  const auto report = regroup_by(policy, dry_run, bytes_per_second);
+void RegroupJobs::job(const Job& job, std::uint64_t bytes_per_second) {
+  const auto report = do_job(job, bytes_per_second);
   const MutexLock guard(mutex_);
   state_ = report ? "done" : "failed";
   if (report) report_ = regroup_json(*report);
@@ -93,7 +93,7 @@ void RegroupJobs::mine() {
     fs_.log("regrouping by what " + std::to_string(own->sessions) +
             " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
             std::to_string(own->reads_now) + " reads become " + std::to_string(own->reads_then));
-    job(std::make_shared<grouping::FrequencyPolicy>(own->groups), false, budget());
+    job({std::make_shared<grouping::FrequencyPolicy>(own->groups), std::nullopt, false}, budget());
     return;
   }
   const MutexLock guard(mutex_);
@@ -125,14 +125,12 @@ void RegroupJobs::run() {
       mine();
       continue;
     }
-    Policy policy;
-    bool dry_run = false;
+    std::optional<Job> wanted_job;
     {
       const MutexLock guard(mutex_);
-      policy = std::exchange(wanted_, nullptr);
-      dry_run = wanted_dry_run_;
+      wanted_job = std::exchange(wanted_, std::nullopt);
     }
-    job(policy, dry_run, 0);
+    job(*wanted_job, 0);
   }
 }
 

@@ -30,19 +30,24 @@ class RegroupJobs {
 
   // Makes the thread that does the jobs; once. EAGAIN: there is none to be had, and no job is taken.
   Status begin();
+  // By a policy, or none, and with the compression that is wanted from now on, or none (regroup()).
+  struct Job {
+    std::shared_ptr<const grouping::Policy> policy;
+    std::optional<Compression> compression;
+    bool dry_run = false;
+  };
   // Returns at once; EBUSY where a job is under way.
-  Status start(std::shared_ptr<const grouping::Policy> policy, bool dry_run);
+  Status start(Job wanted);
   // {"state": "idle" | "running" | "done" | "failed", "progress": ..., "error": ..., "report": {...}}
   std::string status_json() const;
 
  private:
-  using Policy = std::shared_ptr<const grouping::Policy>;
   enum class Wanted { stop, job, mining };
 
   void run();
   Wanted wait();
-  void job(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
-  Result<RegroupReport> regroup_by(const Policy& policy, bool dry_run, std::uint64_t bytes_per_second);
+  void job(const Job& job, std::uint64_t bytes_per_second);
+  Result<RegroupReport> do_job(const Job& job, std::uint64_t bytes_per_second);
   void mine();
   std::uint64_t budget() const;
   void say(const std::string& state, const std::string& progress);
@@ -52,8 +57,7 @@ class RegroupJobs {
   const RegroupJobsOptions options_;
   mutable Mutex mutex_;  // rank 6
   CondVar wake_;
-  Policy wanted_ CFFS_GUARDED_BY(mutex_);
-  bool wanted_dry_run_ CFFS_GUARDED_BY(mutex_) = false;
+  std::optional<Job> wanted_ CFFS_GUARDED_BY(mutex_);
   std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
   std::string progress_ CFFS_GUARDED_BY(mutex_), error_ CFFS_GUARDED_BY(mutex_),
       report_ CFFS_GUARDED_BY(mutex_);

@@ -15,6 +15,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/reference_index.h"
+#include "core/reorganise/repacking.h"
 #include "core/reorganise/small_files.h"
 #include "grouping/reference_policy.h"
 
@@ -50,9 +51,11 @@ class Regrouping {
     if (!stopped() && policy_.makes_composites()) CFFS_TRY_VOID(form_groups());
     if (!stopped()) CFFS_TRY_VOID(leave_composites());
     if (!options_.dry_run) {
+      filler_.begin_anew();
       progress("making it durable");
       CFFS_TRY_VOID(fs_.sync());
       reorganiser_.compact_noted();
+      reorganiser_.leave_tail();
       CFFS_TRY_VOID(fs_.sync());
     }
     CFFS_TRY(report_.composites_after, composites());
@@ -307,7 +310,28 @@ class Regrouping {
 
 Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
                               const RegroupOptions& options) {
-  return Regrouping(reorganiser, policy, options).run();
+  const bool packs = options.compression && !options.dry_run;
+  if (packs) CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
+  CFFS_TRY(RegroupReport report, Regrouping(reorganiser, policy, options).run());
+  if (!packs || report.stopped) return report;
+  CFFS_TRY(const RegroupReport packed, recompress(reorganiser, options));
+  report.packed_anew = packed.packed_anew;
+  report.stopped = packed.stopped;
+  return report;
+}
+
+Result<RegroupReport> recompress(Reorganiser& reorganiser, const RegroupOptions& options) {
+  RegroupReport report;
+  report.policy = reorganiser.fs().policy()->name();
+  report.dry_run = options.dry_run;
+  if (!options.compression || options.dry_run) return report;
+  CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
+  reorganiser.leave_tail();
+  CFFS_TRY_VOID(reorganiser.fs().sync());
+  CFFS_TRY(const Repacking::Done done, Repacking(reorganiser, options).run());
+  report.packed_anew = done.composites;
+  report.stopped = done.stopped;
+  return report;
 }
 
 std::string regroup_json(const RegroupReport& r) {
@@ -323,7 +347,8 @@ std::string regroup_json(const RegroupReport& r) {
                                 {"reads_before", r.reads_before},
                                 {"reads_after", r.reads_after},
                                 {"composites_before", r.composites_before},
-                                {"composites_after", r.composites_after}}
+                                {"composites_after", r.composites_after},
+                                {"packed_anew", r.packed_anew}}
       .dump(2);
 }
 

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/reorganise/reorganiser.h"
@@ -22,6 +23,8 @@ struct RegroupOptions {
   std::uint64_t bytes_per_second = 0;                   // 0: as fast as it goes
   std::function<void(const std::string&)> on_progress;  // from the calling thread, now and then
   const std::atomic<bool>* stop = nullptr;              // ends early, cleanly
+  // The store's composites are compressed like this from now on, those that are there, too.
+  std::optional<Compression> compression;
 };
 
 struct RegroupReport {
@@ -36,6 +39,7 @@ struct RegroupReport {
   // How many places on the medium hold the groups of two and more files: reads for fetching each once.
   std::uint64_t reads_before = 0, reads_after = 0;
   std::uint64_t composites_before = 0, composites_after = 0;
+  std::uint64_t packed_anew = 0;  // composites whose objects were replaced by others with the same bytes
 };
 
 // Whether a group of `members` files that all lie at one place of `at_place` files stays there: a quarter of strangers is no
@@ -49,6 +53,8 @@ constexpr bool lies_in_place(std::size_t members, std::size_t at_place) {
 // The store's policy stays as it is (core/reorganise/policy_adoption.h). A dry run changes nothing.
 Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
                               const RegroupOptions& options);
+// Files stay where they are; only options.compression is followed.
+Result<RegroupReport> recompress(Reorganiser& reorganiser, const RegroupOptions& options);
 std::string regroup_json(const RegroupReport& report);
 
 }  // namespace cffs

@@ -43,7 +43,10 @@ void Reorganiser::stop() {
     leave_early_ = true;
   }
   wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+    leave_tail();
+  }
   fs_.on_shortage(nullptr);
   if (sealing_.empty()) return;
   if (const Status left = sealing_.leave(); !left)
@@ -241,6 +244,11 @@ bool Reorganiser::give_back(std::uint64_t bytes) {
 
 void Reorganiser::compact_noted() { compact_noted_at(0); }
 
+void Reorganiser::leave_tail() {
+  const MutexLock one_at_a_time(work_mutex_);
+  filler_.begin_anew();
+}
+
 Status Reorganiser::consolidate_now() {
   Status consolidated = pass(true);
   while (!consolidated && !stopping_ && (stopped_short(consolidated) || found_room(consolidated))) {
@@ -255,6 +263,7 @@ Status Reorganiser::compact_now() {
   CFFS_TRY_VOID(consolidate_now());
   CFFS_TRY(const auto wasteful, find_wasteful());
   for (const CompositeId id : wasteful) compact(id);
+  leave_tail();
   return {};
 }
 

@@ -48,6 +48,8 @@ class Reorganiser {
   Status compact_now();
   // Compacts what has become wasteful since the last pass.
   void compact_noted();
+  // The composite that is being filled is full enough: it is packed, as the store wants it.
+  void leave_tail() CFFS_EXCLUDES(work_mutex_);
   // Where the medium is nearly full: punches what is freed in all composites, some at a time, and at most for a twentieth of
   // the time.
   void punch_where_full();

@@ -249,9 +249,19 @@ Status Repair::mend_accounts() {
     if (!composites_.contains(id)) CFFS_TRY_VOID(rebuild_account(id, account));
   }
   for (const auto& [id, row] : composites_) {
+    CFFS_TRY_VOID(mend_index(id));
     const auto found = accounts_.find(id);
     CFFS_TRY_VOID(mend_account(id, found == accounts_.end() ? Account() : found->second));
   }
+  return {};
+}
+
+// What cannot be opened the check names.
+Status Repair::mend_index(CompositeId id) {
+  const auto object = fs_.composites().open(id);
+  if (!object || CompositeStore::check_index(**object)) return {};
+  const auto packed = fs_.rehousing().pack(id, fs_.compression());
+  if (packed && *packed) mended(CompositeStore::object_name(id) + " had a damaged index of its frames");
   return {};
 }
 

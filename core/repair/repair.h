@@ -56,6 +56,7 @@ class Repair {
   Status mend_links();
   Status mend_link_counts();
   Status mend_accounts();
+  Status mend_index(CompositeId id);
   Status mend_account(CompositeId id, const Account& account);
   Status rebuild_account(CompositeId id, const Account& account);
   Status mend_data();

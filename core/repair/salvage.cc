@@ -65,6 +65,7 @@ Status Salvage::look_at_records() {
   for (const char* folder : {"composites", "lost+found/composites"}) {
     CFFS_TRY(const auto objects, from_.list(folder));
     for (const std::string& object : objects) {
+      if (CompositeStore::is_copy(object)) continue;  // what it is a copy of is there
       progress_("reading " + object);
       CFFS_TRY_VOID(look_into(object));
     }
@@ -88,8 +89,9 @@ Status Salvage::look_at_blobs() {
 
 // Behind damage the next record that its own checksum proves is looked for, byte group by byte group.
 Status Salvage::look_into(const std::string& object) {
-  const auto opened = from_.open(object);
-  const auto bytes = opened ? read_whole(**opened) : Result<std::string>(fail(opened.error()));
+  const auto opened = open(object);
+  const auto bytes =
+      opened ? CompositeStore::read_what_can_be(**opened) : Result<std::string>(fail(opened.error()));
   if (!bytes) {
     report_.lost.push_back(bytes.error().message());
     return {};
@@ -122,9 +124,15 @@ Status Salvage::look_into(const std::string& object) {
   return {};
 }
 
+// A composite's, with its plain bytes.
+Result<std::shared_ptr<Object>> Salvage::open(const std::string& object) const {
+  CFFS_TRY(auto opened, from_.open(object));
+  return CompositeStore::plain(std::move(opened), object);
+}
+
 // nullopt: its data is not what its checksum says.
 std::optional<Salvage::Whole> Salvage::read_record(const Found& found) const {
-  const auto object = from_.open(found.object);
+  const auto object = open(found.object);
   const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
   if (!info) return {};
   std::string bytes(std::min(found.bytes, info->size - std::min(found.at, info->size)), '\0');

@@ -64,6 +64,7 @@ class Salvage {
   void look_at_names();
   Status look_at_records();
   Status look_at_blobs();
+  Result<std::shared_ptr<Object>> open(const std::string& object) const;
   Status look_into(const std::string& object);
   Status bring_back_known(const std::optional<EntryName>& at, const Inode& inode);
   Status bring_back_content(const std::vector<EntryName>& places, const Inode& known, const Inode& inode,

@@ -24,6 +24,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::scrub:
     case SystemField::unclean_ends:
     case SystemField::values:
+    case SystemField::compression:
       return field;
   }
   return {};
@@ -45,6 +46,8 @@ const char* system_field_name(SystemField field) {
       return "how often nobody had closed the store";
     case SystemField::values:
       return "what the value log holds";
+    case SystemField::compression:
+      return "how composites are compressed";
   }
   return "an unknown field";
 }

@@ -21,6 +21,7 @@ enum class SystemField : std::uint64_t {
   unclean_ends = 6,  // u64: how often nobody had closed the store; absent: never
   values =
       7,  // what the value log holds, and how much of it is named; true only where the store was closed (value_log.h)
+  compression = 8,  // how composites are compressed (core/packed/compression.h); absent: not at all
 };
 
 inline Key system_key(SystemField field) {

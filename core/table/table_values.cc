@@ -15,7 +15,7 @@
 namespace cffs {
 namespace {
 
-constexpr const char* kFolder = "table";
+constexpr const char* kTableFolder = "table";
 constexpr std::uint64_t kPointerBytes = 64;  // of the table, key and all
 constexpr std::uint64_t kObjectShare = 128;  // of the medium, at most
 constexpr std::uint64_t kLeastObject = 1u << 20;
@@ -277,7 +277,7 @@ std::vector<std::uint64_t> Table::dead_values() const {
 bool Table::note_before_values_go() {
   const auto end = env_->synced_end();
   if (!end) return true;  // no row that is in a log is durable
-  const LogSynced note{table_file_number(end->name, kFolder, kLogEnding), end->bytes};
+  const LogSynced note{table_file_number(end->name, kTableFolder, kLogEnding), end->bytes};
   leveldb::WriteBatch change;
   change.Put(slice(EncodedKey(system_key(SystemField::log_synced)).view()), slice(encode_log_synced(note)));
   if (!put_through(change, Batch(), 0)) return false;

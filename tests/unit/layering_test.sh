@@ -12,17 +12,18 @@ core/rados       core/base core/object | rados
 core/backend     core/base core/object core/region core/rados |
 core/table       core/base core/object | leveldb
 core/blob        core/base core/object |
-core/composite   core/base core/object core/table |
+core/packed      core/base core/object | zstd lz4
+core/composite   core/base core/object core/packed core/table |
 core/database    core/base | sqlite3
 grouping/mining  |
 grouping/reference | libxml uriparser
 grouping         grouping/mining grouping/reference |
-core/fs          core/base core/object core/table core/blob core/composite grouping |
+core/fs          core/base core/object core/packed core/table core/blob core/composite grouping |
 core/follow      core/base core/object core/table core/fs |
-core/reorganise  core/base core/object core/table core/composite core/fs grouping grouping/mining grouping/reference |
-core/inspect     core/base core/object core/table core/blob core/composite core/fs core/reorganise |
-core/repair      core/base core/object core/table core/blob core/composite core/fs |
-core/plan        core/base core/object core/database core/fs core/reorganise grouping |
+core/reorganise  core/base core/object core/packed core/table core/composite core/fs grouping grouping/mining grouping/reference |
+core/inspect     core/base core/object core/packed core/table core/blob core/composite core/fs core/reorganise |
+core/repair      core/base core/object core/packed core/table core/blob core/composite core/fs |
+core/plan        core/base core/object core/packed core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
 fusefs           core/base core/object core/region core/rados core/backend core/fs core/follow core/reorganise core/inspect core/plan core/backup | fuse liburing
@@ -39,7 +40,7 @@ replay/play      core/base core/object core/fs replay/trace replay/model replay/
 bench/disk       core/base core/object fusefs | fuse
 bench/passthrough core/base core/object fusefs | fuse
 bench/floor      core/base core/object fusefs bench/passthrough | fuse
-bench/rig        core/base core/object core/region core/backend core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
+bench/rig        core/base core/object core/packed core/region core/backend core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
 bench/suite      core/object core/region core/backend fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
 bench/report     core/base replay/results bench/rig bench/suite |
 
@@ -62,7 +63,7 @@ faults() {
     grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
   } | layers=$layers lenient=${2:-0} awk '
     BEGIN {
-      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser rados"; libraries = split(guarded, library, " ")
+      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser rados zstd lz4"; libraries = split(guarded, library, " ")
       n = split(ENVIRON["layers"], line, "\n")
       for (i = 1; i <= n; ++i) {
         if (line[i] == "") continue

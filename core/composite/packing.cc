@@ -1,0 +1,98 @@
+// What composites are, as plain bytes or packed, is changed here: a copy is made beside the object, and takes its place.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/composite/composite_store.h"
+#include "core/packed/packed_object.h"
+#include "core/packed/packer.h"
+
+namespace cffs {
+namespace {
+
+// Known by its folder: an end without close leaves it to the next user, who removes what no row names.
+constexpr const char* kCopySuffix = ".packing";
+
+std::string copy_name(CompositeId id) { return CompositeStore::object_name(id) + kCopySuffix; }
+
+Compression compression_of(const Object& object) {
+  const auto* const packed = dynamic_cast<const PackedObject*>(&object);
+  return packed == nullptr ? Compression{} : packed->index().made_with();
+}
+
+}  // namespace
+
+bool CompositeStore::is_packed(const Object& plain) {
+  return dynamic_cast<const PackedObject*>(&plain) != nullptr;
+}
+
+Status CompositeStore::check_index(const Object& plain) {
+  const auto* const packed = dynamic_cast<const PackedObject*>(&plain);
+  return packed == nullptr ? Status() : packed->check_index();
+}
+
+Result<std::string> CompositeStore::read_what_can_be(const Object& plain) {
+  const auto* const packed = dynamic_cast<const PackedObject*>(&plain);
+  if (packed == nullptr) return read_whole(plain);
+  return packed->read_what_can_be();
+}
+
+void CompositeStore::begin_filling(CompositeId id) {
+  const MutexLock guard(filling_mutex_);
+  filling_.insert(id);
+}
+
+void CompositeStore::end_filling(CompositeId id) {
+  const MutexLock guard(filling_mutex_);
+  filling_.erase(id);
+}
+
+bool CompositeStore::is_being_filled(CompositeId id) const {
+  const MutexLock guard(filling_mutex_);
+  return filling_.contains(id);
+}
+
+Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,
+                                       std::span<const Piece> zeros) {
+  if (is_being_filled(id) || bytes > kPackedMost) return false;
+  CFFS_TRY(const auto object, open(id));
+  if (zeros.empty() && compression_of(*object) == how && check_index(*object)) return false;
+  std::string plain(bytes, '\0');
+  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(plain)));
+  if (n != plain.size()) return fail(Error::corruption(object_name(id) + " ends before its row says"));
+  std::vector<std::uint64_t> ends;
+  CFFS_TRY_VOID(scan_bytes(id, plain, [&](const RecordMeta& record, std::uint64_t data_at) {
+    ends.push_back(data_at - record.meta_bytes + record.record_bytes());
+  }));
+  for (const auto& [offset, length] : zeros) {
+    std::fill_n(plain.begin() + static_cast<std::ptrdiff_t>(offset), length, '\0');
+  }
+  const auto packed = pack(plain, ends, how);
+  // What is plain and stays so has nothing to gain.
+  if (!packed && compression_of(*object) == Compression{}) return false;
+  const std::string_view content = packed ? *packed : plain;
+  const auto write = [&]() -> Status {
+    CFFS_TRY(const auto copy, store_.create(copy_name(id), ObjectStore::Create::truncate));
+    copy->expect(content.size());
+    CFFS_TRY_VOID(copy->write_at(0, as_bytes(content)));
+    return copy->sync();
+  };
+  if (const Status done = write(); !done) {
+    drop_copy(id);
+    return fail(done.error());
+  }
+  return true;
+}
+
+Status CompositeStore::take_copy(CompositeId id) {
+  const std::string name = object_name(id);
+  CFFS_TRY_VOID(store_.rename(copy_name(id), name));
+  open_.drop(name);
+  return {};
+}
+
+bool CompositeStore::is_copy(std::string_view object) { return object.ends_with(kCopySuffix); }
+
+void CompositeStore::drop_copy(CompositeId id) { (void)store_.remove(copy_name(id)); }
+
+}  // namespace cffs

@@ -1,0 +1,79 @@
+#include "core/packed/frame_cache.h"
+
+#include <utility>
+
+namespace cffs {
+
+std::uint64_t FrameCache::new_owner() {
+  const MutexLock guard(mutex_);
+  return ++owners_;
+}
+
+FrameCache::Plain FrameCache::found(Key key) {
+  const auto it = kept_.find(key);
+  if (it == kept_.end() || !it->second.plain) return nullptr;
+  recent_.splice(recent_.begin(), recent_, it->second.recent);
+  return it->second.plain;
+}
+
+FrameCache::Plain FrameCache::find(std::uint64_t owner, std::size_t frame) {
+  const MutexLock guard(mutex_);
+  Plain plain = found(key_of(owner, frame));
+  if (plain) ++counters_.found;
+  return plain;
+}
+
+bool FrameCache::has(std::uint64_t owner, std::size_t frame) {
+  const MutexLock guard(mutex_);
+  return kept_.contains(key_of(owner, frame));
+}
+
+Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame,
+                                          const std::function<Result<Plain>()>& make) {
+  const Key key = key_of(owner, frame);
+  MutexLock guard(mutex_);
+  for (;;) {
+    if (Plain plain = found(key)) {
+      ++counters_.found;
+      return plain;
+    }
+    if (!kept_.contains(key)) break;
+    made_.wait(mutex_);
+  }
+  kept_.emplace(key, Kept{});
+  guard.unlock();
+  Result<Plain> made = make();
+  std::vector<Plain> gone;  // goes after the lock is released
+  guard.lock();
+  if (made) {
+    gone = keep(key, *made);
+  } else {
+    kept_.erase(key);
+  }
+  guard.unlock();
+  made_.notify_all();
+  return made;
+}
+
+std::vector<FrameCache::Plain> FrameCache::keep(Key key, Plain plain) {
+  ++counters_.made;
+  counters_.bytes += plain->bytes().size();
+  recent_.push_front(key);
+  kept_[key] = Kept{std::move(plain), recent_.begin()};
+  std::vector<Plain> gone;
+  while (counters_.bytes > most_bytes_ && recent_.size() > 1) {
+    const auto last = kept_.find(recent_.back());
+    counters_.bytes -= last->second.plain->bytes().size();
+    gone.push_back(std::move(last->second.plain));
+    kept_.erase(last);
+    recent_.pop_back();
+  }
+  return gone;
+}
+
+FrameCache::Counters FrameCache::counters() const {
+  const MutexLock guard(mutex_);
+  return counters_;
+}
+
+}  // namespace cffs

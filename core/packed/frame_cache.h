@@ -1,0 +1,67 @@
+// Frames that were decompressed lately, of all packed composites of one store: bounded in bytes, the one used longest ago goes
+// first. Each is made by one thread; who wants it meanwhile waits for that.
+//
+// Thread safety: everything.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/mutex.h"
+#include "core/packed/frame_bytes.h"
+
+namespace cffs {
+
+class FrameCache {
+ public:
+  using Plain = std::shared_ptr<const FrameBytes>;
+  static constexpr std::size_t kUsualBytes = 32u << 20;
+
+  explicit FrameCache(std::size_t most_bytes = kUsualBytes) : most_bytes_(most_bytes) {}
+
+  // A number for whoever has frames here; no two have the same.
+  std::uint64_t new_owner();
+
+  // Null: it is not there now.
+  Plain find(std::uint64_t owner, std::size_t frame);
+  bool has(std::uint64_t owner, std::size_t frame);
+  // What is there, or what `make` makes of it, which is then kept.
+  Result<Plain> get(std::uint64_t owner, std::size_t frame, const std::function<Result<Plain>()>& make);
+  // For a frame to be made in.
+  FrameMemory& memory() { return *memory_; }
+
+  struct Counters {
+    std::uint64_t found = 0, made = 0;  // frames
+    std::uint64_t bytes = 0;            // that are here now
+  };
+  Counters counters() const;
+
+ private:
+  using Key = std::uint64_t;
+  struct Kept {
+    Plain plain;  // null: it is being made
+    std::list<Key>::iterator recent;
+  };
+  // 24 bits: more frames than an index has (kMostFrames).
+  static Key key_of(std::uint64_t owner, std::size_t frame) { return owner << 24 | frame; }
+  Plain found(Key key) CFFS_REQUIRES(mutex_);
+  // Returns what had to go for it.
+  std::vector<Plain> keep(Key key, Plain plain) CFFS_REQUIRES(mutex_);
+
+  const std::size_t most_bytes_;
+  const std::shared_ptr<FrameMemory> memory_ = std::make_shared<FrameMemory>();
+  mutable Mutex mutex_;  // leaf
+  CondVar made_;
+  std::uint64_t owners_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::list<Key> recent_ CFFS_GUARDED_BY(mutex_);  // front: used last
+  std::unordered_map<Key, Kept> kept_ CFFS_GUARDED_BY(mutex_);
+  Counters counters_ CFFS_GUARDED_BY(mutex_);
+};
+
+}  // namespace cffs

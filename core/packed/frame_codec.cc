@@ -1,0 +1,69 @@
+#include "core/packed/frame_codec.h"
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace cffs {
+namespace {
+
+// Contexts are worth keeping: to make one costs as much as to compress some KiB. A thread has its own.
+struct Free {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+std::size_t by_zstd(int level, std::string_view plain, std::string& out) {
+  thread_local const std::unique_ptr<ZSTD_CCtx, Free> context(ZSTD_createCCtx());
+  if (!context) return 0;
+  out.resize(ZSTD_compressBound(plain.size()));
+  const std::size_t n =
+      ZSTD_compressCCtx(context.get(), out.data(), out.size(), plain.data(), plain.size(), level);
+  return ZSTD_isError(n) != 0 ? 0 : n;
+}
+
+std::size_t by_lz4(std::string_view plain, std::string& out) {
+  out.resize(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(plain.size()))));
+  const int n = LZ4_compress_default(plain.data(), out.data(), static_cast<int>(plain.size()),
+                                     static_cast<int>(out.size()));
+  return static_cast<std::size_t>(std::max(n, 0));
+}
+
+}  // namespace
+
+std::optional<std::string> compress_frame(const Compression& how, std::string_view plain) {
+  std::string out;
+  std::size_t n = 0;
+  if (how.codec == Codec::zstd) n = by_zstd(how.level, plain, out);
+  if (how.codec == Codec::lz4) n = by_lz4(plain, out);
+  if (n == 0 || n > plain.size() - plain.size() / 16) return {};
+  out.resize(n);
+  return out;
+}
+
+bool decompress_frame(Codec codec, ConstBytes stored, Bytes out) {
+  switch (codec) {
+    case Codec::stored:
+      if (stored.size() != out.size()) return false;
+      std::copy(stored.begin(), stored.end(), out.begin());
+      return true;
+    case Codec::lz4: {
+      const int n = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()),
+                                        reinterpret_cast<char*>(out.data()), static_cast<int>(stored.size()),
+                                        static_cast<int>(out.size()));
+      return n >= 0 && static_cast<std::size_t>(n) == out.size();
+    }
+    case Codec::zstd: {
+      thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
+      if (!context) return false;
+      const std::size_t n =
+          ZSTD_decompressDCtx(context.get(), out.data(), out.size(), stored.data(), stored.size());
+      return ZSTD_isError(n) == 0 && n == out.size();
+    }
+  }
+  return false;
+}
+
+}  // namespace cffs

@@ -1,0 +1,20 @@
+// One frame: bytes compressed by themselves, by zstd or LZ4.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/bytes.h"
+#include "core/packed/compression.h"
+
+namespace cffs {
+
+// nullopt: it would not shrink by a sixteenth, or there is no memory for it.
+std::optional<std::string> compress_frame(const Compression& how, std::string_view plain);
+
+// Fills `out`. False: the bytes are malformed, or are of another length than `out`. Trusts nothing in `stored`, and writes nowhere
+// but to `out`.
+bool decompress_frame(Codec codec, ConstBytes stored, Bytes out);
+
+}  // namespace cffs

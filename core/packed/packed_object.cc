@@ -1,0 +1,246 @@
+#include "core/packed/packed_object.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/checksum.h"
+#include "core/packed/frame_codec.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kFirstRead = 4096;  // has head and index of most composites
+
+tl::unexpected<Error> no_head() { return fail(Error::corruption("the index of its frames has no head")); }
+
+// Head and index lie at these places.
+Result<FrameIndex> index_of(const Object& object, std::string_view head, std::uint64_t index_at,
+                            std::uint64_t object_bytes) {
+  const std::uint64_t bytes = index_bytes_of(head);
+  if (bytes > kLargestIndex || index_at > object_bytes || bytes > object_bytes - index_at) {
+    return fail(Error::corruption("the index of its frames is longer than it"));
+  }
+  std::string index(bytes, '\0');
+  CFFS_TRY(const std::size_t n, object.read_medium(index_at, as_writable_bytes(index)));
+  index.resize(n);
+  return decode_frame_index(head, index, object_bytes);
+}
+
+Result<FrameIndex> first_index(const Object& object, std::string_view front, std::uint64_t object_bytes) {
+  if (!is_packed_head(front)) return no_head();
+  const std::uint64_t bytes = index_bytes_of(front);
+  const std::string_view behind = front.substr(kPackedHeadBytes);
+  if (bytes > behind.size()) return index_of(object, front, kPackedHeadBytes, object_bytes);
+  return decode_frame_index(front.substr(0, kPackedHeadBytes), behind.substr(0, bytes), object_bytes);
+}
+
+Result<FrameIndex> second_index(const Object& object, std::uint64_t object_bytes) {
+  if (object_bytes < 2 * kPackedHeadBytes) return no_head();
+  const std::uint64_t head_at = object_bytes - kPackedHeadBytes;
+  std::string head(kPackedHeadBytes, '\0');
+  CFFS_TRY(const std::size_t n, object.read_medium(head_at, as_writable_bytes(head)));
+  if (n != head.size() || !is_packed_head(head) || index_bytes_of(head) > head_at) return no_head();
+  return index_of(object, head, head_at - index_bytes_of(head), object_bytes);
+}
+
+}  // namespace
+
+PackedObject::PackedObject(std::shared_ptr<Object> object, std::string name, FrameIndex index,
+                           std::shared_ptr<FrameCache> cache)
+    : object_(std::move(object)),
+      name_(std::move(name)),
+      index_(std::move(index)),
+      cache_(std::move(cache)),
+      owner_(cache_->new_owner()) {}
+
+// What begins as a plain composite is one: no damage makes the other kind's head of it. What begins as neither may be damaged there.
+Result<std::shared_ptr<Object>> PackedObject::open(std::shared_ptr<Object> object, const std::string& name,
+                                                   const std::shared_ptr<FrameCache>& cache) {
+  std::string front(kFirstRead, '\0');
+  const auto read = object->read_at(0, as_writable_bytes(front));
+  front.resize(read.value_or(0));
+  if (front.starts_with("cffsCOMP")) return object;
+  CFFS_TRY(const ObjectInfo info, object->info());
+  auto index = first_index(*object, front, info.size);
+  if (!index) {
+    auto copy = second_index(*object, info.size);
+    if (!copy && !is_packed_head(front)) return object;
+    if (!copy) return fail(Error::corruption(name + ": " + index.error().message()));
+    index = std::move(copy);
+  }
+  return std::shared_ptr<Object>(new PackedObject(std::move(object), name, std::move(*index), cache));
+}
+
+Status PackedObject::check_index() const {
+  CFFS_TRY(const ObjectInfo info, object_->info());
+  std::string front(kFirstRead, '\0');
+  CFFS_TRY(const std::size_t n, object_->read_medium(0, as_writable_bytes(front)));
+  front.resize(n);
+  const auto first = first_index(*object_, front, info.size);
+  if (!first)
+    return fail(Error::corruption(name_ + ": " + first.error().message() + "; the copy of it is whole"));
+  const auto second = second_index(*object_, info.size);
+  if (!second) return fail(Error::corruption(name_ + ": of the copy, " + second.error().message()));
+  return {};
+}
+
+std::string PackedObject::read_what_can_be() const {
+  std::string all(index_.plain_bytes(), '\0');
+  for (const Frame& frame : index_.frames()) {
+    const Bytes piece = as_writable_bytes(all).subspan(frame.plain_at, frame.plain_bytes);
+    if (!read_medium(frame.plain_at, piece)) std::fill(piece.begin(), piece.end(), std::byte{0});
+  }
+  return all;
+}
+
+PackedObject::Stored PackedObject::stored(std::uint64_t offset, std::uint64_t length) const {
+  const std::uint64_t end = std::min(index_.plain_bytes(), offset + std::min(length, ~offset));
+  if (offset >= end) return {};
+  Stored range;
+  range.first = index_.frame_of(offset);
+  range.end = index_.frame_of(end - 1) + 1;
+  range.at = index_.frames()[range.first].stored_at;
+  range.bytes = index_.frames()[range.end - 1].stored_end() - range.at;
+  return range;
+}
+
+Result<FrameCache::Plain> PackedObject::unpack(std::size_t number, From from) const {
+  const Frame& frame = index_.frames()[number];
+  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kLargestFrame);
+  const Bytes stored(memory.get(), frame.stored_bytes);
+  const auto n = from == From::medium ? object_->read_medium(frame.stored_at, stored)
+                                      : object_->read_at(frame.stored_at, stored);
+  if (!n) return fail(n.error());
+  if (*n == stored.size() && checksum(stored) == frame.checksum) {
+    auto plain = cache_->memory().take(frame.plain_bytes);
+    if (decompress_frame(frame.codec, stored, plain->writable())) return plain;
+  }
+  return fail(Error::corruption(name_ + ", frame " + std::to_string(number) + " at byte " +
+                                std::to_string(frame.stored_at) + ": data differs from its checksum"));
+}
+
+Result<bool> PackedObject::copy_of(std::size_t number, std::uint64_t within, Bytes out, From from) const {
+  FrameCache::Plain plain = from == From::medium ? nullptr : cache_->find(owner_, number);
+  if (!plain && from == From::memory) {
+    const Frame& frame = index_.frames()[number];
+    const auto share = object_->share_in_memory(frame.stored_at, frame.stored_bytes);
+    if (share && *share < 1) return false;
+    if (!share) {
+      std::string stored(frame.stored_bytes, '\0');
+      CFFS_TRY(const auto there, object_->try_read_at(frame.stored_at, as_writable_bytes(stored)));
+      if (!there) return false;
+    }
+  }
+  if (!plain && from == From::medium) {
+    CFFS_TRY(plain, unpack(number, from));
+  }
+  if (!plain) {
+    CFFS_TRY(plain, cache_->get(owner_, number, [&] { return unpack(number, from); }));
+  }
+  std::copy_n(plain->bytes().data() + within, out.size(), out.data());
+  if (from != From::medium) came_to(number);
+  return true;
+}
+
+Result<std::optional<std::size_t>> PackedObject::read(std::uint64_t offset, Bytes out, From from) const {
+  const Stored range = stored(offset, out.size());
+  std::size_t done = 0;
+  for (std::size_t i = range.first; i < range.end; ++i) {
+    const Frame& frame = index_.frames()[i];
+    const std::uint64_t within = offset + done - frame.plain_at;
+    const std::size_t n = std::min<std::uint64_t>(out.size() - done, frame.plain_bytes - within);
+    CFFS_TRY(const bool there, copy_of(i, within, out.subspan(done, n), from));
+    if (!there) return std::optional<std::size_t>();
+    done += n;
+  }
+  return std::optional<std::size_t>(done);
+}
+
+Result<std::size_t> PackedObject::read_at(std::uint64_t offset, Bytes out) const {
+  CFFS_TRY(const auto n, read(offset, out, From::anywhere));
+  return *n;
+}
+
+Result<std::optional<std::size_t>> PackedObject::try_read_at(std::uint64_t offset, Bytes out) const {
+  return read(offset, out, From::memory);
+}
+
+Result<std::size_t> PackedObject::read_medium(std::uint64_t offset, Bytes out) const {
+  CFFS_TRY(const auto n, read(offset, out, From::medium));
+  return *n;
+}
+
+std::optional<double> PackedObject::share_in_memory(std::uint64_t offset, std::uint64_t length) const {
+  const Stored range = stored(offset, length);
+  if (range.first == range.end) return 1;
+  constexpr std::size_t kFew =
+      4;  // as many as a file has; of more, what memory has of the stored bytes will do
+  if (range.end - range.first <= kFew) {
+    bool all = true;
+    for (std::size_t i = range.first; all && i < range.end; ++i) all = cache_->has(owner_, i);
+    if (all) return 1;
+  }
+  return object_->share_in_memory(range.at, range.bytes);
+}
+
+void PackedObject::prefetch(std::uint64_t offset, std::uint64_t length) const {
+  const Stored range = stored(offset, length);
+  if (range.bytes > 0) object_->prefetch(range.at, range.bytes);
+}
+
+void PackedObject::came_to(std::size_t frame) const {
+  if (!on_sequence_ || last_.load(std::memory_order_relaxed) == frame) return;
+  const std::size_t last = last_.exchange(frame, std::memory_order_relaxed);
+  const int direction = frame == last + 1 ? 1 : frame + 1 == last ? -1 : 0;
+  if (direction == 0) return;
+  // Asked again when half of it is used up, and not for each frame.
+  const std::size_t later = frame + static_cast<std::size_t>(direction) * (kAhead / 2);
+  if (later >= index_.frames().size() || cache_->has(owner_, later)) return;
+  on_sequence_({shared_from_this(), frame, direction});
+}
+
+void PackedObject::make_ready(const Ahead& ahead) {
+  const PackedObject& object = *ahead.object;
+  std::size_t frame = ahead.from;
+  for (std::size_t i = 0; i < kAhead; ++i) {
+    frame += static_cast<std::size_t>(ahead.direction);
+    if (!object.make_ready(frame)) return;
+  }
+}
+
+bool PackedObject::make_ready(std::size_t number) const {
+  if (number >= index_.frames().size()) return false;
+  if (cache_->has(owner_, number)) return true;
+  const Frame& frame = index_.frames()[number];
+  const auto share = object_->share_in_memory(frame.stored_at, frame.stored_bytes);
+  if (!share || *share < 1) return false;
+  return cache_->get(owner_, number, [&] { return unpack(number, From::anywhere); }).has_value();
+}
+
+namespace {
+
+tl::unexpected<Error> never_written(const std::string& name) {
+  return fail(EPERM, name + " is packed, and is never changed in place");
+}
+
+}  // namespace
+
+Status PackedObject::write_at(std::uint64_t, ConstBytes) { return never_written(name_); }
+Result<std::uint64_t> PackedObject::append(ConstBytes) { return never_written(name_); }
+Status PackedObject::truncate(std::uint64_t) { return never_written(name_); }
+Status PackedObject::punch_hole(std::uint64_t, std::uint64_t) { return never_written(name_); }
+Result<bool> PackedObject::give_back(std::uint64_t, std::uint64_t) { return never_written(name_); }
+Status PackedObject::allocate(std::uint64_t, std::uint64_t) { return never_written(name_); }
+
+Result<ObjectInfo> PackedObject::info() const {
+  CFFS_TRY(ObjectInfo info, object_->info());
+  info.size = index_.plain_bytes();
+  return info;
+}
+
+Result<std::uint64_t> PackedObject::next_data(std::uint64_t offset) const {
+  return std::min(offset, index_.plain_bytes());
+}
+Result<std::uint64_t> PackedObject::next_hole(std::uint64_t) const { return index_.plain_bytes(); }
+
+}  // namespace cffs

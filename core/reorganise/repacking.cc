@@ -1,0 +1,46 @@
+#include "core/reorganise/repacking.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/pace.h"
+#include "core/fs/rehousing.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+Result<Repacking::Done> Repacking::run() {
+  std::vector<std::pair<CompositeId, std::uint64_t>> composites;
+  NamespaceVisitor visitor;
+  visitor.composite = [&](CompositeId id, const CompositeRow& row) {
+    composites.emplace_back(id, row.size);
+    return !stopped();
+  };
+  visitor.entries = [this](Key, const Row&) { return !stopped(); };
+  visitor.damaged = pass_over;
+  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  Done done;
+  Pace pace(options_.bytes_per_second);
+  std::size_t looked = 0;
+  for (const auto& [id, bytes] : composites) {
+    if (stopped()) break;
+    const CompositeId composite = id;
+    const auto packed =
+        reorganiser_.exclusively([&] { return fs_.rehousing().pack(composite, *options_.compression); });
+    if (!packed && packed.error().kind != ErrorKind::corruption) return fail(packed.error());
+    if (!packed)
+      fs_.log("composite " + std::to_string(id.value) + " stays as it is: " + packed.error().message());
+    if (packed && *packed) ++done.composites;
+    if (options_.on_progress && ++looked % 8 == 0) {
+      options_.on_progress("packing: " + std::to_string(looked) + " of " + std::to_string(composites.size()) +
+                           " composites");
+    }
+    if (packed && *packed) pace.spent(bytes, [this] { return !stopped(); });
+  }
+  done.stopped = stopped();
+  CFFS_TRY_VOID(fs_.sync());
+  return done;
+}
+
+}  // namespace cffs
