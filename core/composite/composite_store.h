@@ -66,7 +66,8 @@ class CompositeStore {
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(CompositeId id);
 
-  static bool is_packed(const Object& plain);
+  // How a composite that was opened is packed; none: it is not.
+  static Compression compression_of(const Object& plain);
   // `corruption`: it is packed, and one of the two indexes of its frames is damaged. A pack() of it mends that.
   static Status check_index(const Object& plain);
   // All plain bytes of a composite; where a frame of it cannot be read, zeros.

@@ -15,15 +15,11 @@ constexpr const char* kCopySuffix = ".packing";
 
 std::string copy_name(CompositeId id) { return CompositeStore::object_name(id) + kCopySuffix; }
 
-Compression compression_of(const Object& object) {
-  const auto* const packed = dynamic_cast<const PackedObject*>(&object);
-  return packed == nullptr ? Compression{} : packed->index().made_with();
-}
-
 }  // namespace
 
-bool CompositeStore::is_packed(const Object& plain) {
-  return dynamic_cast<const PackedObject*>(&plain) != nullptr;
+Compression CompositeStore::compression_of(const Object& plain) {
+  const auto* const packed = dynamic_cast<const PackedObject*>(&plain);
+  return packed == nullptr ? Compression{} : packed->index().made_with();
 }
 
 Status CompositeStore::check_index(const Object& plain) {

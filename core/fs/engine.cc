@@ -309,10 +309,11 @@ Status Engine::load_root() {
 Status Engine::load_compression() {
   CFFS_TRY(const auto row, table_->get(system_key(SystemField::compression)));
   if (row) {
-    CFFS_TRY(const Compression how, decode_compression(*row));
-    composites_.compress(how);
+    const auto how = decode_compression(*row);
+    if (!how && !options_.keep_what_is_whole) return fail(how.error());
+    composites_.compress(how.value_or(Compression{}));
   }
-  if (row || options_.is_checkpoint) composites_.expect_packed();
+  if (row || options_.is_checkpoint || options_.keep_what_is_whole) composites_.expect_packed();
   return {};
 }
 

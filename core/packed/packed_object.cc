@@ -213,7 +213,7 @@ bool PackedObject::make_ready(std::size_t number) const {
   if (cache_->has(owner_, number)) return true;
   const Frame& frame = index_.frames()[number];
   const auto share = object_->share_in_memory(frame.stored_at, frame.stored_bytes);
-  if (!share || *share < 1) return false;
+  if (share && *share < 1) return false;
   return cache_->get(owner_, number, [&] { return unpack(number, From::anywhere); }).has_value();
 }
 

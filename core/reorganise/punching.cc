@@ -111,7 +111,7 @@ Punching::Range Punching::blocks_of(std::uint64_t offset, std::uint64_t length) 
 
 Result<std::uint64_t> Punching::punch(const Holes& holes) {
   std::uint64_t bytes = 0;
-  if (CompositeStore::is_packed(*holes.object)) {
+  if (CompositeStore::compression_of(*holes.object) != Compression{}) {
     std::vector<CompositeStore::Piece> zeros;
     for (const Range& range : holes.ranges) zeros.emplace_back(range.offset, range.length);
     CFFS_TRY(const ObjectInfo before, holes.object->info());

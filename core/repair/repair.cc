@@ -82,6 +82,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(look());
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
+  CFFS_TRY_VOID(mend_compression());
   CFFS_TRY_VOID(mend_accounts());
   CFFS_TRY_VOID(mend_data());
   CFFS_TRY_VOID(mend_seals());
@@ -254,6 +255,23 @@ Status Repair::mend_accounts() {
     CFFS_TRY_VOID(mend_account(id, found == accounts_.end() ? Account() : found->second));
   }
   return {};
+}
+
+// Without that row nobody looks whether a composite is packed.
+Status Repair::mend_compression() {
+  CFFS_TRY(const auto row, fs_.table().get(system_key(SystemField::compression)));
+  if (row && decode_compression(*row)) return {};
+  for (const auto& [id, account] : composites_) {
+    const auto object = fs_.composites().open(id);
+    const Compression how = object ? CompositeStore::compression_of(**object) : Compression{};
+    if (how == Compression{}) continue;
+    mended("how composites are compressed was lost: " + compression_text(how) + ", as " +
+           CompositeStore::object_name(id) + " is");
+    return fs_.compress(how);
+  }
+  if (!row) return {};
+  mended("how composites are compressed was malformed: none is");
+  return fs_.compress(Compression{});
 }
 
 // What cannot be opened the check names.

@@ -57,6 +57,7 @@ class Repair {
   Status mend_link_counts();
   Status mend_accounts();
   Status mend_index(CompositeId id);
+  Status mend_compression();
   Status mend_account(CompositeId id, const Account& account);
   Status rebuild_account(CompositeId id, const Account& account);
   Status mend_data();

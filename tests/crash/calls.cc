@@ -76,6 +76,8 @@ std::vector<Call> make_calls() {
       {"regroup by none", Kind::regroup_none, nullptr, ""},
       {"regroup by directory", Kind::regroup_directory, nullptr, ""},
       {"import", Kind::import, nullptr, ""},
+      {"pack", Kind::pack, nullptr, ""},
+      {"unpack", Kind::unpack, nullptr, ""},
       {"close and open", Kind::close, nullptr, ""},
       {"kill", Kind::kill, nullptr, ""},
   };

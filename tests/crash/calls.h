@@ -22,6 +22,8 @@ struct Call {
     punch,
     regroup_none,
     regroup_directory,
+    pack,
+    unpack,
     import,
     close,
     kill

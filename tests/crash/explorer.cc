@@ -32,6 +32,14 @@ int regroup_by(FileSystem& fs, const char* policy) {
   return done ? 0 : done.error().errno_value;
 }
 
+int recompress_to(FileSystem& fs, const Compression& how) {
+  Reorganiser reorganiser(fs);
+  RegroupOptions options;
+  options.compression = how;
+  const auto done = recompress(reorganiser, options);
+  return done ? 0 : done.error().errno_value;
+}
+
 // Whatever the medium has left, to the byte.
 Status punch(FileSystem& fs) {
   Punching punching(fs, 1);
@@ -272,6 +280,10 @@ class ExplorerOn<Ground>::Recorder {
         return {regroup_by(fs, "none")};
       case Call::Kind::regroup_directory:
         return {regroup_by(fs, "directory")};
+      case Call::Kind::pack:
+        return {recompress_to(fs, {Codec::zstd, 1})};
+      case Call::Kind::unpack:
+        return {recompress_to(fs, {})};
       case Call::Kind::import:
         import_two(reference_);
         return {errno_of(import_two(fs))};

@@ -42,9 +42,11 @@ std::string text(const grouping::PlanGroups& plan) {
 }
 
 // Files in the table, members, a large file that is sealed and one that is not, a link, attributes, a plan; tables on two levels, and, where it was killed, a log.
-CrashMedium small_store(bool killed) {
+CrashMedium small_store(bool killed, bool packed) {
   CrashStore empty;
-  REQUIRE(FileSystem::format(empty, small_format(), SystemClock()));
+  StoreFormat format = small_format();
+  if (packed) format.compression = {Codec::zstd, 1};
+  REQUIRE(FileSystem::format(empty, format, SystemClock()));
   CrashMedium medium = empty.medium();
   for (int turn = 0; turn < 3; ++turn) {
     Session session(std::move(medium), 0);
@@ -127,8 +129,8 @@ std::uint64_t stride() {
   return wanted == nullptr ? 17 : std::max<std::uint64_t>(1, std::strtoull(wanted, nullptr, 10));
 }
 
-void sweep(bool killed) {
-  const CrashMedium medium = small_store(killed);
+void sweep(bool killed, bool packed = false) {
+  const CrashMedium medium = small_store(killed, packed);
   State whole;
   {
     Session session(medium, 0);
@@ -145,7 +147,10 @@ void sweep(bool killed) {
   const char* one = std::getenv("CFFS_FLIP");
   constexpr std::uint64_t kSparse = 64;  // times: in the room behind a log's records a byte is as any other
   std::uint64_t flips = 0, told = 0, silent = 0, number = 0;
+  std::size_t looked_at = 0;
   for (const auto& [object, body] : medium.live()) {
+    if (packed && !body->live.starts_with("cffsPACK")) continue;
+    ++looked_at;
     const std::uint64_t first = (++number * 7) % stride();
     const std::uint64_t room = object.ends_with(".log") ? read_log(body->live).size : body->live.size();
     for (std::uint64_t at = first; at < body->live.size(); at += one != nullptr ? 1
@@ -169,13 +174,18 @@ void sweep(bool killed) {
     }
   }
   if (one != nullptr) return;
-  CHECK(flips > 1'000);
+  CHECK(looked_at > 0);
+  CHECK(flips > (packed ? 100 : 1'000));
   CHECK(told > flips / 4);
 }
 
 }  // namespace
 
 TEST_CASE("a flipped byte of a closed store changes nothing without a word", "[flips]") { sweep(false); }
+// Of a store that is packed, what is packed.
+TEST_CASE("a flipped byte of a packed composite changes nothing without a word", "[flips]") {
+  sweep(false, true);
+}
 TEST_CASE("a flipped byte of a killed store changes nothing without a word", "[flips]") { sweep(true); }
 
 }  // namespace cffs::test

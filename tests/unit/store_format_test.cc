@@ -153,10 +153,10 @@ TEST_CASE("a store from before inline data was dense still reads its holes as ze
 }
 
 TEST_CASE("an unknown incompatible feature is refused by its name, with who made the store") {
-  const auto named = read_bytes(written(of_the_future(FeatureClass::incompatible, 4, "trees of blocks")));
+  const auto named = read_bytes(written(of_the_future(FeatureClass::incompatible, 5, "trees of blocks")));
   REQUIRE(named.error().kind == ErrorKind::usage);
   REQUIRE(named.error().message() ==
-          "memory needs \"trees of blocks\" (incompatible feature 16), which cffs " CFFS_VERSION
+          "memory needs \"trees of blocks\" (incompatible feature 32), which cffs " CFFS_VERSION
           " does not know; it was made by cffs 9.8.7: use that or a newer one");
   StoreFormat two = of_the_future(FeatureClass::incompatible, 31, "");
   two.unknown.incompatible |= 32;
@@ -166,7 +166,7 @@ TEST_CASE("an unknown incompatible feature is refused by its name, with who made
           " does not know; use a newer cffs");
 
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, of_the_future(FeatureClass::incompatible, 4, "x"), SystemClock()));
+  REQUIRE(FileSystem::format(store, of_the_future(FeatureClass::incompatible, 5, "x"), SystemClock()));
   FileSystemOptions options = quiet();
   for (const bool read_only : {false, true}) {
     options.read_only = read_only;
@@ -175,8 +175,8 @@ TEST_CASE("an unknown incompatible feature is refused by its name, with who made
 }
 
 TEST_CASE("a feature's name from a strange store reaches no terminal") {
-  const StoreFormat format = of_the_future(FeatureClass::incompatible, 4, "\x1b[2J\" \n");
-  REQUIRE(says(read_bytes(written(format)).error().message(), "memory needs incompatible feature 16, which"));
+  const StoreFormat format = of_the_future(FeatureClass::incompatible, 5, "\x1b[2J\" \n");
+  REQUIRE(says(read_bytes(written(format)).error().message(), "memory needs incompatible feature 32, which"));
 }
 
 TEST_CASE("a store with an unknown read-only compatible feature may be looked at, and is not changed") {

@@ -23,7 +23,8 @@ TEST_CASE("system rows keep their keys and bytes") {
   REQUIRE(system_key(SystemField::scrub) == Key::tagged(KeyTag::system, 0, 5));
   REQUIRE(system_key(SystemField::unclean_ends) == Key::tagged(KeyTag::system, 0, 6));
   REQUIRE(system_key(SystemField::values) == Key::tagged(KeyTag::system, 0, 7));
-  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 8)));
+  REQUIRE(system_key(SystemField::compression) == Key::tagged(KeyTag::system, 0, 8));
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 9)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 1, 3)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::file_data, 0, 3)));
 

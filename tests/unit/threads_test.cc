@@ -70,7 +70,7 @@ TEST_CASE("a store opens without threads, or says that it cannot") {
         RegroupJobs jobs(reorganiser, {});
         if (const Status begun = jobs.begin(); !begun) {
           REQUIRE(names_a_thread(begun.error()));
-          REQUIRE(!jobs.start((*fs)->policy(), false));  // nobody would do it
+          REQUIRE(!jobs.start({(*fs)->policy(), std::nullopt, false}));  // nobody would do it
         }
         REQUIRE((*fs)->close());
       } else {

@@ -1,0 +1,307 @@
+// Packed composites as objects: whatever is read of one is what its plain bytes have, and no damage goes further than an error.
+#include "core/packed/packed_object.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <random>
+#include <thread>
+
+#include "core/object/memory_store.h"
+#include "core/packed/frame_codec.h"
+#include "core/packed/packer.h"
+
+namespace cffs::test {
+namespace {
+
+const Compression kZstd{Codec::zstd, 1}, kLz4{Codec::lz4, 0};
+
+std::string wordy(std::size_t length, unsigned seed) {
+  static constexpr const char* kWords[] = {"composite ", "frame ", "member ", "group ", "of ", "the ", "\n"};
+  std::mt19937 random(seed);
+  std::string text;
+  while (text.size() < length) {
+    text += kWords[random() % std::size(kWords)];
+    if (random() % 8 == 0) text += std::to_string(random());
+  }
+  text.resize(length);
+  return text;
+}
+
+std::string unpackable(std::size_t length, unsigned seed) {
+  std::mt19937_64 random(seed);
+  std::string bytes(length, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  return bytes;
+}
+
+// Records of many lengths, some that do not shrink, one longer than several frames.
+struct Sample {
+  std::string plain;
+  std::vector<std::uint64_t> ends;
+  Sample() {
+    for (unsigned i = 0; i < 60; ++i) add(wordy(i * 977 % 20'000 + 1, i));
+    add(unpackable(150'000, 1));
+    add(wordy(200'000, 2));
+    for (unsigned i = 0; i < 40; ++i) add(i % 3 == 0 ? unpackable(3'000, i) : wordy(5'000, i));
+  }
+  void add(const std::string& record) {
+    plain += record;
+    ends.push_back(plain.size());
+  }
+};
+
+std::shared_ptr<Object> put_packed(ObjectStore& store, const std::string& bytes) {
+  auto object = *store.create("composites/0/7", ObjectStore::Create::truncate);
+  REQUIRE(object->write_at(0, as_bytes(bytes)));
+  return object;
+}
+
+Result<std::shared_ptr<Object>> open_packed(ObjectStore& store,
+                                            std::size_t memory = FrameCache::kUsualBytes) {
+  return PackedObject::open(*store.open("composites/0/7"), "composites/0/7",
+                            std::make_shared<FrameCache>(memory));
+}
+
+std::string part_of(const Object& object, std::uint64_t at, std::size_t length) {
+  std::string out(length, '\0');
+  const auto n = object.read_at(at, as_writable_bytes(out));
+  REQUIRE(n);
+  out.resize(*n);
+  return out;
+}
+
+std::string with_flip(std::string bytes, std::size_t at) {
+  bytes[at] = static_cast<char>(bytes[at] ^ 4);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a packed object reads as its plain bytes, wherever one looks", "[packed]") {
+  const Sample sample;
+  for (const Compression& how : {kZstd, kLz4, Compression{Codec::zstd, 19}}) {
+    INFO(compression_text(how));
+    const auto packed = pack(sample.plain, sample.ends, how, 3);
+    REQUIRE(packed);
+    REQUIRE(packed->size() < sample.plain.size() * 2 / 3);
+    MemoryStore store;
+    put_packed(store, *packed);
+    for (const std::size_t memory : {std::size_t{1}, FrameCache::kUsualBytes}) {
+      const auto object = *open_packed(store, memory);
+      REQUIRE(object->info()->size == sample.plain.size());
+      REQUIRE(part_of(*object, 0, sample.plain.size() + 10) == sample.plain);
+      std::mt19937_64 random(5);
+      for (int i = 0; i < 300; ++i) {
+        const std::uint64_t at = random() % (sample.plain.size() + 100);
+        const std::size_t length = random() % (i % 2 == 0 ? 200'000 : 300);
+        const std::string expected =
+            sample.plain.substr(std::min<std::uint64_t>(at, sample.plain.size()), length);
+        REQUIRE(part_of(*object, at, length) == expected);
+        std::string from_medium(length, '\0');
+        from_medium.resize(*object->read_medium(at, as_writable_bytes(from_medium)));
+        REQUIRE(from_medium == expected);
+        std::string tried(length, '\0');
+        const auto n = object->try_read_at(at, as_writable_bytes(tried));
+        REQUIRE((n && *n));
+        tried.resize(**n);
+        REQUIRE(tried == expected);
+      }
+      REQUIRE(*object->next_data(70'000) == 70'000);
+      REQUIRE(*object->next_hole(70'000) == sample.plain.size());
+    }
+  }
+}
+
+TEST_CASE("frames end where records do, and none is larger than it may be", "[packed]") {
+  const Sample sample;
+  const auto packed = pack(sample.plain, sample.ends, kZstd);
+  MemoryStore store;
+  put_packed(store, *packed);
+  const auto object = *open_packed(store);
+  const auto& frames = dynamic_cast<const PackedObject&>(*object).index().frames();
+  REQUIRE(frames.size() > 10);
+  std::size_t at_ends = 0, stored = 0;
+  for (const Frame& frame : frames) {
+    REQUIRE(frame.plain_bytes <= kFramePlain);
+    at_ends += std::binary_search(sample.ends.begin(), sample.ends.end(), frame.plain_end());
+    stored += frame.codec == Codec::stored;
+  }
+  REQUIRE(at_ends >= frames.size() - 6);  // but for those inside the two long records
+  REQUIRE(stored >= 2);                   // what does not shrink
+}
+
+TEST_CASE("what does not shrink is not packed", "[packed]") {
+  REQUIRE_FALSE(pack(unpackable(300'000, 3), {}, kZstd));
+  REQUIRE_FALSE(pack("", {}, kZstd));
+  REQUIRE_FALSE(pack(wordy(300'000, 3), {}, Compression{}));
+  REQUIRE_FALSE(compress_frame(kLz4, unpackable(5000, 4)));
+}
+
+TEST_CASE("a packed object is never written", "[packed]") {
+  const Sample sample;
+  MemoryStore store;
+  put_packed(store, *pack(sample.plain, sample.ends, kZstd));
+  const auto object = *open_packed(store);
+  REQUIRE(object->write_at(0, as_bytes("x")).error().errno_value == EPERM);
+  REQUIRE(object->append(as_bytes("x")).error().errno_value == EPERM);
+  REQUIRE(object->truncate(3).error().errno_value == EPERM);
+  REQUIRE(object->punch_hole(0, 4096).error().errno_value == EPERM);
+  REQUIRE(object->give_back(0, 4096).error().errno_value == EPERM);
+  REQUIRE(object->allocate(0, 4096).error().errno_value == EPERM);
+}
+
+TEST_CASE("a damaged frame costs what is in it; a damaged index is told, and its copy used", "[packed]") {
+  const Sample sample;
+  const std::string packed = *pack(sample.plain, sample.ends, kZstd);
+  MemoryStore store;
+  put_packed(store, packed);
+  FrameIndex index = dynamic_cast<const PackedObject&>(**open_packed(store)).index();
+  SECTION("a frame") {
+    const Frame& bad = index.frames()[index.frames().size() / 2];
+    put_packed(store, with_flip(packed, bad.stored_at + bad.stored_bytes / 2));
+    const auto object = *open_packed(store);
+    std::string out(10, '\0');
+    const auto read = object->read_at(bad.plain_at + 5, as_writable_bytes(out));
+    REQUIRE_FALSE(read);
+    REQUIRE(read.error().kind == ErrorKind::corruption);
+    REQUIRE(part_of(*object, 0, bad.plain_at) == sample.plain.substr(0, bad.plain_at));
+    REQUIRE(part_of(*object, bad.plain_end(), 1 << 20) == sample.plain.substr(bad.plain_end()));
+    std::string can_be = sample.plain;
+    std::fill_n(can_be.begin() + static_cast<std::ptrdiff_t>(bad.plain_at), bad.plain_bytes, '\0');
+    REQUIRE(dynamic_cast<const PackedObject&>(*object).read_what_can_be() == can_be);
+    REQUIRE(dynamic_cast<const PackedObject&>(*object).check_index());
+  }
+  SECTION("each byte of head and index, and of their copies") {
+    const std::uint64_t front = index.frames().front().stored_at;
+    const std::uint64_t back = index.frames().back().stored_end();
+    for (std::uint64_t at = 0; at < packed.size(); at += at < front || at >= back ? 1 : back - front) {
+      if (at >= front && at < back) continue;
+      INFO(at);
+      put_packed(store, with_flip(packed, at));
+      const auto object = open_packed(store);
+      REQUIRE(object);
+      const auto* const seen = dynamic_cast<const PackedObject*>(object->get());
+      REQUIRE(seen != nullptr);
+      REQUIRE_FALSE(seen->check_index());
+      REQUIRE(part_of(**object, 100'000, 50) == sample.plain.substr(100'000, 50));
+    }
+  }
+  SECTION("both indexes") {
+    put_packed(store, with_flip(with_flip(packed, 70), packed.size() - 70));
+    const auto object = open_packed(store);
+    REQUIRE_FALSE(object);
+    REQUIRE(object.error().kind == ErrorKind::corruption);
+  }
+  SECTION("cut anywhere") {
+    for (const std::size_t length :
+         {std::size_t{3}, kPackedHeadBytes, packed.size() / 2, packed.size() - 1}) {
+      INFO(length);
+      put_packed(store, packed.substr(0, length));
+      const auto object = open_packed(store);
+      REQUIRE((!object || part_of(**object, 0, packed.size()) == packed.substr(0, length)));
+    }
+  }
+}
+
+TEST_CASE("a frame that claims other lengths than it has is refused", "[packed]") {
+  const std::string plain(100'000, 'a');
+  const std::string packed = *compress_frame(kZstd, plain);
+  std::string out(plain.size() + 1, '\0');
+  const Bytes room = as_writable_bytes(out);
+  REQUIRE(decompress_frame(Codec::zstd, as_bytes(packed), room.first(plain.size())));
+  REQUIRE_FALSE(decompress_frame(Codec::zstd, as_bytes(packed), room));
+  REQUIRE_FALSE(decompress_frame(Codec::zstd, as_bytes(packed), room.first(100)));  // a bomb
+  REQUIRE_FALSE(decompress_frame(Codec::lz4, as_bytes(packed), room.first(plain.size())));
+  REQUIRE_FALSE(decompress_frame(Codec::stored, as_bytes(packed), room.first(plain.size())));
+  REQUIRE_FALSE(decompress_frame(static_cast<Codec>(77), as_bytes(packed), room.first(plain.size())));
+
+  FrameIndex large(kZstd);
+  large.add(Codec::zstd, kLargestFrame + 1, packed);
+  const std::string front = large.encode_front();
+  const auto decoded =
+      decode_frame_index(std::string_view(front).substr(0, kPackedHeadBytes),
+                         std::string_view(front).substr(kPackedHeadBytes), large.object_bytes());
+  REQUIRE_FALSE(decoded);
+}
+
+TEST_CASE("frames in memory: bounded, made once, whoever asks at the same time", "[packed]") {
+  FrameCache cache(5 * kFramePlain);
+  std::atomic<int> made = 0;
+  const auto make = [&]() -> Result<FrameCache::Plain> {
+    ++made;
+    std::this_thread::yield();
+    auto frame = cache.memory().take(kFramePlain);
+    std::fill(frame->writable().begin(), frame->writable().end(), std::byte{7});
+    return FrameCache::Plain(frame);
+  };
+  std::vector<std::thread> threads;
+  const std::uint64_t owner = cache.new_owner();
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (std::size_t i = 0; i < 4; ++i) {
+        const auto got = cache.get(owner, i, make);
+        if (!got || (*got)->bytes().back() != std::byte{7}) std::abort();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  REQUIRE(made == 4);
+  for (std::size_t i = 0; i < 20; ++i) REQUIRE(cache.get(owner, i, make));
+  REQUIRE(cache.counters().bytes <= 5 * kFramePlain);
+  REQUIRE(cache.find(owner, 19));
+  REQUIRE_FALSE(cache.find(owner, 3));
+  REQUIRE_FALSE(cache.find(cache.new_owner(), 19));
+
+  const auto refuse = []() -> Result<FrameCache::Plain> { return fail(EIO, "no"); };
+  REQUIRE_FALSE(cache.get(owner, 99, refuse));
+  REQUIRE(cache.get(owner, 99, make));
+}
+
+TEST_CASE("a reader that goes from frame to frame is told once for several, either way", "[packed]") {
+  const Sample sample;
+  MemoryStore store;
+  put_packed(store, *pack(sample.plain, sample.ends, kZstd));
+  const auto object = *open_packed(store);
+  auto& packed = dynamic_cast<PackedObject&>(*object);
+  std::vector<int> directions;
+  packed.on_sequence([&](const PackedObject::Ahead& ahead) {
+    directions.push_back(ahead.direction);
+    PackedObject::make_ready(ahead);
+  });
+  const auto& frames = packed.index().frames();
+  for (const Frame& frame : frames) (void)part_of(*object, frame.plain_at, 10);
+  REQUIRE(!directions.empty());
+  REQUIRE(directions.size() < frames.size() / 2);
+  const std::size_t forwards = directions.size();
+  REQUIRE(std::count(directions.begin(), directions.end(), 1) == static_cast<std::ptrdiff_t>(forwards));
+  const auto again = *open_packed(store);
+  auto& backwards = dynamic_cast<PackedObject&>(*again);
+  backwards.on_sequence([&](const PackedObject::Ahead& ahead) {
+    directions.push_back(ahead.direction);
+    PackedObject::make_ready(ahead);
+  });
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+    (void)part_of(*again, frame->plain_at, 10);
+  REQUIRE(directions.back() == -1);
+}
+
+TEST_CASE("ways to compress are told apart", "[packed]") {
+  REQUIRE(*parse_compression("zstd") == Compression{Codec::zstd, 3});
+  REQUIRE(*parse_compression("zstd:19") == Compression{Codec::zstd, 19});
+  REQUIRE(*parse_compression("lz4") == kLz4);
+  REQUIRE(*parse_compression("none") == Compression{});
+  for (const char* bad : {"", "zstd:", "zstd:0", "zstd:20", "zstd:3x", "zstd:-1", "lz4:3", "gzip", "ZSTD"}) {
+    INFO(bad);
+    REQUIRE_FALSE(parse_compression(bad));
+  }
+  for (const char* good : {"zstd:1", "zstd:19", "lz4", "none"}) {
+    REQUIRE(compression_text(*decode_compression(encode_compression(*parse_compression(good)))) == good);
+  }
+  for (const std::string& bad : {std::string(), std::string("\2"), std::string("\2\0", 2),
+                                 std::string("\3\1"), std::string("\1\1"), std::string("\2\x14")}) {
+    REQUIRE_FALSE(decode_compression(bad));
+  }
+}
+
+}  // namespace cffs::test
