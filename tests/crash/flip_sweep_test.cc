@@ -9,6 +9,7 @@
 
 #include "core/inspect/consistency.h"
 #include "core/reorganise/plan_object.h"
+#include "core/reorganise/regrouping.h"
 #include "core/table/table_log.h"
 #include "tests/crash/calls.h"
 #include "tests/crash/session.h"
@@ -44,9 +45,7 @@ std::string text(const grouping::PlanGroups& plan) {
 // Files in the table, members, a large file that is sealed and one that is not, a link, attributes, a plan; tables on two levels, and, where it was killed, a log.
 CrashMedium small_store(bool killed, bool packed) {
   CrashStore empty;
-  StoreFormat format = small_format();
-  if (packed) format.compression = {Codec::zstd, 1};
-  REQUIRE(FileSystem::format(empty, format, SystemClock()));
+  REQUIRE(FileSystem::format(empty, small_format(), SystemClock()));
   CrashMedium medium = empty.medium();
   for (int turn = 0; turn < 3; ++turn) {
     Session session(std::move(medium), 0);
@@ -70,6 +69,12 @@ CrashMedium small_store(bool killed, bool packed) {
       REQUIRE(tree.create(kUnchecked, 0600) == 0);
       REQUIRE(tree.write(kUnchecked, 0, pattern(4'500, 3)) == 0);
       REQUIRE(session.fs().sync());
+    }
+    if (packed && turn == 2) {
+      Reorganiser reorganiser(session.fs());
+      RegroupOptions options;
+      options.compression = Compression{Codec::zstd, 1};
+      REQUIRE(recompress(reorganiser, options)->packed_anew > 0);
     }
     const bool ends_now = killed && turn == 2;
     if (ends_now) {
