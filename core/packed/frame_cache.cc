@@ -1,5 +1,6 @@
 #include "core/packed/frame_cache.h"
 
+#include <new>
 #include <utility>
 
 namespace cffs {
@@ -28,9 +29,25 @@ bool FrameCache::has(std::uint64_t owner, std::size_t frame) {
   return kept_.contains(key_of(owner, frame));
 }
 
+namespace {
+
+// Where memory is short nobody may wait for ever for what is never made.
+Result<FrameCache::Plain> made_by(const std::function<Result<FrameCache::Plain>()>& make) {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+}  // namespace
+
 Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame,
                                           const std::function<Result<Plain>()>& make) {
   const Key key = key_of(owner, frame);
+  std::list<Key> place{key};  // all memory that is needed is there before anybody waits
+  std::vector<Plain> gone;    // goes after the lock is released
+  gone.reserve(kMostGone);
   MutexLock guard(mutex_);
   for (;;) {
     if (Plain plain = found(key)) {
@@ -42,11 +59,11 @@ Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame
   }
   kept_.emplace(key, Kept{});
   guard.unlock();
-  Result<Plain> made = make();
-  std::vector<Plain> gone;  // goes after the lock is released
+  Result<Plain> made = made_by(make);
   guard.lock();
   if (made) {
-    gone = keep(key, *made);
+    keep(key, *made, place);
+    let_go(gone);
   } else {
     kept_.erase(key);
   }
@@ -55,20 +72,23 @@ Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame
   return made;
 }
 
-std::vector<FrameCache::Plain> FrameCache::keep(Key key, Plain plain) {
+void FrameCache::keep(Key key, const Plain& plain, std::list<Key>& place) {
   ++counters_.made;
   counters_.bytes += plain->bytes().size();
-  recent_.push_front(key);
-  kept_[key] = Kept{std::move(plain), recent_.begin()};
-  std::vector<Plain> gone;
-  while (counters_.bytes > most_bytes_ && recent_.size() > 1) {
+  recent_.splice(recent_.begin(), place);
+  Kept& kept = kept_.find(key)->second;
+  kept.plain = plain;
+  kept.recent = recent_.begin();
+}
+
+void FrameCache::let_go(std::vector<Plain>& gone) {
+  while (counters_.bytes > most_bytes_ && recent_.size() > 1 && gone.size() < kMostGone) {
     const auto last = kept_.find(recent_.back());
     counters_.bytes -= last->second.plain->bytes().size();
     gone.push_back(std::move(last->second.plain));
     kept_.erase(last);
     recent_.pop_back();
   }
-  return gone;
 }
 
 FrameCache::Counters FrameCache::counters() const {

@@ -51,8 +51,10 @@ class FrameCache {
   // 24 bits: more frames than an index has (kMostFrames).
   static Key key_of(std::uint64_t owner, std::size_t frame) { return owner << 24 | frame; }
   Plain found(Key key) CFFS_REQUIRES(mutex_);
-  // Returns what had to go for it.
-  std::vector<Plain> keep(Key key, Plain plain) CFFS_REQUIRES(mutex_);
+  static constexpr std::size_t kMostGone = 4;  // for one that comes: it is not larger than so many others
+  void keep(Key key, const Plain& plain, std::list<Key>& place) CFFS_REQUIRES(mutex_);
+  // What has to go for it.
+  void let_go(std::vector<Plain>& gone) CFFS_REQUIRES(mutex_);
 
   const std::size_t most_bytes_;
   const std::shared_ptr<FrameMemory> memory_ = std::make_shared<FrameMemory>();

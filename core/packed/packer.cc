@@ -1,6 +1,7 @@
 #include "core/packed/packer.h"
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "core/base/parallel.h"
@@ -31,7 +32,12 @@ std::optional<std::string> pack(std::string_view plain, std::span<const std::uin
   if (how.codec == Codec::stored || plain.empty() || plain.size() > kPackedMost) return {};
   const std::vector<std::string_view> pieces = cut(plain, ends);
   std::vector<std::optional<std::string>> packed(pieces.size());
-  in_parallel(pieces.size(), threads, [&](std::size_t i) { packed[i] = compress_frame(how, pieces[i]); });
+  in_parallel(pieces.size(), threads, [&](std::size_t i) {
+    try {
+      packed[i] = compress_frame(how, pieces[i]);
+    } catch (const std::bad_alloc&) {  // it is stored as it is
+    }
+  });
   FrameIndex index(how);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     index.add(packed[i] ? how.codec : Codec::stored, pieces[i].size(), packed[i] ? *packed[i] : pieces[i]);
