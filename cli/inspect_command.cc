@@ -52,9 +52,13 @@ int run_stat(const StoreName& name, bool json) {
   fmt::print("  blobs        {:>12}   {}, {} with checksums\n", n("blobs"), human_bytes(n("blob_bytes")),
              n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
-  if (s.value("stored_bytes", n("composite_bytes")) < n("composite_bytes")) {
-    fmt::print("  stored                      {}, {:.3f} of that\n", human_bytes(n("stored_bytes")),
-               static_cast<double>(n("stored_bytes")) / static_cast<double>(n("composite_bytes")));
+  const std::string compression = s.value("compression", "none");
+  if (compression != "none" || s.value("stored_bytes", n("composite_bytes")) < n("composite_bytes")) {
+    fmt::print("  stored                      {}, {:.3f} of that; compressed from now on: {}\n",
+               human_bytes(n("stored_bytes")),
+               static_cast<double>(n("stored_bytes")) /
+                   static_cast<double>(std::max<std::uint64_t>(1, n("composite_bytes"))),
+               compression);
   }
   if (s.value("value_log_bytes", std::uint64_t{0}) > 0)
     fmt::print("value log      {:>12}   for small files that wait to be moved\n",

@@ -149,8 +149,12 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 Result<int> run_regroup(const RegroupFlags& o) {
   if (!o.by_policy && o.compress.empty())
     return fail(Error::usage("name a --policy, or how to --compress, or both"));
-  if (!o.by_policy && o.dry_run)
-    return fail(Error::usage("--dry-run says what would be moved, and without a --policy nothing is"));
+  const bool of_policies = o.dry_run || o.plan_ahead || !o.policy.plan.empty() ||
+                           !o.policy.site_root.empty() || o.policy.depth != PolicyChoice().depth ||
+                           o.policy.shared != PolicyChoice().shared;
+  if (!o.by_policy && of_policies)
+    return fail(
+        Error::usage("without a --policy no file is moved: leave --dry-run and what policies take away"));
   CFFS_TRY_VOID(compression_of(o));
   CFFS_TRY_VOID(check_there(o.store.path));
   const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();

@@ -80,8 +80,9 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     request.choice.emplace().name = value;
     if (const Status known = check_choice(*request.choice); !known) return known;
   }
+  if (!regroup && request.compression)
+    return Status(fail(Error::usage("how composites are compressed is a regrouping's to change")));
   if (!request.choice) {
-    if (!regroup) return Status(fail(Error::usage("a policy is named")));
     return mount.regroup_jobs.start({nullptr, request.compression, request.dry_run});
   }
   const std::optional<PolicyChoice>& choice = request.choice;

@@ -48,8 +48,6 @@ class MountTime {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace
-
 // KIND[+COMPRESSION][@BELOW]
 struct TargetName {
   std::string kind, compression, below;
@@ -66,6 +64,8 @@ TargetName parts_of(const std::string& name) {
   }
   return parts;
 }
+
+}  // namespace
 
 Status check_target(const std::string& name) {
   if (name.starts_with("dir:")) {

@@ -8,6 +8,7 @@
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
 #include "core/inspect/row_names.h"
+#include "core/table/system_rows.h"
 
 namespace cffs {
 namespace {
@@ -140,14 +141,19 @@ Status Backup::copy_composite(Work& work, CompositeId id, std::uint64_t size) {
   }
   if (!from) return fail(from.error());
   CFFS_TRY(const ObjectInfo info, (*from)->info());
+  // One that is packed is copied whole: what it has beyond the moment nobody names. What cannot be opened is copied as it is.
+  const auto shown = CompositeStore::plain(*from, name);
+  const bool packed = !shown || CompositeStore::compression_of(**shown) != Compression{};
+  const std::uint64_t end = packed ? info.size : std::min(size, info.size);
+  has_packed_ = has_packed_ || packed;
   CFFS_TRY(const auto to, place_.fresh().create(name, ObjectStore::Create::truncate));
   const bool shared = to->clone_from(**from);
   std::uint64_t bytes = 0;
   if (!shared) {
-    CFFS_TRY(const CopiedRange copied, copy_range(**from, *to, 0, std::min(size, info.size)));
+    CFFS_TRY(const CopiedRange copied, copy_range(**from, *to, 0, end));
     bytes = copied.bytes;
   }
-  CFFS_TRY_VOID(to->truncate(std::min(size, info.size)));
+  CFFS_TRY_VOID(to->truncate(end));
   ++progress_.copied;
   if (shared) ++progress_.shared;
   // What was written is what is judged.
@@ -271,9 +277,20 @@ Status Backup::copy_hints() {
 }
 
 // The superblock comes last: without it there is no store.
+// The moment may be of before the store's first composite was packed, and the copy of that composite of after.
+Status Backup::say_how_packed(Work& work) const {
+  const Key key = system_key(SystemField::compression);
+  CFFS_TRY(const auto row, work.table->get(key));
+  if (row || !has_packed_) return {};
+  Batch batch;
+  batch.put(key, encode_compression(fs_.compression()));
+  return work.table->write(batch);
+}
+
 Status Backup::finish(Work& work) {
   CFFS_TRY_VOID(work.moment.good());
   CFFS_TRY_VOID(work.blobs.good());
+  CFFS_TRY_VOID(say_how_packed(work));
   work.table.reset();
   ObjectStore& fresh = place_.fresh();
   BackupRecord record{fs_.store_format().uuid, work.moment.at_ns(), work.rows->unclean_ends(), 0,

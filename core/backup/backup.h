@@ -65,6 +65,7 @@ class Backup {
   Status copy_blob(Work& work, const RowCopy::Blob& blob);
   Status check_sums(Work& work, const RowCopy::Blob& blob);
   Status copy_hints();
+  Status say_how_packed(Work& work) const;
   Status finish(Work& work);
   // Whether the copy now has the object as the former backup has it.
   Result<bool> keep(const std::string& name);
@@ -81,6 +82,7 @@ class Backup {
   std::optional<BackupRecord> record_;  // of the former one
   std::unordered_set<InodeId> kept_blobs_;
   std::vector<std::string> damaged_objects_;
+  bool has_packed_ = false;  // composites
 };
 
 }  // namespace cffs

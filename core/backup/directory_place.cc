@@ -79,7 +79,7 @@ DirectoryPlace::~DirectoryPlace() {
 Status DirectoryPlace::open_folder(const std::string& source) {
   folder_fd_ = FileDescriptor(::open(folder_.c_str(), kDirectory));
   if (!folder_fd_) return fail(errno, folder_ + ", where the backup is to be made");
-  struct stat store {};  // no file is like it where the store is no path, in a Ceph pool
+  struct stat store{};  // no file is like it where the store is no path, in a Ceph pool
   if (::stat(source.c_str(), &store) != 0 && errno != ENOENT) return fail(errno, source);
   struct stat st;
   FileDescriptor at(::openat(folder_fd_.get(), ".", kDirectory));

@@ -61,6 +61,8 @@ Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, cons
     ends.push_back(data_at - record.meta_bytes + record.record_bytes());
   }));
   for (const auto& [offset, length] : zeros) {
+    if (offset > bytes || length > bytes - offset)  // a record that says it is longer than there is room
+      return fail(Error::corruption(object_name(id) + " ends inside a record"));
     std::fill_n(plain.begin() + static_cast<std::ptrdiff_t>(offset), length, '\0');
   }
   const auto packed = pack(plain, ends, how);

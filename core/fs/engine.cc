@@ -326,6 +326,7 @@ Status Engine::compress(const Compression& how) {
   Batch batch;
   batch.put(system_key(SystemField::compression), encode_compression(how));
   CFFS_TRY_VOID(table_->write(batch));
+  CFFS_TRY_VOID(table_->sync());  // before the first object that nobody could read without it
   composites_.expect_packed();
   composites_.compress(how);
   return {};

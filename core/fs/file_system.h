@@ -175,8 +175,8 @@ class FileSystem {
   // What members brought with them since the store was opened.
   virtual ReadAheadCounters read_ahead() const = 0;
   virtual const StoreFormat& store_format() const = 0;
-  // How composites are compressed from now on, durable with the next commit; Rehousing::pack() brings the others along. `usage`: a
-  // store from before they could be.
+  // How composites are compressed from now on, durable on return; Rehousing::pack() brings the others along. `usage`: a store from
+  // before they could be.
   virtual Status compress(const Compression& how) = 0;
   virtual Compression compression() const = 0;
   // Of entries' keys: a directory's listing is in the order of it.

@@ -148,24 +148,31 @@ Result<CompositeId> Rehousing::begin_composite() {
   return id;
 }
 
-// Who is short of room may be asked for it by the copy; it goes again where that is not to be had.
+// The copy goes again where it does not come to be taken.
 Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
                              std::span<const CompositeStore::Piece> zeros) {
   const Key key = Key::null_name(id);
   CFFS_TRY(const auto value, table_.get(key));
   if (!value || removals_.followed()) return false;
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
-  CFFS_TRY(const bool made, composites_.make_copy(id, row.size, how, zeros));
-  if (!made) return false;
+  const bool grows = how == Compression{};
+  CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
+  const auto made = composites_.make_copy(id, row.size, how, zeros);
+  const bool is_gone = !made && made.error().errno_value == ENOENT;
+  if (is_gone) {  // with its last member, meanwhile?
+    CFFS_TRY(const auto now, table_.get(key));
+    if (!now) return false;
+  }
+  if (!made || !*made) return made;
   // Who takes the row away has its stripe, and removes the object behind that, whichever it is by then.
   const RowLocks::Guard guard(locks_, std::array{key});
   const auto still = table_.get(key);
   const bool named = still && *still && !removals_.followed();
-  const Status taken = named ? composites_.take_copy(id) : fail(ENOENT);
-  if (!taken) composites_.drop_copy(id);
-  if (!named && still) return false;
+  const Status taken = named ? composites_.take_copy(id) : Status();
+  if (!named || !taken) composites_.drop_copy(id);
+  if (!still) return fail(still.error());
   if (!taken) return fail(taken.error());
-  return true;
+  return named;
 }
 
 // One batch of switches: what is locked for it, what goes into it, and what follows once it is written.

@@ -62,7 +62,7 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
     CFFS_TRY(const ObjectInfo info, (*object)->info());
     ++s.objects;
     s.object_bytes += info.allocated;
-    if (name.starts_with("composites/")) s.stored_bytes += info.size;
+    if (name.starts_with("composites/") && !CompositeStore::is_copy(name)) s.stored_bytes += info.size;
   }
   s.value_log_bytes = fs.table().value_log_bytes();
   s.compression = compression_text(fs.compression());

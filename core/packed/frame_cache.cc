@@ -43,7 +43,7 @@ Result<FrameCache::Plain> made_by(const std::function<Result<FrameCache::Plain>(
 }  // namespace
 
 Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame,
-                                          const std::function<Result<Plain>()>& make) {
+                                          const std::function<Result<Plain>()>& make, Wait wait) {
   const Key key = key_of(owner, frame);
   std::list<Key> place{key};  // all memory that is needed is there before anybody waits
   std::vector<Plain> gone;    // goes after the lock is released
@@ -55,13 +55,14 @@ Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame
       return plain;
     }
     if (!kept_.contains(key)) break;
+    if (wait == Wait::no) return Plain();
     made_.wait(mutex_);
   }
   kept_.emplace(key, Kept{});
   guard.unlock();
   Result<Plain> made = made_by(make);
   guard.lock();
-  if (made) {
+  if (made && *made) {
     keep(key, *made, place);
     let_go(gone);
   } else {

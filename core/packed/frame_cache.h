@@ -31,8 +31,11 @@ class FrameCache {
   // Null: it is not there now.
   Plain find(std::uint64_t owner, std::size_t frame);
   bool has(std::uint64_t owner, std::size_t frame);
-  // What is there, or what `make` makes of it, which is then kept.
-  Result<Plain> get(std::uint64_t owner, std::size_t frame, const std::function<Result<Plain>()>& make);
+  // What is there, or what `make` makes of it, which is then kept, unless it is null. Who does not wait gets null where somebody else
+  // is making it.
+  enum class Wait { no, yes };
+  Result<Plain> get(std::uint64_t owner, std::size_t frame, const std::function<Result<Plain>()>& make,
+                    Wait wait = Wait::yes);
   // For a frame to be made in.
   FrameMemory& memory() { return *memory_; }
 

@@ -10,7 +10,7 @@
 
 namespace cffs {
 
-// nullopt: it would not shrink by a sixteenth, or there is no memory for it.
+// nullopt: it would not shrink by a sixteenth, or the library has no memory for it.
 std::optional<std::string> compress_frame(const Compression& how, std::string_view plain);
 
 // Fills `out`. False: the bytes are malformed, or are of another length than `out`. Trusts nothing in `stored`, and writes nowhere

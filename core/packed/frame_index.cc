@@ -114,9 +114,7 @@ Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view in
   if (index.size() != index_bytes || sum.u64() != checksum_of(head, index)) {
     return malformed("differs from its checksum");
   }
-  if (format != kFormat || flags != 0) {
-    return malformed(("has format " + std::to_string(format) + ", newer than this program").c_str());
-  }
+  if (format != kFormat || flags != 0) return malformed("is of a newer program's kind");
   CFFS_TRY(const Compression made_with, decode_compression(how));
   if (frames > kMostFrames || plain_bytes > kPackedMost) return malformed("says that it is larger than any");
   FrameIndex found(made_with);

@@ -28,6 +28,10 @@ void FramesAhead::stop() {
   }
   wake_.notify_all();
   if (thread.joinable()) thread.join();
+  std::array<PackedObject::Ahead, kMostWaiting> left;
+  const MutexLock guard(mutex_);
+  left.swap(queue_);  // their handles go behind the lock
+  waiting_ = 0;
 }
 
 void FramesAhead::work() {
@@ -35,7 +39,7 @@ void FramesAhead::work() {
   for (;;) {
     while (waiting_ == 0 && !over_) wake_.wait(mutex_);
     if (over_) return;
-    const PackedObject::Ahead wanted = std::exchange(queue_[first_], {});
+    PackedObject::Ahead wanted = std::exchange(queue_[first_], {});
     first_ = (first_ + 1) % kMostWaiting;
     --waiting_;
     guard.unlock();
@@ -43,6 +47,7 @@ void FramesAhead::work() {
       PackedObject::make_ready(wanted);
     } catch (const std::exception&) {  // no memory: it was a favour
     }
+    wanted = {};  // perhaps the last handle: not under the lock
     guard.lock();
   }
 }

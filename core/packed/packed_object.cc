@@ -64,6 +64,8 @@ Result<std::shared_ptr<Object>> PackedObject::open(std::shared_ptr<Object> objec
   auto index = first_index(*object, front, info.size);
   if (!index) {
     auto copy = second_index(*object, info.size);
+    if (!copy && !read) return fail(read.error());  // it may be read another time, and be packed
+    if (!copy && copy.error().kind != ErrorKind::corruption) return fail(copy.error());
     if (!copy && !is_packed_head(front)) return object;
     if (!copy) return fail(Error::corruption(name + ": " + index.error().message()));
     index = std::move(copy);
@@ -104,14 +106,9 @@ PackedObject::Stored PackedObject::stored(std::uint64_t offset, std::uint64_t le
   return range;
 }
 
-Result<FrameCache::Plain> PackedObject::unpack(std::size_t number, From from) const {
+Result<FrameCache::Plain> PackedObject::decode(std::size_t number, ConstBytes stored) const {
   const Frame& frame = index_.frames()[number];
-  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kLargestFrame);
-  const Bytes stored(memory.get(), frame.stored_bytes);
-  const auto n = from == From::medium ? object_->read_medium(frame.stored_at, stored)
-                                      : object_->read_at(frame.stored_at, stored);
-  if (!n) return fail(n.error());
-  if (*n == stored.size() && checksum(stored) == frame.checksum) {
+  if (stored.size() == frame.stored_bytes && checksum(stored) == frame.checksum) {
     auto plain = cache_->memory().take(frame.plain_bytes);
     if (decompress_frame(frame.codec, stored, plain->writable())) return plain;
   }
@@ -119,41 +116,76 @@ Result<FrameCache::Plain> PackedObject::unpack(std::size_t number, From from) co
                                 std::to_string(frame.stored_at) + ": data differs from its checksum"));
 }
 
-Result<bool> PackedObject::copy_of(std::size_t number, std::uint64_t within, Bytes out, From from) const {
-  FrameCache::Plain plain = from == From::medium ? nullptr : cache_->find(owner_, number);
-  if (!plain && from == From::memory) {
-    const Frame& frame = index_.frames()[number];
+// Null: not in memory, and only that was asked.
+Result<FrameCache::Plain> PackedObject::unpack(std::size_t number, From from) const {
+  const Frame& frame = index_.frames()[number];
+  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kLargestFrame);
+  const Bytes stored(memory.get(), frame.stored_bytes);
+  std::size_t n = 0;
+  if (from == From::memory) {
     const auto share = object_->share_in_memory(frame.stored_at, frame.stored_bytes);
-    if (share && *share < 1) return false;
-    if (!share) {
-      std::string stored(frame.stored_bytes, '\0');
-      CFFS_TRY(const auto there, object_->try_read_at(frame.stored_at, as_writable_bytes(stored)));
-      if (!there) return false;
-    }
+    if (share && *share < 1) return FrameCache::Plain();
+    CFFS_TRY(const auto there, object_->try_read_at(frame.stored_at, stored));
+    if (!there) return FrameCache::Plain();
+    n = *there;
+  } else {
+    CFFS_TRY(n, object_->read_at(frame.stored_at, stored));
   }
-  if (!plain && from == From::medium) {
-    CFFS_TRY(plain, unpack(number, from));
-  }
-  if (!plain) {
-    CFFS_TRY(plain, cache_->get(owner_, number, [&] { return unpack(number, from); }));
-  }
-  std::copy_n(plain->bytes().data() + within, out.size(), out.data());
-  if (from != From::medium) came_to(number);
-  return true;
+  return decode(number, stored.first(n));
+}
+
+Result<FrameCache::Plain> PackedObject::frame(std::size_t number, From from) const {
+  if (FrameCache::Plain plain = cache_->find(owner_, number)) return plain;
+  const auto wait = from == From::memory ? FrameCache::Wait::no : FrameCache::Wait::yes;
+  return cache_->get(
+      owner_, number, [&] { return unpack(number, from); }, wait);
 }
 
 Result<std::optional<std::size_t>> PackedObject::read(std::uint64_t offset, Bytes out, From from) const {
   const Stored range = stored(offset, out.size());
+  // One request for all of them; what is there already costs nothing.
+  if (from == From::anywhere && range.end - range.first > 1) object_->prefetch(range.at, range.bytes);
   std::size_t done = 0;
   for (std::size_t i = range.first; i < range.end; ++i) {
-    const Frame& frame = index_.frames()[i];
-    const std::uint64_t within = offset + done - frame.plain_at;
-    const std::size_t n = std::min<std::uint64_t>(out.size() - done, frame.plain_bytes - within);
-    CFFS_TRY(const bool there, copy_of(i, within, out.subspan(done, n), from));
-    if (!there) return std::optional<std::size_t>();
-    done += n;
+    CFFS_TRY(const FrameCache::Plain plain, frame(i, from));
+    if (!plain) return std::optional<std::size_t>();
+    done += copy_of(i, *plain, offset + done, out.subspan(done));
+    came_to(i);
   }
   return std::optional<std::size_t>(done);
+}
+
+// What the frame has of the plain bytes from there on.
+std::size_t PackedObject::copy_of(std::size_t number, const FrameBytes& plain, std::uint64_t offset,
+                                  Bytes out) const {
+  const std::uint64_t within = offset - index_.frames()[number].plain_at;
+  const std::size_t n = std::min<std::uint64_t>(out.size(), plain.bytes().size() - within);
+  std::copy_n(plain.bytes().begin() + static_cast<std::ptrdiff_t>(within), n, out.begin());
+  return n;
+}
+
+// Several frames in one request, as far as that goes.
+Result<std::size_t> PackedObject::read_medium(std::uint64_t offset, Bytes out) const {
+  constexpr std::uint64_t kMost = 1u << 20;
+  const Stored range = stored(offset, out.size());
+  const std::vector<Frame>& frames = index_.frames();
+  std::size_t done = 0;
+  std::vector<std::byte> memory;
+  for (std::size_t first = range.first; first < range.end;) {
+    std::size_t end = first + 1;
+    while (end < range.end && frames[end].stored_end() - frames[first].stored_at <= kMost) ++end;
+    memory.resize(frames[end - 1].stored_end() - frames[first].stored_at);
+    CFFS_TRY(const std::size_t n, object_->read_medium(frames[first].stored_at, memory));
+    for (std::size_t i = first; i < end; ++i) {
+      const std::size_t at = std::min<std::uint64_t>(n, frames[i].stored_at - frames[first].stored_at);
+      const ConstBytes bytes =
+          ConstBytes(memory).subspan(at, std::min<std::size_t>(n - at, frames[i].stored_bytes));
+      CFFS_TRY(const FrameCache::Plain plain, decode(i, bytes));
+      done += copy_of(i, *plain, offset + done, out.subspan(done));
+    }
+    first = end;
+  }
+  return done;
 }
 
 Result<std::size_t> PackedObject::read_at(std::uint64_t offset, Bytes out) const {
@@ -163,11 +195,6 @@ Result<std::size_t> PackedObject::read_at(std::uint64_t offset, Bytes out) const
 
 Result<std::optional<std::size_t>> PackedObject::try_read_at(std::uint64_t offset, Bytes out) const {
   return read(offset, out, From::memory);
-}
-
-Result<std::size_t> PackedObject::read_medium(std::uint64_t offset, Bytes out) const {
-  CFFS_TRY(const auto n, read(offset, out, From::medium));
-  return *n;
 }
 
 std::optional<double> PackedObject::share_in_memory(std::uint64_t offset, std::uint64_t length) const {
@@ -191,6 +218,7 @@ void PackedObject::prefetch(std::uint64_t offset, std::uint64_t length) const {
 void PackedObject::came_to(std::size_t frame) const {
   if (!on_sequence_ || last_.load(std::memory_order_relaxed) == frame) return;
   const std::size_t last = last_.exchange(frame, std::memory_order_relaxed);
+  if (last == kNowhere) return;
   const int direction = frame == last + 1 ? 1 : frame + 1 == last ? -1 : 0;
   if (direction == 0) return;
   // Asked again when half of it is used up, and not for each frame.
@@ -211,10 +239,8 @@ void PackedObject::make_ready(const Ahead& ahead) {
 bool PackedObject::make_ready(std::size_t number) const {
   if (number >= index_.frames().size()) return false;
   if (cache_->has(owner_, number)) return true;
-  const Frame& frame = index_.frames()[number];
-  const auto share = object_->share_in_memory(frame.stored_at, frame.stored_bytes);
-  if (share && *share < 1) return false;
-  return cache_->get(owner_, number, [&] { return unpack(number, From::anywhere); }).has_value();
+  const auto plain = frame(number, From::memory);
+  return plain && *plain;
 }
 
 namespace {

@@ -57,13 +57,16 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   void prefetch(std::uint64_t offset, std::uint64_t length) const override;
 
  private:
-  enum class From { memory, anywhere, medium };
+  enum class From { memory, anywhere };
+  static constexpr std::size_t kNowhere = SIZE_MAX;
   PackedObject(std::shared_ptr<Object> object, std::string name, FrameIndex index,
                std::shared_ptr<FrameCache> cache);
-  // nullopt: not in memory, and only that was asked.
+  // nullopt, null: not in memory, and only that was asked. It then waits for nobody.
   Result<std::optional<std::size_t>> read(std::uint64_t offset, Bytes out, From from) const;
-  Result<bool> copy_of(std::size_t frame, std::uint64_t within, Bytes out, From from) const;
+  Result<FrameCache::Plain> frame(std::size_t frame, From from) const;
   Result<FrameCache::Plain> unpack(std::size_t frame, From from) const;
+  Result<FrameCache::Plain> decode(std::size_t frame, ConstBytes stored) const;
+  std::size_t copy_of(std::size_t frame, const FrameBytes& plain, std::uint64_t offset, Bytes out) const;
   void came_to(std::size_t frame) const;
   bool make_ready(std::size_t frame) const;
   static constexpr std::size_t kAhead = 8;
@@ -80,7 +83,7 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   const std::shared_ptr<FrameCache> cache_;
   const std::uint64_t owner_;
   OnSequence on_sequence_;                           // set before others come
-  mutable std::atomic<std::size_t> last_{SIZE_MAX};  // the frame that somebody came to last
+  mutable std::atomic<std::size_t> last_{kNowhere};  // the frame that somebody came to last
 };
 
 }  // namespace cffs

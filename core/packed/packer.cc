@@ -1,10 +1,8 @@
 #include "core/packed/packer.h"
 
 #include <algorithm>
-#include <new>
 #include <vector>
 
-#include "core/base/parallel.h"
 #include "core/packed/frame_codec.h"
 #include "core/packed/frame_index.h"
 
@@ -28,16 +26,12 @@ std::vector<std::string_view> cut(std::string_view plain, std::span<const std::u
 }  // namespace
 
 std::optional<std::string> pack(std::string_view plain, std::span<const std::uint64_t> ends,
-                                const Compression& how, unsigned threads) {
+                                const Compression& how) {
   if (how.codec == Codec::stored || plain.empty() || plain.size() > kPackedMost) return {};
   const std::vector<std::string_view> pieces = cut(plain, ends);
   std::vector<std::optional<std::string>> packed(pieces.size());
-  in_parallel(pieces.size(), threads, [&](std::size_t i) {
-    try {
-      packed[i] = compress_frame(how, pieces[i]);
-    } catch (const std::bad_alloc&) {  // it is stored as it is
-    }
-  });
+  std::transform(pieces.begin(), pieces.end(), packed.begin(),
+                 [&](std::string_view piece) { return compress_frame(how, piece); });
   FrameIndex index(how);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     index.add(packed[i] ? how.codec : Codec::stored, pieces[i].size(), packed[i] ? *packed[i] : pieces[i]);

@@ -85,8 +85,8 @@ Result<RegroupRequest> request_of_json(const std::string& text) {
   };
   const auto dry = j.find("dry_run");
   request.dry_run = dry != j.end() && dry->is_boolean() && dry->get<bool>();
-  if (const std::string how = string_at("compress"); !how.empty()) {
-    CFFS_TRY(request.compression, parse_compression(how));
+  if (j.contains("compress")) {
+    CFFS_TRY(request.compression, parse_compression(string_at("compress")));
   }
   PolicyChoice c;
   c.name = string_at("policy");

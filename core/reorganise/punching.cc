@@ -95,10 +95,34 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
     return holes;
   }
   CFFS_TRY(holes.object, fs_.composites().open(id));
+  holes.packed = CompositeStore::compression_of(*holes.object);
+  if (holes.packed != Compression{}) return look_packed(std::move(holes), dead);
   for (const Range& range : dead) {
     CFFS_TRY(const std::uint64_t data, holes.object->next_data(range.offset));
     if (data < range.offset + range.length) holes.ranges.push_back(range);
   }
+  return holes;
+}
+
+// One that is packed is written anew for it: only where there is room for that, and enough comes of it.
+Result<Punching::Holes> Punching::look_packed(Holes holes, const std::vector<Range>& dead) const {
+  std::uint64_t bytes = 0;
+  std::string content;
+  for (const Range& range : dead) {
+    if (range.offset > holes.read || range.length > holes.read - range.offset) continue;
+    content.resize(range.length);
+    CFFS_TRY(const std::size_t n, holes.object->read_at(range.offset, as_writable_bytes(content)));
+    if (content.find_first_not_of('\0') >= n) continue;
+    holes.ranges.push_back(range);
+    bytes += range.length;
+  }
+  CFFS_TRY(const ObjectInfo info, holes.object->info());
+  const auto space = fs_.statfs();
+  const bool has_room = space && space->available_bytes > info.allocated;
+  const bool worth_it = bytes >= holes.read / kLeastOfPacked;
+  if (worth_it && has_room) return holes;
+  holes.ranges.clear();
+  holes.all = holes.all && !worth_it;  // else another time
   return holes;
 }
 
@@ -109,18 +133,21 @@ Punching::Range Punching::blocks_of(std::uint64_t offset, std::uint64_t length) 
   return end > first ? Range{first, end - first} : Range{};
 }
 
+Result<std::uint64_t> Punching::write_without(const Holes& holes) {
+  if (holes.ranges.empty()) return 0;
+  std::vector<CompositeStore::Piece> zeros;
+  for (const Range& range : holes.ranges) zeros.emplace_back(range.offset, range.length);
+  CFFS_TRY(const ObjectInfo before, holes.object->info());
+  CFFS_TRY(const bool made, fs_.rehousing().pack(holes.id, holes.packed, zeros));
+  if (!made) return fail(EBUSY, "a composite that somebody else uses");
+  CFFS_TRY(const auto object, fs_.composites().open(holes.id));
+  CFFS_TRY(const ObjectInfo after, object->info());
+  return before.allocated - std::min(before.allocated, after.allocated);
+}
+
 Result<std::uint64_t> Punching::punch(const Holes& holes) {
   std::uint64_t bytes = 0;
-  if (CompositeStore::compression_of(*holes.object) != Compression{}) {
-    std::vector<CompositeStore::Piece> zeros;
-    for (const Range& range : holes.ranges) zeros.emplace_back(range.offset, range.length);
-    CFFS_TRY(const ObjectInfo before, holes.object->info());
-    CFFS_TRY(const bool made, fs_.rehousing().pack(holes.id, fs_.compression(), zeros));
-    if (!made) return 0;
-    CFFS_TRY(const auto object, fs_.composites().open(holes.id));
-    CFFS_TRY(const ObjectInfo after, object->info());
-    return before.allocated - std::min(before.allocated, after.allocated);
-  }
+  if (holes.packed != Compression{}) return write_without(holes);
   for (const Range& range : holes.ranges) {
     if (useless_) break;
     CFFS_TRY(const bool given, holes.object->give_back(range.offset, range.length));

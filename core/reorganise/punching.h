@@ -16,6 +16,7 @@
 
 #include "core/fs/file_system.h"
 #include "core/fs/freed_composites.h"
+#include "core/packed/compression.h"
 
 namespace cffs {
 
@@ -58,7 +59,12 @@ class Punching {
     std::shared_ptr<Object> object;
     std::vector<Range> ranges;
     bool all = true;  // nobody uses what no row names
+    Compression packed;
   };
+  // Of a packed composite's plain bytes so many, one part of this many, are worth writing it anew.
+  static constexpr std::uint64_t kLeastOfPacked = 16;
+  Result<Holes> look_packed(Holes holes, const std::vector<Range>& dead) const;
+  Result<std::uint64_t> write_without(const Holes& holes);
   Result<Holes> look(CompositeId id, const TableSnapshot& rows) const;
   std::uint64_t seen(CompositeId id) const;
   Range blocks_of(std::uint64_t offset, std::uint64_t length) const;

@@ -28,9 +28,12 @@ Result<Repacking::Done> Repacking::run() {
     const CompositeId composite = id;
     const auto packed =
         reorganiser_.exclusively([&] { return fs_.rehousing().pack(composite, *options_.compression); });
-    if (!packed && packed.error().kind != ErrorKind::corruption) return fail(packed.error());
-    if (!packed)
+    const bool unreadable =
+        !packed && (packed.error().kind == ErrorKind::corruption || packed.error().errno_value == EIO);
+    if (!packed && !unreadable) return fail(packed.error());
+    if (!packed) {
       fs_.log("composite " + std::to_string(id.value) + " stays as it is: " + packed.error().message());
+    }
     if (packed && *packed) ++done.composites;
     if (options_.on_progress && ++looked % 8 == 0) {
       options_.on_progress("packing: " + std::to_string(looked) + " of " + std::to_string(composites.size()) +

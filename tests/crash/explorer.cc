@@ -34,6 +34,7 @@ int regroup_by(FileSystem& fs, const char* policy) {
 
 int recompress_to(FileSystem& fs, const Compression& how) {
   Reorganiser reorganiser(fs);
+  if (const Status done = reorganiser.consolidate_now(); !done) return done.error().errno_value;  // its tail
   RegroupOptions options;
   options.compression = how;
   const auto done = recompress(reorganiser, options);

@@ -82,7 +82,7 @@ TEST_CASE("a packed object reads as its plain bytes, wherever one looks", "[pack
   const Sample sample;
   for (const Compression& how : {kZstd, kLz4, Compression{Codec::zstd, 19}}) {
     INFO(compression_text(how));
-    const auto packed = pack(sample.plain, sample.ends, how, 3);
+    const auto packed = pack(sample.plain, sample.ends, how);
     REQUIRE(packed);
     REQUIRE(packed->size() < sample.plain.size() * 2 / 3);
     MemoryStore store;

@@ -348,6 +348,39 @@ TEST_CASE("a damaged frame: its members are named, by check and scrub, and the o
   }
 }
 
+TEST_CASE("a backup of a moment from before a composite was packed has it whole", "[packed]") {
+  PackedStore s(Compression{});
+  s.make(0, 10);
+  Reorganiser reorganiser(*s.fs);
+  REQUIRE(reorganiser.consolidate_now());
+  const std::set<int> then = s.here;
+  // Between the moment and the copying of composites: the tail is filled further, then packed.
+  MemoryPlace place;
+  place.begin();
+  BackupOptions options;
+  bool changed = false;
+  std::vector<std::string> told;
+  options.on_damage = [&](const std::string& sentence) { told.push_back(sentence); };
+  options.on_progress = [&](const BackupProgress& progress) {
+    if (progress.at_ns == 0 || std::exchange(changed, true)) return;
+    s.make(10, 40);
+    REQUIRE(reorganiser.consolidate_now());
+    RegroupOptions packing;
+    packing.compression = kPacked;
+    REQUIRE(recompress(reorganiser, packing)->packed_anew + s.packed() > 0);
+  };
+  REQUIRE(Backup(*s.fs, place, options).run());
+  REQUIRE(changed);
+  REQUIRE(told == std::vector<std::string>{});
+  {
+    const auto copy = FileSystem::open(*place.former(), quiet());
+    REQUIRE(copy);
+    for (const int i : then) REQUIRE(PackedStore::reads_in(**copy, i));
+    REQUIRE(*find_inconsistencies(**copy) == std::vector<std::string>{});
+  }
+  s.expect_whole();
+}
+
 TEST_CASE("a store that has lost how it is packed is mended", "[packed]") {
   PackedStore s;
   s.make(0, 50);
