@@ -162,6 +162,8 @@ Status Backup::copy_composite(Work& work, CompositeId id, std::uint64_t size) {
       plain ? CompositeStore::read_what_can_be(**plain) : Result<std::string>(fail(plain.error()));
   if (!read && read.error().kind != ErrorKind::corruption) return fail(read.error());
   const std::string content = read.value_or(std::string());
+  const Status index = plain ? CompositeStore::check_index(**plain) : Status();
+  if (!index) damaged(index.error().message(), name);  // or the next one would keep it
   CFFS_TRY(const bool whole, is_whole(work, id, content));
   if (!whole || content.size() < size) CFFS_TRY_VOID(name_damaged_members(work, id, content));
   return spent(bytes) ? Status() : was_stopped();

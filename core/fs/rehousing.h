@@ -97,6 +97,8 @@ class Rehousing {
   // The builder's bytes are durable in its composite: the files' rows now say so. `first`: no file was switched to it yet.
   Result<Switched> into_composite(const CompositeBuilder& builder, bool first, grouping::PolicyId policy,
                                   std::span<const FileToMove> files);
+  // Somebody reads the store beside this user of it: no object is replaced.
+  bool is_followed() const { return removals_.followed(); }
   // The composite's object is replaced by one that is compressed like that, and has zeros at `zeros`, which nobody may name. Where it
   // is that already, would not shrink, is being filled, is gone meanwhile, or somebody follows the store: false.
   Result<bool> pack(CompositeId id, const Compression& how,

@@ -13,6 +13,7 @@
 #include "core/inspect/row_names.h"
 #include "core/reorganise/plan_object.h"
 #include "core/table/catalogue.h"
+#include "core/table/system_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -305,7 +306,22 @@ Status ConsistencyCheck::check_other_rows() {
                           });
 }
 
+// Where the table does not say so, no mount looks whether a composite is packed.
+Status ConsistencyCheck::check_packing() {
+  const Key key = system_key(SystemField::compression);
+  CFFS_TRY(const auto said, fs_.table().get(key));
+  if (said) return {};
+  for (const auto& [id, row] : rows_) {
+    const auto object = fs_.composites().open(id);
+    if (!object || CompositeStore::compression_of(**object) == Compression{}) continue;
+    report(CompositeStore::object_name(id) + " is packed, and the table does not say that there are such");
+    break;
+  }
+  return {};
+}
+
 Status ConsistencyCheck::check_objects() {
+  CFFS_TRY_VOID(check_packing());
   CFFS_TRY(const Layout layout, fs_.objects().layout());
   for (const std::string& sentence : layout.damaged) report("object " + sentence);
   CFFS_TRY(const auto names, fs_.objects().list(""));

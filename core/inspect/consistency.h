@@ -67,6 +67,7 @@ class ConsistencyCheck {
   Status collect_nameless();
   Status check_data_rows();
   Status check_other_rows();
+  Status check_packing();
   Status check_objects();
   void check_hints();
   std::vector<std::string> sentences();

@@ -102,8 +102,7 @@ std::uint64_t index_bytes_of(std::string_view head) {
   return r.u32();
 }
 
-Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view index,
-                                      std::uint64_t object_bytes) {
+Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view index) {
   if (!is_packed_head(head)) return malformed("has no head");
   ByteReader r(head.substr(kMagic.size(), kPackedHeadBytes - kMagic.size()));
   const std::uint32_t format = r.u32(), flags = r.u32();
@@ -136,9 +135,8 @@ Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view in
     found.frames_.push_back(frame);
   }
   found.settle(index.size());
-  const bool agrees = entries.ok() && entries.at_end() && found.plain_bytes() == plain_bytes &&
-                      found.object_bytes() == object_bytes;
-  if (!agrees) return malformed("contradicts itself or its object's size");
+  const bool agrees = entries.ok() && entries.at_end() && found.plain_bytes() == plain_bytes;
+  if (!agrees) return malformed("contradicts itself");
   return found;
 }
 

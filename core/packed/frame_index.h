@@ -55,7 +55,7 @@ class FrameIndex {
   std::string encode_back() const;
 
  private:
-  friend Result<FrameIndex> decode_frame_index(std::string_view, std::string_view, std::uint64_t);
+  friend Result<FrameIndex> decode_frame_index(std::string_view, std::string_view);
   void settle(std::uint64_t index_bytes);
   std::string encode_index() const;
   std::string encode_head(std::string_view index) const;
@@ -69,8 +69,7 @@ class FrameIndex {
 bool is_packed_head(std::string_view head);
 // How long such a head says the index is.
 std::uint64_t index_bytes_of(std::string_view head);
-// `corruption` where head and index contradict each other, their checksum, or an object of so many bytes.
-Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view index,
-                                      std::uint64_t object_bytes);
+// `corruption` where head and index contradict each other or their checksum. The object may be shorter, or longer, than they say.
+Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view index);
 
 }  // namespace cffs

@@ -23,7 +23,7 @@ Result<FrameIndex> index_of(const Object& object, std::string_view head, std::ui
   std::string index(bytes, '\0');
   CFFS_TRY(const std::size_t n, object.read_medium(index_at, as_writable_bytes(index)));
   index.resize(n);
-  return decode_frame_index(head, index, object_bytes);
+  return decode_frame_index(head, index);
 }
 
 Result<FrameIndex> first_index(const Object& object, std::string_view front, std::uint64_t object_bytes) {
@@ -31,7 +31,7 @@ Result<FrameIndex> first_index(const Object& object, std::string_view front, std
   const std::uint64_t bytes = index_bytes_of(front);
   const std::string_view behind = front.substr(kPackedHeadBytes);
   if (bytes > behind.size()) return index_of(object, front, kPackedHeadBytes, object_bytes);
-  return decode_frame_index(front.substr(0, kPackedHeadBytes), behind.substr(0, bytes), object_bytes);
+  return decode_frame_index(front.substr(0, kPackedHeadBytes), behind.substr(0, bytes));
 }
 
 Result<FrameIndex> second_index(const Object& object, std::uint64_t object_bytes) {
@@ -40,7 +40,11 @@ Result<FrameIndex> second_index(const Object& object, std::uint64_t object_bytes
   std::string head(kPackedHeadBytes, '\0');
   CFFS_TRY(const std::size_t n, object.read_medium(head_at, as_writable_bytes(head)));
   if (n != head.size() || !is_packed_head(head) || index_bytes_of(head) > head_at) return no_head();
-  return index_of(object, head, head_at - index_bytes_of(head), object_bytes);
+  CFFS_TRY(FrameIndex index, index_of(object, head, head_at - index_bytes_of(head), object_bytes));
+  // Where its frames lie counts from the front.
+  if (index.object_bytes() != object_bytes)
+    return fail(Error::corruption("the index of its frames is of an object of another size"));
+  return index;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Punching: gives back the room of members that are gone, where they are, as holes. It takes no room itself: it is for a medium that
-// is nearly full, where a compaction may find none. Composites stay as wasteful as they were, and are compacted when there is room.
+// Punching: gives back the room of members that are gone, where they are, as holes. It takes no room itself, but for composites that are packed, which
+// are written anew with zeros where there is room for that (docs/COMPRESSION.md): it is for a medium that is nearly full, where a compaction may find none. Composites stay as wasteful as they were, and are compacted when there is room.
 //
 // What is punched must never be wanted again:
 //   - by its row: none names it in one snapshot of the table, in which the members that are found add up to what the composite's

@@ -11,6 +11,12 @@
 namespace cffs {
 
 Result<Repacking::Done> Repacking::run() {
+  if (fs_.rehousing().is_followed()) {
+    return fail(
+        EBUSY,
+        "somebody follows the store, and no object of it is replaced: what comes is compressed as asked; "
+        "ask again for what is there when nobody does");
+  }
   std::vector<std::pair<CompositeId, std::uint64_t>> composites;
   NamespaceVisitor visitor;
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {

@@ -391,6 +391,12 @@ TEST_CASE("a store that has lost how it is packed is mended", "[packed]") {
   REQUIRE(s.fs->table().write(batch));
   REQUIRE(s.fs->close());
   s.fs.reset();
+  {
+    FileSystemOptions looking = quiet();  // as cffs fsck does
+    looking.read_only = looking.keep_what_is_whole = true;
+    const auto fs = std::move(*FileSystem::open(s.objects, looking));
+    REQUIRE(find_inconsistencies(*fs)->size() == 1);
+  }
   const auto mended = repair_store(s.objects, quiet());
   REQUIRE(mended);
   REQUIRE(mended->size() == 1);
