@@ -45,10 +45,15 @@ class CompositeStore {
   static std::string folder_name(std::uint64_t folder);
 
   // How composites are compressed from now on.
-  void compress(const Compression& how) { compression_.store(how); }
+  void compress(const Compression& how) {
+    compression_ = static_cast<std::uint16_t>(static_cast<unsigned>(how.codec) << 8 | how.level);
+  }
   // From now on composites that are opened may be packed. Before that none is looked at for it.
   void expect_packed() { may_be_packed_ = true; }
-  Compression compression() const { return compression_.load(); }
+  Compression compression() const {
+    const unsigned how = compression_;
+    return {static_cast<Codec>(how >> 8), static_cast<std::uint8_t>(how & 0xff)};
+  }
 
   // Writes the builder's bytes where they belong, creating the object if they are its first, else to `into` (null: by
   // name); `sync`: they are durable on return. Where they are `all` that there will be, they are packed as compress() says.
@@ -140,7 +145,8 @@ class CompositeStore {
   ObjectStore& store_;
   const std::shared_ptr<FrameCache> frames_ = std::make_shared<FrameCache>();
   FramesAhead frames_ahead_;
-  std::atomic<Compression> compression_{};
+  std::atomic<std::uint16_t> compression_{
+      0};  // codec, level: two bytes at once, on every compiler without a library
   std::atomic<bool> may_be_packed_{false};
   mutable Mutex filling_mutex_;  // leaf
   std::set<CompositeId> filling_ CFFS_GUARDED_BY(filling_mutex_);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/packed/compression.h"
 #include "core/table/block_sums.h"
 #include "core/table/pending_removal.h"
 #include "core/table/reference_rows.h"
