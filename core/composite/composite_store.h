@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/favours.h"
 #include "core/base/mutex.h"
 #include "core/composite/composite_builder.h"
 #include "core/composite/medium_measure.h"
@@ -18,7 +19,7 @@
 #include "core/object/object_cache.h"
 #include "core/packed/compression.h"
 #include "core/packed/frame_cache.h"
-#include "core/packed/frames_ahead.h"
+#include "core/packed/packed_object.h"
 
 namespace cffs {
 
@@ -114,7 +115,6 @@ class CompositeStore {
     measure_.stop();
     frames_ahead_.stop();
   }
-  FrameCache::Counters frames() const { return frames_->counters(); }
   const ReadAhead& read_ahead() const { return read_ahead_; }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
@@ -144,7 +144,7 @@ class CompositeStore {
 
   ObjectStore& store_;
   const std::shared_ptr<FrameCache> frames_ = std::make_shared<FrameCache>();
-  FramesAhead frames_ahead_;
+  Favours<PackedObject::Ahead> frames_ahead_{"a thread that decompresses", &PackedObject::make_next_ready};
   std::atomic<std::uint16_t> compression_{
       0};  // codec, level: two bytes at once, on every compiler without a library
   std::atomic<bool> may_be_packed_{false};

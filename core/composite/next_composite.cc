@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "core/base/thread.h"
 #include "core/composite/composite_store.h"
 
 namespace cffs {
@@ -14,46 +13,6 @@ namespace {
 constexpr double kNearlyAll = 0.9;
 
 }  // namespace
-
-void NextComposite::stop() {
-  std::thread thread;
-  {
-    const MutexLock guard(mutex_);
-    over_ = true;
-    thread.swap(thread_);
-  }
-  wake_.notify_all();
-  if (thread.joinable()) thread.join();
-}
-
-void NextComposite::want(const Wanted& wanted) {
-  const MutexLock guard(mutex_);
-  if (over_ || waiting_ == kMostWaiting) return;
-  if (!thread_.joinable()) {
-    auto made = make_thread("a thread that reads ahead", [this] { work(); });
-    if (!made) return;
-    thread_ = std::move(*made);
-  }
-  queue_[(first_ + waiting_++) % kMostWaiting] = wanted;
-  wake_.notify_one();
-}
-
-void NextComposite::work() {
-  MutexLock guard(mutex_);
-  for (;;) {
-    while (waiting_ == 0 && !over_) wake_.wait(mutex_);
-    if (over_) return;
-    const Wanted wanted = queue_[first_];
-    first_ = (first_ + 1) % kMostWaiting;
-    --waiting_;
-    guard.unlock();
-    try {
-      read(wanted);
-    } catch (const std::exception&) {  // no memory: it was a favour
-    }
-    guard.lock();
-  }
-}
 
 void NextComposite::read(const Wanted& wanted) {
   CompositeId at = wanted.current;

@@ -145,7 +145,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   if (object) object = CompositeStore::plain(std::move(*object), name);
   if (!object && object.error().errno_value == ENOENT) {
     CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
-    if (still) damaged("object " + CompositeStore::object_name(id) + " is missing");
+    if (still) damaged("object " + name + " is missing");
     return {};
   }
   if (!object && object.error().kind == ErrorKind::corruption) {
@@ -177,7 +177,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   } else if (!scanned) {
     damaged(scanned.error().message());
   } else {
-    damaged(CompositeStore::object_name(id) + " ends before its row says");
+    damaged(name + " ends before its row says");
   }
   return check_members_by_rows(id);
 }

@@ -19,9 +19,7 @@ FrameCache::Plain FrameCache::found(Key key) {
 
 FrameCache::Plain FrameCache::find(std::uint64_t owner, std::size_t frame) {
   const MutexLock guard(mutex_);
-  Plain plain = found(key_of(owner, frame));
-  if (plain) ++counters_.found;
-  return plain;
+  return found(key_of(owner, frame));
 }
 
 bool FrameCache::has(std::uint64_t owner, std::size_t frame) {
@@ -50,10 +48,7 @@ Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame
   gone.reserve(kMostGone);
   MutexLock guard(mutex_);
   for (;;) {
-    if (Plain plain = found(key)) {
-      ++counters_.found;
-      return plain;
-    }
+    if (Plain plain = found(key)) return plain;
     if (!kept_.contains(key)) break;
     if (wait == Wait::no) return Plain();
     made_.wait(mutex_);
@@ -74,8 +69,7 @@ Result<FrameCache::Plain> FrameCache::get(std::uint64_t owner, std::size_t frame
 }
 
 void FrameCache::keep(Key key, const Plain& plain, std::list<Key>& place) {
-  ++counters_.made;
-  counters_.bytes += plain->bytes().size();
+  bytes_ += plain->bytes().size();
   recent_.splice(recent_.begin(), place);
   Kept& kept = kept_.find(key)->second;
   kept.plain = plain;
@@ -83,18 +77,18 @@ void FrameCache::keep(Key key, const Plain& plain, std::list<Key>& place) {
 }
 
 void FrameCache::let_go(std::vector<Plain>& gone) {
-  while (counters_.bytes > most_bytes_ && recent_.size() > 1 && gone.size() < kMostGone) {
+  while (bytes_ > most_bytes_ && recent_.size() > 1 && gone.size() < kMostGone) {
     const auto last = kept_.find(recent_.back());
-    counters_.bytes -= last->second.plain->bytes().size();
+    bytes_ -= last->second.plain->bytes().size();
     gone.push_back(std::move(last->second.plain));
     kept_.erase(last);
     recent_.pop_back();
   }
 }
 
-FrameCache::Counters FrameCache::counters() const {
+std::uint64_t FrameCache::bytes() const {
   const MutexLock guard(mutex_);
-  return counters_;
+  return bytes_;
 }
 
 }  // namespace cffs

@@ -8,7 +8,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -39,11 +38,8 @@ class FrameCache {
   // For a frame to be made in.
   FrameMemory& memory() { return *memory_; }
 
-  struct Counters {
-    std::uint64_t found = 0, made = 0;  // frames
-    std::uint64_t bytes = 0;            // that are here now
-  };
-  Counters counters() const;
+  // That are here now.
+  std::uint64_t bytes() const;
 
  private:
   using Key = std::uint64_t;
@@ -66,7 +62,7 @@ class FrameCache {
   std::uint64_t owners_ CFFS_GUARDED_BY(mutex_) = 0;
   std::list<Key> recent_ CFFS_GUARDED_BY(mutex_);  // front: used last
   std::unordered_map<Key, Kept> kept_ CFFS_GUARDED_BY(mutex_);
-  Counters counters_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cffs

@@ -92,9 +92,10 @@ Status PackedObject::check_index() const {
 
 std::string PackedObject::read_what_can_be() const {
   std::string all(index_.plain_bytes(), '\0');
+  if (read_at(0, as_writable_bytes(all))) return all;
   for (const Frame& frame : index_.frames()) {
     const Bytes piece = as_writable_bytes(all).subspan(frame.plain_at, frame.plain_bytes);
-    if (!read_medium(frame.plain_at, piece)) std::fill(piece.begin(), piece.end(), std::byte{0});
+    if (!read_at(frame.plain_at, piece)) std::fill(piece.begin(), piece.end(), std::byte{0});
   }
   return all;
 }
@@ -231,7 +232,7 @@ void PackedObject::came_to(std::size_t frame) const {
   on_sequence_({shared_from_this(), frame, direction});
 }
 
-void PackedObject::make_ready(const Ahead& ahead) {
+void PackedObject::make_next_ready(const Ahead& ahead) {
   const PackedObject& object = *ahead.object;
   std::size_t frame = ahead.from;
   for (std::size_t i = 0; i < kAhead; ++i) {

@@ -31,7 +31,7 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   using OnSequence = std::function<void(Ahead)>;
   void on_sequence(OnSequence call) { on_sequence_ = std::move(call); }
   // Has the next kAhead frames decompressed and kept, up to the first of which what is stored is not in memory.
-  static void make_ready(const Ahead& ahead);
+  static void make_next_ready(const Ahead& ahead);
 
   const FrameIndex& index() const { return index_; }
   // `corruption` where the index, or its copy, is not whole on the medium.

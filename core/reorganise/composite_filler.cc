@@ -24,7 +24,8 @@ void CompositeFiller::begin_anew() {
   if (!tail_) return;
   const Tail left = *tail_;
   forget_tail();
-  if (!left.closed && left.bytes > 0) (void)fs_.rehousing().pack(left.id, fs_.compression());
+  const Compression how = fs_.compression();
+  if (!left.closed && left.bytes > 0 && how != Compression{}) (void)fs_.rehousing().pack(left.id, how);
 }
 
 void CompositeFiller::leave(CompositeId id) {

@@ -308,15 +308,26 @@ class Regrouping {
 
 }  // namespace
 
+namespace {
+
+// What is there becomes as the store wants it by now.
+Status repack(Reorganiser& reorganiser, const RegroupOptions& options, RegroupReport& report) {
+  reorganiser.leave_tail();
+  CFFS_TRY_VOID(reorganiser.fs().sync());
+  CFFS_TRY(const Repacking::Done done, Repacking(reorganiser, options).run());
+  report.packed_anew = done.composites;
+  report.stopped = done.stopped;
+  return {};
+}
+
+}  // namespace
+
 Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
                               const RegroupOptions& options) {
   const bool packs = options.compression && !options.dry_run;
   if (packs) CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
   CFFS_TRY(RegroupReport report, Regrouping(reorganiser, policy, options).run());
-  if (!packs || report.stopped) return report;
-  CFFS_TRY(const RegroupReport packed, recompress(reorganiser, options));
-  report.packed_anew = packed.packed_anew;
-  report.stopped = packed.stopped;
+  if (packs && !report.stopped) CFFS_TRY_VOID(repack(reorganiser, options, report));
   return report;
 }
 
@@ -326,11 +337,7 @@ Result<RegroupReport> recompress(Reorganiser& reorganiser, const RegroupOptions&
   report.dry_run = options.dry_run;
   if (!options.compression || options.dry_run) return report;
   CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
-  reorganiser.leave_tail();
-  CFFS_TRY_VOID(reorganiser.fs().sync());
-  CFFS_TRY(const Repacking::Done done, Repacking(reorganiser, options).run());
-  report.packed_anew = done.composites;
-  report.stopped = done.stopped;
+  CFFS_TRY_VOID(repack(reorganiser, options, report));
   return report;
 }
 

@@ -264,7 +264,7 @@ TEST_CASE("frames in memory: bounded, made once, whoever asks at the same time",
   for (std::thread& thread : threads) thread.join();
   REQUIRE(made == 4);
   for (std::size_t i = 0; i < 20; ++i) REQUIRE(cache.get(owner, i, make));
-  REQUIRE(cache.counters().bytes <= 5 * kFramePlain);
+  REQUIRE(cache.bytes() <= 5 * kFramePlain);
   REQUIRE(cache.find(owner, 19));
   REQUIRE_FALSE(cache.find(owner, 3));
   REQUIRE_FALSE(cache.find(cache.new_owner(), 19));
@@ -283,7 +283,7 @@ TEST_CASE("a reader that goes from frame to frame is told once for several, eith
   std::vector<int> directions;
   packed.on_sequence([&](const PackedObject::Ahead& ahead) {
     directions.push_back(ahead.direction);
-    PackedObject::make_ready(ahead);
+    PackedObject::make_next_ready(ahead);
   });
   const auto& frames = packed.index().frames();
   for (const Frame& frame : frames) (void)part_of(*object, frame.plain_at, 10);
@@ -295,7 +295,7 @@ TEST_CASE("a reader that goes from frame to frame is told once for several, eith
   auto& backwards = dynamic_cast<PackedObject&>(*again);
   backwards.on_sequence([&](const PackedObject::Ahead& ahead) {
     directions.push_back(ahead.direction);
-    PackedObject::make_ready(ahead);
+    PackedObject::make_next_ready(ahead);
   });
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
     (void)part_of(*again, frame->plain_at, 10);
