@@ -62,7 +62,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   seal_frames(bytes);
   read(bytes);
   if (size < 4) return 0;
-  std::string plain((data[0] | data[1] << 8) + 1u, '\0');
+  const std::size_t claimed = std::size_t{data[0]} + std::size_t{data[1]} * 256 + 1;
+  std::string plain(claimed, '\0');
   const ConstBytes frame = as_bytes(bytes).subspan(2);
   (void)decompress_frame(static_cast<Codec>(data[2] % 4), frame, as_writable_bytes(plain));
   return 0;
