@@ -6,8 +6,8 @@
 #include <array>
 #include <climits>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+
+#include "core/base/readable_text.h"
 
 namespace cffs {
 
@@ -37,8 +37,7 @@ std::vector<pid_t> all_processes() {
 std::string command_of(pid_t process) {
   constexpr std::size_t kLongest = 60;
   const auto content = [process](const char* name) {
-    std::ifstream file(of_process(process, name), std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
+    return readable_text(of_process(process, name)).value_or("");
   };
   std::string command = content("cmdline");
   if (command.empty()) command = content("comm");  // a thread of the kernel, or a process that has ended

@@ -5,9 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "bench/rig/process.h"
+#include "core/base/readable_text.h"
 
 namespace cffs::bench {
 
@@ -65,8 +65,7 @@ Status Drawing::run_gnuplot(const std::string& folder, const std::string& direct
     }
   }
   CFFS_TRY_VOID(run({"gnuplot", "-e", "set terminal unknown", folder + "/script"}));
-  std::ifstream in(folder + "/plot.svg");
-  plot_.svg.assign(std::istreambuf_iterator<char>(in), {});
+  plot_.svg = readable_text(folder + "/plot.svg").value_or("");
   follow_text_colour();
   if (directory.empty()) return {};
   std::ofstream out(directory + "/" + plot_.name + ".svg");

@@ -1,10 +1,9 @@
 #include "bench/suite/documents.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
+#include "core/base/readable_text.h"
 #include "grouping/reference_policy.h"
 
 namespace cffs::bench {
@@ -29,8 +28,7 @@ std::vector<Visit> visits_of(const std::string& directory, const std::vector<Sou
     visits.push_back(std::move(visit));
   });
   (void)policy.group(candidates, grouping::kGroupBytes, [&](std::size_t i) -> std::optional<std::string> {
-    std::ifstream in(directory + "/" + files[i].path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
+    return readable_text(directory + "/" + files[i].path);
   });
   for (std::uint32_t i = 0; alone && i < files.size(); ++i) {
     if (!embeds[i] && is_page(files[i].path)) visits.push_back({i});

@@ -9,11 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "bench/rig/image.h"
+#include "core/base/readable_text.h"
 
 namespace cffs::bench {
 namespace {
@@ -27,8 +26,7 @@ std::vector<pid_t> processes_of(const std::string& directory) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const auto pid = static_cast<pid_t>(std::strtol(name.c_str(), nullptr, 10));
     if (pid == ::getpid()) continue;
-    std::ifstream in(entry.path() / "cmdline", std::ios::binary);
-    const std::string line((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::string line = readable_text(entry.path() / "cmdline").value_or("");
     if (line.find(directory + "/") != std::string::npos) found.push_back(pid);
   }
   return found;

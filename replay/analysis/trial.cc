@@ -1,10 +1,9 @@
 #include "replay/analysis/trial.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <memory>
 
+#include "core/base/readable_text.h"
 #include "core/plan/plan_database.h"
 #include "grouping/directory_policy.h"
 #include "grouping/frequency_policy.h"
@@ -26,9 +25,7 @@ class Judge {
   Layout lay_out(std::string name, const grouping::Policy& policy) const {
     return replay::lay_out(
         std::move(name), policy, observed_.tree.files, [&](std::size_t i) -> std::optional<std::string> {
-          std::ifstream file(options_.tree + "/" + observed_.tree.files[i].path, std::ios::binary);
-          if (!file) return {};
-          return std::string(std::istreambuf_iterator<char>(file), {});
+          return readable_text(options_.tree + "/" + observed_.tree.files[i].path);
         });
   }
 

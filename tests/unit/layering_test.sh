@@ -41,7 +41,7 @@ bench/disk       core/base core/object fusefs | fuse
 bench/passthrough core/base core/object fusefs | fuse
 bench/floor      core/base core/object fusefs bench/passthrough | fuse
 bench/rig        core/base core/object core/packed core/region core/backend core/fs core/reorganise core/plan replay/play replay/results bench/passthrough bench/disk |
-bench/suite      core/object core/region core/backend fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
+bench/suite      core/base core/object core/region core/backend fusefs replay/trace replay/model replay/import replay/play replay/results bench/rig grouping grouping/reference |
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
