@@ -18,7 +18,7 @@ namespace {
 
 struct FormatOptions {
   StoreName store;
-  std::string inline_max = "4K", composite_file_max = "1M", composite_max = "4M";
+  std::string inline_max = "4K", composite_file_max, composite_max;
   std::string blob_checksums = "on";
   std::string compress = "none";
   std::string backend = "posix";
@@ -113,6 +113,21 @@ Result<std::string> address_of(const FormatOptions& o) {
   return RadosAddress{o.pool, o.pool_namespace, o.store.path, o.id, o.conf}.text();
 }
 
+Result<StoreFormat> format_of(const FormatOptions& o) {
+  CFFS_TRY(const Compression how, parse_compression(o.compress));
+  StoreFormat wanted = usual_format(how);
+  CFFS_TRY(wanted.inline_max, parse_size(o.inline_max, "--inline-max"));
+  if (!o.composite_max.empty()) {
+    CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
+  }
+  if (!o.composite_file_max.empty()) {
+    CFFS_TRY(wanted.composite_file_max, parse_size(o.composite_file_max, "--composite-file-max"));
+  }
+  CFFS_TRY_VOID(check_format(wanted));
+  wanted.blob_checksums = o.blob_checksums == "on";
+  return wanted;
+}
+
 Status format(const FormatOptions& o) {
   const bool by_regions = o.backend == "region";
   const bool in_a_pool = o.backend == "rados" || RadosAddress::is_one(o.store.path);
@@ -121,13 +136,7 @@ Status format(const FormatOptions& o) {
     return fail(Error::usage("--pool, --namespace, --conf and --id are for --backend=rados"));
   if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
     return fail(Error::usage("--size, --region-size and --force are for --backend=region"));
-  StoreFormat wanted;
-  CFFS_TRY(wanted.inline_max, parse_size(o.inline_max, "--inline-max"));
-  CFFS_TRY(wanted.composite_file_max, parse_size(o.composite_file_max, "--composite-file-max"));
-  CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
-  CFFS_TRY_VOID(check_format(wanted));
-  wanted.blob_checksums = o.blob_checksums == "on";
-  CFFS_TRY(wanted.compression, parse_compression(o.compress));
+  CFFS_TRY(const StoreFormat wanted, format_of(o));
   if (in_a_pool) {
     CFFS_TRY(const std::string address, address_of(o));
     CFFS_TRY_VOID(make_store({address, o.store.foreign_owner}, wanted));
@@ -192,10 +201,11 @@ void add_format(CLI::App& app, int& exit_code) {
                    "Largest file kept in the table for good (policy none; one that was durable before it "
                    "grew: four times)")
       ->capture_default_str();
-  command->add_option("--composite-file-max", o->composite_file_max, "Largest member of a composite")
-      ->capture_default_str();
-  command->add_option("--composite-max", o->composite_max, "Size at which a composite is full")
-      ->capture_default_str();
+  command->add_option("--composite-file-max", o->composite_file_max,
+                      "Largest member of a composite; by default 1M, where it is compressed 32M");
+  command->add_option("--composite-max", o->composite_max,
+                      "Size at which a composite is full; by default 4M, where it is compressed 8M; a member "
+                      "that is larger is alone in one");
   command
       ->add_option("--compress", o->compress,
                    "How composites are compressed: zstd[:LEVEL], lz4, none; cffs regroup changes it")

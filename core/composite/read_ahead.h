@@ -43,8 +43,8 @@ class ReadAhead {
   using Sample = RequestWorth::Sample;
   // Bytes of one request of those that bring more than a member.
   static constexpr std::uint64_t kPiece = 512u << 10;
-  // Bytes that are ever read at once beyond a member.
-  static constexpr std::uint64_t kMost = 8u << 20;
+  // Bytes that are ever read at once beyond a member: all of a composite that is full, with its records.
+  static constexpr std::uint64_t kMost = 10u << 20;
 
   ReadAhead();
 

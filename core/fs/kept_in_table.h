@@ -1,4 +1,4 @@
-// Which small files of a store stay in its table for good.
+// Which small files of a store stay in its table for good, and which blobs become members.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,14 @@ namespace cffs {
 // Those of at most so many bytes: what the policy wants to keep there, within what the store allows.
 inline std::uint64_t kept_in_table(const grouping::Policy& policy, const StoreFormat& format) {
   return policy.makes_composites() ? std::min(policy.table_bytes(), format.inline_max) : format.inline_max;
+}
+
+// Quiet blobs of at most so many bytes become members by themselves. Where composites are compressed members may be large, and large
+// files are written again in place, or at their ends: each would come back into its blob whole, time after time. Imports and
+// regroupings, which somebody asked for, take them.
+inline std::uint64_t joins_unasked(const StoreFormat& format, const Compression& how) {
+  constexpr std::uint64_t kMost = 1u << 20;
+  return how == Compression{} ? format.composite_file_max : std::min(format.composite_file_max, kMost);
 }
 
 }  // namespace cffs

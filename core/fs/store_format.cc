@@ -261,6 +261,15 @@ Status write_superblock(ObjectStore& store, const char* name, std::string_view b
 
 }  // namespace
 
+StoreFormat usual_format(const Compression& how) {
+  StoreFormat format;
+  format.compression = how;
+  if (how.codec == Codec::stored) return format;
+  format.composite_file_max = 32u << 20;
+  format.composite_max = 8u << 20;
+  return format;
+}
+
 Status check_format(const StoreFormat& f) {
   if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
     return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
@@ -268,8 +277,8 @@ Status check_format(const StoreFormat& f) {
   if (f.composite_file_max < f.inline_max || f.composite_file_max > kSmallFileMax) {
     return fail(Error::usage("--composite-file-max must be between --inline-max and 64M"));
   }
-  if (f.composite_max < f.composite_file_max || f.composite_max > (1u << 30)) {
-    return fail(Error::usage("--composite-max must be between --composite-file-max and 1G"));
+  if (f.composite_max < f.inline_max || f.composite_max > (1u << 30)) {
+    return fail(Error::usage("--composite-max must be between --inline-max and 1G"));
   }
   return {};
 }

@@ -36,7 +36,8 @@ struct FeatureName {
 struct StoreFormat {
   std::uint64_t inline_max = 4096;              // T of TableFS, bytes
   std::uint64_t composite_file_max = 1u << 20;  // largest member, bytes
-  std::uint64_t composite_max = 4u << 20;       // bytes of a composite before it is full
+  std::uint64_t composite_max =
+      4u << 20;  // bytes of a composite before it is full; a larger member is alone in one
   std::int64_t created_ns = 0;
   std::string uuid;  // 32 hexadecimal digits
   // A store has one. To FileSystem::format none means a new key.
@@ -56,6 +57,10 @@ struct StoreFormat {
   Features unknown;
   std::vector<FeatureName> feature_names;
 };
+
+// What a new store has where nobody says otherwise: of a compressed one composites and members are larger, since what they take on
+// the medium is a fraction of it (docs/adr/0046).
+StoreFormat usual_format(const Compression& how);
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").
 inline constexpr std::uint64_t kChunkBytes = 4096;

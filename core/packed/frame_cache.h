@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/mutex.h"
+#include "core/packed/dictionary_cache.h"
 #include "core/packed/frame_bytes.h"
 
 namespace cffs {
@@ -35,6 +36,7 @@ class FrameCache {
   enum class Wait { no, yes };
   Result<Plain> get(std::uint64_t owner, std::size_t frame, const std::function<Result<Plain>()>& make,
                     Wait wait = Wait::yes);
+  DictionaryCache& dictionaries() { return dictionaries_; }
   // For a frame to be made in.
   FrameMemory& memory() { return *memory_; }
 
@@ -57,6 +59,7 @@ class FrameCache {
 
   const std::size_t most_bytes_;
   const std::shared_ptr<FrameMemory> memory_ = std::make_shared<FrameMemory>();
+  DictionaryCache dictionaries_;
   mutable Mutex mutex_;  // leaf
   CondVar made_;
   std::uint64_t owners_ CFFS_GUARDED_BY(mutex_) = 0;

@@ -1,3 +1,5 @@
+// For how a dictionary is used; what is not of the stable interface costs time where it is not known.
+#define ZSTD_STATIC_LINKING_ONLY
 #include "core/packed/frame_codec.h"
 
 #include <lz4.h>
@@ -15,12 +17,23 @@ struct Free {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-std::size_t by_zstd(int level, std::string_view plain, std::string& out) {
+// The dictionary's tables are looked into where they are: to copy them for each frame costs half as much as to compress it.
+std::size_t by_dictionary(ZSTD_CCtx* context, std::string_view plain, const DictionaryToCompress& dictionary,
+                          std::string& out) {
+  ZSTD_CCtx_reset(context, ZSTD_reset_session_and_parameters);
+  (void)ZSTD_CCtx_setParameter(context, ZSTD_c_forceAttachDict, ZSTD_dictForceAttach);
+  if (ZSTD_isError(ZSTD_CCtx_refCDict(context, dictionary.ready())) != 0) return 0;
+  return ZSTD_compress2(context, out.data(), out.size(), plain.data(), plain.size());
+}
+
+std::size_t by_zstd(int level, std::string_view plain, const DictionaryToCompress* dictionary,
+                    std::string& out) {
   thread_local const std::unique_ptr<ZSTD_CCtx, Free> context(ZSTD_createCCtx());
   if (!context) return 0;
   out.resize(ZSTD_compressBound(plain.size()));
-  const std::size_t n =
-      ZSTD_compressCCtx(context.get(), out.data(), out.size(), plain.data(), plain.size(), level);
+  const std::size_t n = dictionary == nullptr ? ZSTD_compressCCtx(context.get(), out.data(), out.size(),
+                                                                  plain.data(), plain.size(), level)
+                                              : by_dictionary(context.get(), plain, *dictionary, out);
   return ZSTD_isError(n) != 0 ? 0 : n;
 }
 
@@ -33,17 +46,18 @@ std::size_t by_lz4(std::string_view plain, std::string& out) {
 
 }  // namespace
 
-std::optional<std::string> compress_frame(const Compression& how, std::string_view plain) {
+std::optional<std::string> compress_frame(const Compression& how, std::string_view plain,
+                                          const DictionaryToCompress* dictionary) {
   std::string out;
   std::size_t n = 0;
-  if (how.codec == Codec::zstd) n = by_zstd(how.level, plain, out);
+  if (how.codec == Codec::zstd) n = by_zstd(how.level, plain, dictionary, out);
   if (how.codec == Codec::lz4) n = by_lz4(plain, out);
   if (n == 0 || n > plain.size() - plain.size() / 16) return {};
   out.resize(n);
   return out;
 }
 
-bool decompress_frame(Codec codec, ConstBytes stored, Bytes out) {
+bool decompress_frame(Codec codec, ConstBytes stored, Bytes out, const DictionaryToDecompress* dictionary) {
   switch (codec) {
     case Codec::stored:
       if (stored.size() != out.size()) return false;
@@ -59,7 +73,10 @@ bool decompress_frame(Codec codec, ConstBytes stored, Bytes out) {
       thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
       if (!context) return false;
       const std::size_t n =
-          ZSTD_decompressDCtx(context.get(), out.data(), out.size(), stored.data(), stored.size());
+          dictionary == nullptr
+              ? ZSTD_decompressDCtx(context.get(), out.data(), out.size(), stored.data(), stored.size())
+              : ZSTD_decompress_usingDDict(context.get(), out.data(), out.size(), stored.data(),
+                                           stored.size(), dictionary->ready());
       return ZSTD_isError(n) == 0 && n == out.size();
     }
   }

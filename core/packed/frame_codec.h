@@ -1,4 +1,4 @@
-// One frame: bytes compressed by themselves, by zstd or LZ4.
+// One frame: bytes compressed by themselves, by zstd or LZ4; by zstd also with a dictionary, which both sides must have.
 #pragma once
 
 #include <optional>
@@ -7,14 +7,17 @@
 
 #include "core/base/bytes.h"
 #include "core/packed/compression.h"
+#include "core/packed/dictionary.h"
 
 namespace cffs {
 
 // nullopt: it would not shrink by a sixteenth, or the library has no memory for it.
-std::optional<std::string> compress_frame(const Compression& how, std::string_view plain);
+std::optional<std::string> compress_frame(const Compression& how, std::string_view plain,
+                                          const DictionaryToCompress* dictionary = nullptr);
 
 // Fills `out`. False: the bytes are malformed, or are of another length than `out`. Trusts nothing in `stored`, and writes nowhere
 // but to `out`.
-bool decompress_frame(Codec codec, ConstBytes stored, Bytes out);
+bool decompress_frame(Codec codec, ConstBytes stored, Bytes out,
+                      const DictionaryToDecompress* dictionary = nullptr);
 
 }  // namespace cffs

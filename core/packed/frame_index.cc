@@ -1,6 +1,7 @@
 #include "core/packed/frame_index.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::string_view kMagic = "cffsPACK";
 constexpr std::uint32_t kFormat = 1;
+constexpr std::uint32_t kHasDictionary = 1;  // a flag
 constexpr std::size_t kChecked = kPackedHeadBytes - 8;
 constexpr std::size_t kIndexLengthAt = 28;
 
@@ -59,6 +61,10 @@ void FrameIndex::settle(std::uint64_t index_bytes) {
 std::string FrameIndex::encode_index() const {
   std::string out;
   ByteWriter w(out);
+  if (dictionary_.plain_bytes > 0) {
+    w.varint(dictionary_.plain_bytes);
+    w.string(dictionary_.stored);
+  }
   for (const Frame& frame : frames_) {
     w.u8(static_cast<std::uint8_t>(frame.codec));
     w.varint(frame.plain_bytes);
@@ -72,7 +78,7 @@ std::string FrameIndex::encode_head(std::string_view index) const {
   std::string out(kMagic);
   ByteWriter w(out);
   w.u32(kFormat);
-  w.u32(0);
+  w.u32(dictionary_.plain_bytes > 0 ? kHasDictionary : 0);
   w.u64(plain_bytes());
   w.u32(static_cast<std::uint32_t>(frames_.size()));
   w.u32(static_cast<std::uint32_t>(index.size()));
@@ -113,11 +119,19 @@ Result<FrameIndex> decode_frame_index(std::string_view head, std::string_view in
   if (index.size() != index_bytes || sum.u64() != checksum_of(head, index)) {
     return malformed("differs from its checksum");
   }
-  if (format != kFormat || flags != 0) return malformed("is of a newer program's kind");
+  if (format != kFormat || (flags & ~kHasDictionary) != 0) return malformed("is of a newer program's kind");
   CFFS_TRY(const Compression made_with, decode_compression(how));
   if (frames > kMostFrames || plain_bytes > kPackedMost) return malformed("says that it is larger than any");
-  FrameIndex found(made_with);
   ByteReader entries(index);
+  StoredDictionary dictionary;
+  if ((flags & kHasDictionary) != 0) {
+    const std::uint64_t bytes = entries.varint();
+    dictionary.stored = entries.string();
+    if (bytes == 0 || bytes > kLargestDictionary || dictionary.stored.size() > bytes)
+      return malformed("has an impossible dictionary");
+    dictionary.plain_bytes = static_cast<std::uint32_t>(bytes);
+  }
+  FrameIndex found(made_with, std::move(dictionary));
   std::uint64_t plain_at = 0;
   for (std::uint32_t i = 0; i < frames && entries.ok(); ++i) {
     Frame frame;

@@ -1,9 +1,10 @@
 // What a packed composite has: its frames, where they lie, and their checksums. The byte form of a packed composite
 // (docs/ON_DISK_FORMAT.md, "Packed composites"):
 //
-//   head     64 bytes: "cffsPACK", format u32 = 1, flags u32 = 0, plain bytes u64, frames u32, bytes of the index u32, how it was
-//                      compressed 2 bytes, zeros, checksum u64 of the 56 bytes before it and of the index
-//   index    of each frame: codec u8, plain length varint, stored length varint, checksum of the stored bytes u64
+//   head     64 bytes: "cffsPACK", format u32 = 1, flags u32 (1: there is a dictionary), plain bytes u64, frames u32, bytes of the
+//                      index u32, how it was compressed 2 bytes, zeros, checksum u64 of the 56 bytes before it and of the index
+//   index    the dictionary, where there is one: plain length varint, the stored bytes as a string; then
+//            of each frame: codec u8, plain length varint, stored length varint, checksum of the stored bytes u64
 //   frames   end to end
 //   index, head   once more
 #pragma once
@@ -11,10 +12,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/error.h"
 #include "core/packed/compression.h"
+#include "core/packed/dictionary.h"
 
 namespace cffs {
 
@@ -37,11 +40,14 @@ struct Frame {
 
 class FrameIndex {
  public:
-  explicit FrameIndex(Compression made_with) : made_with_(made_with) {}
+  explicit FrameIndex(Compression made_with, StoredDictionary dictionary = {})
+      : made_with_(made_with), dictionary_(std::move(dictionary)) {}
   // Behind those before it.
   void add(Codec codec, std::uint64_t plain_bytes, std::string_view stored);
 
   const Compression& made_with() const { return made_with_; }
+  // That all frames of codec zstd were compressed with.
+  const StoredDictionary& dictionary() const { return dictionary_; }
   const std::vector<Frame>& frames() const { return frames_; }
   std::uint64_t plain_bytes() const { return frames_.empty() ? 0 : frames_.back().plain_end(); }
   // Which frame has that plain byte; it must have one.
@@ -61,6 +67,7 @@ class FrameIndex {
   std::string encode_head(std::string_view index) const;
 
   Compression made_with_;
+  StoredDictionary dictionary_;
   std::vector<Frame> frames_;
   std::uint64_t index_bytes_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kFirstRead = 4096;  // has head and index of most composites
+constexpr std::size_t kFirstRead = 16384;  // has head and index of most composites
 
 tl::unexpected<Error> no_head() { return fail(Error::corruption("the index of its frames has no head")); }
 
@@ -114,8 +114,11 @@ PackedObject::Stored PackedObject::stored(std::uint64_t offset, std::uint64_t le
 Result<FrameCache::Plain> PackedObject::decode(std::size_t number, ConstBytes stored) const {
   const Frame& frame = index_.frames()[number];
   if (stored.size() == frame.stored_bytes && checksum(stored) == frame.checksum) {
+    const bool taught = frame.codec == Codec::zstd && index_.dictionary().plain_bytes > 0;
+    const auto dictionary = taught ? cache_->dictionaries().get(owner_, index_.dictionary()) : nullptr;
     auto plain = cache_->memory().take(frame.plain_bytes);
-    if (decompress_frame(frame.codec, stored, plain->writable())) return plain;
+    const bool possible = !taught || dictionary;
+    if (possible && decompress_frame(frame.codec, stored, plain->writable(), dictionary.get())) return plain;
   }
   return fail(Error::corruption(name_ + ", frame " + std::to_string(number) + " at byte " +
                                 std::to_string(frame.stored_at) + ": data differs from its checksum"));

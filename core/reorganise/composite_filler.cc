@@ -46,6 +46,12 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
 
 Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, grouping::PolicyId policy,
                                                      Purpose purpose) {
+  std::uint64_t bytes = 0;
+  for (const Group& group : groups) {
+    for (const FileToMove& file : group) bytes += file.content.size();
+  }
+  // A little more than full is full; one that is much larger nobody would read whole.
+  if (tail_ && bytes > room() + fs_.store_format().composite_max / 4) begin_anew();
   CFFS_TRY(const auto into,
            open_tail());  // held, so that the object cannot go between this look and the append
   if (!tail_) {

@@ -35,6 +35,11 @@ void seal_frames(std::string& bytes) {
   if (index_bytes > bytes.size() - kPackedHeadBytes) return;
   std::string index = bytes.substr(kPackedHeadBytes, index_bytes);
   ByteReader r(index);
+  constexpr std::size_t kFlagsAt = 12;
+  if ((bytes[kFlagsAt] & 1) != 0) {  // a dictionary first
+    (void)r.varint();
+    (void)r.string();
+  }
   std::size_t stored_at = kPackedHeadBytes + index_bytes;
   while (r.ok() && !r.at_end()) {
     (void)r.u8();
@@ -66,5 +71,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string plain(claimed, '\0');
   const ConstBytes frame = as_bytes(bytes).subspan(2);
   (void)decompress_frame(static_cast<Codec>(data[2] % 4), frame, as_writable_bytes(plain));
+  const std::size_t half = bytes.size() / 2;
+  const auto dictionary =
+      DictionaryToDecompress::of({static_cast<std::uint32_t>(claimed), bytes.substr(2, half)});
+  if (dictionary) {
+    (void)decompress_frame(Codec::zstd, as_bytes(bytes).subspan(half), as_writable_bytes(plain),
+                           dictionary.get());
+  }
   return 0;
 }

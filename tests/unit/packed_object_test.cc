@@ -241,6 +241,128 @@ TEST_CASE("a frame that claims other lengths than it has is refused", "[packed]"
   REQUIRE_FALSE(decoded);
 }
 
+namespace {
+
+// Records out of more phrases than a frame has room for: what they have in common no frame has all of.
+Sample phrased(std::size_t bytes) {
+  std::vector<std::string> phrases;
+  for (unsigned i = 0; i < 3000; ++i) {
+    std::mt19937_64 random(i);
+    std::string phrase;
+    while (phrase.size() < 40) phrase += std::to_string(random());
+    phrases.push_back(phrase);
+  }
+  std::mt19937 random(1);
+  Sample sample{};
+  sample.plain.clear();
+  sample.ends.clear();
+  while (sample.plain.size() < bytes) {
+    std::string record;
+    for (int i = 0; i < 100; ++i) {
+      const std::size_t often = random() % phrases.size();
+      record += phrases[random() % 4 == 0 ? often : often % 500];
+    }
+    sample.add(record);
+  }
+  return sample;
+}
+
+StoredDictionary dictionary_in(const std::string& packed) {
+  MemoryStore store;
+  put_packed(store, packed);
+  return dynamic_cast<const PackedObject&>(**open_packed(store)).index().dictionary();
+}
+
+}  // namespace
+
+TEST_CASE("a dictionary is learnt where it pays, and comes with the composite", "[packed]") {
+  const Sample sample = phrased(4u << 20);
+  const auto packed = pack(sample.plain, sample.ends, kZstd);
+  REQUIRE(packed);
+  MemoryStore store;
+  put_packed(store, *packed);
+  const auto object = *open_packed(store);
+  const FrameIndex& index = dynamic_cast<const PackedObject&>(*object).index();
+  REQUIRE(index.dictionary().plain_bytes > 1000);
+  REQUIRE(index.dictionary().plain_bytes <= kDictionaryBytes);
+  std::uint64_t alone = 0;
+  for (const Frame& frame : index.frames()) {
+    const std::string_view piece = std::string_view(sample.plain).substr(frame.plain_at, frame.plain_bytes);
+    alone += compress_frame(kZstd, piece)->size();
+  }
+  REQUIRE(packed->size() < alone);
+  REQUIRE(part_of(*object, 0, sample.plain.size() + 1) == sample.plain);
+  std::string from_medium(sample.plain.size(), '\0');
+  REQUIRE(object->read_medium(0, as_writable_bytes(from_medium)) == sample.plain.size());
+  REQUIRE(from_medium == sample.plain);
+  SECTION("it is there twice") {
+    put_packed(store, with_flip(*packed, 2000));
+    const auto damaged = *open_packed(store);
+    REQUIRE_FALSE(dynamic_cast<const PackedObject&>(*damaged).check_index());
+    REQUIRE(part_of(*damaged, 1'000'000, 500'000) == sample.plain.substr(1'000'000, 500'000));
+  }
+  SECTION("by many at once, of more objects than dictionaries are kept") {
+    const auto cache = std::make_shared<FrameCache>(1);
+    std::vector<std::shared_ptr<Object>> objects;
+    for (std::size_t i = 0; i < DictionaryCache::kMost + 20; ++i)
+      objects.push_back(*PackedObject::open(*store.open("composites/0/7"), "composites/0/7", cache));
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        std::string out(100, '\0');
+        for (std::size_t i = 0; i < 600; ++i) {
+          const std::size_t at = (i * 37 + t) * 5000 % (sample.plain.size() - 100);
+          const auto n = objects[(i + t * 7) % objects.size()]->read_at(at, as_writable_bytes(out));
+          wrong += !n || out != sample.plain.substr(at, 100);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    REQUIRE(wrong == 0);
+  }
+}
+
+TEST_CASE("no dictionary where it does not pay", "[packed]") {
+  const Sample large = phrased(4u << 20);
+  REQUIRE(dictionary_in(*pack(large.plain, large.ends, kLz4)).plain_bytes == 0);
+  const Sample small = phrased(1u << 20);
+  REQUIRE(dictionary_in(*pack(small.plain, small.ends, kZstd)).plain_bytes == 0);
+  // Every frame has all that there is to learn; others nothing at all.
+  REQUIRE(dictionary_in(*pack(std::string(4u << 20, 'a'), {}, kZstd)).plain_bytes == 0);
+  REQUIRE(dictionary_in(*pack(unpackable(3u << 20, 1) + std::string(1u << 20, 'a'), {}, kZstd)).plain_bytes ==
+          0);
+}
+
+TEST_CASE("a dictionary that is none costs the frames that need it, and nothing else", "[packed]") {
+  const std::string text = wordy(50'000, 1), other = unpackable(5'000, 2);
+  const auto packed_with = [&](StoredDictionary dictionary) {
+    FrameIndex index(kZstd, std::move(dictionary));
+    const std::string frame = *compress_frame(kZstd, text);
+    index.add(Codec::zstd, text.size(), frame);
+    index.add(Codec::stored, other.size(), other);
+    const std::string front = index.encode_front();
+    return front + frame + other + index.encode_back();
+  };
+  const std::string shrunk = *compress_frame(kZstd, std::string(1000, 'd'));
+  MemoryStore store;
+  for (const auto& [plain_bytes, stored] :
+       {std::pair(1000u, std::string("garbage")), std::pair(999u, shrunk), std::pair(70'000u, shrunk)}) {
+    put_packed(store, packed_with({plain_bytes, stored}));
+    const auto object = *open_packed(store);
+    std::string out(10, '\0');
+    const auto read = object->read_at(0, as_writable_bytes(out));
+    REQUIRE_FALSE(read);
+    REQUIRE(read.error().kind == ErrorKind::corruption);
+    REQUIRE(part_of(*object, text.size(), 10'000) == other);
+  }
+  for (const std::uint32_t plain_bytes : {static_cast<std::uint32_t>(kLargestDictionary) + 1, 5u}) {
+    put_packed(store,
+               packed_with({plain_bytes, shrunk}));  // larger than any; shorter than what it is stored as
+    REQUIRE_FALSE(open_packed(store));
+  }
+}
+
 TEST_CASE("frames in memory: bounded, made once, whoever asks at the same time", "[packed]") {
   FrameCache cache(5 * kFramePlain);
   std::atomic<int> made = 0;

@@ -29,9 +29,9 @@ namespace {
 const Compression kPacked{Codec::zstd, 3};
 
 struct PackedStore {
-  explicit PackedStore(const Compression& how = kPacked) {
+  explicit PackedStore(const Compression& how = kPacked, std::uint64_t largest_member = 256u << 10) {
     StoreFormat format;
-    format.composite_file_max = 256u << 10;
+    format.composite_file_max = largest_member;
     format.composite_max = 512u << 10;
     format.compression = how;
     REQUIRE(FileSystem::format(objects, repeatable(format), SystemClock()));
@@ -185,6 +185,62 @@ TEST_CASE("what is there is packed, unpacked, and packed otherwise; files stay w
   s.expect_whole();
   REQUIRE(s.bytes_of(CompositeStore::object_name(before.composite)) == plain);
   s.open();
+  s.expect_whole();
+}
+
+TEST_CASE("a large file is a member, alone in a composite, where somebody asked for that", "[packed]") {
+  PackedStore s(kPacked, 4u << 20);
+  std::string text;
+  for (int i = 0; text.size() < (3u << 20); ++i) text += "line " + std::to_string(i) + "\n";
+  const auto home = [&] {
+    const auto file = s.fs->lookup(kRootInode, "large");
+    REQUIRE(file);
+    const auto found = s.fs->rehousing().find({kRootInode, "large"}, file->ino);
+    std::string bytes(file->size, '\0');
+    REQUIRE(s.fs->read(file->ino, 0, as_writable_bytes(bytes)) == text.size());
+    REQUIRE(bytes == text);
+    s.fs->forget(file->ino, 1);
+    REQUIRE((found && *found));
+    const Inode& inode = (*found)->inode;
+    REQUIRE((inode.home != Home::composite || inode.extent.composite != s.extent_of(0).composite));
+    return inode.home;
+  };
+  const auto write = [&](InodeId ino, std::uint64_t at, std::string_view bytes) {
+    REQUIRE(s.fs->write(ino, at, as_bytes(bytes), kRoot));
+    s.fs->forget(ino, 1);
+  };
+  s.make(0, 30);
+  SECTION("imported") {
+    NewFile file;
+    file.parent = kRootInode;
+    file.name = "large";
+    file.inode.mode = S_IFREG | 0644;
+    file.inode.nlink = 1;
+    file.content = text;
+    REQUIRE(s.fs->load({{std::move(file)}}));
+    s.consolidate();
+  }
+  SECTION("regrouped") {
+    const auto made = s.fs->mknod(kRootInode, "large", S_IFREG | 0644, 0, kRoot);
+    REQUIRE(made);
+    write(made->ino, 0, text);
+    s.consolidate();
+    REQUIRE(home() == Home::blob);  // by itself it stays what it is
+    Reorganiser reorganiser(*s.fs);
+    REQUIRE(regroup(reorganiser, *s.fs->policy(), {}));
+  }
+  REQUIRE(home() == Home::composite);
+  s.expect_whole();
+  REQUIRE(s.packed() >= 1);
+  s.open();
+  REQUIRE(home() == Home::composite);
+  REQUIRE(s.scrub().empty());
+  const auto file = s.fs->lookup(kRootInode, "large");
+  write(file->ino, 5, "LINE");
+  text.replace(5, 4, "LINE");
+  REQUIRE(home() == Home::blob);
+  s.consolidate();
+  REQUIRE(home() == Home::blob);
   s.expect_whole();
 }
 

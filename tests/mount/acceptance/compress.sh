@@ -3,6 +3,8 @@
 # What composites take of what they hold, in hundredths.
 stored_share() { "$cffs" stat --json "$1" | python3 -c "import json,sys; s = json.load(sys.stdin); print(100 * s['stored_bytes'] // s['composite_bytes'])"; }
 
+blobs_of() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['blobs'])"; }
+
 # Reads the tree again and again until it is told to stop; what differs is in the file.
 read_along() {
   while [ ! -e "$base/work/stop" ]; do same "$base/work/tree" "$mnt/tree" >"$base/work/seen" 2>&1 || { mv "$base/work/seen" "$base/work/differs"; return; }; done
@@ -11,15 +13,22 @@ read_along() {
 case_compress() {
   fresh --compress=zstd || return 1
   cp -a "$source_tree/linux" "$base/work/tree"
+  seq 400000 >"$base/work/tree/large"  # 2.7 MB
   mkdir "$base/work/from" && cp -a "$base/work/tree" "$base/work/from/"
   check "import" "$cffs" import "$base/work/from" "$store"
   check "composites take less than half of what they hold ($(stored_share "$store") %)" test "$(stored_share "$store")" -lt 50
+  check "the large file is compressed, too" test "$(blobs_of "$store")" = 0
   check "fsck after import" "$cffs" fsck "$store"
   check "mount" "$cffs" mount "$store" "$mnt"
   check "diff through the mount" same "$base/work/tree" "$mnt/tree"
   cp -a "$base/work/tree" "$mnt/second"
   check "compact" "$cffs" compact "$mnt"
   check "what is copied in is compressed, too ($(stored_share "$mnt") %)" test "$(stored_share "$mnt")" -lt 50
+  check "but for large files, which may be written again" test "$(blobs_of "$mnt")" = 1
+  check "until somebody regroups" "$cffs" regroup --policy=directory "$mnt"
+  check "what was written is compressed, too" test "$(blobs_of "$mnt")" = 0
+  echo more >>"$mnt/second/large"; echo more >>"$base/work/tree/large"; echo more >>"$mnt/tree/large"
+  check "appended to" test "$(blobs_of "$mnt")" = 2
   read_along &
   local reader=$! how
   for how in lz4 none zstd:1 zstd:9; do
