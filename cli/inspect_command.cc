@@ -59,6 +59,23 @@ int run_stat(const StoreName& name, bool json) {
                static_cast<double>(n("stored_bytes")) /
                    static_cast<double>(std::max<std::uint64_t>(1, n("composite_bytes"))),
                compression);
+    const auto by_policy = s.value("composites_by_policy", nlohmann::json::object());
+    for (const auto& [policy, of] : by_policy.items()) {
+      const auto bytes = of.at("bytes").get<std::uint64_t>(),
+                 stored = of.at("stored_bytes").get<std::uint64_t>();
+      fmt::print("    {:<10} {:>12}   {} of {}, {:.3f}\n", policy, of.at("composites").get<std::uint64_t>(),
+                 human_bytes(stored), human_bytes(bytes),
+                 static_cast<double>(stored) / static_cast<double>(std::max<std::uint64_t>(1, bytes)));
+    }
+    const std::uint64_t frames = s.value("frames_decompressed", std::uint64_t{0});
+    const std::uint64_t found = s.value("frames_in_memory", std::uint64_t{0});
+    if (frames > 0) {
+      fmt::print(
+          "  decompressed {:>12}   in {:.2f} s; of {} frames that were wanted {:.0f} % were in memory\n",
+          human_bytes(s.value("frames_decompressed_bytes", std::uint64_t{0})),
+          static_cast<double>(s.value("frames_decompressed_ns", std::uint64_t{0})) / 1e9, frames + found,
+          100.0 * static_cast<double>(found) / static_cast<double>(frames + found));
+    }
   }
   if (s.value("value_log_bytes", std::uint64_t{0}) > 0)
     fmt::print("value log      {:>12}   for small files that wait to be moved\n",

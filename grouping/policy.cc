@@ -32,6 +32,20 @@ std::unique_ptr<Policy> make_policy(std::string_view name) {
   return nullptr;
 }
 
+std::string_view name_of(PolicyId id) {
+  switch (id) {
+    case PolicyId::none:
+      return "none";
+    case PolicyId::directory:
+      return "directory";
+    case PolicyId::reference:
+      return "reference";
+    case PolicyId::frequency:
+      return "frequency";
+  }
+  return "unknown";
+}
+
 std::string policy_names() { return "none, directory, reference, frequency"; }
 
 }  // namespace cffs::grouping

@@ -77,6 +77,8 @@ void add_in_pieces(std::vector<Group>& groups, const Group& members, const std::
 // Null: no such policy. Made by name alone a policy has its defaults; frequency then has no plan and is directory's
 // equal until it gets one.
 std::unique_ptr<Policy> make_policy(std::string_view name);
+// "unknown": no policy has that number.
+std::string_view name_of(PolicyId id);
 // The names make_policy knows, for messages.
 std::string policy_names();
 

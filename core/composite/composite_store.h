@@ -116,6 +116,7 @@ class CompositeStore {
     frames_ahead_.stop();
   }
   const ReadAhead& read_ahead() const { return read_ahead_; }
+  FrameCounters frames() const { return frames_->counters(); }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
   Status scan(CompositeId id, std::uint64_t object_bytes,

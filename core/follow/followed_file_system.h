@@ -82,6 +82,7 @@ class FollowedFileSystem final : public FileSystem {
   std::size_t known_inodes() override;
   std::vector<InodeId> some_asleep(std::size_t most) override;
   ReadAheadCounters read_ahead() const override { return state()->read_ahead(); }
+  FrameCounters frames() const override { return state()->frames(); }
   const StoreFormat& store_format() const override { return format_; }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   void accessed(InodeId) override {}

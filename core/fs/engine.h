@@ -107,6 +107,7 @@ class Engine final : public FileSystem {
   }
   std::vector<InodeId> some_asleep(std::size_t most) override { return nodes_.some_asleep(most); }
   ReadAheadCounters read_ahead() const override { return composites_.read_ahead().counters(); }
+  FrameCounters frames() const override { return composites_.frames(); }
   const StoreFormat& store_format() const override { return format_; }
   Status compress(const Compression& how) override;
   Compression compression() const override { return composites_.compression(); }

@@ -34,6 +34,7 @@
 #include "core/fs/caller.h"
 #include "core/fs/file_system_options.h"
 #include "core/fs/store_format.h"
+#include "core/packed/frame_counters.h"
 
 namespace cffs {
 
@@ -174,6 +175,8 @@ class FileSystem {
   virtual std::vector<InodeId> some_asleep(std::size_t most) = 0;
   // What members brought with them since the store was opened.
   virtual ReadAheadCounters read_ahead() const = 0;
+  // What packed composites cost to read since then.
+  virtual FrameCounters frames() const = 0;
   virtual const StoreFormat& store_format() const = 0;
   // How composites are compressed from now on, durable on return; Rehousing::pack() brings the others along. `usage`: a store from
   // before they could be.

@@ -59,7 +59,7 @@ struct StoreFormat {
 };
 
 // What a new store has where nobody says otherwise: of a compressed one composites and members are larger, since what they take on
-// the medium is a fraction of it (docs/adr/0046).
+// the medium is a fraction of it (docs/adr/0046-dictionaries-and-larger-composites.md).
 StoreFormat usual_format(const Compression& how);
 
 // Bytes of file data in one row (docs/ON_DISK_FORMAT.md, "Data rows").

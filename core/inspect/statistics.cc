@@ -1,5 +1,8 @@
 #include "core/inspect/statistics.h"
 
+#include <string>
+#include <unordered_map>
+
 #include "core/composite/composite_store.h"
 #include "core/fs/space_guard.h"
 #include "core/table/table.h"
@@ -25,7 +28,10 @@ void count_inode(Statistics& s, const Inode& inode) {
   }
 }
 
-Status count_rows(const Table& table, Statistics& s) {
+// Which policy made a composite that has this object.
+using PolicyOf = std::unordered_map<std::string, std::uint8_t>;
+
+Status count_rows(const Table& table, Statistics& s, PolicyOf& policy_of) {
   NamespaceVisitor visitor;
   visitor.entries = [&](Key, const Row& row) {
     for (const Entry& entry : row.entries) {
@@ -34,7 +40,11 @@ Status count_rows(const Table& table, Statistics& s) {
     }
     return true;
   };
-  visitor.composite = [&](CompositeId, const CompositeRow& row) {
+  visitor.composite = [&](CompositeId id, const CompositeRow& row) {
+    policy_of[CompositeStore::object_name(id)] = row.policy;
+    Statistics::ByPolicy& of_policy = s.by_policy[row.policy];
+    ++of_policy.composites;
+    of_policy.bytes += row.size;
     ++s.composites;
     s.composite_bytes += row.size;
     s.live_bytes += row.live_bytes;
@@ -53,7 +63,8 @@ Status count_rows(const Table& table, Statistics& s) {
 Result<Statistics> collect_statistics(FileSystem& fs) {
   Statistics s;
   CFFS_TRY_VOID(fs.sync());
-  CFFS_TRY_VOID(count_rows(fs.table(), s));
+  PolicyOf policy_of;
+  CFFS_TRY_VOID(count_rows(fs.table(), s, policy_of));
   CFFS_TRY(const auto names, fs.objects().list(""));
   for (const std::string& name : names) {
     if (name == SpaceGuard::kObjectName) continue;  // room, no data
@@ -63,11 +74,14 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
     ++s.objects;
     s.object_bytes += info.allocated;
     if (name.starts_with("composites/") && !CompositeStore::is_copy(name)) s.stored_bytes += info.size;
+    if (const auto found = policy_of.find(name); found != policy_of.end())
+      s.by_policy[found->second].stored_bytes += info.size;
   }
   s.value_log_bytes = fs.table().value_log_bytes();
   s.compression = compression_text(fs.compression());
   s.known_inodes = fs.known_inodes();
   s.read_ahead = fs.read_ahead();
+  s.frames = fs.frames();
   CFFS_TRY(s.backing, fs.objects().space());
   CFFS_TRY(s.layout, fs.objects().layout());
   s.near_copies = fs.objects().near_copies();

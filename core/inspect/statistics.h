@@ -1,6 +1,8 @@
 // What is in a store, counted by one scan of its table.
 #pragma once
 
+#include <map>
+
 #include "core/fs/file_system.h"
 #include "core/object/object_store.h"
 
@@ -19,6 +21,11 @@ struct Statistics {
   std::uint64_t composites = 0, composite_bytes = 0, live_bytes = 0, freed_bytes = 0;
   std::uint64_t stored_bytes = 0;  // of the composites' objects, packed or not
   std::string compression;         // of composites from now on: "zstd:3", "none"
+  // Of those, by the policy that made them.
+  struct ByPolicy {
+    std::uint64_t composites = 0, bytes = 0, stored_bytes = 0;
+  };
+  std::map<std::uint8_t, ByPolicy> by_policy;  // CompositeRow::policy
   std::uint64_t blobs = 0, blob_bytes = 0;
   std::uint64_t sealed_blobs = 0;               // those with checksums
   std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included
@@ -27,6 +34,7 @@ struct Statistics {
   std::uint64_t pending_removals = 0;
   std::uint64_t known_inodes = 0;  // that the caller, which is the kernel's cache for a mount, refers to
   ReadAheadCounters read_ahead;    // since the store was opened
+  FrameCounters frames;            // the same
   SpaceInfo backing;
   Layout layout;
   std::optional<NearCopies> near_copies;

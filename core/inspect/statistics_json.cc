@@ -1,6 +1,9 @@
 #include "core/inspect/statistics_json.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
+
+#include "grouping/policy.h"
 
 namespace cffs {
 
@@ -34,11 +37,19 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"read_ahead_bytes", s.read_ahead.asked},
       {"read_ahead_used_bytes", s.read_ahead.used},
       {"break_even_bytes", s.read_ahead.break_even},
+      {"frames_decompressed", s.frames.decompressed},
+      {"frames_decompressed_bytes", s.frames.plain_bytes},
+      {"frames_decompressed_ns", s.frames.nanoseconds},
+      {"frames_in_memory", s.frames.found},
       {"backing_total_bytes", s.backing.total_bytes},
       {"backing_free_bytes", s.backing.free_bytes},
       {"backing_total_inodes", s.backing.total_inodes},
       {"backing_free_inodes", s.backing.free_inodes},
   };
+  for (const auto& [policy, of] : s.by_policy) {
+    json["composites_by_policy"][std::string(grouping::name_of(grouping::PolicyId{policy}))] = {
+        {"composites", of.composites}, {"bytes", of.bytes}, {"stored_bytes", of.stored_bytes}};
+  }
   for (const RoomKind& room : s.layout.rooms) {
     json["regions"].push_back({{"kind", room.kind},
                                {"regions", room.regions},

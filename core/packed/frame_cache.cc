@@ -14,6 +14,7 @@ FrameCache::Plain FrameCache::found(Key key) {
   const auto it = kept_.find(key);
   if (it == kept_.end() || !it->second.plain) return nullptr;
   recent_.splice(recent_.begin(), recent_, it->second.recent);
+  ++found_;
   return it->second.plain;
 }
 
@@ -84,6 +85,11 @@ void FrameCache::let_go(std::vector<Plain>& gone) {
     kept_.erase(last);
     recent_.pop_back();
   }
+}
+
+FrameCounters FrameCache::counters() const {
+  const MutexLock guard(mutex_);
+  return {decompressed_, plain_bytes_, nanoseconds_, found_};
 }
 
 std::uint64_t FrameCache::bytes() const {

@@ -4,6 +4,7 @@
 // Thread safety: everything.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -15,6 +16,7 @@
 #include "core/base/mutex.h"
 #include "core/packed/dictionary_cache.h"
 #include "core/packed/frame_bytes.h"
+#include "core/packed/frame_counters.h"
 
 namespace cffs {
 
@@ -40,6 +42,14 @@ class FrameCache {
   // For a frame to be made in.
   FrameMemory& memory() { return *memory_; }
 
+  // Somebody decompressed one.
+  void count(std::uint64_t plain_bytes, std::uint64_t nanoseconds) {
+    decompressed_.fetch_add(1, std::memory_order_relaxed);
+    plain_bytes_.fetch_add(plain_bytes, std::memory_order_relaxed);
+    nanoseconds_.fetch_add(nanoseconds, std::memory_order_relaxed);
+  }
+  FrameCounters counters() const;
+
   // That are here now.
   std::uint64_t bytes() const;
 
@@ -60,12 +70,13 @@ class FrameCache {
   const std::size_t most_bytes_;
   const std::shared_ptr<FrameMemory> memory_ = std::make_shared<FrameMemory>();
   DictionaryCache dictionaries_;
+  std::atomic<std::uint64_t> decompressed_{0}, plain_bytes_{0}, nanoseconds_{0};
   mutable Mutex mutex_;  // leaf
   CondVar made_;
   std::uint64_t owners_ CFFS_GUARDED_BY(mutex_) = 0;
   std::list<Key> recent_ CFFS_GUARDED_BY(mutex_);  // front: used last
   std::unordered_map<Key, Kept> kept_ CFFS_GUARDED_BY(mutex_);
-  std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0, found_ CFFS_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cffs

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/checksum.h"
+#include "core/base/clock.h"
 #include "core/packed/frame_codec.h"
 
 namespace cffs {
@@ -117,8 +118,12 @@ Result<FrameCache::Plain> PackedObject::decode(std::size_t number, ConstBytes st
     const bool taught = frame.codec == Codec::zstd && index_.dictionary().plain_bytes > 0;
     const auto dictionary = taught ? cache_->dictionaries().get(owner_, index_.dictionary()) : nullptr;
     auto plain = cache_->memory().take(frame.plain_bytes);
+    const std::uint64_t start = elapsed_ns();
     const bool possible = !taught || dictionary;
-    if (possible && decompress_frame(frame.codec, stored, plain->writable(), dictionary.get())) return plain;
+    if (possible && decompress_frame(frame.codec, stored, plain->writable(), dictionary.get())) {
+      cache_->count(frame.plain_bytes, elapsed_ns() - start);
+      return plain;
+    }
   }
   return fail(Error::corruption(name_ + ", frame " + std::to_string(number) + " at byte " +
                                 std::to_string(frame.stored_at) + ": data differs from its checksum"));

@@ -21,7 +21,7 @@ grouping         grouping/mining grouping/reference |
 core/fs          core/base core/object core/packed core/table core/blob core/composite grouping |
 core/follow      core/base core/object core/table core/fs |
 core/reorganise  core/base core/object core/packed core/table core/composite core/fs grouping grouping/mining grouping/reference |
-core/inspect     core/base core/object core/packed core/table core/blob core/composite core/fs core/reorganise |
+core/inspect     core/base core/object core/packed core/table core/blob core/composite core/fs core/reorganise grouping |
 core/repair      core/base core/object core/packed core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/packed core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive

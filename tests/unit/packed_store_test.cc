@@ -158,7 +158,18 @@ TEST_CASE("files that became quiet, and files that are imported, are packed", "[
   const Statistics counted = *collect_statistics(*s.fs);
   REQUIRE(counted.compression == "zstd:3");
   REQUIRE(counted.stored_bytes < counted.composite_bytes / 2);
+  REQUIRE(counted.by_policy.size() == 1);
+  const Statistics::ByPolicy& of_policy = counted.by_policy.begin()->second;
+  REQUIRE(of_policy.composites == counted.composites);
+  REQUIRE(of_policy.bytes == counted.composite_bytes);
+  REQUIRE(of_policy.stored_bytes == counted.stored_bytes);
+  REQUIRE(counted.frames.decompressed > 0);
+  REQUIRE(counted.frames.plain_bytes >= counted.live_bytes);
+  REQUIRE(counted.frames.nanoseconds > 0);
   s.open();
+  REQUIRE(s.fs->frames().decompressed == 0);
+  s.expect_whole();
+  REQUIRE(s.fs->frames().found > s.fs->frames().decompressed);  // several files in each
   s.expect_whole();
   REQUIRE(s.scrub().empty());
 }
