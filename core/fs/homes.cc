@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "core/fs/moment.h"
 
@@ -166,7 +167,16 @@ Status Homes::check_small(const Inode& inode) const {
                                 std::to_string(inode.size) + " bytes are no small file's"));
 }
 
+// Who asks may be in the middle of a change, where no exception may come: a member may be large, and memory short.
 Result<std::string> Homes::load_small(const Inode& inode) const {
+  try {
+    return load(inode);
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+Result<std::string> Homes::load(const Inode& inode) const {
   CFFS_TRY_VOID(check_small(inode));
   if (inode.home == Home::inline_) return read_chunks(inode);
   if (inode.home == Home::composite) {

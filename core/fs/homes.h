@@ -109,6 +109,7 @@ class Homes {
 
  private:
   Status check_small(const Inode& inode) const;
+  Result<std::string> load(const Inode& inode) const;
   bool may_be_durable(const Inode& inode) const;
   Status settle_blob(const Inode& replaced, Object& blob);
   // Damage where a chunk has less than the file's size wants.

@@ -14,12 +14,13 @@ inline std::uint64_t kept_in_table(const grouping::Policy& policy, const StoreFo
   return policy.makes_composites() ? std::min(policy.table_bytes(), format.inline_max) : format.inline_max;
 }
 
-// Quiet blobs of at most so many bytes become members by themselves. Where composites are compressed members may be large, and large
-// files are written again in place, or at their ends: each would come back into its blob whole, time after time. Imports and
-// regroupings, which somebody asked for, take them.
-inline std::uint64_t joins_unasked(const StoreFormat& format, const Compression& how) {
+// Quiet blobs of at most so many bytes become members by themselves. Where members may be larger than composites (those of stores
+// that were made compressed may), large files would be among them, which are written again in place, or at their ends: each would come
+// back into its blob whole, time after time. Imports and regroupings, which somebody asked for, take them.
+inline std::uint64_t joins_unasked(const StoreFormat& format) {
   constexpr std::uint64_t kMost = 1u << 20;
-  return how == Compression{} ? format.composite_file_max : std::min(format.composite_file_max, kMost);
+  const std::uint64_t most = format.composite_file_max;
+  return most <= format.composite_max ? most : std::min(most, kMost);
 }
 
 }  // namespace cffs

@@ -89,7 +89,7 @@ Result<std::uint64_t> Engine::next_hole(InodeId ino, std::uint64_t offset) {
   return seek_data_or_hole(ino, offset, false);
 }
 
-// Blobs ask their object. In small files, wherever they are, an aligned block of zeros is a hole: so the answer does not
+// Blobs ask their object. In small files, but for large members, wherever they are, an aligned block of zeros is a hole: so the answer does not
 // change when a file moves between homes.
 Result<std::uint64_t> Engine::seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
@@ -102,6 +102,9 @@ Result<std::uint64_t> Engine::seek_data_or_hole(InodeId ino, std::uint64_t offse
     CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
     return std::min(at, size);
   }
+  // Of a large one each question would read all of it: it has no holes.
+  constexpr std::uint64_t kLookedInto = 1u << 20;
+  if (size > kLookedInto) return data ? offset : size;
   CFFS_TRY(const std::string content, homes_.load_small(*found));
   for (std::uint64_t at = offset; at < size; at = (at / kChunkBytes + 1) * kChunkBytes) {
     const std::string_view block =

@@ -10,7 +10,7 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kFirstRead = 16384;  // has head and index of most composites
+constexpr std::size_t kFirstRead = 20480;  // has head and index of most composites
 
 tl::unexpected<Error> no_head() { return fail(Error::corruption("the index of its frames has no head")); }
 

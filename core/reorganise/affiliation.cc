@@ -153,8 +153,7 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   if (!found) return nullptr;
   const Inode& inode = found->inode;
   const StoreFormat& format = fs_.store_format();
-  const std::uint64_t most =
-      inode.home == Home::blob ? joins_unasked(format, fs_.compression()) : format.composite_file_max;
+  const std::uint64_t most = inode.home == Home::blob ? joins_unasked(format) : format.composite_file_max;
   const bool small = inode.size > kept_in_table(policy_, format) && inode.size <= most;
   const bool quiet = inode.home == Home::composite || inode.ctime_ns <= quiet_before_ns_;
   if (!small || !quiet || inode.holds_room()) return nullptr;

@@ -50,8 +50,25 @@ Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, 
   for (const Group& group : groups) {
     for (const FileToMove& file : group) bytes += file.content.size();
   }
+  const std::uint64_t most = fs_.store_format().composite_max;
+  if (bytes > most) return add_apart(std::move(groups), policy, purpose);
   // A little more than full is full; one that is much larger nobody would read whole.
-  if (tail_ && bytes > room() + fs_.store_format().composite_max / 4) begin_anew();
+  if (tail_ && bytes > room() + most / 4) begin_anew();
+  return add_behind(std::move(groups), policy, purpose);
+}
+
+// What is larger than a composite is alone in one; the one that is being filled goes on being filled.
+Result<CompositeFiller::Filled> CompositeFiller::add_apart(std::vector<Group> groups,
+                                                           grouping::PolicyId policy, Purpose purpose) {
+  const std::optional<Tail> filling = std::exchange(tail_, std::nullopt);
+  auto filled = add_behind(std::move(groups), policy, purpose);
+  forget_tail();
+  tail_ = filling;
+  return filled;
+}
+
+Result<CompositeFiller::Filled> CompositeFiller::add_behind(std::vector<Group> groups,
+                                                            grouping::PolicyId policy, Purpose purpose) {
   CFFS_TRY(const auto into,
            open_tail());  // held, so that the object cannot go between this look and the append
   if (!tail_) {

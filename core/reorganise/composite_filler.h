@@ -49,6 +49,8 @@ class CompositeFiller {
   Status reserve(const FileToMove& file, Purpose purpose) const;
   Result<Filled> add_to_tail(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose,
                              const std::shared_ptr<Object>& into);
+  Result<Filled> add_apart(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
+  Result<Filled> add_behind(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
   // `named`: a row says that there is such a composite.
   Result<Filled> switch_rows(const CompositeBuilder& builder, bool& named, grouping::PolicyId policy,
                              const std::vector<FileToMove>& files,

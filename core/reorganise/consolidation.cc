@@ -15,7 +15,7 @@ namespace cffs {
 bool Consolidation::should_move(const Inode& inode) const {
   const bool composites = policy_->makes_composites();
   const StoreFormat& format = fs_.store_format();
-  const std::uint64_t most = composites ? joins_unasked(format, fs_.compression()) : format.inline_max;
+  const std::uint64_t most = composites ? joins_unasked(format) : format.inline_max;
   const bool stays = inode.size <= kept_in_table(*policy_, format);
   const bool staged = inode.home == Home::blob || (composites && inode.home == Home::inline_ && !stays);
   return staged && inode.size <= most && !inode.holds_room();

@@ -220,7 +220,14 @@ class Regrouping {
       if (files.empty()) continue;
       std::uint64_t bytes = 0;
       for (const FileToMove& file : files) bytes += file.content.size();
-      if (batch_bytes > 0 && batch_bytes + bytes > fs_.store_format().composite_max) {
+      const std::uint64_t most = fs_.store_format().composite_max;
+      if (bytes > most) {  // alone in a composite: those before and behind it go on sharing one
+        std::vector<CompositeFiller::Group> alone;
+        alone.push_back(std::move(files));
+        CFFS_TRY_VOID(write(std::move(alone), bytes));
+        continue;
+      }
+      if (batch_bytes > 0 && batch_bytes + bytes > most) {
         CFFS_TRY_VOID(write(std::exchange(batch, {}), std::exchange(batch_bytes, 0)));
       }
       batch_bytes += bytes;

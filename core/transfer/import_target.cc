@@ -10,7 +10,9 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kMostPending = 8192;  // files of one job
-constexpr std::size_t kMostProblems = 20;   // shown in full
+// Of all jobs together, unless there is one alone: a member may be large, and is in memory as a file, in a composite, and packed.
+constexpr std::uint64_t kMostBytes = 128u << 20;
+constexpr std::size_t kMostProblems = 20;  // shown in full
 
 std::string taken(const std::string& name) {
   return "'" + name + "' is already in the store; remove it there first";
@@ -71,20 +73,23 @@ void ImportTarget::work() {
     guard.unlock();
     changed_.notify_all();
     try {
-      job();
+      job.run();
     } catch (const std::exception& error) {
       failed(std::string("import: ") + error.what());
     }
     guard.lock();
     --busy_;
+    bytes_ -= job.bytes;
     changed_.notify_all();
   }
 }
 
 void ImportTarget::enqueue(Job job) {
-  if (workers_.empty()) return job();
+  if (workers_.empty()) return job.run();
   MutexLock guard(mutex_);
-  while (queue_.size() > workers_.size()) changed_.wait(mutex_);
+  while (queue_.size() > workers_.size() || (bytes_ > 0 && bytes_ + job.bytes > kMostBytes))
+    changed_.wait(mutex_);
+  bytes_ += job.bytes;
   queue_.push_back(std::move(job));
   changed_.notify_all();
 }
@@ -134,7 +139,9 @@ bool ImportTarget::in_a_group(const Pending& file) const {
 void ImportTarget::hand_out() {
   for (auto& share : pending_.take()) {
     auto files = std::make_shared<std::vector<Pending>>(std::move(share));
-    enqueue([this, files] { load(std::move(*files)); });
+    std::uint64_t bytes = 0;
+    for (const Pending& file : *files) bytes += file.size;
+    enqueue({[this, files] { load(std::move(*files)); }, bytes});
   }
 }
 
@@ -244,9 +251,8 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& path, const
 }
 
 void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy) {
-  enqueue([this, parent, name = std::move(name), attributes = std::move(attributes), copy = std::move(copy)] {
-    large_file_now(parent, name, name, attributes, copy);
-  });
+  enqueue({[this, parent, name = std::move(name), attributes = std::move(attributes),
+            copy = std::move(copy)] { large_file_now(parent, name, name, attributes, copy); }});
 }
 
 void ImportTarget::symlink(InodeId parent, const std::string& name, const Inode& attributes) {

@@ -71,7 +71,10 @@ class ImportTarget {
     std::uint64_t size = 0;
     ReadFile read;
   };
-  using Job = std::function<void()>;
+  struct Job {
+    std::function<void()> run;
+    std::uint64_t bytes = 0;  // that it has, or will have, in memory
+  };
 
   bool in_a_group(const Pending& file) const;
   void hand_out();
@@ -103,6 +106,7 @@ class ImportTarget {
   CondVar changed_;
   std::deque<Job> queue_ CFFS_GUARDED_BY(mutex_);
   unsigned busy_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;  // of the jobs that are waiting or at work
   bool ending_ CFFS_GUARDED_BY(mutex_) = false;
   ImportReport report_ CFFS_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_;

@@ -90,6 +90,10 @@ class PendingGroups {
     groups_.erase(group);
   }
   void complete(std::vector<File> files, std::uint64_t bytes) {
+    if (bytes > share_bytes_) {  // one large file: alone; those before and behind it go on sharing
+      ready_.push_back(std::move(files));
+      return;
+    }
     const bool full = share_size_ + bytes > share_bytes_ || share_.size() + files.size() > share_files_;
     if (full && !share_.empty()) {
       ready_.push_back(std::exchange(share_, {}));

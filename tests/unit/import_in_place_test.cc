@@ -193,4 +193,28 @@ TEST_CASE("what waits in an import is bounded, in bytes and in files, over howev
   }
 }
 
+TEST_CASE("a file that is larger than a worker's share is alone in one, and cuts no other", "[import]") {
+  struct File {
+    InodeId parent;
+    std::uint64_t size;
+  };
+  PendingGroups<File> pending(1000, 100);
+  for (std::uint64_t directory = 1; directory <= 5; ++directory) {
+    for (const std::uint64_t size : {10, 5000, 20}) pending.add({InodeId{directory}, size}, true);
+    pending.directory_complete(InodeId{directory});
+  }
+  pending.all_complete();
+  std::size_t large = 0, small = 0;
+  for (const auto& share : pending.take()) {
+    if (share.size() == 1 && share.front().size == 5000) {
+      ++large;
+    } else {
+      REQUIRE(share.size() == 10);
+      ++small;
+    }
+  }
+  REQUIRE(large == 5);
+  REQUIRE(small == 1);
+}
+
 }  // namespace cffs::test

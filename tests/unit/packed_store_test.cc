@@ -255,6 +255,48 @@ TEST_CASE("a large file is a member, alone in a composite, where somebody asked 
   s.expect_whole();
 }
 
+TEST_CASE("small files of many directories share a composite, large ones between them or not", "[packed]") {
+  PackedStore s(kPacked, 4u << 20);
+  constexpr std::uint64_t kLarge = 3u << 19;
+  const auto put = [&](InodeId directory, const std::string& name, const std::string& bytes) {
+    const auto made = s.fs->mknod(directory, name, S_IFREG | 0644, 0, kRoot);
+    REQUIRE(made);
+    REQUIRE(s.fs->write(made->ino, 0, as_bytes(bytes), kRoot));
+    s.fs->forget(made->ino, 1);
+  };
+  for (int d = 0; d < 6; ++d) {
+    const auto directory = s.fs->mkdir(kRootInode, "d" + std::to_string(d), 0755, kRoot);
+    REQUIRE(directory);
+    for (int i = 0; i < 3; ++i) put(directory->ino, PackedStore::name(i), PackedStore::content(i));
+    put(directory->ino, "f1large", std::string(kLarge, static_cast<char>('a' + d)));
+    s.fs->forget(directory->ino, 1);
+  }
+  SECTION("regrouped as they came") {}
+  SECTION("regrouped after they were consolidated") { s.consolidate(); }
+  Reorganiser reorganiser(*s.fs);
+  REQUIRE(regroup(reorganiser, *s.fs->policy(), {}));
+  reorganiser.leave_tail();
+  REQUIRE(s.composites().size() == 7);
+  const Statistics counted = *collect_statistics(*s.fs);
+  REQUIRE(counted.blobs == 0);
+  REQUIRE(s.packed() == 7);
+  s.expect_whole();
+  // Asked where its holes are, a large member says that it has none.
+  const auto directory = s.fs->lookup(kRootInode, "d0");
+  const auto large = s.fs->lookup(directory->ino, "f1large");
+  REQUIRE(large);
+  REQUIRE(s.fs->next_data(large->ino, 70'000) == 70'000);
+  REQUIRE(s.fs->next_hole(large->ino, 70'000) == kLarge);
+  s.fs->forget(large->ino, 1);
+  s.fs->forget(directory->ino, 1);
+  // Uncompressed again it is still not moved unasked.
+  s.recompress_to(Compression{});
+  put(kRootInode, "log", std::string(kLarge, 'l'));
+  s.consolidate();
+  REQUIRE(collect_statistics(*s.fs)->blobs == 1);
+  s.expect_whole();
+}
+
 TEST_CASE("who has a file open reads on while its composite is replaced, and after its name is gone",
           "[packed]") {
   PackedStore s(Compression{});
