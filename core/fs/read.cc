@@ -89,8 +89,8 @@ Result<std::uint64_t> Engine::next_hole(InodeId ino, std::uint64_t offset) {
   return seek_data_or_hole(ino, offset, false);
 }
 
-// Blobs ask their object. In small files, but for large members, wherever they are, an aligned block of zeros is a hole: so the answer does not
-// change when a file moves between homes.
+// Blobs ask their object. In small files, wherever they are, an aligned block of zeros is a hole: so the answer does not
+// change when a file moves between homes; large members have none.
 Result<std::uint64_t> Engine::seek_data_or_hole(InodeId ino, std::uint64_t offset, bool data) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   const ReadLock guard(found->mutex);
