@@ -53,19 +53,18 @@ int run_stat(const StoreName& name, bool json) {
              n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));
   const std::string compression = s.value("compression", "none");
+  const auto share = [](std::uint64_t stored, std::uint64_t bytes) {
+    return static_cast<double>(stored) / static_cast<double>(std::max<std::uint64_t>(1, bytes));
+  };
   if (compression != "none" || s.value("stored_bytes", n("composite_bytes")) < n("composite_bytes")) {
     fmt::print("  stored                      {}, {:.3f} of that; compressed from now on: {}\n",
-               human_bytes(n("stored_bytes")),
-               static_cast<double>(n("stored_bytes")) /
-                   static_cast<double>(std::max<std::uint64_t>(1, n("composite_bytes"))),
-               compression);
+               human_bytes(n("stored_bytes")), share(n("stored_bytes"), n("composite_bytes")), compression);
     const auto by_policy = s.value("composites_by_policy", nlohmann::json::object());
     for (const auto& [policy, of] : by_policy.items()) {
       const auto bytes = of.at("bytes").get<std::uint64_t>(),
                  stored = of.at("stored_bytes").get<std::uint64_t>();
       fmt::print("    {:<10} {:>12}   {} of {}, {:.3f}\n", policy, of.at("composites").get<std::uint64_t>(),
-                 human_bytes(stored), human_bytes(bytes),
-                 static_cast<double>(stored) / static_cast<double>(std::max<std::uint64_t>(1, bytes)));
+                 human_bytes(stored), human_bytes(bytes), share(stored, bytes));
     }
     const std::uint64_t frames = s.value("frames_decompressed", std::uint64_t{0});
     const std::uint64_t found = s.value("frames_in_memory", std::uint64_t{0});

@@ -313,10 +313,6 @@ class Regrouping {
   std::optional<Pace> pace_;  // moving
 };
 
-}  // namespace
-
-namespace {
-
 // What is there becomes as the store wants it by now.
 Status repack(Reorganiser& reorganiser, const RegroupOptions& options, RegroupReport& report) {
   reorganiser.leave_tail();
