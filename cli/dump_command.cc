@@ -6,6 +6,7 @@
 #include "core/composite/composite_store.h"
 #include "core/inspect/row_names.h"
 #include "core/table/block_sums.h"
+#include "core/table/content_row.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
@@ -98,9 +99,13 @@ void print_namespace_row(Key key, std::string_view value) {
       return print_or_complain(decode_composite_row(value), print_composite);
     case RowKind::entries:
       return print_or_complain(decode_row(value), print_entries);
-    case RowKind::moved_member:
-      return print_or_complain(decode_moved_member(value), [&](const MovedMember& row) {
-        fmt::print("member of composite {}, slot {} is now {}\n", key.upper, key.lower - 1, place_text(row));
+    case RowKind::member_files:
+      return print_or_complain(decode_member_files(value), [&](const MemberFiles& row) {
+        for (const MemberFile& file : row.files) {
+          fmt::print("member of composite {}, slot {} is {}{}\n", key.upper, key.lower - 1,
+                     file.ino.value == 0 ? "now " : "inode " + std::to_string(file.ino.value) + ", ",
+                     file.at.parent.value == 0 ? "as recorded" : place_text(file.at));
+        }
       });
   }
 }
@@ -124,6 +129,11 @@ void print_system_row(Key key, std::string_view value) {
                  key_text(scrub.next));
     });
     return;
+  }
+  if (*field == SystemField::sharing) {
+    return print_or_complain(decode_sharing(value), [&](bool on) {
+      fmt::print("system: {}: {}\n", system_field_name(*field), on ? "yes" : "no more than do");
+    });
   }
   if (*field == SystemField::compression) {
     print_or_complain(decode_compression(value), [&](const Compression& how) {
@@ -188,6 +198,11 @@ void print_row(Key key, std::string_view value, bool with_hex) {
     case KeyTag::mentions:
       fmt::print("stem {:014x} is mentioned by document {}\n", key.number(), key.lower);
       break;
+    case KeyTag::content:
+      return print_or_complain(decode_content_row(key, value), [&](const ContentRow& row) {
+        fmt::print("content of {} bytes, checksum {:016x}: composite {}, slot {}, owner {}\n", row.extent.length,
+                   row.extent.checksum, row.extent.composite.value, row.extent.slot, row.owner.value);
+      });
     case KeyTag::block_sums:
       fmt::print("checksums of the blob of inode {}, {} blocks of {} bytes from byte {} on\n", key.number(),
                  value.size() / 4, kSumBlockBytes, key.lower * kSumRowSpan);

@@ -177,8 +177,8 @@ Result<bool> Backup::is_whole(Work& work, CompositeId id, std::string_view bytes
         const std::string_view data =
             bytes.substr(std::min<std::uint64_t>(data_at, bytes.size()), meta.data_length);
         if (!whole || checksum(data) == meta.data_checksum) return;
-        const auto member = fs_.rehousing().member_of(meta, id, &work.moment.rows());
-        whole = member && !*member;
+        const auto files = fs_.rehousing().members_of(meta, id, &work.moment.rows());
+        whole = files && files->empty();
       });
   if (!scanned) damaged(scanned.error().message(), CompositeStore::object_name(id));
   return whole && scanned.has_value();

@@ -103,7 +103,9 @@ void RowCopy::note_file(Key key, const Entry& entry) {
 
 void RowCopy::copy_system_row(Key key, std::string_view value) {
   const auto field = system_field(key);
-  if (field == SystemField::first_unreserved || field == SystemField::compression) put(key, value);
+  if (field == SystemField::first_unreserved || field == SystemField::compression ||
+      field == SystemField::sharing)
+    put(key, value);
   if (field != SystemField::unclean_ends) return;
   put(key, value);
   if (const auto ends = decode_system_number(*field, value)) unclean_ends_ = *ends;

@@ -4,19 +4,39 @@
 
 namespace cffs {
 
-void CompositeAccounts::free(const Extent& extent) {
+void CompositeAccounts::free(const Extent& extent, InodeId ino) {
+  changes_[extent.composite].members -= 1;
+  if (table_.sharing() != Sharing::never) return shared_.leave(extent, ino);
+  forget(extent);
+  if (extent.moved) changes_[extent.composite].moved_slots_gone.push_back(extent.slot);
+}
+
+void CompositeAccounts::forget(const Extent& extent) {
   Change& change = changes_[extent.composite];
   const auto length = static_cast<std::int64_t>(extent.length);
   change.live -= length;
   change.freed += length;
-  change.members -= 1;
-  if (extent.moved) change.moved_slots_gone.push_back(extent.slot);
+}
+
+Result<bool> CompositeAccounts::share(const Extent& seen, const Inode& inode, const EntryName& at) {
+  CFFS_TRY(const bool joined, shared_.join(seen, {inode.ino, at}));
+  if (!joined) return false;
+  Change& change = changes_[seen.composite];
+  change.members += 1;
+  change.mode |= inode.mode;
+  return true;
+}
+
+void CompositeAccounts::move(const Extent& extent, InodeId ino, EntryName to) {
+  if (table_.sharing() != Sharing::never) return shared_.move(extent, {ino, std::move(to)});
+  moved_.insert_or_assign(Key::member_files(extent.composite, extent.slot), std::move(to));
 }
 
 void CompositeAccounts::add(const Extent& extent, const Inode& inode, std::uint8_t policy) {
   Change& change = changes_[extent.composite];
   change.live += static_cast<std::int64_t>(extent.length);
   change.members += 1;
+  if (table_.sharing() != Sharing::never) shared_.own(extent, inode.ino);
   change.mode |= inode.mode;
   if (!change.has_owner) {
     change.uid = inode.uid;
@@ -36,7 +56,16 @@ void CompositeAccounts::grow(CompositeId id, std::uint64_t object_bytes, std::ui
   change.slots = slots;
 }
 
+// The records that are nobody's now are freed by it.
+Status CompositeAccounts::write_shares(Batch& batch) {
+  for (const auto& [key, at] : moved_) batch.put(key, encode_member_files({{{{}, at}}}));
+  CFFS_TRY(const auto freed, shared_.write(batch));
+  for (const Extent& extent : freed) forget(extent);
+  return {};
+}
+
 Result<CompositeAccounts::Outcome> CompositeAccounts::write(Batch& batch) {
+  CFFS_TRY_VOID(write_shares(batch));
   Outcome outcome;
   for (const auto& [id, change] : changes_) {
     CFFS_TRY(const auto value, table_.get(Key::null_name(id)));
@@ -59,7 +88,7 @@ Result<CompositeAccounts::Outcome> CompositeAccounts::write(Batch& batch) {
     shift(row.members, change.members);
     row.size = std::max(row.size, change.size);
     row.slots = std::max(row.slots, change.slots);
-    for (const std::uint32_t slot : change.moved_slots_gone) batch.erase(Key::moved_member(id, slot));
+    for (const std::uint32_t slot : change.moved_slots_gone) batch.erase(Key::member_files(id, slot));
     if (row.members == 0) {
       batch.erase(Key::null_name(id));
       batch.put(PendingRemoval::of(id).key(), {});

@@ -1,4 +1,4 @@
-// Keeps the rows of composites true: live and freed bytes, members, size.
+// Keeps the rows of composites true: live and freed bytes, members, size; and whose the members are.
 //
 // Collects the changes of one batch, then writes the rows into it. The caller holds a RowLocks guard over
 // Key::null_name(composite) of every composite it names here.
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/composite/composite_builder.h"
+#include "core/composite/shared_members.h"
 #include "core/table/pending_removal.h"
 #include "core/table/table.h"
 
@@ -16,12 +17,18 @@ namespace cffs {
 
 class CompositeAccounts {
  public:
-  explicit CompositeAccounts(Table& table) : table_(table) {}
+  explicit CompositeAccounts(Table& table) : table_(table), shared_(table) {}
 
-  // The extent's bytes are no longer anybody's.
-  void free(const Extent& extent);
+  // The extent's bytes are no longer this file's.
+  void free(const Extent& extent, InodeId ino);
   // The extent's bytes became a member's. `inode` widens what the composite's row says about its members.
   void add(const Extent& extent, const Inode& inode, std::uint8_t policy);
+  // The same of a member that is there: this file, at this place, shares it. False: it cannot, as of SharedMembers::join().
+  Result<bool> share(const Extent& seen, const Inode& inode, const EntryName& at);
+  // Others may share the member's content from now on, where it is still this file's.
+  Status offer(const Extent& extent, InodeId ino) { return shared_.offer(extent, ino); }
+  // The member's file has another place from now on.
+  void move(const Extent& extent, InodeId ino, EntryName to);
   // The extent was written, but nobody came to own it.
   void waste(const Extent& extent);
   // The object grew to this many bytes and records.
@@ -45,7 +52,12 @@ class CompositeAccounts {
     std::uint8_t policy = 0;
     std::vector<std::uint32_t> moved_slots_gone;
   };
+  void forget(const Extent& extent);
+  Status write_shares(Batch& batch);
+
   Table& table_;
+  SharedMembers shared_;  // where files may share members
+  std::map<Key, EntryName> moved_;  // where they may not
   std::map<CompositeId, Change> changes_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/composite/composite_builder.h"
 
 #include "core/base/checksum.h"
+#include "core/table/content_row.h"
 
 namespace cffs {
 
@@ -20,7 +21,17 @@ std::size_t CompositeBuilder::add(InodeId parent, std::string_view name, const I
   extent.offset = base_ + append_record(bytes_, extent.slot, parent, name, inode, data, extent.checksum);
   extent.capacity = object_bytes() - extent.offset;
   extents_.push_back(extent);
+  if (shares_) contents_.try_emplace({extent.length, extent.checksum}, extents_.size() - 1);
   return extents_.size() - 1;
+}
+
+std::optional<std::size_t> CompositeBuilder::same_as(std::string_view data) const {
+  if (!shares_ || data.size() < kLeastShared) return {};
+  const auto found = contents_.find({data.size(), checksum(data)});
+  if (found == contents_.end()) return {};
+  const Extent& extent = extents_[found->second];
+  const bool same = std::string_view(bytes_).substr(extent.offset - base_, extent.length) == data;
+  return same ? std::optional(found->second) : std::nullopt;
 }
 
 void CompositeBuilder::end_group() {

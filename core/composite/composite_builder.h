@@ -1,8 +1,11 @@
 // Builds the bytes to append to a composite: records in order, in groups. Pure; writes nothing.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/composite/record.h"
@@ -17,6 +20,10 @@ class CompositeBuilder {
 
   // Adds one subfile; returns its index among this builder's extents. `inode` is recorded for salvage.
   std::size_t add(InodeId parent, std::string_view name, const Inode& inode, std::string_view data);
+  // Which of this builder's extents has the same bytes; none where nothing was, or they are too few to be shared. Only of those that were
+  // added since share_contents().
+  void share_contents() { shares_ = true; }
+  std::optional<std::size_t> same_as(std::string_view data) const;
   // Ends the current group: all added since the last call are to be read together.
   void end_group();
 
@@ -34,6 +41,8 @@ class CompositeBuilder {
   std::uint64_t slots_;
   std::string bytes_;
   std::vector<Extent> extents_;
+  bool shares_ = false;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> contents_;  // length, checksum; of extents_
   std::size_t group_first_ = 0;  // index of the current group's first extent
   std::uint64_t group_offset_ = 0;
 };

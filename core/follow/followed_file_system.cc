@@ -604,6 +604,7 @@ Status FollowedFileSystem::setxattr(InodeId, std::string_view, std::string_view,
 Status FollowedFileSystem::removexattr(InodeId, std::string_view) { return unchangeable(); }
 Status FollowedFileSystem::write(InodeId, std::uint64_t, ConstBytes, const Caller&) { return unchangeable(); }
 Status FollowedFileSystem::compress(const Compression&) { return unchangeable(); }
+Status FollowedFileSystem::dedupe(bool) { return unchangeable(); }
 
 Status FollowedFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool,
                                     const Caller&) {

@@ -117,6 +117,7 @@ class FollowedFileSystem final : public FileSystem {
                                    const Caller&) override;
   Status compress(const Compression&) override;
   Compression compression() const override { return {}; }
+  Status dedupe(bool) override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>>) override;
   Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper&) override;
   // Parts of the first state, for whoever makes what needs them and does nothing with it: they move nothing.

@@ -1,6 +1,7 @@
 #include "core/fs/bulk_loader.h"
 
 #include <map>
+#include <utility>
 
 #include "core/fs/check_name.h"
 #include "core/fs/limits.h"
@@ -9,55 +10,87 @@ namespace cffs {
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
                                                   const grouping::Policy& policy, std::uint64_t table_bytes) {
-  for (const auto& group : groups) {
-    for (const NewFile& file : group) CFFS_TRY_VOID(check_new_name(file.name));
+  std::vector<std::vector<NewFile*>> files;
+  for (auto& group : groups) {
+    files.emplace_back();
+    for (NewFile& file : group) {
+      CFFS_TRY_VOID(check_new_name(file.name));
+      files.back().push_back(&file);
+    }
   }
+  Left left;
+  CFFS_TRY_VOID(load(files, policy, table_bytes, table_.sharing() == Sharing::on, left));
+  while (!left.unplaced.empty()) {
+    files.assign(1, std::exchange(left.unplaced, {}));
+    CFFS_TRY_VOID(load(files, policy, table_bytes, false, left));
+  }
+  return std::move(left.taken);
+}
+
+Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const grouping::Policy& policy,
+                        std::uint64_t table_bytes, bool shares, Left& left) {
   std::unique_ptr<CompositeBuilder> builder;
   if (policy.makes_composites()) {
     CFFS_TRY(const std::uint64_t number, counter_.next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
+    if (shares) builder->share_contents();
   }
-  Files files, members;
-  for (auto& group : groups) {
-    for (NewFile& file : group) {
-      CFFS_TRY_VOID(space_.charge(file.content.size()));
-      CFFS_TRY(file.inode.ino.value, counter_.next());
-      file.inode.size = file.content.size();
-      file.inode.home = Home::none;
-      files.push_back(&file);
-      if (!builder || file.content.size() <= table_bytes) continue;
-      (void)builder->add(file.parent, file.name, file.inode, file.content);
-      members.push_back(&file);
+  Files files;
+  for (const auto& group : groups) {
+    for (NewFile* const file : group) {
+      if (file->inode.ino.value == 0) {
+        CFFS_TRY(file->inode.ino.value, counter_.next());
+      }
+      file->inode.size = file->content.size();
+      file->inode.home = Home::none;
+      file->inode.extent = {};
+      if (builder && file->content.size() > table_bytes) {
+        CFFS_TRY(Placed placed, place(*file, *builder, shares));
+        files.push_back(std::move(placed));
+      } else {
+        CFFS_TRY_VOID(space_.charge(file->content.size()));
+        files.push_back({file, 0, {}, Placed::Content::table});
+      }
     }
     if (builder) builder->end_group();
   }
-  const CompositeBuilder* const composite = members.empty() ? nullptr : builder.get();
-  std::vector<std::string> taken;
-  bool named = false;  // a row says that there is such a composite
+  Made made;
+  if (builder && !builder->extents().empty()) made.builder = builder.get();
   const auto write = [&]() -> Status {
-    if (composite != nullptr) CFFS_TRY_VOID(make(*composite, members));
+    if (made.builder != nullptr) CFFS_TRY_VOID(make(*made.builder, files));
     for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
       const std::size_t n = std::min(kRowsAtOnce, files.size() - i);
-      CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), composite, policy.id(), taken));
-      named = true;
+      CFFS_TRY_VOID(insert(std::span(files).subspan(i, n), made, policy.id(), left));
     }
     return {};
   };
   Status done = write();
-  if (!done && composite != nullptr && !named) removals_.queue_composite(composite->id());
-  if (!done) return fail(std::move(done).error());
-  return taken;
+  if (made.builder != nullptr && !made.named) removals_.queue_composite(made.builder->id());
+  return done;
+}
+
+// Where its content will be.
+Result<BulkLoader::Placed> BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool shares) {
+  using Content = Placed::Content;
+  if (shares) {
+    if (const auto same = builder.same_as(file.content)) return Placed{&file, *same, {}, Content::same};
+    if (const auto twin = duplicates_.find(file.content)) return Placed{&file, 0, twin, Content::twin};
+  }
+  CFFS_TRY_VOID(space_.charge(file.content.size()));
+  return Placed{&file, builder.add(file.parent, file.name, file.inode, file.content), {}, Content::own};
 }
 
 // Durable, before any row names it.
-Status BulkLoader::make(const CompositeBuilder& composite, const Files& members) {
+Status BulkLoader::make(const CompositeBuilder& composite, Files& files) {
   Batch intent;
   intent.put(PendingRemoval::of(composite.id()).key(), {});
   CFFS_TRY_VOID(table_.write(intent));
   CFFS_TRY_VOID(composites_.append(composite, /*sync=*/true, nullptr, CompositeStore::Content::all));
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    members[i]->inode.home = Home::composite;
-    members[i]->inode.extent = composite.extents()[i];
+  for (Placed& placed : files) {
+    if (placed.content == Placed::Content::same) placed.twin = composite.extents()[placed.extent_number];
+    if (placed.content != Placed::Content::own) continue;
+    placed.file->inode.home = Home::composite;
+    placed.file->inode.extent = composite.extents()[placed.extent_number];
   }
   return {};
 }
@@ -75,38 +108,69 @@ Result<Row*> BulkLoader::row_of(Key key, std::map<Key, Row>& rows) const {
 }
 
 // Entries come to directories that nobody has locked, and may be there already.
-void BulkLoader::stop_counting(std::span<NewFile* const> files) const {
+void BulkLoader::stop_counting(std::span<const Placed> files) const {
   InodeId last{0};
-  for (const NewFile* file : files) {
-    if (file->parent == last) continue;
-    last = file->parent;
+  for (const Placed& placed : files) {
+    if (placed.file->parent == last) continue;
+    last = placed.file->parent;
     if (const NodePtr directory = nodes_.find(last)) directory->entries_at_most = Node::kUncounted;
   }
 }
 
-Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* builder,
-                          grouping::PolicyId policy, std::vector<std::string>& taken) {
+// False: what it was to share is not there any more.
+Result<bool> BulkLoader::join(CompositeAccounts& accounts, const Placed& placed) const {
+  NewFile& file = *placed.file;
+  CFFS_TRY(const bool joined, accounts.share(*placed.twin, file.inode, {file.parent, file.name}));
+  if (!joined) return false;
+  file.inode.home = Home::composite;
+  file.inode.extent = *placed.twin;
+  return true;
+}
+
+// A composite is named by the first batch that has a member of it; one that was named, and has no row, lost them all again, and its object
+// with them.
+Status BulkLoader::insert(std::span<const Placed> files, Made& made, grouping::PolicyId policy, Left& left) {
   std::vector<Key> keys;
-  if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
-  for (const NewFile* file : files) keys.push_back(rows_.entry_key(file->parent, file->name));
+  if (made.builder != nullptr) keys.push_back(Key::null_name(made.builder->id()));
+  for (const Placed& placed : files) {
+    keys.push_back(rows_.entry_key(placed.file->parent, placed.file->name));
+    if (placed.twin) keys.push_back(Key::null_name(placed.twin->composite));
+  }
   const RowLocks::Guard guard(locks_, keys);
   stop_counting(files);
+  bool gone = false;
+  if (made.named) {
+    CFFS_TRY(const auto row, table_.get(Key::null_name(made.builder->id())));
+    gone = !row;
+  }
   Batch batch;
   batch.keep_data_in_rows();  // what the policy does not group stays there
   CompositeAccounts accounts(table_);
   std::map<Key, Row> rows;
   std::uint64_t inserted = 0;
-  for (NewFile* file : files) {
+  bool has_members = false;
+  for (const Placed& placed : files) {
+    NewFile* const file = placed.file;
+    const bool own = placed.content == Placed::Content::own;
     CFFS_TRY(Row* const row, row_of(rows_.entry_key(file->parent, file->name), rows));
     Inode& inode = file->inode;
     if (row->find(file->name) != nullptr) {
-      taken.push_back(file->name);
-      if (inode.home == Home::composite) accounts.waste(inode.extent);
+      left.taken.push_back(file->name);
+      if (own) made.wasted.push_back(inode.extent);
       continue;
     }
-    if (inode.home == Home::composite) {
+    bool has_place = !own || !gone;
+    if (placed.twin) {
+      CFFS_TRY(has_place, join(accounts, placed));
+    }
+    if (!has_place) {
+      left.unplaced.push_back(file);
+      continue;
+    }
+    if (own) {
       accounts.add(inode.extent, inode, static_cast<std::uint8_t>(policy));
-    } else if (!file->content.empty()) {
+      has_members = true;
+    } else if (placed.content == Placed::Content::table && !file->content.empty()) {
       CFFS_TRY_VOID(homes_.put_chunks(batch, inode, 0, file->content));
       inode.home = Home::inline_;
     }
@@ -115,11 +179,13 @@ Status BulkLoader::insert(std::span<NewFile*> files, const CompositeBuilder* bui
     ++inserted;
   }
   for (const auto& [key, row] : rows) batch.put_row(key, row);
-  if (builder != nullptr) {
-    batch.erase(PendingRemoval::of(builder->id()).key());
-    accounts.grow(builder->id(), builder->object_bytes(), builder->slots());
+  if (has_members || (made.named && !gone)) {
+    for (const Extent& extent : std::exchange(made.wasted, {})) accounts.waste(extent);
+    batch.erase(PendingRemoval::of(made.builder->id()).key());
+    accounts.grow(made.builder->id(), made.builder->object_bytes(), made.builder->slots());
   }
   CFFS_TRY_VOID(rows_.write(batch, accounts));
+  made.named = made.named || has_members;
   count_.added(inserted);
   return {};
 }

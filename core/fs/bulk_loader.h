@@ -5,10 +5,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/composite/duplicates.h"
 #include "core/fs/file_count.h"
 #include "core/fs/homes.h"
 #include "core/fs/new_file.h"
@@ -26,6 +28,7 @@ class BulkLoader {
              CompositeStore& composites, Removals& removals, InodeCounter& counter, FileCount& count,
              SpaceGuard& space)
       : table_(table),
+        duplicates_(table, composites),
         locks_(locks),
         nodes_(nodes),
         rows_(rows),
@@ -41,14 +44,35 @@ class BulkLoader {
                                         const grouping::Policy& policy, std::uint64_t table_bytes);
 
  private:
-  using Files = std::vector<NewFile*>;
-  Status make(const CompositeBuilder& composite, const Files& members);
-  Status insert(std::span<NewFile*> files, const CompositeBuilder* builder, grouping::PolicyId policy,
-                std::vector<std::string>& taken);
-  void stop_counting(std::span<NewFile* const> files) const;
+  // A file, and what is known of its content.
+  struct Placed {
+    NewFile* file = nullptr;
+    std::size_t extent_number = 0;  // which of the builder's extents it is, where it is in a composite of this load
+    std::optional<Extent> twin;     // a member that is there and has the same content
+    enum class Content { table, own, same, twin } content = Content::table;
+  };
+  using Files = std::vector<Placed>;
+  struct Left {
+    std::vector<std::string> taken;
+    std::vector<NewFile*> unplaced;  // what they were to share, or their composite, went meanwhile
+  };
+  Status load(const std::vector<std::vector<NewFile*>>& groups, const grouping::Policy& policy,
+              std::uint64_t table_bytes, bool shares, Left& left);
+  Result<Placed> place(NewFile& file, CompositeBuilder& builder, bool shares);
+  Status make(const CompositeBuilder& composite, Files& files);
+  // The composite of a load, as far as rows name it.
+  struct Made {
+    const CompositeBuilder* builder = nullptr;  // null: the load has none
+    bool named = false;                         // a row says that there is such a composite
+    std::vector<Extent> wasted;                 // until then
+  };
+  Status insert(std::span<const Placed> files, Made& made, grouping::PolicyId policy, Left& left);
+  Result<bool> join(CompositeAccounts& accounts, const Placed& placed) const;
+  void stop_counting(std::span<const Placed> files) const;
   Result<Row*> row_of(Key key, std::map<Key, Row>& rows) const CFFS_REQUIRES(row_stripes);
 
   Table& table_;
+  const Duplicates duplicates_;
   RowLocks& locks_;
   NodeTable& nodes_;
   NodeRows& rows_;

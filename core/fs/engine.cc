@@ -125,6 +125,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
   FileCount::format(batch);
   if (format.compression != Compression{})
     batch.put(system_key(SystemField::compression), encode_compression(format.compression));
+  if (format.dedupe) batch.put(system_key(SystemField::sharing), encode_sharing(true));
   CFFS_TRY_VOID(table->write(batch));
   CFFS_TRY_VOID(table->sync());
   return write_format(store, format);
@@ -217,6 +218,7 @@ Status Engine::start() {
   homes_.note_durable_below(counter_.peek());
   CFFS_TRY_VOID(load_root());
   CFFS_TRY_VOID(load_compression());
+  CFFS_TRY_VOID(load_sharing());
   if (!options_.is_checkpoint) {
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
                       .begin(options_.read_only, publishing_.followed()));
@@ -329,6 +331,30 @@ Status Engine::compress(const Compression& how) {
   CFFS_TRY_VOID(table_->sync());  // before the first object that nobody could read without it
   composites_.expect_packed();
   composites_.compress(how);
+  return {};
+}
+
+// Where nobody ever shared, no record is asked whose it is.
+Status Engine::load_sharing() {
+  CFFS_TRY(const auto row, table_->get(system_key(SystemField::sharing)));
+  const auto on = row ? decode_sharing(*row) : Result<bool>(false);
+  if (!on && !options_.keep_what_is_whole) return fail(on.error());
+  const bool may = row || options_.keep_what_is_whole;
+  if (may) table_->set_sharing(on.value_or(false) ? Sharing::on : Sharing::once);
+  return {};
+}
+
+Status Engine::dedupe(bool on) {
+  if (!format_.shared_members) {
+    return fail(
+        Error::usage("the store " + store_.description() +
+                     " is from before files could share content: import its files into a new one"));
+  }
+  Batch batch;
+  batch.put(system_key(SystemField::sharing), encode_sharing(on));
+  CFFS_TRY_VOID(table_->write(batch));
+  CFFS_TRY_VOID(table_->sync());  // before the first record that is several files'
+  table_->set_sharing(on ? Sharing::on : Sharing::once);
   return {};
 }
 

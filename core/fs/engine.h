@@ -110,6 +110,7 @@ class Engine final : public FileSystem {
   FrameCounters frames() const override { return composites_.frames(); }
   const StoreFormat& store_format() const override { return format_; }
   Status compress(const Compression& how) override;
+  Status dedupe(bool on) override;
   Compression compression() const override { return composites_.compression(); }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   std::uint64_t load_limit() const override;
@@ -149,6 +150,7 @@ class Engine final : public FileSystem {
   std::int64_t now() const { return options_.clock->now_ns(); }
   Status load_root();
   Status load_compression();
+  Status load_sharing();
   // Its parts follow the policy.
   void adopt(const grouping::Policy& policy);
   Result<EntryName> place_of(InodeId ino, bool anew);

@@ -182,6 +182,9 @@ class FileSystem {
   // before they could be.
   virtual Status compress(const Compression& how) = 0;
   virtual Compression compression() const = 0;
+  // Whether files with the same content share it from now on, durable on return; those that do go on sharing. `usage`: a store from
+  // before files could.
+  virtual Status dedupe(bool on) = 0;
   // Of entries' keys: a directory's listing is in the order of it.
   virtual const NameHash& name_hash() const = 0;
 

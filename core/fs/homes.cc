@@ -148,7 +148,7 @@ Status Homes::cut_chunks(Batch& batch, const Inode& inode, std::uint64_t size) c
 
 Status Homes::leave(Batch& batch, CompositeAccounts& accounts, const Inode& inode) const {
   if (inode.home == Home::inline_) erase_chunks(batch, inode, 0);
-  if (inode.home == Home::composite) accounts.free(inode.extent);
+  if (inode.home == Home::composite) accounts.free(inode.extent, inode.ino);
   if (inode.home == Home::blob) batch.put(PendingRemoval::of_blob(inode.ino).key(), {});
   return inode.home == Home::blob && inode.sealed ? sums_.erase_sealed(batch, inode.ino, inode.size)
                                                   : Status();
@@ -223,6 +223,7 @@ bool Homes::hold(Node& node, std::string& content) {
   node.orphan_lost = false;
   node.pinned.reset();
   node.pinned_share.reset();
+  node.pinned_record.reset();
   node.inode.home = size > 0 ? Home::inline_ : Home::none;
   node.inode.extent = {};
   node.inode.size = size;

@@ -84,6 +84,7 @@ Status LinkDrop::keep_member(Batch& batch, const Inode& inode) {
     return {};
   }
   pinned_ = std::move(object);
+  pinned_record_ = {homes_.nameless().records, inode.extent};
   return {};
 }
 
@@ -107,6 +108,7 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
   node.orphan_bytes = std::move(orphan_bytes_);
   node.pinned = std::move(pinned_);
   node.pinned_share = std::move(pinned_share_);
+  node.pinned_record = std::move(pinned_record_);
   node.nameless_row = nameless_row_;
   if (in_chunks_) {
     node.inode.home = Home::inline_;

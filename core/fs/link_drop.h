@@ -41,6 +41,7 @@ class LinkDrop {
   std::optional<HeldContent> orphan_bytes_;
   std::shared_ptr<Object> pinned_;
   Share pinned_share_;
+  RecordPins::Pin pinned_record_;
   bool in_chunks_ = false;     // it stays in the table, or has come there
   bool nameless_row_ = false;  // with it, or with long attributes
   bool lost_ = false;

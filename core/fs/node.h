@@ -53,6 +53,7 @@ struct Node {
     orphan_lost = false;
     pinned.reset();
     pinned_share.reset();
+    pinned_record.reset();
   }
 
   const InodeId ino;
@@ -90,6 +91,7 @@ struct Node {
   bool orphan_lost CFFS_GUARDED_BY(mutex) = false;        // they could not be read when the name went
   std::shared_ptr<Object> pinned CFFS_GUARDED_BY(mutex);  // keeps an unlinked member's composite readable
   Share pinned_share CFFS_GUARDED_BY(mutex);
+  RecordPins::Pin pinned_record CFFS_GUARDED_BY(mutex);
   // DirtyObjects::epoch() in which the blob was last noted.
   std::uint64_t dirty_epoch CFFS_GUARDED_BY(mutex) = ~std::uint64_t{0};
   // How often a seal of the blob was broken, and how many of these are known durable: where they differ, nobody may write yet.

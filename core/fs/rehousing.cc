@@ -12,7 +12,9 @@ namespace cffs {
 
 std::optional<FileToMove> Rehousing::look(Key key, InodeId directory, const Entry& entry) const {
   if (entry.name.empty() || !S_ISREG(entry.type)) return {};
-  FileToMove file{key, {directory, entry.name}, {}, {}, 0};
+  FileToMove file;
+  file.row_key = key;
+  file.at = {directory, entry.name};
   if (!entry.inode) file.row_key = Key::null_name(entry.ino);
   if (const NodePtr live = nodes_.find(entry.ino)) {
     const ReadLock guard(live->mutex);
@@ -99,39 +101,66 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
   return true;
 }
 
-Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const RecordMeta& record,
-                                                       CompositeId id, const TableSnapshot* rows) const {
-  const Key key = at.name.empty() ? Key::null_name(record.ino) : entry_key(at);
+Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const Sought& sought,
+                                                       const TableSnapshot* rows) const {
+  const Key key = at.name.empty() ? Key::null_name(sought.ino) : entry_key(at);
   CFFS_TRY(const auto value, rows != nullptr ? rows->get(key) : table_.get(key));
   if (!value) return std::optional<FileToMove>();
   CFFS_TRY(const Row row, decode_row(*value));
   const Entry* entry = row.find(at.name);
-  const bool is_it = entry != nullptr && entry->inode && entry->ino == record.ino &&
-                     entry->inode->home == Home::composite && entry->inode->extent.composite == id &&
-                     entry->inode->extent.slot == record.slot;
+  const bool is_it = entry != nullptr && entry->inode && entry->ino == sought.ino &&
+                     entry->inode->home == Home::composite &&
+                     entry->inode->extent.composite == sought.composite &&
+                     entry->inode->extent.slot == sought.slot;
   if (!is_it) return std::optional<FileToMove>();
-  return std::optional<FileToMove>(FileToMove{key, at, remembered(*entry->inode), {}, 0});
+  FileToMove file;
+  file.row_key = key;
+  file.at = at;
+  file.inode = remembered(*entry->inode);
+  return std::optional<FileToMove>(std::move(file));
 }
 
-// A record names the place where the file was when it was written; since then it may have been renamed (a moved_member row)
-// or hard-linked (a null-name row).
-Result<std::optional<FileToMove>> Rehousing::member_of(const RecordMeta& record, CompositeId id,
-                                                       const TableSnapshot* rows) const {
-  CFFS_TRY(auto there, member_at({record.parent, record.name}, record, id, rows));
-  if (there) return there;
-  const Key moved_to = Key::moved_member(id, record.slot);
-  CFFS_TRY(const auto moved, rows != nullptr ? rows->get(moved_to) : table_.get(moved_to));
-  if (moved) {
-    CFFS_TRY(const MovedMember now, decode_moved_member(*moved));
-    CFFS_TRY(there, member_at({now.parent, now.name}, record, id, rows));
-    if (there) return there;
+// A record names the place where the file was when it was written; since then it may have been renamed, or others share it (a member_files
+// row), or been hard-linked (a null-name row). Most often nothing of that was.
+Result<std::vector<FileToMove>> Rehousing::members_of(const RecordMeta& record, CompositeId id,
+                                                      const TableSnapshot* rows) const {
+  std::vector<FileToMove> members;
+  const EntryName recorded{record.parent, record.name};
+  const auto take = [&](const EntryName& at, InodeId ino) -> Result<bool> {
+    CFFS_TRY(auto there, member_at(at, {ino, id, record.slot}, rows));
+    if (there) members.push_back(std::move(*there));
+    return there.has_value();
+  };
+  const auto take_linked = [&](const EntryName& last_at, InodeId ino) -> Status {
+    CFFS_TRY(const bool there, take({last_at.parent, ""}, ino));
+    if (there) members.back().at = last_at;
+    return {};
+  };
+  const auto take_anywhere = [&](const EntryName& at, InodeId ino) -> Status {
+    CFFS_TRY(const bool there, take(at, ino));
+    return there ? Status() : take_linked(at, ino);
+  };
+  const bool may_be_several = table_.sharing() != Sharing::never;
+  if (!may_be_several) {
+    CFFS_TRY(const bool there, take(recorded, record.ino));
+    if (there) return members;
   }
-  CFFS_TRY(there, member_at({record.parent, ""}, record, id, rows));
-  if (there) there->at.name = record.name;
-  return there;
+  const Key key = Key::member_files(id, record.slot);
+  CFFS_TRY(const auto value, rows != nullptr ? rows->get(key) : table_.get(key));
+  if (!value) {
+    CFFS_TRY_VOID(may_be_several ? take_anywhere(recorded, record.ino) : take_linked(recorded, record.ino));
+    return members;
+  }
+  CFFS_TRY(const MemberFiles now, decode_member_files(*value));
+  for (const MemberFile& file : now.files) {
+    const InodeId ino = file.ino.value == 0 ? record.ino : file.ino;
+    CFFS_TRY_VOID(take_anywhere(file.at.parent.value == 0 ? recorded : file.at, ino));
+  }
+  return members;
 }
 
 bool Rehousing::is_in_use(const RecordMeta& record, CompositeId id) const {
+  if (homes_.nameless().records.holds(id, record.slot)) return true;
   const NodePtr node = nodes_.find(record.ino);
   if (!node) return false;
   const ReadLock guard(node->mutex);
@@ -195,11 +224,18 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
   Status add(std::size_t i, const FileToMove& file, std::uint8_t policy) CFFS_REQUIRES(row_stripes) {
     CFFS_TRY(Entry* const entry, unchanged(i, file));
     if (entry == nullptr) {
-      if (builder_ != nullptr) accounts_.waste(builder_->extents()[file.extent_number]);
+      if (builder_ != nullptr && !file.shares_extent)
+        accounts_.waste(builder_->extents()[file.extent_number]);
       return {};
     }
     Inode inode = current(i, *entry);
-    if (builder_ != nullptr) {
+    if (builder_ != nullptr && file.shares_extent) {
+      CFFS_TRY(const bool shared, share(inode, builder_->extents()[file.extent_number], file.at));
+      if (!shared) {
+        refused_.push_back(i);
+        return {};
+      }
+    } else if (builder_ != nullptr) {
       CFFS_TRY_VOID(to_composite(inode, builder_->extents()[file.extent_number], policy));
     } else if (inode.size <= r_.format_.inline_max) {
       CFFS_TRY_VOID(to_table(inode, file.content));
@@ -213,6 +249,29 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
       CFFS_TRY_VOID(r_.homes_.take_blob(inode, batch_, accounts_, blob, true));
     }
     settle(i, *entry, std::move(inode));
+    return {};
+  }
+
+  // The i-th file's content is its twin's.
+  Status add_to_twin(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
+    CFFS_TRY(Entry* const entry, unchanged(i, file));
+    if (entry == nullptr) return {};
+    Inode inode = current(i, *entry);
+    CFFS_TRY(const bool shared, share(inode, *file.twin, file.at));
+    if (shared) {
+      settle(i, *entry, std::move(inode));
+    } else {
+      refused_.push_back(i);
+    }
+    return {};
+  }
+
+  // Others may share what the i-th file has.
+  Status offer(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
+    CFFS_TRY(Entry* const entry, unchanged(i, file));
+    if (entry == nullptr) return {};
+    const Inode inode = current(i, *entry);
+    if (inode.home == Home::composite) CFFS_TRY_VOID(accounts_.offer(inode.extent, inode.ino));
     return {};
   }
 
@@ -252,6 +311,8 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
   }
 
   std::size_t switched() const { return changed_.size(); }
+  // Those that could not share what they were to share; they are where they were.
+  const std::vector<std::size_t>& refused() const { return refused_; }
 
  private:
   static std::vector<Key> keys_of(const CompositeBuilder* builder, std::span<const FileToMove> files) {
@@ -260,6 +321,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     for (const FileToMove& file : files) {
       keys.push_back(file.row_key);
       if (file.inode.home == Home::composite) keys.push_back(Key::null_name(file.inode.extent.composite));
+      if (file.twin) keys.push_back(Key::null_name(file.twin->composite));
     }
     return keys;
   }
@@ -319,6 +381,15 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     accounts_.add(inode.extent, inode, policy);
     return {};
   }
+  Result<bool> share(Inode& inode, const Extent& extent, const EntryName& at) {
+    const bool null_name = inode.nlink > 1;  // its own number leads to it
+    CFFS_TRY(const bool shared, accounts_.share(extent, inode, null_name ? EntryName{} : at));
+    if (!shared) return false;
+    CFFS_TRY_VOID(leave(inode));
+    inode.home = Home::composite;
+    inode.extent = extent;
+    return true;
+  }
   Status to_table(Inode& inode, std::string_view content) {
     CFFS_TRY_VOID(leave(inode));
     inode.home = Home::none;
@@ -341,6 +412,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
   std::vector<InodeId> blobs_left_;
   std::vector<InodeId> blobs_made_;
   std::set<InodeId> met_;
+  std::vector<std::size_t> refused_;
 };
 
 Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& builder, bool first,
@@ -349,13 +421,27 @@ Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& bu
   Batchwise batch(*this, &builder, files);
   if (!first) {
     CFFS_TRY(const auto row, table_.get(Key::null_name(builder.id())));
-    if (!row) return Switched{0, true};
+    if (!row) return Switched{0, true, {}};
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
     CFFS_TRY_VOID(batch.add(i, files[i], static_cast<std::uint8_t>(policy)));
   }
   CFFS_TRY_VOID(batch.write(first));
-  return Switched{batch.switched(), false};
+  return Switched{batch.switched(), false, batch.refused()};
+}
+
+Result<std::size_t> Rehousing::into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left) {
+  Batchwise batch(*this, nullptr, files);
+  for (std::size_t i = 0; i < files.size(); ++i) CFFS_TRY_VOID(batch.add_to_twin(i, files[i]));
+  CFFS_TRY_VOID(batch.write(false));
+  left = batch.refused();
+  return batch.switched();
+}
+
+Status Rehousing::offer(const FileToMove& member) {
+  Batchwise batch(*this, nullptr, std::span(&member, 1));
+  CFFS_TRY_VOID(batch.offer(0, member));
+  return batch.write(false);
 }
 
 Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {

@@ -32,6 +32,8 @@ struct FileToMove {
   Inode inode;                    // its long parts once read
   std::string content;            // once read
   std::size_t extent_number = 0;  // which of the builder's extents holds the content now
+  bool shares_extent = false;     // another of the builder's files was there before
+  std::optional<Extent> twin;     // a member that is there and has the same content, to be shared
 };
 
 // Nobody has changed or moved the content between two looks.
@@ -73,10 +75,10 @@ class Rehousing {
   Referred referred(InodeId ino) const;
   // Reads the content, and long attributes, as they are now. False: the file is gone or has changed its home since.
   Result<bool> read(FileToMove& file) const;
-  // Where the subfile of this record is now, if it still is in this composite; or was in `rows`. Without these, one that is renamed
-  // meanwhile may be missed.
-  Result<std::optional<FileToMove>> member_of(const RecordMeta& record, CompositeId id,
-                                              const TableSnapshot* rows = nullptr) const;
+  // Where the files are now whose subfile this record is, if there are any in this composite; or were in `rows`. Without these, one that
+  // is renamed meanwhile may be missed.
+  Result<std::vector<FileToMove>> members_of(const RecordMeta& record, CompositeId id,
+                                             const TableSnapshot* rows = nullptr) const;
   // Whether a node reads this record, whatever the rows say: of a file without a name, too.
   bool is_in_use(const RecordMeta& record, CompositeId id) const;
 
@@ -93,10 +95,16 @@ class Rehousing {
     std::size_t files = 0;
     // The composite lost all its members, and its row, meanwhile: nothing was switched, and nothing may follow.
     bool composite_gone = false;
+    std::vector<std::size_t> refused;  // whose `shares_extent` came to nothing: they are where they were
   };
   // The builder's bytes are durable in its composite: the files' rows now say so. `first`: no file was switched to it yet.
   Result<Switched> into_composite(const CompositeBuilder& builder, bool first, grouping::PolicyId policy,
                                   std::span<const FileToMove> files);
+  // Files whose content is a member's of another file (their `twin`, which was looked at without locks) share it from now on. Those that
+  // have changed since, or whose twin is gone or has enough, are where they were; `left` gets the numbers of the latter.
+  Result<std::size_t> into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left);
+  // Others may share the member's content from now on.
+  Status offer(const FileToMove& member);
   // Somebody reads the store beside this user of it: no object is replaced.
   bool is_followed() const { return removals_.followed(); }
   // The composite's object is replaced by one that is compressed like that, and has zeros at `zeros`, which nobody may name. Where it
@@ -116,7 +124,12 @@ class Rehousing {
   class Batchwise;
   Result<bool> read_content(FileToMove& file) const;
   Result<bool> complete(FileToMove& file) const;
-  Result<std::optional<FileToMove>> member_at(const EntryName& at, const RecordMeta& record, CompositeId id,
+  struct Sought {
+    InodeId ino;
+    CompositeId composite;
+    std::uint32_t slot = 0;
+  };
+  Result<std::optional<FileToMove>> member_at(const EntryName& at, const Sought& sought,
                                               const TableSnapshot* rows) const;
 
   const StoreFormat& format_;

@@ -282,9 +282,9 @@ class Engine::RenameOperation {
 
   Status move_entries(Batch& batch, CompositeAccounts& accounts, RowSet& rows, LinkDrop& drop)
       CFFS_REQUIRES(row_stripes) {
-    CFFS_TRY(Entry moved, take(batch, rows, from_, to_));
+    CFFS_TRY(Entry moved, take(batch, accounts, rows, from_, to_));
     if (exchanges_) {
-      CFFS_TRY(Entry back, take(batch, rows, to_, from_));
+      CFFS_TRY(Entry back, take(batch, accounts, rows, to_, from_));
       CFFS_TRY_VOID(rows.insert(from_.key, std::move(back)));
     } else if (to_.now) {
       CFFS_TRY(Row* const row, rows.row(to_.key));
@@ -301,7 +301,8 @@ class Engine::RenameOperation {
   }
 
   // Takes an entry out of its row, its inode brought up to date for its new place.
-  Result<Entry> take(Batch& batch, RowSet& rows, Side& side, const Side& there) const {
+  Result<Entry> take(Batch& batch, CompositeAccounts& accounts, RowSet& rows, Side& side,
+                     const Side& there) const {
     CFFS_TRY(Row* const row, rows.row(side.key));
     Entry* const found = row->find(side.name);
     if (found == nullptr) return fail(lost_row(side.now->entry.ino));
@@ -322,8 +323,7 @@ class Engine::RenameOperation {
     if (inode.home == Home::composite) {
       // The member's record names its old place; a row says where it went.
       inode.extent.moved = true;
-      batch.put(Key::moved_member(inode.extent.composite, inode.extent.slot),
-                encode_moved_member({there.directory->ino, std::string(there.name)}));
+      accounts.move(inode.extent, inode.ino, {there.directory->ino, std::string(there.name)});
     }
     if (!entry.inode) return fail(lost_row(entry.ino));
     Inode whole = inode;

@@ -31,15 +31,19 @@ constexpr std::uint32_t kValuesApart =
     8;  // StoreFormat::values_apart: programs from before it take the rows for the data
 constexpr std::uint32_t kPackedComposites =
     16;  // StoreFormat::packed_composites: programs from before it take frames for records
-constexpr Features kKnown = {
-    0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart | kPackedComposites};
+constexpr std::uint32_t kSharedMembers =
+    32;  // StoreFormat::shared_members: programs from before it would free what others have
+constexpr Features kKnown = {0, 0,
+                             kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart |
+                                 kPackedComposites | kSharedMembers};
 
-const std::array<FeatureName, 5> kNames = {
+const std::array<FeatureName, 6> kNames = {
     FeatureName{FeatureClass::incompatible, 0, "hash of names"},
     FeatureName{FeatureClass::incompatible, 1, "dense inline data"},
     FeatureName{FeatureClass::incompatible, 2, "blob checksums"},
     FeatureName{FeatureClass::incompatible, 3, "value log"},
     FeatureName{FeatureClass::incompatible, 4, "packed composites"},
+    FeatureName{FeatureClass::incompatible, 5, "shared members"},
 };
 
 std::uint32_t bits_of(const Features& features, FeatureClass of) {
@@ -61,6 +65,7 @@ Features set_in(const StoreFormat& f) {
   if (f.blob_checksums) set.incompatible |= kBlobChecksums;
   if (f.values_apart) set.incompatible |= kValuesApart;
   if (f.packed_composites) set.incompatible |= kPackedComposites;
+  if (f.shared_members) set.incompatible |= kSharedMembers;
   return set;
 }
 
@@ -133,6 +138,7 @@ class Superblock {
     format_.blob_checksums = (features.incompatible & kBlobChecksums) != 0;
     format_.values_apart = (features.incompatible & kValuesApart) != 0;
     format_.packed_composites = (features.incompatible & kPackedComposites) != 0;
+    format_.shared_members = (features.incompatible & kSharedMembers) != 0;
     if (version > kVersion) {
       return refused("has store format " + std::to_string(version) + "; " + kProgram + " reads format " +
                      std::to_string(kVersion));

@@ -50,6 +50,10 @@ struct StoreFormat {
   bool values_apart = true;
   // Composites may be packed (docs/COMPRESSION.md).
   bool packed_composites = true;
+  // Files may share members of composites (docs/DEDUPLICATION.md).
+  bool shared_members = true;
+  // Whether those of a new store do; later its table says so (FileSystem::dedupe()). Not in the superblock.
+  bool dedupe = false;
   // How a new store packs them; later its table says so (FileSystem::compress()). Not in the superblock.
   Compression compression;
   std::string made_by = "cffs " CFFS_VERSION;  // empty: before it was noted

@@ -39,6 +39,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
     check_directories();
     check_hard_links();
     check_accounts();
+    CFFS_TRY_VOID(goes_on(check_sharing()));
   }
   check_contents();
   progress("reading data rows");
@@ -69,7 +70,10 @@ Status ConsistencyCheck::collect() {
     rows_[id] = row;
     return true;
   };
-  visitor.moved_member = [](CompositeId, std::uint32_t, const MovedMember&) { return true; };
+  visitor.member_files = [&](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+    sharing_.note(id, slot, row);
+    return true;
+  };
   visitor.damaged = [&](Key key, const Error& error) {
     report("row " + key_text(key) + ": " + error.message());
     return true;
@@ -117,7 +121,7 @@ void ConsistencyCheck::note_inode(const Inode& inode) {
     case Home::composite:
       if (extent.length != inode.size) report(ino, ": size and extent differ");
       members_.push_back(
-          {inode.ino, extent.composite, extent.offset, extent.length, extent.checksum, extent.slot});
+          {inode.ino, extent.composite, extent.offset, extent.length, extent.checksum, extent.slot, false});
       break;
     case Home::blob:
       blobs_.push_back({inode.ino, inode.size, inode.sealed});
@@ -133,8 +137,9 @@ void ConsistencyCheck::sort() {
                                  [](const InlineFile& x, const InlineFile& y) { return x.ino == y.ino; });
   inline_.erase(twice, inline_.end());
   std::sort(members_.begin(), members_.end(), [](const CheckedMember& a, const CheckedMember& b) {
-    return std::tie(a.composite, a.slot) < std::tie(b.composite, b.slot);
+    return std::tie(a.composite, a.slot, a.ino) < std::tie(b.composite, b.slot, b.ino);
   });
+  sharing_.mark(members_);
   auto row = rows_.begin();
   for (std::size_t i = 0; i < members_.size() || row != rows_.end();) {
     const bool by_row = i == members_.size() || (row != rows_.end() && row->first <= members_[i].composite);
@@ -213,13 +218,22 @@ void ConsistencyCheck::check_accounts() {
   for (const Composite& c : composites_) {
     if (c.row == nullptr) continue;
     std::uint64_t live = 0;
-    for (const CheckedMember& member : c.members) live += member.length;
+    for (std::size_t i = 0; i < c.members.size(); ++i) {
+      const bool met = i > 0 && c.members[i].slot == c.members[i - 1].slot;
+      if (!met) live += c.members[i].length;
+    }
     if (c.members.size() != c.row->members || live != c.row->live_bytes) {
       report(CompositeStore::object_name(c.id) + " counts " + std::to_string(c.row->members) + " members, " +
              std::to_string(c.row->live_bytes) + " bytes; has " + std::to_string(c.members.size()) + ", " +
              std::to_string(live));
     }
   }
+}
+
+Status ConsistencyCheck::check_sharing() {
+  CFFS_TRY(Findings found, sharing_.run(members_));
+  std::move(found.begin(), found.end(), std::back_inserter(found_));
+  return {};
 }
 
 // Several objects at a time; what is found comes in their order all the same.

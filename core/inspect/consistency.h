@@ -14,6 +14,7 @@
 
 #include "core/fs/file_system.h"
 #include "core/inspect/object_check.h"
+#include "core/inspect/sharing_check.h"
 #include "core/table/row.h"
 
 namespace cffs {
@@ -28,7 +29,7 @@ class ConsistencyCheck {
  public:
   // The file system must be quiet: what changes meanwhile may be reported.
   explicit ConsistencyCheck(FileSystem& fs, CheckOptions options = {})
-      : fs_(fs), options_(std::move(options)) {}
+      : fs_(fs), options_(std::move(options)), sharing_(fs.table()) {}
 
   // Every contradiction and every piece of damage; empty: none. Where the table cannot be read to its end, that is said, and
   // what would only follow from missing rows is not. Takes about 150 bytes of memory a file.
@@ -63,6 +64,7 @@ class ConsistencyCheck {
   void check_circles();
   void check_hard_links();
   void check_accounts();
+  Status check_sharing();
   void check_contents();
   Status collect_nameless();
   Status check_data_rows();
@@ -88,6 +90,7 @@ class ConsistencyCheck {
   std::vector<InlineFile> inline_;                   // by inode, once all are known
   std::map<CompositeId, CompositeRow> rows_;
   std::vector<CheckedMember> members_;  // by composite and slot, once all are known
+  SharingCheck sharing_;
   std::vector<CheckedBlob> blobs_;
   std::vector<Composite> composites_;  // of rows_ and members_
   std::set<std::string> pending_;      // objects that wait for removal

@@ -65,7 +65,7 @@ class ObjectCheck::Composite {
         report({}, name_ + ": record " + std::to_string(slots) + " says slot " + std::to_string(record.slot));
       }
       for (; member != members_.end() && member->slot == slots; ++member) {
-        const bool same = record.ino == member->ino && data_at == member->offset &&
+        const bool same = (record.ino == member->ino || member->is_shared) && data_at == member->offset &&
                           record.data_length == member->length && record.data_checksum == member->checksum;
         if (!same)
           report(member->ino,

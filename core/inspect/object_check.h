@@ -26,6 +26,7 @@ struct CheckedMember {
   CompositeId composite;
   std::uint64_t offset = 0, length = 0, checksum = 0;
   std::uint32_t slot = 0;
+  bool is_shared = false;  // its record may be another file's
 };
 struct CheckedBlob {
   InodeId ino;

@@ -5,6 +5,7 @@
 
 #include "core/packed/compression.h"
 #include "core/table/block_sums.h"
+#include "core/table/content_row.h"
 #include "core/table/pending_removal.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
@@ -35,10 +36,13 @@ Status check_row(Key key, std::string_view value) {
         if (*field == SystemField::log_synced) return known(decode_log_synced(value));
         if (*field == SystemField::scrub) return known(decode_scrub_progress(value));
         if (*field == SystemField::compression) return known(decode_compression(value));
+        if (*field == SystemField::sharing) return known(decode_sharing(value));
         if (*field == SystemField::values) return known(decode_values(value));
         return known(decode_system_number(*field, value));
       }
       return fail(Error::corruption("an unknown system field"));
+    case KeyTag::content:
+      return known(decode_content_row(key, value));
     case KeyTag::block_sums:
       if (decode_block_sums(value)) return {};
       return fail(Error::corruption("checksums of a blob that are no such row"));

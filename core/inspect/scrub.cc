@@ -115,7 +115,7 @@ Status Scrub::check_row(Key key, const std::string& value) {
       }
       return {};
     }
-    case RowKind::moved_member:
+    case RowKind::member_files:
       return {};
   }
   return {};
@@ -184,10 +184,13 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
 
 // A record that no file is in any more is no loss to anybody.
 Status Scrub::report_record(CompositeId id, const RecordMeta& record) {
-  CFFS_TRY(const auto file, fs_.rehousing().member_of(record, id));
-  if (!file) return {};
-  return judge(*file, Error::corruption(CompositeStore::object_name(id) + ", slot " +
-                                        std::to_string(record.slot) + ": data differs from its checksum"));
+  CFFS_TRY(const auto files, fs_.rehousing().members_of(record, id));
+  for (const FileToMove& file : files) {
+    CFFS_TRY_VOID(judge(file, Error::corruption(CompositeStore::object_name(id) + ", slot " +
+                                                std::to_string(record.slot) +
+                                                ": data differs from its checksum")));
+  }
+  return {};
 }
 
 // Where records cannot be followed, the members' own rows say where they are. Rare: a scan of all rows.

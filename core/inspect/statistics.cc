@@ -22,7 +22,7 @@ void count_inode(Statistics& s, const Inode& inode) {
     s.file_bytes += inode.size;
     if (inode.home == Home::none) ++s.empty_files;
     if (inode.home == Home::inline_) ++s.inline_files, s.inline_bytes += inode.size;
-    if (inode.home == Home::composite) ++s.member_files;
+    if (inode.home == Home::composite) ++s.member_files, s.member_bytes += inode.size;
     if (inode.home == Home::blob) ++s.blobs, s.blob_bytes += inode.size;
     if (inode.sealed) ++s.sealed_blobs;
   }
@@ -49,6 +49,10 @@ Status count_rows(const Table& table, Statistics& s, PolicyOf& policy_of) {
     s.composite_bytes += row.size;
     s.live_bytes += row.live_bytes;
     s.freed_bytes += row.freed_bytes;
+    return true;
+  };
+  visitor.member_files = [&](CompositeId, std::uint32_t, const MemberFiles& row) {
+    if (row.files.size() > 1) s.sharing_files += row.files.size();
     return true;
   };
   CFFS_TRY_VOID(table.scan_namespace(visitor));

@@ -17,7 +17,9 @@ struct Statistics {
   std::uint64_t file_bytes = 0;
   std::uint64_t empty_files = 0;
   std::uint64_t inline_files = 0, inline_bytes = 0;
-  std::uint64_t member_files = 0;
+  std::uint64_t member_files = 0, member_bytes = 0;
+  std::uint64_t sharing_files = 0;  // of those, the ones whose content is other files', too
+  std::uint64_t shared_bytes() const { return member_bytes > live_bytes ? member_bytes - live_bytes : 0; }  // spared
   std::uint64_t composites = 0, composite_bytes = 0, live_bytes = 0, freed_bytes = 0;
   std::uint64_t stored_bytes = 0;  // of the composites' objects, packed or not
   std::string compression;         // of composites from now on: "zstd:3", "none"

@@ -1,5 +1,7 @@
 #include "core/reorganise/compaction.h"
 
+#include <iterator>
+
 #include "core/composite/composite_store.h"
 #include "core/fs/staged_directories.h"
 #include "core/table/table.h"
@@ -22,11 +24,11 @@ Result<std::vector<FileToMove>> Compaction::living_members(CompositeId id, std::
   std::vector<FileToMove> members;
   Status problem;
   const Status scanned = fs_.composites().scan(id, bytes, [&](const RecordMeta& record, std::uint64_t) {
-    auto member = fs_.rehousing().member_of(record, id);
-    if (!member) {
-      problem = fail(member.error());
-    } else if (*member) {
-      members.push_back(std::move(**member));
+    auto files = fs_.rehousing().members_of(record, id);
+    if (!files) {
+      problem = fail(files.error());
+    } else {
+      std::move(files->begin(), files->end(), std::back_inserter(members));
     }
   });
   if (!scanned) {

@@ -1,5 +1,6 @@
 #include "core/reorganise/composite_filler.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -44,7 +45,75 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
   return object;
 }
 
+// A member of the composite that is being emptied is no place to go to; nor is the file's own: who moves it has a reason.
+std::optional<Extent> CompositeFiller::twin_of(const FileToMove& file, Purpose purpose) const {
+  auto twin = duplicates_.find(file.content);
+  if (!twin || file.inode.home != Home::composite) return twin;
+  const Extent& now = file.inode.extent;
+  const bool same_composite = twin->composite == now.composite;
+  const bool stays = same_composite && (twin->slot == now.slot || purpose == Purpose::compaction);
+  return stays ? std::nullopt : twin;
+}
+
+Result<std::size_t> CompositeFiller::share(std::vector<Group>& groups, Purpose purpose) {
+  std::vector<FileToMove> files;
+  std::vector<std::size_t> groups_of;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    Group others;
+    for (FileToMove& file : groups[g]) {
+      file.twin = twin_of(file, purpose);
+      if (file.twin) groups_of.push_back(g);
+      (file.twin ? files : others).push_back(std::move(file));
+    }
+    groups[g] = std::move(others);
+  }
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
+    const std::span some = std::span(files).subspan(i, std::min(kRowsAtOnce, files.size() - i));
+    std::vector<std::size_t> left;
+    CFFS_TRY(const std::size_t n, fs_.rehousing().into_twins(some, left));
+    moved += n;
+    for (const std::size_t k : left) {
+      some[k].twin.reset();
+      groups[groups_of[i + k]].push_back(std::move(some[k]));
+    }
+  }
+  std::erase_if(groups, [](const Group& group) { return group.empty(); });
+  return moved;
+}
+
 Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, grouping::PolicyId policy,
+                                                     Purpose purpose) {
+  std::size_t shared = 0;
+  if (fs_.table().sharing() == Sharing::on) {
+    CFFS_TRY(shared, share(groups, purpose));
+  }
+  Filled filled;
+  if (!groups.empty()) {
+    CFFS_TRY(filled, write(std::move(groups), policy, purpose));
+  }
+  filled.moved += shared;
+  return filled;
+}
+
+// What could not be shared after all is written: its owner may have changed meanwhile.
+Result<CompositeFiller::Filled> CompositeFiller::write(std::vector<Group> groups, grouping::PolicyId policy,
+                                                       Purpose purpose) {
+  refused_.clear();
+  CFFS_TRY(Filled filled, put(std::move(groups), policy, purpose));
+  for (FileToMove& refused : std::exchange(refused_, {})) {
+    refused.shares_extent = false;
+    CFFS_TRY(const bool readable, fs_.rehousing().read(refused));
+    if (!readable) continue;
+    std::vector<Group> alone(1);
+    alone.front().push_back(std::move(refused));
+    CFFS_TRY(const Filled another, put(std::move(alone), policy, purpose));
+    filled.moved += another.moved;
+  }
+  return filled;
+}
+
+Result<CompositeFiller::Filled> CompositeFiller::put(std::vector<Group> groups, grouping::PolicyId policy,
                                                      Purpose purpose) {
   std::uint64_t bytes = 0;
   for (const Group& group : groups) {
@@ -96,14 +165,18 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
                                                              const std::shared_ptr<Object>& into) {
   const Tail before = *tail_;
   CompositeBuilder builder(before.id, before.bytes, before.slots);
+  if (fs_.table().sharing() != Sharing::never) builder.share_contents();
   std::vector<FileToMove> files;
   std::vector<std::size_t> group_ends;
   bool named = into != nullptr;
   const auto fill = [&]() -> Result<Filled> {
     for (Group& group : groups) {
       for (FileToMove& file : group) {
-        CFFS_TRY_VOID(reserve(file, purpose));
-        file.extent_number = builder.add(file.at.parent, file.at.name, file.inode, file.content);
+        const auto same = builder.same_as(file.content);
+        file.shares_extent = same.has_value();
+        if (!same) CFFS_TRY_VOID(reserve(file, purpose));
+        file.extent_number =
+            same ? *same : builder.add(file.at.parent, file.at.name, file.inode, file.content);
         file.content = {};
         files.push_back(std::move(file));
       }
@@ -144,6 +217,7 @@ Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuil
     named = true;
     filled.moved += switched.files;
     filled.composite_gone = switched.composite_gone;
+    for (const std::size_t i : switched.refused) refused_.push_back(files[begin + i]);
     if (switched.files == 0) {
       forget_tail();  // it may be gone, or about to go: nothing more is put there
       break;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/composite/duplicates.h"
 #include "core/fs/file_system.h"
 #include "core/fs/rehousing.h"
 
@@ -17,7 +18,7 @@ class CompositeFiller {
  public:
   using Group = std::vector<FileToMove>;  // with their contents
 
-  explicit CompositeFiller(FileSystem& fs) : fs_(fs) {}
+  explicit CompositeFiller(FileSystem& fs) : fs_(fs), duplicates_(fs.table(), fs.composites()) {}
 
   // Bytes that still fit into the composite being filled.
   std::uint64_t room() const;
@@ -42,6 +43,11 @@ class CompositeFiller {
     std::uint64_t slots = 0;
     bool closed = false;  // it was written packed: nothing can be added
   };
+  // What others have already is shared with them, and taken out of `groups`; the number of files.
+  Result<std::size_t> share(std::vector<Group>& groups, Purpose purpose);
+  std::optional<Extent> twin_of(const FileToMove& file, Purpose purpose) const;
+  Result<Filled> write(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
+  Result<Filled> put(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
   // It is given up: lost, or about to go.
   void forget_tail();
   // The object to append to; null: a new one.
@@ -51,12 +57,14 @@ class CompositeFiller {
                              const std::shared_ptr<Object>& into);
   Result<Filled> add_apart(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
   Result<Filled> add_behind(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
-  // `named`: a row says that there is such a composite.
+  // `named`: a row says that there is such a composite. What could not be shared is refused_.
   Result<Filled> switch_rows(const CompositeBuilder& builder, bool& named, grouping::PolicyId policy,
                              const std::vector<FileToMove>& files,
                              const std::vector<std::size_t>& group_ends);
 
   FileSystem& fs_;
+  const Duplicates duplicates_;
+  Group refused_;  // files that were to share what the builder has, and could not; without their contents
   std::optional<Tail> tail_;
 };
 

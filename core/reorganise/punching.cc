@@ -77,12 +77,12 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
   Status problem;
   std::vector<Range> dead;
   CFFS_TRY_VOID(fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t data_at) {
-    const auto member = fs_.rehousing().member_of(record, id, &rows);
-    if (!member) {
-      problem = fail(member.error());
-    } else if (*member) {
-      ++members;
-      live_bytes += (*member)->inode.extent.length;
+    const auto files = fs_.rehousing().members_of(record, id, &rows);
+    if (!files) {
+      problem = fail(files.error());
+    } else if (!files->empty()) {
+      members += files->size();
+      live_bytes += files->front().inode.extent.length;
     } else if (fs_.rehousing().is_in_use(record, id)) {
       holes.all = false;
     } else if (const Range range = blocks_of(data_at, record.data_length); range.length > 0) {

@@ -83,6 +83,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
+  CFFS_TRY_VOID(mend_sharing());
   CFFS_TRY_VOID(mend_accounts());
   CFFS_TRY_VOID(mend_data());
   CFFS_TRY_VOID(mend_seals());
@@ -104,10 +105,15 @@ Status Repair::look() {
   composites_.clear();
   accounts_.clear();
   sealed_.clear();
+  sharing_.emplace(fs_.table());
   wanted_.clear();
   NamespaceVisitor visitor;
   visitor.entries = [&](Key key, const Row& row) {
     for (const Entry& entry : row.entries) look_at(key, entry);
+    return true;
+  };
+  visitor.member_files = [&](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+    sharing_->note(id, slot, row);
     return true;
   };
   visitor.composite = [&](CompositeId id, const CompositeRow& row) {
@@ -120,6 +126,7 @@ Status Repair::look() {
     return true;
   };
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  for (const auto& [id, bytes] : sharing_->live_bytes()) accounts_[id].live_bytes = bytes;
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
     if (removal && removal->is_object()) wanted_.insert(object_name(*removal));
@@ -129,6 +136,7 @@ Status Repair::look() {
 
 void Repair::look_at(Key key, const Entry& entry) {
   const std::uint64_t ino = entry.ino.value;
+  sharing_->note(key, entry);
   if (!entry.name.empty()) parents_.insert(key.upper);
   if (!entry.inode) {
     linked_[ino].names.push_back({key, {InodeId{key.upper}, entry.name}});
@@ -156,7 +164,6 @@ void Repair::look_at(Key key, const Entry& entry) {
   if (inode.home == Home::composite) {
     Account& account = accounts_[inode.extent.composite];
     ++account.members;
-    account.live_bytes += inode.extent.length;
     account.widest.mode |= inode.mode & 07777;
     account.widest.uid = inode.uid;
     account.widest.gid = inode.gid;
@@ -272,6 +279,12 @@ Status Repair::mend_compression() {
   if (!row) return {};
   mended("how composites are compressed was malformed: none is");
   return fs_.compress(Compression{});
+}
+
+Status Repair::mend_sharing() {
+  CFFS_TRY(const auto sentences, sharing_->run());
+  for (const std::string& sentence : sentences) mended(sentence);
+  return {};
 }
 
 // What cannot be opened the check names.

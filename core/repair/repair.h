@@ -9,12 +9,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/repair/sharing_repair.h"
 #include "core/table/row.h"
 
 namespace cffs {
@@ -58,6 +60,7 @@ class Repair {
   Status mend_accounts();
   Status mend_index(CompositeId id);
   Status mend_compression();
+  Status mend_sharing();
   Status mend_account(CompositeId id, const Account& account);
   Status rebuild_account(CompositeId id, const Account& account);
   Status mend_data();
@@ -85,6 +88,7 @@ class Repair {
     std::uint64_t size = 0;
   };
   std::map<InodeId, Sealed> sealed_;
+  std::optional<SharingRepair> sharing_;  // of what the last look met
   std::set<std::string> wanted_;  // objects that rows name, or that wait for removal
 };
 

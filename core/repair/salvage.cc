@@ -5,6 +5,7 @@
 
 #include "core/base/checksum.h"
 #include "core/composite/composite_store.h"
+#include "core/table/content_row.h"
 
 namespace cffs {
 namespace {
@@ -118,7 +119,11 @@ Status Salvage::look_into(const std::string& object) {
     tell(at);
     records_[inode->ino].push_back(
         {object, at, (*record)->record_bytes(), {inode->ctime_ns, inode->version, number, at}});
-    at += (*record)->record_bytes();
+    const RecordMeta& meta = **record;
+    if (meta.data_length >= kLeastShared) {
+      contents_.try_emplace({meta.data_length, meta.data_checksum}, records_[inode->ino].back());
+    }
+    at += meta.record_bytes();
   }
   tell(all.size());
   return {};
@@ -163,6 +168,17 @@ std::optional<Salvage::Whole> Salvage::newest_record(InodeId ino) {
   return {};
 }
 
+// A file that shared a member has no record of its own, or an older one; the member's is as good.
+std::optional<Salvage::Whole> Salvage::shared_record(const Inode& known) const {
+  if (known.home != Home::composite) return {};
+  const auto found = contents_.find({known.extent.length, known.extent.checksum});
+  auto whole = found == contents_.end() ? std::nullopt : read_record(found->second);
+  if (!whole) return {};
+  whole->inode = known;
+  whole->newest = true;
+  return whole;
+}
+
 std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, InodeId ino) const {
   return at ? std::vector{*at} : names_.names(ino);
 }
@@ -171,6 +187,9 @@ std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, In
 Status Salvage::bring_back_known(const std::optional<EntryName>& at, const Inode& inode) {
   std::vector<EntryName> places = places_of(at, inode.ino);
   auto record = newest_record(inode.ino);
+  if (!record || record->inode.version < inode.version) {
+    if (auto shared = shared_record(inode)) record = std::move(shared);
+  }
   const bool newer = record && std::pair(record->inode.ctime_ns, record->inode.version) >
                                    std::pair(inode.ctime_ns, inode.version);
   if (newer && places.size() <= 1) places = {record->at};

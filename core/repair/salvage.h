@@ -74,6 +74,7 @@ class Salvage {
   Status bring_back_nameless_blob(const std::string& object);
   std::vector<EntryName> places_of(const std::optional<EntryName>& at, InodeId ino) const;
   std::optional<Whole> newest_record(InodeId ino);
+  std::optional<Whole> shared_record(const Inode& known) const;
   std::optional<Whole> read_record(const Found& found) const;
   bool was_removed(InodeId ino, std::int64_t ctime_ns) const;
   // Makes it, and counts it; what only this file cannot have is told.
@@ -92,6 +93,8 @@ class Salvage {
   const LostNames names_;
   NewTree tree_;
   std::map<InodeId, std::vector<Found>> records_;  // newest first; without those that are back
+  using Content = std::pair<std::uint64_t, std::uint64_t>;  // length, checksum
+  std::map<Content, Found> contents_;                       // of which several files may be
   std::map<InodeId, std::string> blobs_;           // objects, the same
   std::vector<std::string> kept_blobs_;            // of lost+found
 };

@@ -34,7 +34,7 @@ struct Extent {
   std::uint64_t checksum = 0;      // XXH3-64 of the data
   std::uint64_t group_offset = 0;  // the run of bytes worth reading together with this one
   std::uint64_t group_length = 0;
-  bool moved = false;  // renamed since: a moved_member row says where to
+  bool moved = false;  // renamed since: a member_files row says where to
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 

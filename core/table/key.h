@@ -4,7 +4,7 @@
 //   directory's inode    hash of the name   directory entry (readdir is one range scan)
 //   inode                0                  null-name row: attributes of a hard-linked file (§3.3), or of the root
 //   composite's number   0                  the composite's row
-//   composite's number   slot + 1           where a renamed member went (MovedMember, core/table/row.h)
+//   composite's number   slot + 1           whose the member is: renamed since, or shared (core/table/member_files.h)
 //   tag | number         see KeyTag         everything else
 //
 // The top byte is 0 for the namespace. File data and bookkeeping live under other tags, so that a readdir, or
@@ -35,6 +35,7 @@ enum class KeyTag : std::uint8_t {
   embedded_by = 0x52,       // | file's inode, rank and holder's inode: who embeds it
   mentions = 0x53,          // | hash of a stem, document's inode: the document refers to such a name
   block_sums = 0x60,        // | file's inode, number of the row: checksums of a sealed blob (block_sums.h)
+  content = 0x61,           // | length, checksum of data: a member that has it and may be shared (content_row.h)
   file_data = 0x80,         // | file's inode, chunk number: inline bytes
   system = 0xff,            // | 0, field: one fact about the store (system_rows.h)
 };
@@ -51,7 +52,7 @@ struct Key {
   static Key entry(InodeId directory, std::uint64_t name_hash) { return {directory.value, name_hash}; }
   static Key null_name(InodeId inode) { return {inode.value, 0}; }
   static Key null_name(CompositeId composite) { return {composite.value, 0}; }
-  static Key moved_member(CompositeId composite, std::uint32_t slot) {
+  static Key member_files(CompositeId composite, std::uint32_t slot) {
     return {composite.value, std::uint64_t{slot} + 1};
   }
   static Key data(InodeId inode, std::uint64_t chunk) {

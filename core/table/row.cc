@@ -283,10 +283,10 @@ Result<Row> decode_row(std::string_view bytes) {
 
 RowKind row_kind(Key key, std::string_view bytes) {
   const std::uint8_t first = bytes.empty() ? 0 : static_cast<std::uint8_t>(bytes[0]);
-  // A composite's row lies under the null name, a moved_member row never does; and that one never begins like entries,
+  // A composite's row lies under the null name, a member_files row never does; and that one never begins like entries,
   // since there is no inode 1.
   if (key.lower == 0) return first == kCompositeV1 ? RowKind::composite : RowKind::entries;
-  return first == kEntriesV1 ? RowKind::entries : RowKind::moved_member;
+  return first == kEntriesV1 ? RowKind::entries : RowKind::member_files;
 }
 
 std::string encode_composite_row(const CompositeRow& row) {
@@ -322,25 +322,6 @@ Result<CompositeRow> decode_composite_row(std::string_view bytes) {
   constexpr std::uint64_t kMost = kFileMax / 4;  // so that accounts can be added up
   for (const std::uint64_t count : {row.size, row.live_bytes, row.freed_bytes, row.members, row.slots}) {
     if (count > kMost) return fail(Error::corruption("a composite's row counts more than there can be"));
-  }
-  return row;
-}
-
-std::string encode_moved_member(const MovedMember& row) {
-  std::string out;
-  ByteWriter w(out);
-  w.varint(row.parent.value);
-  w.string(row.name);
-  return out;
-}
-
-Result<MovedMember> decode_moved_member(std::string_view bytes) {
-  ByteReader r(bytes);
-  MovedMember row;
-  row.parent.value = r.varint();
-  row.name = r.string();
-  if (!r.ok() || !r.at_end() || row.parent.value >= kInodeLimit) {
-    return fail(Error::corruption("a moved member's row is malformed"));
   }
   return row;
 }

@@ -27,9 +27,8 @@ struct Entry {
 struct EntryName {
   InodeId parent;
   std::string name;
+  friend bool operator==(const EntryName&, const EntryName&) = default;
 };
-// Where a member went that was renamed after its record was written: the record names the old place.
-using MovedMember = EntryName;
 
 struct Row {
   std::vector<Entry> entries;  // sorted by name
@@ -60,13 +59,11 @@ std::string encode_row(const Row& row);
 // The row of one entry that carries its inode: the usual case, without building a Row.
 std::string encode_single_row(std::string_view name, const Inode& inode);
 Result<Row> decode_row(std::string_view bytes);
-// What a row of the namespace holds. The first byte alone does not tell: a moved_member row begins with an inode number.
-enum class RowKind { entries, composite, moved_member };
+// What a row of the namespace holds. The first byte alone does not tell: a member_files row begins with a directory's number, or 0.
+enum class RowKind { entries, composite, member_files };
 RowKind row_kind(Key key, std::string_view bytes);
 std::string encode_composite_row(const CompositeRow& row);
 Result<CompositeRow> decode_composite_row(std::string_view bytes);
-std::string encode_moved_member(const MovedMember& row);
-Result<MovedMember> decode_moved_member(std::string_view bytes);
 
 // Attributes alone, as composite records carry them.
 void encode_inode(std::string& out, const Inode& inode);

@@ -25,6 +25,7 @@ std::optional<SystemField> system_field(Key key) {
     case SystemField::unclean_ends:
     case SystemField::values:
     case SystemField::compression:
+    case SystemField::sharing:
       return field;
   }
   return {};
@@ -48,6 +49,8 @@ const char* system_field_name(SystemField field) {
       return "what the value log holds";
     case SystemField::compression:
       return "how composites are compressed";
+    case SystemField::sharing:
+      return "whether files share members";
   }
   return "an unknown field";
 }
@@ -108,6 +111,19 @@ Result<ScrubProgress> decode_scrub_progress(std::string_view bytes) {
     *n = r.u64();
   if (!r.ok() || !r.at_end()) return malformed(SystemField::scrub);
   return progress;
+}
+
+std::string encode_sharing(bool on) {
+  std::string bytes;
+  ByteWriter(bytes).u8(on ? 1 : 0);
+  return bytes;
+}
+
+Result<bool> decode_sharing(std::string_view bytes) {
+  ByteReader r(bytes);
+  const std::uint8_t on = r.u8();
+  if (!r.ok() || !r.at_end() || on > 1) return malformed(SystemField::sharing);
+  return on == 1;
 }
 
 }  // namespace cffs

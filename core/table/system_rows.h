@@ -22,6 +22,7 @@ enum class SystemField : std::uint64_t {
   values =
       7,  // what the value log holds, and how much of it is named; true only where the store was closed (value_log.h)
   compression = 8,  // how composites are compressed (core/packed/compression.h); absent: not at all
+  sharing = 9,      // whether files share members of composites (Sharing, core/table/table.h); absent: they never did
 };
 
 inline Key system_key(SystemField field) {
@@ -53,5 +54,9 @@ struct ScrubProgress {
 };
 std::string encode_scrub_progress(const ScrubProgress& progress);
 Result<ScrubProgress> decode_scrub_progress(std::string_view bytes);
+
+// sharing: a byte, 1 where more files may come to share, 0 where no more do.
+std::string encode_sharing(bool on);
+Result<bool> decode_sharing(std::string_view bytes);
 
 }  // namespace cffs

@@ -306,10 +306,10 @@ Status Table::scan_namespace(const NamespaceVisitor& visitor) const {
       return decoded(key, decode_composite_row(value),
                      [&](const CompositeRow& row) { return visitor.composite(CompositeId{key.upper}, row); });
     }
-    if (kind == RowKind::moved_member && composite == key.upper) {
-      if (!visitor.moved_member) return true;
-      return decoded(key, decode_moved_member(value), [&](const MovedMember& row) {
-        return visitor.moved_member(CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1), row);
+    if (kind == RowKind::member_files && composite == key.upper) {
+      if (!visitor.member_files) return true;
+      return decoded(key, decode_member_files(value), [&](const MemberFiles& row) {
+        return visitor.member_files(CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1), row);
       });
     }
     if (!visitor.entries) return true;

@@ -17,6 +17,7 @@
 #include "core/table/batch.h"
 #include "core/table/key.h"
 #include "core/table/replay_check.h"
+#include "core/table/member_files.h"
 #include "core/table/row.h"
 #include "core/table/value_log.h"
 #include "core/table/value_log_options.h"
@@ -74,7 +75,7 @@ inline bool pass_over(Key, const Error&) { return true; }
 struct NamespaceVisitor {
   std::function<bool(Key, Row&)> entries;  // of directories and of null names
   std::function<bool(CompositeId, const CompositeRow&)> composite;
-  std::function<bool(CompositeId, std::uint32_t slot, const MovedMember&)> moved_member;
+  std::function<bool(CompositeId, std::uint32_t slot, const MemberFiles&)> member_files;
   OnDamage damaged;
 };
 
@@ -102,6 +103,9 @@ class TableSnapshot {
   leveldb::DB& db_;
   const leveldb::Snapshot* const snapshot_;
 };
+
+// Whether files share members of composites (docs/DEDUPLICATION.md): they never did; some may, and no more come to it; more may come.
+enum class Sharing : std::uint8_t { never, once, on };
 
 class Table {
  public:
@@ -164,6 +168,9 @@ class Table {
   std::size_t close_idle_values() { return values_ ? values_->close_idle() : 0; }
   // The logs whose rows are in no file of the table, and how long they are by now; for a checkpoint (core/table/checkpoint.h).
   std::vector<std::pair<std::string, std::uint64_t>> log_ends() const;
+  // What the store's row says of it. It is never again `never` for who has the table open.
+  Sharing sharing() const { return sharing_.load(std::memory_order_acquire); }
+  void set_sharing(Sharing sharing) { sharing_.store(sharing, std::memory_order_release); }
   // Refuses writes from now on, because nobody may make any.
   void make_read_only() { read_only_.store(true, std::memory_order_release); }
   // Refuses writes from now on: what the medium holds is no longer known.
@@ -229,6 +236,7 @@ class Table {
 
   std::atomic<bool> failed_{false};
   std::atomic<bool> read_only_{false};
+  std::atomic<Sharing> sharing_{Sharing::never};
   Mutex sync_mutex_;
   CondVar sync_done_;
   std::atomic<std::uint64_t> writes_{0};  // completed

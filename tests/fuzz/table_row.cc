@@ -20,8 +20,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     case RowKind::composite:
       fuzz::check_round_trip(value, decode_composite_row, encode_composite_row);
       break;
-    case RowKind::moved_member:
-      fuzz::check_round_trip(value, decode_moved_member, encode_moved_member);
+    case RowKind::member_files:
+      fuzz::check_round_trip(value, decode_member_files, encode_member_files);
       break;
   }
   fuzz::check_round_trip(value, decode_document, encode_document);

@@ -108,16 +108,16 @@ TEST_CASE("accounts") {
   });
   REQUIRE(row().live_bytes == 800);
   REQUIRE(row().members == 2);
-  auto outcome = apply([&](CompositeAccounts& c) { c.free(a); });
+  auto outcome = apply([&](CompositeAccounts& c) { c.free(a, InodeId{1}); });
   REQUIRE(row().freed_bytes == 600);
   REQUIRE(outcome.wasteful == std::vector<CompositeId>{id});
   Batch moved;
-  moved.put(Key::moved_member(id, 1), "somewhere");
+  moved.put(Key::member_files(id, 1), "somewhere");
   REQUIRE(table->write(moved));
-  outcome = apply([&](CompositeAccounts& c) { c.free(b); });
+  outcome = apply([&](CompositeAccounts& c) { c.free(b, InodeId{2}); });
   REQUIRE(outcome.emptied == std::vector<CompositeId>{id});
   REQUIRE(!*table->get(Key::null_name(id)));
-  REQUIRE(!*table->get(Key::moved_member(id, 1)));
+  REQUIRE(!*table->get(Key::member_files(id, 1)));
   REQUIRE(*table->get(PendingRemoval::of(id).key()));
 }
 

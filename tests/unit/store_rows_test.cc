@@ -56,13 +56,12 @@ TEST_CASE("pending removals tell kinds apart, and leave what they do not know al
 }
 
 TEST_CASE("a moved member's row says where to") {
-  const std::string bytes = encode_moved_member({InodeId{300}, "name"});
+  const std::string bytes = encode_member_files({{{{}, {InodeId{300}, "name"}}}});
   REQUIRE(bytes == "\xac\x02\x04name");
-  const auto row = decode_moved_member(bytes);
-  REQUIRE(row->parent == InodeId{300});
-  REQUIRE(row->name == "name");
-  for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_moved_member(bytes.substr(0, n)));
-  REQUIRE_FALSE(decode_moved_member(bytes + "x"));
+  const auto row = decode_member_files(bytes);
+  REQUIRE(row->files.front().at == EntryName{InodeId{300}, "name"});
+  for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_member_files(bytes.substr(0, n)));
+  REQUIRE_FALSE(decode_member_files(bytes + "x"));
 }
 
 }  // namespace cffs::test

@@ -89,7 +89,7 @@ TEST_CASE("rows survive encoding") {
   REQUIRE(row_kind(other, encode_row(row)) == RowKind::entries);
   // A member that moved below inode 129: its row begins with the byte that begins a composite's.
   REQUIRE(row_kind(other, std::string("\x81\x01\x01"
-                                      "a")) == RowKind::moved_member);
+                                      "a")) == RowKind::member_files);
 }
 
 TEST_CASE("no damage to a row's bytes goes further than an error") {
@@ -146,8 +146,8 @@ TEST_CASE("scans decode rows and say what is malformed") {
   batch.put(Key::entry(kRootInode, 30), encode_single_row("last", sample_inode()));
   batch.put(Key::entry(directory, 1), encode_single_row("below", sample_inode()));
   batch.put(Key::null_name(composite), encode_composite_row({}));
-  batch.put(Key::moved_member(composite, 3), encode_moved_member({directory, "away"}));
-  batch.put(Key::moved_member(CompositeId{11}, 3), encode_moved_member({directory, "of no composite"}));
+  batch.put(Key::member_files(composite, 3), encode_member_files({{{{}, {directory, "away"}}}}));
+  batch.put(Key::member_files(CompositeId{11}, 3), encode_member_files({{{{}, {directory, "of no composite"}}}}));
   batch.put(Key::data(InodeId{77}, 0), "not of the namespace");
   REQUIRE(table->write(batch));
 
@@ -177,8 +177,8 @@ TEST_CASE("scans decode rows and say what is malformed") {
     NamespaceVisitor visitor;
     visitor.entries = collect;
     visitor.composite = [&](CompositeId id, const CompositeRow&) { return id == composite; };
-    visitor.moved_member = [&](CompositeId id, std::uint32_t slot, const MovedMember& row) {
-      moved += std::to_string(id.value) + "." + std::to_string(slot) + " " + row.name;
+    visitor.member_files = [&](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+      moved += std::to_string(id.value) + "." + std::to_string(slot) + " " + row.files.front().at.name;
       return true;
     };
     visitor.damaged = [&](Key key, const Error& error) {
@@ -189,7 +189,7 @@ TEST_CASE("scans decode rows and say what is malformed") {
     REQUIRE(table->scan_namespace(visitor));
     REQUIRE(names == std::vector<std::string>{"", "first", "last", "below"});
     REQUIRE(moved == "9.3 away");
-    REQUIRE(damaged == std::vector<Key>{Key::entry(kRootInode, 20), Key::moved_member(CompositeId{11}, 3)});
+    REQUIRE(damaged == std::vector<Key>{Key::entry(kRootInode, 20), Key::member_files(CompositeId{11}, 3)});
     visitor.damaged = nullptr;
     REQUIRE(table->scan_namespace(visitor).error().kind == ErrorKind::corruption);
     visitor.entries = nullptr;

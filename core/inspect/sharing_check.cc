@@ -1,0 +1,111 @@
+#include "core/inspect/sharing_check.h"
+
+#include <algorithm>
+
+#include "core/composite/composite_store.h"
+#include "core/inspect/row_names.h"
+#include "core/table/content_row.h"
+#include "core/table/system_rows.h"
+
+namespace cffs {
+namespace {
+
+std::string record_text(CompositeId id, std::uint32_t slot) {
+  return "slot " + std::to_string(slot) + " of " + CompositeStore::object_name(id);
+}
+
+bool before(const CheckedMember& m, const std::pair<CompositeId, std::uint32_t>& record) {
+  return std::pair(m.composite, m.slot) < record;
+}
+
+// Those of one record.
+std::span<const CheckedMember> files_of(std::span<const CheckedMember> by_slot,
+                                        std::pair<CompositeId, std::uint32_t> record) {
+  const auto begin = std::lower_bound(by_slot.begin(), by_slot.end(), record, before);
+  auto end = begin;
+  while (end != by_slot.end() && std::pair(end->composite, end->slot) == record) ++end;
+  return {begin, end};
+}
+
+}  // namespace
+
+void SharingCheck::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+  if (row.files.front().ino.value == 0) return;  // renamed, no more
+  std::vector<InodeId>& inodes = sharers_[{id, slot}];
+  for (const MemberFile& file : row.files) inodes.push_back(file.ino);
+}
+
+void SharingCheck::mark(std::span<CheckedMember> by_slot) const {
+  for (CheckedMember& member : by_slot)
+    member.is_shared = sharers_.contains({member.composite, member.slot});
+}
+
+Result<Findings> SharingCheck::run(std::span<const CheckedMember> by_slot) const {
+  Findings found;
+  for (auto begin = by_slot.begin(); begin != by_slot.end();) {
+    const auto files = files_of({begin, by_slot.end()}, {begin->composite, begin->slot});
+    check_record(files, found);
+    begin += static_cast<std::ptrdiff_t>(files.size());
+  }
+  check_strangers(by_slot, found);
+  CFFS_TRY_VOID(check_contents(by_slot, found));
+  return found;
+}
+
+void SharingCheck::check_record(std::span<const CheckedMember> files, Findings& found) const {
+  const auto sharers = sharers_.find({files.front().composite, files.front().slot});
+  const bool alone = files.size() == 1 && sharers == sharers_.end();
+  if (alone) return;
+  for (const CheckedMember& file : files) {
+    const bool named = sharers != sharers_.end() &&
+                       std::find(sharers->second.begin(), sharers->second.end(), file.ino) !=
+                           sharers->second.end();
+    if (!named) {
+      found.push_back({file.ino, ": no row says that it shares " + record_text(file.composite, file.slot)});
+    }
+  }
+}
+
+void SharingCheck::check_strangers(std::span<const CheckedMember> by_slot, Findings& found) const {
+  for (const auto& [record, inodes] : sharers_) {
+    const auto files = files_of(by_slot, record);
+    for (const InodeId ino : inodes) {
+      const bool there = std::any_of(files.begin(), files.end(),
+                                     [ino = ino](const CheckedMember& f) { return f.ino == ino; });
+      if (!there) {
+        found.push_back({{},
+                         record_text(record.first, record.second) + " is shared by inode " +
+                             std::to_string(ino.value) + ", which is not there"});
+      }
+    }
+  }
+}
+
+Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Findings& found) const {
+  bool used = !sharers_.empty();
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
+    used = true;
+    const auto row = decode_content_row(key, value);
+    if (!row) return true;  // the check of all rows tells
+    const Extent& e = row->extent;
+    const auto files = files_of(by_slot, {e.composite, e.slot});
+    const bool true_of_it = !files.empty() && files.front().length == e.length &&
+                            files.front().checksum == e.checksum && files.front().offset == e.offset;
+    if (!true_of_it) {
+      found.push_back(
+          {{}, "row " + key_text(key) + ": the content that it leads to, " + record_text(e.composite, e.slot) +
+                   ", is no file's"});
+    }
+    return true;
+  }));
+  return check_row(used, found);
+}
+
+// Where the table does not say so, no mount looks whether a record is shared.
+Status SharingCheck::check_row(bool used, Findings& found) const {
+  CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
+  if (used && !said) found.push_back({{}, "files share members, and the table does not say that they may"});
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,123 @@
+#include "core/repair/sharing_repair.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/composite/composite_store.h"
+#include "core/table/content_row.h"
+#include "core/table/system_rows.h"
+
+namespace cffs {
+namespace {
+
+std::vector<InodeId> inodes_of(const std::vector<MemberFile>& files) {
+  std::vector<InodeId> inodes;
+  for (const MemberFile& file : files) inodes.push_back(file.ino);
+  std::sort(inodes.begin(), inodes.end());
+  return inodes;
+}
+
+}  // namespace
+
+void SharingRepair::note(Key key, const Entry& entry) {
+  if (!entry.inode || entry.inode->home != Home::composite) return;
+  const Extent& e = entry.inode->extent;
+  // A null name's own number leads to it.
+  EntryName at;
+  if (!entry.name.empty()) at = {InodeId{key.upper}, entry.name};
+  members_.push_back({{e.composite, e.slot}, {entry.ino, std::move(at)}, e.length, e.checksum, e.offset});
+}
+
+void SharingRepair::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+  if (row.files.front().ino.value != 0) rows_[{id, slot}] = row.files;
+}
+
+void SharingRepair::sort() {
+  std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+    return std::tie(a.record, a.file.ino) < std::tie(b.record, b.file.ino);
+  });
+}
+
+std::map<CompositeId, std::uint64_t> SharingRepair::live_bytes() {
+  sort();
+  std::map<CompositeId, std::uint64_t> live;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const bool met = i > 0 && members_[i - 1].record == members_[i].record;
+    if (!met) live[members_[i].record.first] += members_[i].length;
+  }
+  return live;
+}
+
+Result<std::vector<std::string>> SharingRepair::run() {
+  sort();
+  Batch batch;
+  CFFS_TRY_VOID(mend_files(batch));
+  CFFS_TRY_VOID(mend_contents(batch));
+  CFFS_TRY_VOID(mend_row(batch));
+  CFFS_TRY_VOID(table_.write(batch));
+  return std::move(mended_);
+}
+
+// More than there may be nobody wrote: the check goes on naming them.
+Status SharingRepair::mend_files(Batch& batch) {
+  const auto said = [this](const Record& record, const char* what) {
+    mended_.push_back("slot " + std::to_string(record.second) + " of " +
+                      CompositeStore::object_name(record.first) + what);
+  };
+  for (auto begin = members_.begin(); begin != members_.end();) {
+    const Record record = begin->record;
+    MemberFiles files;
+    for (; begin != members_.end() && begin->record == record; ++begin) files.files.push_back(begin->file);
+    const auto row = rows_.find(record);
+    const bool has_row = row != rows_.end();
+    const bool is_true = has_row ? inodes_of(row->second) == inodes_of(files.files) : files.files.size() == 1;
+    if (has_row) rows_.erase(row);
+    if (is_true || files.files.size() > kMostSharers) continue;
+    batch.put(Key::member_files(record.first, record.second), encode_member_files(files));
+    said(record, ": who shares it was not what its row said");
+  }
+  for (const auto& [record, files] : rows_) {
+    batch.erase(Key::member_files(record.first, record.second));
+    said(record, " was nobody's, and a row said who shares it: removed");
+  }
+  return {};
+}
+
+// A content that is found by nobody any more is written again, and that is all.
+Status SharingRepair::mend_contents(Batch& batch) {
+  std::size_t dropped = 0;
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
+    has_contents_ = true;
+    const auto row = decode_content_row(key, value);
+    const Extent e = row ? row->extent : Extent();
+    const auto file = std::lower_bound(
+        members_.begin(), members_.end(), Record{e.composite, e.slot},
+        [](const Member& m, const Record& wanted) { return m.record < wanted; });
+    const bool is_true = row && file != members_.end() && file->record == Record{e.composite, e.slot} &&
+                         file->length == e.length && file->checksum == e.checksum && file->offset == e.offset;
+    if (is_true) return true;
+    batch.erase(key);
+    ++dropped;
+    return true;
+  }));
+  if (dropped > 0) {
+    mended_.push_back(std::to_string(dropped) + " rows of contents led to what is no file's: removed");
+  }
+  return {};
+}
+
+// Without that row nobody looks whether a record is shared.
+Status SharingRepair::mend_row(Batch& batch) {
+  const Key key = system_key(SystemField::sharing);
+  CFFS_TRY(const auto row, table_.get(key));
+  if (row && decode_sharing(*row)) return {};
+  bool used = has_contents_;
+  for (std::size_t i = 1; i < members_.size() && !used; ++i)
+    used = members_[i].record == members_[i - 1].record;
+  if (!row && !used) return {};
+  batch.put(key, encode_sharing(true));
+  mended_.emplace_back("whether files share members was lost: they do");
+  return {};
+}
+
+}  // namespace cffs
