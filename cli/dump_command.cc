@@ -104,7 +104,7 @@ void print_namespace_row(Key key, std::string_view value) {
         for (const MemberFile& file : row.files) {
           fmt::print("member of composite {}, slot {} is {}{}\n", key.upper, key.lower - 1,
                      file.ino.value == 0 ? "now " : "inode " + std::to_string(file.ino.value) + ", ",
-                     file.at.parent.value == 0 ? "as recorded" : place_text(file.at));
+                     file.at.name.empty() ? "as recorded" : place_text(file.at));
         }
       });
   }

@@ -25,6 +25,7 @@ struct FormatOptions {
   std::string size;  // of an image that is made
   std::string region_size, large_block = "512K";
   bool force = false;
+  bool dedupe = false;
   std::string pool, pool_namespace, conf, id;  // of a cluster
 };
 
@@ -125,6 +126,7 @@ Result<StoreFormat> format_of(const FormatOptions& o) {
   }
   CFFS_TRY_VOID(check_format(wanted));
   wanted.blob_checksums = o.blob_checksums == "on";
+  wanted.dedupe = o.dedupe;
   return wanted;
 }
 
@@ -210,6 +212,8 @@ void add_format(CLI::App& app, int& exit_code) {
       ->add_option("--compress", o->compress,
                    "How composites are compressed: zstd[:LEVEL], lz4, none; cffs regroup changes it")
       ->capture_default_str();
+  command->add_flag("--dedupe", o->dedupe,
+                    "Small files with the same content share it; cffs regroup changes it");
   command
       ->add_option("--blob-checksums", o->blob_checksums,
                    "Checksums of large files, made once they are quiet: on or off")

@@ -25,6 +25,7 @@ struct RegroupFlags {
   PolicyChoice policy;
   bool by_policy = false;  // one was named
   std::string compress;    // empty: as it is
+  std::string dedupe;      // the same
   bool plan_ahead = false, dry_run = false, json = false;
 };
 
@@ -32,6 +33,10 @@ Result<std::optional<Compression>> compression_of(const RegroupFlags& o) {
   if (o.compress.empty()) return std::optional<Compression>();
   CFFS_TRY(const Compression how, parse_compression(o.compress));
   return std::optional<Compression>(how);
+}
+
+std::optional<bool> dedupe_of(const RegroupFlags& o) {
+  return o.dedupe.empty() ? std::nullopt : std::optional(o.dedupe == "on");
 }
 
 // What a run has to tell: the report as JSON, and where a plan was given how much of it concerns the store.
@@ -74,6 +79,7 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
   RegroupRequest asked;
   if (o.by_policy) asked.choice = std::move(choice);
   CFFS_TRY(asked.compression, compression_of(o));
+  asked.dedupe = dedupe_of(o);
   asked.dry_run = o.dry_run;
   const std::string request = request_json(asked);
   if (::setxattr(o.store.path.c_str(), kRegroupXattr, request.data(), request.size(), 0) != 0) {
@@ -123,9 +129,10 @@ Result<Outcome> on_store(const RegroupFlags& o) {
   options.dry_run = o.dry_run;
   options.on_progress = [&](const std::string& text) { progress.show(text); };
   CFFS_TRY(options.compression, compression_of(o));
+  options.dedupe = dedupe_of(o);
   if (!o.by_policy) {
     Reorganiser reorganiser(*store.fs);
-    CFFS_TRY(const RegroupReport report, recompress(reorganiser, options));
+    CFFS_TRY(const RegroupReport report, change_storage(reorganiser, options));
     CFFS_TRY_VOID(store.fs->close());
     outcome.report = regroup_json(report);
     return outcome;
@@ -147,8 +154,8 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 }
 
 Result<int> run_regroup(const RegroupFlags& o) {
-  if (!o.by_policy && o.compress.empty())
-    return fail(Error::usage("name a --policy, or how to --compress, or both"));
+  if (!o.by_policy && o.compress.empty() && o.dedupe.empty())
+    return fail(Error::usage("name a --policy, how to --compress, or whether to --dedupe"));
   const bool of_policies = o.dry_run || o.plan_ahead || !o.policy.plan.empty() ||
                            !o.policy.site_root.empty() || o.policy.depth != PolicyChoice().depth ||
                            o.policy.shared != PolicyChoice().shared;
@@ -169,6 +176,9 @@ Result<int> run_regroup(const RegroupFlags& o) {
     return 0;
   }
   const auto n = [&](const char* key) { return r.at(key).get<std::uint64_t>(); };
+  if (o.dedupe == "on" && !o.dry_run)
+    fmt::print("files that share what others have from now on: {}, {}\n", n("files_shared"),
+               human_bytes(n("bytes_shared")));
   if (!o.compress.empty() && !o.dry_run)
     fmt::print("composites that were packed anew: {}\n", n("packed_anew"));
   if (!o.by_policy) return 0;
@@ -200,6 +210,11 @@ void add_regroup(CLI::App& app, int& exit_code) {
   command->add_option(
       "--compress", o->compress,
       "How composites are compressed from now on, and those that are there: zstd[:LEVEL], lz4, none");
+  command
+      ->add_option("--dedupe", o->dedupe,
+                   "Whether files with the same content share it from now on, those that are there, too: on; "
+                   "or no more come to it: off")
+      ->check(CLI::IsMember({"on", "off"}));
   add_plan_ahead_flag(*command, o->plan_ahead);
   command->add_flag("--dry-run", o->dry_run, "Say what would be moved, and move nothing");
   command->add_flag("--json", o->json, "For programs");

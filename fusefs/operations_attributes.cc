@@ -80,10 +80,11 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     request.choice.emplace().name = value;
     if (const Status known = check_choice(*request.choice); !known) return known;
   }
-  if (!regroup && request.compression)
-    return Status(fail(Error::usage("how composites are compressed is a regrouping's to change")));
+  if (!regroup && (request.compression || request.dedupe))
+    return Status(
+        fail(Error::usage("how composites are compressed, and what files share, is a regrouping's to change")));
   if (!request.choice) {
-    return mount.regroup_jobs.start({nullptr, request.compression, request.dry_run});
+    return mount.regroup_jobs.start({nullptr, request.compression, request.dedupe, request.dry_run});
   }
   const std::optional<PolicyChoice>& choice = request.choice;
   auto policy = choose_policy(mount.store, *choice);
@@ -91,7 +92,8 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     mount.log(policy.error().message());
     return Status(fail(policy.error()));
   }
-  if (regroup) return mount.regroup_jobs.start({std::move(*policy), request.compression, request.dry_run});
+  if (regroup) return mount.regroup_jobs.start(
+        {std::move(*policy), request.compression, request.dedupe, request.dry_run});
   if (choice->groups) return adopt_policy(mount.fs, std::move(*policy));
   mount.fs.set_policy(std::move(*policy));
   return Status();

@@ -2,6 +2,7 @@
 
 #include "core/base/checksum.h"
 #include "core/table/content_row.h"
+#include "core/table/member_files.h"
 
 namespace cffs {
 
@@ -21,17 +22,19 @@ std::size_t CompositeBuilder::add(InodeId parent, std::string_view name, const I
   extent.offset = base_ + append_record(bytes_, extent.slot, parent, name, inode, data, extent.checksum);
   extent.capacity = object_bytes() - extent.offset;
   extents_.push_back(extent);
-  if (shares_) contents_.try_emplace({extent.length, extent.checksum}, extents_.size() - 1);
+  if (shares_) contents_.insert_or_assign({extent.length, extent.checksum}, Content{extents_.size() - 1, 1});
   return extents_.size() - 1;
 }
 
-std::optional<std::size_t> CompositeBuilder::same_as(std::string_view data) const {
+std::optional<std::size_t> CompositeBuilder::same_as(std::string_view data) {
   if (!shares_ || data.size() < kLeastShared) return {};
   const auto found = contents_.find({data.size(), checksum(data)});
-  if (found == contents_.end()) return {};
-  const Extent& extent = extents_[found->second];
+  if (found == contents_.end() || found->second.files >= kMostSharers) return {};
+  const Extent& extent = extents_[found->second.extent_number];
   const bool same = std::string_view(bytes_).substr(extent.offset - base_, extent.length) == data;
-  return same ? std::optional(found->second) : std::nullopt;
+  if (!same) return {};
+  ++found->second.files;
+  return found->second.extent_number;
 }
 
 void CompositeBuilder::end_group() {

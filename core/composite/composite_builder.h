@@ -20,10 +20,10 @@ class CompositeBuilder {
 
   // Adds one subfile; returns its index among this builder's extents. `inode` is recorded for salvage.
   std::size_t add(InodeId parent, std::string_view name, const Inode& inode, std::string_view data);
-  // Which of this builder's extents has the same bytes; none where nothing was, or they are too few to be shared. Only of those that were
-  // added since share_contents().
+  // Which of this builder's extents has the same bytes, for one more file to share it; none where nothing has, or as many share it as may,
+  // or the bytes are too few. Only of those that were added since share_contents().
   void share_contents() { shares_ = true; }
-  std::optional<std::size_t> same_as(std::string_view data) const;
+  std::optional<std::size_t> same_as(std::string_view data);
   // Ends the current group: all added since the last call are to be read together.
   void end_group();
 
@@ -42,7 +42,11 @@ class CompositeBuilder {
   std::string bytes_;
   std::vector<Extent> extents_;
   bool shares_ = false;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> contents_;  // length, checksum; of extents_
+  struct Content {
+    std::size_t extent_number = 0;
+    std::size_t files = 1;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Content> contents_;  // by length, checksum
   std::size_t group_first_ = 0;  // index of the current group's first extent
   std::uint64_t group_offset_ = 0;
 };

@@ -75,7 +75,7 @@ Result<bool> SharedMembers::join(const Extent& seen, const MemberFile& file) {
 void SharedMembers::put(Batch& batch, const Member& member) {
   const Key key = Key::member_files(member.extent.composite, member.extent.slot);
   const MemberFile& first = member.files.front();
-  const bool as_recorded = member.files.size() == 1 && first.at.parent.value == 0 &&
+  const bool as_recorded = member.files.size() == 1 && first.at.name.empty() &&
                            (member.is_new || first.ino.value == 0);
   if (!as_recorded) {
     batch.put(key, encode_member_files({member.files}));

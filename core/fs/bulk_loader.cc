@@ -19,7 +19,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     }
   }
   Left left;
-  CFFS_TRY_VOID(load(files, policy, table_bytes, table_.sharing() == Sharing::on, left));
+  CFFS_TRY_VOID(load(files, policy, table_bytes, true, left));
   while (!left.unplaced.empty()) {
     files.assign(1, std::exchange(left.unplaced, {}));
     CFFS_TRY_VOID(load(files, policy, table_bytes, false, left));
@@ -28,12 +28,12 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
 }
 
 Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const grouping::Policy& policy,
-                        std::uint64_t table_bytes, bool shares, Left& left) {
+                        std::uint64_t table_bytes, bool with_others, Left& left) {
   std::unique_ptr<CompositeBuilder> builder;
   if (policy.makes_composites()) {
     CFFS_TRY(const std::uint64_t number, counter_.next());
     builder = std::make_unique<CompositeBuilder>(CompositeId{number}, 0, 0);
-    if (shares) builder->share_contents();
+    if (table_.sharing() == Sharing::on) builder->share_contents();
   }
   Files files;
   for (const auto& group : groups) {
@@ -45,7 +45,7 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
       file->inode.home = Home::none;
       file->inode.extent = {};
       if (builder && file->content.size() > table_bytes) {
-        CFFS_TRY(Placed placed, place(*file, *builder, shares));
+        CFFS_TRY(Placed placed, place(*file, *builder, with_others));
         files.push_back(std::move(placed));
       } else {
         CFFS_TRY_VOID(space_.charge(file->content.size()));
@@ -69,13 +69,12 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
   return done;
 }
 
-// Where its content will be.
-Result<BulkLoader::Placed> BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool shares) {
+// Where its content will be. Those that could not share what was there before are placed again without it.
+Result<BulkLoader::Placed> BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool with_others) {
   using Content = Placed::Content;
-  if (shares) {
-    if (const auto same = builder.same_as(file.content)) return Placed{&file, *same, {}, Content::same};
-    if (const auto twin = duplicates_.find(file.content)) return Placed{&file, 0, twin, Content::twin};
-  }
+  if (const auto same = builder.same_as(file.content)) return Placed{&file, *same, {}, Content::same};
+  const auto twin = with_others ? duplicates_.find(file.content) : std::nullopt;
+  if (twin) return Placed{&file, 0, twin, Content::twin};
   CFFS_TRY_VOID(space_.charge(file.content.size()));
   return Placed{&file, builder.add(file.parent, file.name, file.inode, file.content), {}, Content::own};
 }

@@ -57,8 +57,8 @@ class BulkLoader {
     std::vector<NewFile*> unplaced;  // what they were to share, or their composite, went meanwhile
   };
   Status load(const std::vector<std::vector<NewFile*>>& groups, const grouping::Policy& policy,
-              std::uint64_t table_bytes, bool shares, Left& left);
-  Result<Placed> place(NewFile& file, CompositeBuilder& builder, bool shares);
+              std::uint64_t table_bytes, bool with_others, Left& left);
+  Result<Placed> place(NewFile& file, CompositeBuilder& builder, bool with_others);
   Status make(const CompositeBuilder& composite, Files& files);
   // The composite of a load, as far as rows name it.
   struct Made {

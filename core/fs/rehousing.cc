@@ -154,7 +154,7 @@ Result<std::vector<FileToMove>> Rehousing::members_of(const RecordMeta& record, 
   CFFS_TRY(const MemberFiles now, decode_member_files(*value));
   for (const MemberFile& file : now.files) {
     const InodeId ino = file.ino.value == 0 ? record.ino : file.ino;
-    CFFS_TRY_VOID(take_anywhere(file.at.parent.value == 0 ? recorded : file.at, ino));
+    CFFS_TRY_VOID(take_anywhere(file.at.name.empty() ? recorded : file.at, ino));
   }
   return members;
 }

@@ -68,6 +68,7 @@ std::string request_json(const RegroupRequest& request) {
               {"shared", c.shared}});
   }
   if (request.compression) j["compress"] = compression_text(*request.compression);
+  if (request.dedupe) j["dedupe"] = *request.dedupe;
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -88,9 +89,11 @@ Result<RegroupRequest> request_of_json(const std::string& text) {
   if (j.contains("compress")) {
     CFFS_TRY(request.compression, parse_compression(string_at("compress")));
   }
+  if (const auto dedupe = j.find("dedupe"); dedupe != j.end() && dedupe->is_boolean())
+    request.dedupe = dedupe->get<bool>();
   PolicyChoice c;
   c.name = string_at("policy");
-  if (c.name.empty() && request.compression) return request;
+  if (c.name.empty() && (request.compression || request.dedupe)) return request;
   c.plan = string_at("plan");
   c.site_root = string_at("site_root");
   c.depth = number_at("depth", c.depth);

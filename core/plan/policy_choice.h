@@ -33,6 +33,7 @@ Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store
 struct RegroupRequest {
   std::optional<PolicyChoice> choice;      // none: files stay where they are
   std::optional<Compression> compression;  // none: as it is
+  std::optional<bool> dedupe;              // the same
   bool dry_run = false;
 };
 std::string request_json(const RegroupRequest& request);

@@ -59,10 +59,11 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
   RegroupOptions options;
   options.dry_run = job.dry_run;
   options.compression = job.compression;
+  options.dedupe = job.dedupe;
   options.bytes_per_second = bytes_per_second;
   options.stop = &stopping_;
   options.on_progress = [&](const std::string& text) { say("running", text); };
-  if (!job.policy) return recompress(reorganiser_, options);
+  if (!job.policy) return change_storage(reorganiser_, options);
   if (job.dry_run) return regroup(reorganiser_, *job.policy, options);
   CFFS_TRY_VOID(adopt_policy(fs_, job.policy));
   return regroup(reorganiser_, *fs_.policy(), options);

@@ -30,10 +30,11 @@ class RegroupJobs {
 
   // Makes the thread that does the jobs; once. EAGAIN: there is none to be had, and no job is taken.
   Status begin();
-  // By a policy, or none, and with the compression that is wanted from now on, or none (regroup()).
+  // By a policy, or none, and with the compression and sharing that are wanted from now on, or none (regroup()).
   struct Job {
     std::shared_ptr<const grouping::Policy> policy;
     std::optional<Compression> compression;
+    std::optional<bool> dedupe;
     bool dry_run = false;
   };
   // Returns at once; EBUSY where a job is under way.

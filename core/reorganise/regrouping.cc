@@ -15,6 +15,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/reference_index.h"
+#include "core/reorganise/deduplication.h"
 #include "core/reorganise/repacking.h"
 #include "core/reorganise/small_files.h"
 #include "grouping/reference_policy.h"
@@ -36,11 +37,13 @@ class Regrouping {
     report_.policy = policy_.name();
     report_.dry_run = options_.dry_run;
     CFFS_TRY(report_.composites_before, composites());
+    CFFS_TRY_VOID(find_guests());
     std::unordered_set<std::uint64_t> seen;
     CFFS_TRY_VOID(visit_small_files(
         fs_,
         [&](SmallFile f) {
           if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
+          if (f.home == Home::composite && guests_.contains(f.ino.value)) return;
           if (!policy_.needs_paths()) f.path = {};
           files_.push_back(std::move(f));
           if (files_.size() % 4096 == 0)
@@ -74,6 +77,18 @@ class Regrouping {
   Result<std::uint64_t> composites() const {
     CFFS_TRY(const auto names, fs_.objects().list("composites"));
     return names.size();
+  }
+
+  // Files that share what another came with first stay there, unless nothing is to stay in composites: moved, they would share no more.
+  Status find_guests() {
+    if (fs_.table().sharing() == Sharing::never || !policy_.makes_composites()) return {};
+    NamespaceVisitor visitor;
+    visitor.member_files = [&](CompositeId, std::uint32_t, const MemberFiles& row) {
+      for (std::size_t i = 1; i < row.files.size(); ++i) guests_.insert(row.files[i].ino.value);
+      return !stopped();
+    };
+    visitor.damaged = pass_over;
+    return fs_.table().scan_namespace(visitor);
   }
 
   // The file as it is now; nullopt: it is gone, empty, or has grown.
@@ -308,6 +323,7 @@ class Regrouping {
   const grouping::Policy& policy_;
   const std::uint64_t table_bytes_;  // files of at most so many belong in the table
   CompositeFiller filler_;
+  std::unordered_set<std::uint64_t> guests_;
   std::vector<SmallFile> files_;
   RegroupReport report_;
   std::optional<Pace> pace_;  // moving
@@ -323,24 +339,46 @@ Status repack(Reorganiser& reorganiser, const RegroupOptions& options, RegroupRe
   return {};
 }
 
+Status deduplicate(Reorganiser& reorganiser, const RegroupOptions& options, RegroupReport& report) {
+  CFFS_TRY(const Deduplication::Done done, Deduplication(reorganiser, options).run());
+  report.files_shared = done.files;
+  report.bytes_shared = done.bytes;
+  report.stopped = done.stopped;
+  reorganiser.compact_noted();
+  (void)reorganiser.give_back(done.bytes);  // as far as it is worth writing a composite anew
+  return {};
+}
+
+// From now on; before what is there follows.
+Status adopt(FileSystem& fs, const RegroupOptions& options) {
+  if (options.dedupe) CFFS_TRY_VOID(fs.dedupe(*options.dedupe));
+  return options.compression ? fs.compress(*options.compression) : Status();
+}
+
+Status follow(Reorganiser& reorganiser, const RegroupOptions& options, RegroupReport& report) {
+  if (options.dedupe.value_or(false) && !report.stopped)
+    CFFS_TRY_VOID(deduplicate(reorganiser, options, report));
+  if (options.compression && !report.stopped) CFFS_TRY_VOID(repack(reorganiser, options, report));
+  return {};
+}
+
 }  // namespace
 
 Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
                               const RegroupOptions& options) {
-  const bool packs = options.compression && !options.dry_run;
-  if (packs) CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
+  if (!options.dry_run) CFFS_TRY_VOID(adopt(reorganiser.fs(), options));
   CFFS_TRY(RegroupReport report, Regrouping(reorganiser, policy, options).run());
-  if (packs && !report.stopped) CFFS_TRY_VOID(repack(reorganiser, options, report));
+  if (!options.dry_run) CFFS_TRY_VOID(follow(reorganiser, options, report));
   return report;
 }
 
-Result<RegroupReport> recompress(Reorganiser& reorganiser, const RegroupOptions& options) {
+Result<RegroupReport> change_storage(Reorganiser& reorganiser, const RegroupOptions& options) {
   RegroupReport report;
   report.policy = reorganiser.fs().policy()->name();
   report.dry_run = options.dry_run;
-  if (!options.compression || options.dry_run) return report;
-  CFFS_TRY_VOID(reorganiser.fs().compress(*options.compression));
-  CFFS_TRY_VOID(repack(reorganiser, options, report));
+  if (options.dry_run) return report;
+  CFFS_TRY_VOID(adopt(reorganiser.fs(), options));
+  CFFS_TRY_VOID(follow(reorganiser, options, report));
   return report;
 }
 
@@ -358,6 +396,8 @@ std::string regroup_json(const RegroupReport& r) {
                                 {"reads_after", r.reads_after},
                                 {"composites_before", r.composites_before},
                                 {"composites_after", r.composites_after},
+                                {"files_shared", r.files_shared},
+                                {"bytes_shared", r.bytes_shared},
                                 {"packed_anew", r.packed_anew}}
       .dump(2);
 }

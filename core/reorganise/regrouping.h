@@ -25,6 +25,8 @@ struct RegroupOptions {
   const std::atomic<bool>* stop = nullptr;              // ends early, cleanly
   // The store's composites are compressed like this from now on, those that are there, too.
   std::optional<Compression> compression;
+  // Files share what is the same of them from now on, those that are there, too; or no more come to it.
+  std::optional<bool> dedupe;
 };
 
 struct RegroupReport {
@@ -39,6 +41,7 @@ struct RegroupReport {
   // How many places on the medium hold the groups of two and more files: reads for fetching each once.
   std::uint64_t reads_before = 0, reads_after = 0;
   std::uint64_t composites_before = 0, composites_after = 0;
+  std::uint64_t files_shared = 0, bytes_shared = 0;  // that have from now on what other files have
   std::uint64_t packed_anew = 0;  // composites whose objects were replaced by others with the same bytes
 };
 
@@ -53,8 +56,8 @@ constexpr bool lies_in_place(std::size_t members, std::size_t at_place) {
 // The store's policy stays as it is (core/reorganise/policy_adoption.h). A dry run changes nothing.
 Result<RegroupReport> regroup(Reorganiser& reorganiser, const grouping::Policy& policy,
                               const RegroupOptions& options);
-// Files stay where they are; only options.compression is followed.
-Result<RegroupReport> recompress(Reorganiser& reorganiser, const RegroupOptions& options);
+// Files stay where they are; only options.compression and options.dedupe are followed.
+Result<RegroupReport> change_storage(Reorganiser& reorganiser, const RegroupOptions& options);
 std::string regroup_json(const RegroupReport& report);
 
 }  // namespace cffs

@@ -5,7 +5,8 @@
 namespace cffs {
 namespace {
 
-constexpr std::uint8_t kSeveral = 0;  // no directory has the number 0, with which the row of a renamed file would begin
+// The row of a file that was renamed begins with its directory's number; that one, 0 in two bytes, is never written.
+constexpr std::string_view kSeveral("\x80\x00", 2);
 
 tl::unexpected<Error> malformed() {
   return fail(Error::corruption("the row of a member's files is malformed"));
@@ -18,7 +19,7 @@ std::string encode_member_files(const MemberFiles& row) {
   ByteWriter w(out);
   const bool renamed = row.files.size() == 1 && row.files.front().ino.value == 0;
   if (!renamed) {
-    w.u8(kSeveral);
+    out += kSeveral;
     w.varint(row.files.size());
   }
   for (const MemberFile& file : row.files) {
@@ -30,11 +31,10 @@ std::string encode_member_files(const MemberFiles& row) {
 }
 
 Result<MemberFiles> decode_member_files(std::string_view bytes) {
-  const bool renamed = !bytes.empty() && bytes.front() != static_cast<char>(kSeveral);
-  ByteReader r(bytes);
+  const bool renamed = !bytes.starts_with(kSeveral);
+  ByteReader r(renamed ? bytes : bytes.substr(kSeveral.size()));
   std::uint64_t count = 1;
   if (!renamed) {
-    (void)r.u8();
     count = r.varint();
     if (!r.ok() || count == 0 || count > kMostSharers) return malformed();
   }

@@ -14,7 +14,7 @@ namespace cffs {
 
 struct MemberFile {
   InodeId ino;   // 0: the one that the record names
-  EntryName at;  // where it came to the record, or was renamed to since; no parent: where the record says
+  EntryName at;  // where it came to the record, or was renamed to since; no name: where the record says
   friend bool operator==(const MemberFile&, const MemberFile&) = default;
 };
 

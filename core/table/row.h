@@ -59,7 +59,7 @@ std::string encode_row(const Row& row);
 // The row of one entry that carries its inode: the usual case, without building a Row.
 std::string encode_single_row(std::string_view name, const Inode& inode);
 Result<Row> decode_row(std::string_view bytes);
-// What a row of the namespace holds. The first byte alone does not tell: a member_files row begins with a directory's number, or 0.
+// What a row of the namespace holds. The first byte alone does not tell: a member_files row begins with a directory's number, or what is none.
 enum class RowKind { entries, composite, member_files };
 RowKind row_kind(Key key, std::string_view bytes);
 std::string encode_composite_row(const CompositeRow& row);

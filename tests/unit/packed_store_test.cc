@@ -102,7 +102,7 @@ struct PackedStore {
     Reorganiser reorganiser(*fs);
     RegroupOptions options;
     options.compression = how;
-    const auto done = recompress(reorganiser, options);
+    const auto done = change_storage(reorganiser, options);
     REQUIRE(done);
     return *done;
   }
@@ -476,7 +476,7 @@ TEST_CASE("a backup of a moment from before a composite was packed has it whole"
     REQUIRE(reorganiser.consolidate_now());
     RegroupOptions packing;
     packing.compression = kPacked;
-    REQUIRE(recompress(reorganiser, packing)->packed_anew + s.packed() > 0);
+    REQUIRE(change_storage(reorganiser, packing)->packed_anew + s.packed() > 0);
   };
   REQUIRE(Backup(*s.fs, place, options).run());
   REQUIRE(changed);

@@ -1,0 +1,75 @@
+#include "core/reorganise/deduplication.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/base/pace.h"
+#include "core/fs/limits.h"
+#include "core/fs/rehousing.h"
+#include "core/reorganise/small_files.h"
+#include "core/table/content_row.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+Result<Deduplication::Done> Deduplication::run() {
+  std::vector<std::pair<EntryName, InodeId>> members;
+  CFFS_TRY_VOID(visit_small_files(
+      fs_,
+      [&](SmallFile f) {
+        if (f.home == Home::composite && f.size >= kLeastShared)
+          members.push_back({{f.parent, std::move(f.name)}, f.ino});
+      },
+      options_.stop));
+  Pace pace(options_.bytes_per_second);
+  std::size_t looked = 0;
+  for (const auto& [at, ino] : members) {
+    if (stopped()) break;
+    CFFS_TRY_VOID(look(at, ino));
+    const bool full = files_.size() >= kRowsAtOnce;
+    const std::uint64_t before = done_.bytes;
+    if (full) CFFS_TRY_VOID(share());
+    pace.spent(done_.bytes - before, [this] { return !stopped(); });
+    if (options_.on_progress && ++looked % 256 == 0) {
+      options_.on_progress("comparing: " + std::to_string(looked) + " of " + std::to_string(members.size()) +
+                           " members, " + std::to_string(done_.files) + " share what others have");
+    }
+  }
+  CFFS_TRY_VOID(share());
+  done_.stopped = stopped();
+  CFFS_TRY_VOID(fs_.sync());
+  return done_;
+}
+
+// The first of a content offers it; who comes later is compared, and takes it.
+Status Deduplication::look(const EntryName& at, InodeId ino) {
+  CFFS_TRY(auto file, fs_.rehousing().find(at, ino));
+  if (!file || file->inode.home != Home::composite) return {};
+  const Extent& own = file->inode.extent;
+  const Key key = content_key(own);
+  CFFS_TRY(const auto value, fs_.table().get(key));
+  const auto known = value ? decode_content_row(key, *value) : Result<ContentRow>(fail(ENOENT));
+  if (!known) return reorganiser_.exclusively([&] { return fs_.rehousing().offer(*file); });
+  const Extent& there = known->extent;
+  if (there.composite == own.composite && there.slot == own.slot) return {};
+  const auto readable = fs_.rehousing().read(*file);
+  if (!readable || !*readable) return {};
+  file->twin = duplicates_.find(file->content);
+  file->content = {};
+  if (file->twin) files_.push_back(std::move(*file));
+  return {};
+}
+
+Status Deduplication::share() {
+  const std::vector<FileToMove> files = std::exchange(files_, {});
+  if (files.empty()) return {};
+  std::vector<std::size_t> left;
+  CFFS_TRY(const std::size_t n,
+           reorganiser_.exclusively([&] { return fs_.rehousing().into_twins(files, left); }));
+  done_.files += n;
+  for (const FileToMove& file : files) done_.bytes += file.inode.size;
+  for (const std::size_t i : left) done_.bytes -= files[i].inode.size;
+  return {};
+}
+
+}  // namespace cffs

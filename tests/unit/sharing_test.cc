@@ -1,0 +1,602 @@
+// Files that share what is the same of them: each is as if it had its own, whatever happens to the others.
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+
+#include "core/backup/backup.h"
+#include "core/composite/composite_store.h"
+#include "core/fs/new_file.h"
+#include "core/inspect/consistency.h"
+#include "core/inspect/scrub.h"
+#include "core/inspect/statistics.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/cataloguing.h"
+#include "core/reorganise/punching.h"
+#include "core/reorganise/regrouping.h"
+#include "core/reorganise/reorganiser.h"
+#include "core/repair/repair.h"
+#include "core/repair/salvage.h"
+#include "core/table/content_row.h"
+#include "core/table/member_files.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
+#include "grouping/policy.h"
+#include "tests/model/memory_place.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/test_seeds.h"
+#include "tests/unit/rot.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::size_t kLength = 9'000;
+
+std::string content(int kind) {
+  std::string text;
+  while (text.size() < kLength)
+    text += "line " + std::to_string(kind * 1000 + static_cast<int>(text.size())) + "\n";
+  text.resize(kLength);
+  return text;
+}
+
+struct SharingStore {
+  explicit SharingStore(bool dedupe = true, const Compression& how = {}) {
+    StoreFormat format;
+    format.composite_file_max = 256u << 10;
+    format.composite_max = 512u << 10;
+    format.dedupe = dedupe;
+    format.compression = how;
+    REQUIRE(FileSystem::format(objects, repeatable(format), SystemClock()));
+    open();
+  }
+  void open(FileSystemOptions options = quiet()) {
+    if (fs) {
+      REQUIRE(fs->close());
+    }
+    fs.reset();
+    auto opened = FileSystem::open(objects, options);
+    REQUIRE(opened);
+    fs = std::move(*opened);
+  }
+  void make(const std::string& name, int kind) {
+    const auto made = fs->mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot);
+    REQUIRE(made);
+    REQUIRE(fs->write(made->ino, 0, as_bytes(content(kind)), kRoot));
+    fs->forget(made->ino, 1);
+    here[name] = kind;
+  }
+  // n files of each of so many kinds, consolidated.
+  void fill(int kinds, int n) {
+    for (int i = 0; i < n; ++i) {
+      for (int k = 0; k < kinds; ++k) make(name(k, i), k);
+    }
+    consolidate();
+  }
+  static std::string name(int kind, int i) { return "k" + std::to_string(kind) + "." + std::to_string(i); }
+  void consolidate() { REQUIRE(Reorganiser(*fs).compact_now()); }
+  void unlink(const std::string& name) {
+    REQUIRE(fs->unlink(kRootInode, name));
+    here.erase(name);
+  }
+  void rename(const std::string& from, const std::string& to, RenameMode mode = RenameMode::replace) {
+    REQUIRE(fs->rename(kRootInode, from, kRootInode, to, mode, kRoot));
+    if (mode == RenameMode::exchange) {
+      std::swap(here[from], here[to]);
+    } else {
+      here[to] = here[from];
+      here.erase(from);
+    }
+  }
+  Inode inode_of(const std::string& name) {
+    const auto file = fs->lookup(kRootInode, name);
+    REQUIRE(file);
+    const auto found = fs->rehousing().find({kRootInode, name}, file->ino);
+    fs->forget(file->ino, 1);
+    REQUIRE((found && *found));
+    return (*found)->inode;
+  }
+  bool share(const std::string& a, const std::string& b) {
+    const Extent x = inode_of(a).extent, y = inode_of(b).extent;
+    return x.composite == y.composite && x.slot == y.slot;
+  }
+  static std::string read(FileSystem& of, const std::string& name, InodeId in = kRootInode) {
+    const auto file = of.lookup(in, name);
+    REQUIRE(file);
+    std::string bytes(file->size, '\0');
+    const auto n = of.read(file->ino, 0, as_writable_bytes(bytes));
+    of.forget(file->ino, 1);
+    return n && *n == bytes.size() ? bytes : "unreadable";
+  }
+  void expect_whole() {
+    REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
+    for (const auto& [name, kind] : here) {
+      INFO(name);
+      REQUIRE((read(*fs, name) == content(kind)));
+    }
+  }
+  Statistics statistics() { return *collect_statistics(*fs); }
+  std::uint64_t live() { return statistics().live_bytes; }
+  std::vector<std::string> mend() {
+    REQUIRE(fs->close());
+    fs.reset();
+    const auto mended = repair_store(objects, quiet());
+    REQUIRE(mended);
+    open();
+    return *mended;
+  }
+  std::vector<std::string> check_only() {
+    REQUIRE(fs->close());
+    fs.reset();
+    FileSystemOptions looking = quiet();  // as cffs fsck does
+    looking.read_only = looking.keep_what_is_whole = true;
+    open(looking);
+    const auto found = *find_inconsistencies(*fs);
+    open();
+    return found;
+  }
+
+  MemoryStore objects;
+  std::unique_ptr<FileSystem> fs;
+  std::map<std::string, int> here;
+};
+
+NewFile new_file(const std::string& name, int kind) {
+  NewFile file;
+  file.parent = kRootInode;
+  file.name = name;
+  file.inode.mode = S_IFREG | 0644;
+  file.content = content(kind);
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("files that became quiet share what is the same of them", "[sharing]") {
+  SharingStore s(true, GENERATE(Compression{}, Compression{Codec::zstd, 3}));
+  s.fill(5, 4);
+  Statistics now = s.statistics();
+  REQUIRE(now.live_bytes == 5 * kLength);
+  REQUIRE(now.member_bytes == 20 * kLength);
+  REQUIRE(now.sharing_files == 20);
+  s.expect_whole();
+  s.make("another", 3);  // of a content that is there already
+  s.consolidate();
+  REQUIRE(s.live() == 5 * kLength);
+  s.open();
+  s.expect_whole();
+  REQUIRE(s.share("another", SharingStore::name(3, 0)));
+}
+
+TEST_CASE("without being asked, nobody shares", "[sharing]") {
+  SharingStore s(false);
+  s.fill(2, 4);
+  REQUIRE(s.live() == 8 * kLength);
+  std::size_t rows = 0;
+  REQUIRE(s.fs->table().scan_tag(KeyTag::content, [&](Key, std::string_view) { return ++rows > 0; }));
+  REQUIRE(rows == 0);
+}
+
+TEST_CASE("the content goes with the last of its files, whoever is the last", "[sharing]") {
+  SharingStore s;
+  s.fill(1, 4);
+  std::vector<int> order{0, 1, 2, 3};
+  if (GENERATE(true, false)) std::reverse(order.begin(), order.end());
+  for (const int i : order) {
+    REQUIRE(s.live() == kLength);
+    s.expect_whole();
+    s.unlink(SharingStore::name(0, i));
+  }
+  REQUIRE(s.fs->sync());
+  REQUIRE(s.objects.list("composites")->empty());
+  s.expect_whole();
+  std::size_t rows = 0;
+  REQUIRE(s.fs->table().scan_tag(KeyTag::content, [&](Key, std::string_view) { return ++rows > 0; }));
+  REQUIRE(rows == 0);
+  s.fill(1, 2);  // and comes again
+  s.expect_whole();
+}
+
+TEST_CASE("who writes to a file that shares gets a content of its own", "[sharing]") {
+  SharingStore s;
+  s.fill(1, 3);
+  for (const int i : {0, 2}) {
+    const auto file = s.fs->lookup(kRootInode, SharingStore::name(0, i));
+    REQUIRE(s.fs->write(file->ino, 0, as_bytes(content(7 + i)), kRoot));
+    s.fs->forget(file->ino, 1);
+    s.here[SharingStore::name(0, i)] = 7 + i;
+    s.expect_whole();
+  }
+  s.consolidate();
+  s.expect_whole();
+  REQUIRE(s.live() == 3 * kLength);
+}
+
+TEST_CASE("files that share are found after they were renamed, exchanged, linked and replaced", "[sharing]") {
+  SharingStore s;
+  s.fill(2, 4);
+  s.make("small", 9);
+  s.consolidate();
+  s.rename("k0.0", "owner elsewhere");
+  s.rename("k0.1", "guest elsewhere");
+  s.rename("k1.0", "k1.1", RenameMode::exchange);  // both have one record
+  s.rename("k0.2", "k1.2");                        // the target leaves its record
+  s.rename("k0.3", "k1.3", RenameMode::exchange);
+  {
+    const auto file = s.fs->lookup(kRootInode, "guest elsewhere");
+    const auto linked = s.fs->link(file->ino, kRootInode, "a second name");
+    REQUIRE(linked);
+    s.fs->forget(file->ino, 2);
+    s.here["a second name"] = 0;
+  }
+  s.expect_whole();
+  SECTION("as they are") {}
+  SECTION("compacted") {
+    // Enough goes that the composite is worth one.
+    s.unlink("small");
+    for (int i = 0; i < 4; ++i) {
+      for (const std::string& name : {SharingStore::name(1, i)}) {
+        if (s.here.contains(name) && s.here[name] == 1) s.unlink(name);
+      }
+    }
+    s.consolidate();
+    s.expect_whole();
+    REQUIRE(s.live() <= 2 * kLength);
+  }
+  SECTION("the owner goes") {
+    s.unlink("owner elsewhere");
+    s.expect_whole();
+  }
+  SECTION("the linked one loses a name, then the other") {
+    s.unlink("guest elsewhere");
+    s.expect_whole();
+    s.unlink("a second name");
+  }
+  s.open();
+  s.expect_whole();
+}
+
+TEST_CASE("compaction takes those that share along as one", "[sharing]") {
+  SharingStore s;
+  s.fill(4, 3);
+  if (GENERATE(true, false)) {
+    REQUIRE(s.fs->dedupe(false));  // what shares goes on sharing
+  }
+  const CompositeId before = s.inode_of("k0.0").extent.composite;
+  for (int k = 1; k < 4; ++k) {
+    for (int i = 0; i < 3; ++i) s.unlink(SharingStore::name(k, i));
+  }
+  s.consolidate();
+  REQUIRE(s.inode_of("k0.0").extent.composite != before);
+  REQUIRE(s.live() == kLength);
+  s.expect_whole();
+  s.open();
+  s.expect_whole();
+}
+
+TEST_CASE("an import shares within itself and with what is there", "[sharing]") {
+  SharingStore s;
+  const auto load = [&](std::vector<std::pair<std::string, int>> wanted) {
+    std::vector<std::vector<NewFile>> groups(1);
+    for (const auto& [name, kind] : wanted) {
+      groups.front().push_back(new_file(name, kind));
+      s.here.try_emplace(name, kind);
+    }
+    const auto loaded = s.fs->load(std::move(groups));
+    REQUIRE(loaded);
+    return *loaded;
+  };
+  REQUIRE(load({{"a", 1}, {"b", 1}, {"c", 2}}).empty());
+  REQUIRE(s.live() == 2 * kLength);
+  s.expect_whole();
+  SECTION("only what is there: no composite is made") {
+    const std::size_t composites = s.objects.list("composites")->size();
+    REQUIRE(load({{"d", 1}, {"e", 2}}).empty());
+    REQUIRE(s.objects.list("composites")->size() == composites);
+    REQUIRE(s.live() == 2 * kLength);
+  }
+  SECTION("the one that came first has a name that is taken") {
+    REQUIRE(load({{"a", 5}, {"f", 5}, {"g", 5}}) == std::vector<std::string>{"a"});
+    REQUIRE(s.live() <= 4 * kLength);
+  }
+  SECTION("hundreds of names that are taken come before what is new") {
+    std::vector<std::pair<std::string, int>> many;
+    for (int i = 0; i < 600; ++i) many.emplace_back("n" + std::to_string(i), 100 + i);
+    REQUIRE(load(many).empty());
+    for (int i = 0; i < 20; ++i) many.emplace_back("new" + std::to_string(i), 900 + i);
+    REQUIRE(load(many).size() == 600);
+    REQUIRE(s.fs->sync());
+  }
+  SECTION("more than may share one record") {
+    std::vector<std::pair<std::string, int>> many;
+    for (int i = 0; i < 700; ++i) many.emplace_back("m" + std::to_string(i), 3);
+    REQUIRE(load(many).empty());
+    REQUIRE(s.live() <= 12 * kLength);
+    s.expect_whole();
+    for (int i = 0; i < 690; ++i) s.unlink("m" + std::to_string(i));
+    s.consolidate();
+  }
+  s.expect_whole();
+  s.open();
+  s.expect_whole();
+}
+
+TEST_CASE("a file in use keeps its content when its name is gone, and its owner's", "[sharing]") {
+  SharingStore s(true, GENERATE(Compression{}, Compression{Codec::zstd, 1}));
+  s.fill(8, 2);
+  const auto open = s.fs->lookup(kRootInode, "k0.1");
+  REQUIRE(open);
+  std::string bytes(kLength, '\0');
+  REQUIRE(*s.fs->read(open->ino, 0, as_writable_bytes(bytes)) == kLength);
+  s.unlink("k0.1");
+  s.unlink("k0.0");
+  REQUIRE(s.fs->sync());
+  SECTION("punched") {
+    Punching punching(*s.fs);
+    const auto freed = punching.find([] { return true; });
+    REQUIRE(freed);
+    REQUIRE(punching.run(Punching::ids_of(*freed)));
+  }
+  SECTION("compacted") {
+    for (int k = 1; k < 7; ++k) {
+      s.unlink(SharingStore::name(k, 0));
+      s.unlink(SharingStore::name(k, 1));
+    }
+    s.consolidate();
+  }
+  REQUIRE(*s.fs->read(open->ino, 0, as_writable_bytes(bytes)) == kLength);
+  REQUIRE((bytes == content(0)));
+  s.fs->forget(open->ino, 1);
+  s.expect_whole();
+}
+
+TEST_CASE("what was there before is made to share, and no more comes to it", "[sharing]") {
+  SharingStore s(false, GENERATE(Compression{}, Compression{Codec::zstd, 3}));
+  s.fill(4, 6);
+  const auto change = [&](bool on) {
+    Reorganiser reorganiser(*s.fs);
+    RegroupOptions options;
+    options.dedupe = on;
+    const auto report = change_storage(reorganiser, options);
+    REQUIRE(report);
+    return *report;
+  };
+  REQUIRE(s.live() == 24 * kLength);
+  REQUIRE(change(true).files_shared == 20);
+  REQUIRE(s.live() == 4 * kLength);
+  s.expect_whole();
+  REQUIRE(change(true).files_shared == 0);
+  REQUIRE(change(false).files_shared == 0);
+  s.make("later", 2);
+  s.consolidate();
+  REQUIRE(s.live() == 5 * kLength);
+  s.open();
+  s.expect_whole();
+  REQUIRE(s.fs->table().sharing() == Sharing::once);
+}
+
+TEST_CASE("a regrouping leaves those that share where they are, twice", "[sharing]") {
+  SharingStore s;
+  const auto below = s.fs->mkdir(kRootInode, "below", 0755, kRoot);
+  s.fill(4, 1);
+  for (int k = 0; k < 4; ++k) {
+    const auto made = s.fs->mknod(below->ino, SharingStore::name(k, 1), S_IFREG | 0644, 0, kRoot);
+    REQUIRE(s.fs->write(made->ino, 0, as_bytes(content(k)), kRoot));
+    s.fs->forget(made->ino, 1);
+  }
+  s.consolidate();
+  REQUIRE(s.live() == 4 * kLength);
+  const auto regroup_once = [&] {
+    Reorganiser reorganiser(*s.fs);
+    return *regroup(reorganiser, *grouping::make_policy("directory"), {});
+  };
+  (void)regroup_once();
+  REQUIRE(regroup_once().files_moved == 0);
+  REQUIRE(s.live() == 4 * kLength);
+  s.expect_whole();
+  // A policy that keeps nothing in composites takes them all apart.
+  Reorganiser reorganiser(*s.fs);
+  REQUIRE(regroup(reorganiser, *grouping::make_policy("none"), {}));
+  REQUIRE(s.statistics().member_files == 0);
+  s.expect_whole();
+}
+
+TEST_CASE("rows that say who shares what are checked, and mended", "[sharing]") {
+  SharingStore s;
+  s.fill(3, 3);
+  const Extent shared = s.inode_of("k1.0").extent;
+  const Key files = Key::member_files(shared.composite, shared.slot);
+  const auto row = *decode_member_files(**s.fs->table().get(files));
+  Batch batch;
+  SECTION("lost") { batch.erase(files); }
+  SECTION("malformed") { batch.put(files, std::string("\x80\0", 2)); }
+  SECTION("one is missing") { batch.put(files, encode_member_files({{row.files.begin() + 1, row.files.end()}})); }
+  SECTION("with a stranger") {
+    MemberFiles more = row;
+    more.files.push_back({InodeId{4711}, {kRootInode, "who"}});
+    batch.put(files, encode_member_files(more));
+  }
+  SECTION("of a record that nobody has") {
+    batch.put(Key::member_files(shared.composite, 77), encode_member_files(row));
+  }
+  SECTION("a content that nobody has") {
+    ContentRow content{shared, InodeId{9}};
+    content.extent.slot = 55;
+    batch.put(content_key(shared), encode_content_row(content));
+  }
+  SECTION("a content that is malformed") { batch.put(content_key(shared), "?"); }
+  SECTION("that they may share was lost") { batch.erase(system_key(SystemField::sharing)); }
+  SECTION("that they may share was malformed") { batch.put(system_key(SystemField::sharing), "xx"); }
+  REQUIRE(s.fs->table().write(batch));
+  const bool opens = !(*s.fs->table().get(system_key(SystemField::sharing)) == std::string("xx"));
+  if (opens) REQUIRE_FALSE(s.check_only().empty());
+  REQUIRE_FALSE(s.mend().empty());
+  s.expect_whole();
+  for (const auto& [name, kind] : std::map(s.here)) {
+    if (name.ends_with(".0")) s.unlink(name);
+  }
+  s.expect_whole();
+  REQUIRE(s.mend().empty());
+}
+
+TEST_CASE("rot in a content is told of all who share it", "[sharing]") {
+  SharingStore s;
+  s.fill(3, 3);
+  const Extent shared = s.inode_of("k1.0").extent;
+  flip_bit(s.objects, CompositeStore::object_name(shared.composite), shared.offset + 5);
+  s.open();
+  REQUIRE(find_inconsistencies(*s.fs)->size() == 3);
+  std::vector<std::string> said;
+  ScrubOptions options;
+  options.anew = true;
+  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
+  REQUIRE(Scrub(*s.fs, std::move(options)).run());
+  REQUIRE(said.size() == 3);
+  // Nobody shares what cannot be read.
+  s.make("new", 1);
+  s.consolidate();
+  REQUIRE((SharingStore::read(*s.fs, "new") == content(1)));
+  REQUIRE_FALSE(s.share("new", "k1.0"));
+}
+
+TEST_CASE("with the table lost all who share come back", "[sharing]") {
+  SharingStore s;
+  s.fill(3, 3);
+  REQUIRE(write_catalogue(*s.fs, [] { return true; }));
+  MemoryStore saved;
+  REQUIRE(FileSystem::format(saved, repeatable(), SystemClock()));
+  const auto to = std::move(*FileSystem::open(saved, quiet()));
+  REQUIRE(s.fs->close());
+  const auto report = Salvage(s.objects, *to, [](const std::string&) {}).run();
+  REQUIRE(report);
+  REQUIRE(report->lost == std::vector<std::string>{});
+  REQUIRE(report->files == 9);
+  for (const auto& [name, kind] : s.here) REQUIRE((SharingStore::read(*to, name) == content(kind)));
+}
+
+TEST_CASE("a backup shares as its store does", "[sharing]") {
+  SharingStore s;
+  s.fill(3, 3);
+  MemoryPlace place;
+  for (int round = 0; round < 2; ++round) {
+    place.begin();
+    BackupOptions options;
+    std::vector<std::string> told;
+    options.on_damage = [&](const std::string& sentence) { told.push_back(sentence); };
+    const auto done = Backup(*s.fs, place, options).run();
+    INFO((done ? "" : done.error().message()));
+    REQUIRE(done);
+    REQUIRE(told.empty());
+    FileSystemOptions looking = quiet();
+    looking.read_only = true;
+    const auto copy = FileSystem::open(*place.former(), looking);
+    REQUIRE(copy);
+    REQUIRE(*find_inconsistencies(**copy) == std::vector<std::string>{});
+    REQUIRE((*copy)->table().sharing() == Sharing::on);
+    for (const auto& [name, kind] : s.here) REQUIRE((SharingStore::read(**copy, name) == content(kind)));
+    s.unlink(SharingStore::name(round, 0));
+    s.make("round" + std::to_string(round), round);
+    s.consolidate();
+  }
+}
+
+TEST_CASE("whatever is done with files that share, each is as if it had its own", "[sharing]") {
+  const bool shares = GENERATE(true, false);
+  const Compression how = GENERATE(Compression{}, Compression{Codec::zstd, 1});
+  const std::uint64_t seed = GENERATE(from_range(seeds(2)));
+  INFO("seed " << seed);
+  SharingStore s(shares, how);
+  std::mt19937_64 random(seed);
+  const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
+  const auto some = [&] {
+    auto it = s.here.begin();
+    std::advance(it, below(static_cast<int>(s.here.size())));
+    return it->first;
+  };
+  int made = 0;
+  std::vector<std::pair<InodeId, int>> in_use;
+  for (int step = 0; step < 400; ++step) {
+    const int what = s.here.size() < 4 ? 0 : below(100);
+    if (what < 40) {
+      s.make("f" + std::to_string(made++), below(6));
+    } else if (what < 55) {
+      s.unlink(some());
+    } else if (what < 63) {
+      s.rename(some(), "r" + std::to_string(made++));
+    } else if (what < 67) {
+      const std::string a = some(), b = some();
+      if (a != b) s.rename(a, b, RenameMode::exchange);
+    } else if (what < 70) {
+      const std::string a = some(), b = some();
+      const auto x = s.fs->lookup(kRootInode, a), y = s.fs->lookup(kRootInode, b);
+      s.fs->forget(x->ino, 1);
+      s.fs->forget(y->ino, 1);
+      if (x->ino != y->ino) s.rename(a, b);
+    } else if (what < 74) {
+      const std::string a = some();
+      const auto file = s.fs->lookup(kRootInode, a);
+      const std::string name = "l" + std::to_string(made++);
+      REQUIRE(s.fs->link(file->ino, kRootInode, name));
+      s.fs->forget(file->ino, 2);
+      s.here[name] = s.here[a];
+    } else if (what < 78) {
+      const std::string a = some();
+      const auto file = s.fs->lookup(kRootInode, a);
+      if (file->nlink == 1) {
+        const int kind = below(6);
+        REQUIRE(s.fs->write(file->ino, 0, as_bytes(content(kind)), kRoot));
+        s.here[a] = kind;
+      }
+      s.fs->forget(file->ino, 1);
+    } else if (what < 81) {
+      const std::string a = some();
+      const auto file = s.fs->lookup(kRootInode, a);
+      if (file->nlink == 1 && in_use.size() < 3) {
+        in_use.emplace_back(file->ino, s.here[a]);
+        s.unlink(a);
+      } else {
+        s.fs->forget(file->ino, 1);
+      }
+    } else if (what < 88) {
+      s.consolidate();
+    } else if (what < 90) {
+      Punching punching(*s.fs);
+      const auto freed = punching.find([] { return true; });
+      REQUIRE(punching.run(Punching::ids_of(*freed)));
+    } else if (what < 92) {
+      Reorganiser reorganiser(*s.fs);
+      REQUIRE(regroup(reorganiser, *grouping::make_policy(below(4) == 0 ? "none" : "directory"), {}));
+    } else if (what < 94) {
+      Reorganiser reorganiser(*s.fs);
+      RegroupOptions options;
+      options.dedupe = below(3) > 0;
+      REQUIRE(change_storage(reorganiser, options));
+    } else if (what < 97) {
+      std::vector<std::vector<NewFile>> groups(2);
+      for (int i = 0; i < 6; ++i) {
+        const int kind = below(6);
+        const std::string name = "i" + std::to_string(made++);
+        groups[static_cast<std::size_t>(i % 2)].push_back(new_file(name, kind));
+        s.here[name] = kind;
+      }
+      REQUIRE(s.fs->load(std::move(groups)));
+    } else if (in_use.empty()) {
+      s.open();
+    }
+    if (below(3) == 0 && !in_use.empty()) {
+      std::string bytes(kLength, '\0');
+      REQUIRE(*s.fs->read(in_use.back().first, 0, as_writable_bytes(bytes)) == kLength);
+      REQUIRE((bytes == content(in_use.back().second)));
+      if (below(2) == 0) {
+        s.fs->forget(in_use.back().first, 1);
+        in_use.pop_back();
+      }
+    }
+    if (step % 20 == 19) s.expect_whole();
+  }
+  for (const auto& [ino, kind] : in_use) s.fs->forget(ino, 1);
+  s.open();
+  s.expect_whole();
+}
+
+}  // namespace cffs::test
