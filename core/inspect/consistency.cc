@@ -220,7 +220,7 @@ void ConsistencyCheck::check_accounts() {
     std::uint64_t live = 0;
     for (std::size_t i = 0; i < c.members.size(); ++i) {
       const bool met = i > 0 && c.members[i].slot == c.members[i - 1].slot;
-      if (!met) live += c.members[i].length;
+      if (!met || !c.members[i].is_shared) live += c.members[i].length;
     }
     if (c.members.size() != c.row->members || live != c.row->live_bytes) {
       report(CompositeStore::object_name(c.id) + " counts " + std::to_string(c.row->members) + " members, " +

@@ -40,8 +40,11 @@ void SharingCheck::mark(std::span<CheckedMember> by_slot) const {
     member.is_shared = sharers_.contains({member.composite, member.slot});
 }
 
+// Where nobody shares, a record that two files name is found by what it says of its own.
 Result<Findings> SharingCheck::run(std::span<const CheckedMember> by_slot) const {
   Findings found;
+  CFFS_TRY(const bool used, is_used());
+  if (!used) return found;
   for (auto begin = by_slot.begin(); begin != by_slot.end();) {
     const auto files = files_of({begin, by_slot.end()}, {begin->composite, begin->slot});
     check_record(files, found);
@@ -82,9 +85,7 @@ void SharingCheck::check_strangers(std::span<const CheckedMember> by_slot, Findi
 }
 
 Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Findings& found) const {
-  bool used = !sharers_.empty();
   CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
-    used = true;
     const auto row = decode_content_row(key, value);
     if (!row) return true;  // the check of all rows tells
     const Extent& e = row->extent;
@@ -98,14 +99,21 @@ Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Find
     }
     return true;
   }));
-  return check_row(used, found);
+  // Without that row no mount looks whether a record is shared.
+  CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
+  if (!said) found.push_back({{}, "files share members, and the table does not say that they may"});
+  return {};
 }
 
-// Where the table does not say so, no mount looks whether a record is shared.
-Status SharingCheck::check_row(bool used, Findings& found) const {
+Result<bool> SharingCheck::is_used() const {
+  if (!sharers_.empty()) return true;
   CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
-  if (used && !said) found.push_back({{}, "files share members, and the table does not say that they may"});
-  return {};
+  bool used = said.has_value();
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&used](Key, std::string_view) {
+    used = true;
+    return false;
+  }));
+  return used;
 }
 
 }  // namespace cffs

@@ -28,7 +28,7 @@ class SharingCheck {
   void check_record(std::span<const CheckedMember> files, Findings& found) const;
   void check_strangers(std::span<const CheckedMember> by_slot, Findings& found) const;
   Status check_contents(std::span<const CheckedMember> by_slot, Findings& found) const;
-  Status check_row(bool used, Findings& found) const;
+  Result<bool> is_used() const;
 
   const Table& table_;
   std::map<Record, std::vector<InodeId>> sharers_;

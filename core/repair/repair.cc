@@ -126,7 +126,8 @@ Status Repair::look() {
     return true;
   };
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
-  for (const auto& [id, bytes] : sharing_->live_bytes()) accounts_[id].live_bytes = bytes;
+  CFFS_TRY(const auto live, sharing_->live_bytes());
+  for (const auto& [id, bytes] : live) accounts_[id].live_bytes = bytes;
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
     if (removal && removal->is_object()) wanted_.insert(object_name(*removal));

@@ -32,24 +32,33 @@ void SharingRepair::note(CompositeId id, std::uint32_t slot, const MemberFiles& 
   if (row.files.front().ino.value != 0) rows_[{id, slot}] = row.files;
 }
 
-void SharingRepair::sort() {
+Result<bool> SharingRepair::is_used() const {
+  if (!rows_.empty()) return true;
+  CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
+  bool used = said.has_value();
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&used](Key, std::string_view) {
+    used = true;
+    return false;
+  }));
+  return used;
+}
+
+// Where nobody shares, a record that two files name is one file's, and the check names the other.
+Result<std::map<CompositeId, std::uint64_t>> SharingRepair::live_bytes() {
+  CFFS_TRY(used_, is_used());
   std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
     return std::tie(a.record, a.file.ino) < std::tie(b.record, b.file.ino);
   });
-}
-
-std::map<CompositeId, std::uint64_t> SharingRepair::live_bytes() {
-  sort();
   std::map<CompositeId, std::uint64_t> live;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const bool met = i > 0 && members_[i - 1].record == members_[i].record;
-    if (!met) live[members_[i].record.first] += members_[i].length;
+    if (!met || !used_) live[members_[i].record.first] += members_[i].length;
   }
   return live;
 }
 
 Result<std::vector<std::string>> SharingRepair::run() {
-  sort();
+  if (!used_) return std::vector<std::string>();
   Batch batch;
   CFFS_TRY_VOID(mend_files(batch));
   CFFS_TRY_VOID(mend_contents(batch));
@@ -87,7 +96,6 @@ Status SharingRepair::mend_files(Batch& batch) {
 Status SharingRepair::mend_contents(Batch& batch) {
   std::size_t dropped = 0;
   CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
-    has_contents_ = true;
     const auto row = decode_content_row(key, value);
     const Extent e = row ? row->extent : Extent();
     const auto file = std::lower_bound(
@@ -111,10 +119,6 @@ Status SharingRepair::mend_row(Batch& batch) {
   const Key key = system_key(SystemField::sharing);
   CFFS_TRY(const auto row, table_.get(key));
   if (row && decode_sharing(*row)) return {};
-  bool used = has_contents_;
-  for (std::size_t i = 1; i < members_.size() && !used; ++i)
-    used = members_[i].record == members_[i - 1].record;
-  if (!row && !used) return {};
   batch.put(key, encode_sharing(true));
   mended_.emplace_back("whether files share members was lost: they do");
   return {};

@@ -18,8 +18,8 @@ class SharingRepair {
   // What a scan meets: a file's entry, and the row of a record's files.
   void note(Key key, const Entry& entry);
   void note(CompositeId id, std::uint32_t slot, const MemberFiles& row);
-  // Of a composite's members, each record's once.
-  std::map<CompositeId, std::uint64_t> live_bytes();
+  // When all were noted. Of a composite's members, each record's once where files share.
+  Result<std::map<CompositeId, std::uint64_t>> live_bytes();
   // A sentence for each thing that was mended.
   Result<std::vector<std::string>> run();
 
@@ -30,7 +30,7 @@ class SharingRepair {
     MemberFile file;
     std::uint64_t length = 0, checksum = 0, offset = 0;
   };
-  void sort();
+  Result<bool> is_used() const;
   Status mend_files(Batch& batch);
   Status mend_contents(Batch& batch);
   Status mend_row(Batch& batch);
@@ -38,7 +38,7 @@ class SharingRepair {
   Table& table_;
   std::vector<Member> members_;
   std::map<Record, std::vector<MemberFile>> rows_;  // those that several share
-  bool has_contents_ = false;
+  bool used_ = false;
   std::vector<std::string> mended_;
 };
 

@@ -37,7 +37,7 @@ int recompress_to(FileSystem& fs, const Compression& how) {
   if (const Status done = reorganiser.consolidate_now(); !done) return done.error().errno_value;  // its tail
   RegroupOptions options;
   options.compression = how;
-  const auto done = recompress(reorganiser, options);
+  const auto done = change_storage(reorganiser, options);
   return done ? 0 : done.error().errno_value;
 }
 

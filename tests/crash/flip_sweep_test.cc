@@ -74,7 +74,7 @@ CrashMedium small_store(bool killed, bool packed) {
       Reorganiser reorganiser(session.fs());
       RegroupOptions options;
       options.compression = Compression{Codec::zstd, 1};
-      REQUIRE(recompress(reorganiser, options)->packed_anew > 0);
+      REQUIRE(change_storage(reorganiser, options)->packed_anew > 0);
     }
     const bool ends_now = killed && turn == 2;
     if (ends_now) {

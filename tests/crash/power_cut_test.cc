@@ -12,6 +12,7 @@
 #include "core/object/faulty_store.h"
 #include "core/region/region_store.h"
 #include "core/reorganise/regrouping.h"
+#include "core/table/content_row.h"
 #include "tests/crash/crash_device.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -114,6 +115,11 @@ class RegionsThatLose final : public Medium {
   std::uint64_t seed_ = 0;
 };
 
+// Long enough to be shared.
+std::string of_several(std::uint64_t kind) {
+  return std::string(kLeastShared + 100, static_cast<char>('a' + static_cast<char>(kind)));
+}
+
 void one_run(Medium& medium, std::uint64_t seed) {
   INFO("seed " << seed);
   std::mt19937_64 random(seed);
@@ -121,6 +127,7 @@ void one_run(Medium& medium, std::uint64_t seed) {
   format.inline_max = 128;
   format.composite_file_max = 8192;
   format.composite_max = 32768;
+  format.dedupe = seed % 2 == 0;
   REQUIRE(FileSystem::format(medium.store(), repeatable(format), SystemClock()));
   REQUIRE(medium.store().sync_names());
   std::map<std::string, FilePast> files;
@@ -144,6 +151,7 @@ void one_run(Medium& medium, std::uint64_t seed) {
         case 2: {  // replaced through a rename, as editors do
           std::string bytes = content(n, random() % 1000);
           if (random() % 2 == 0) bytes = "#include \"file" + std::to_string(random() % 6) + ".c\"\n" + bytes;
+          if (format.dedupe && random() % 2 == 0) bytes = of_several(random() % 3);
           (void)fs.unlink(kRootInode, "new");  // a cut may have come before the rename
           const bool unnamed = random() % 3 == 0;
           const auto made = unnamed ? fs.make_unnamed(kRootInode, 0600, kRoot)
@@ -254,6 +262,7 @@ TEST_CASE("power cuts of a store on regions, at any write of the device", "[regi
 }
 
 TEST_CASE("an I/O error at any operation is reported, and the store opens again") {
+  const bool shares = GENERATE(false, true);
   for (const int problem : {EIO, ENOSPC}) {
     for (const auto persistence : {FaultyStore::Persistence::once, FaultyStore::Persistence::from_then_on}) {
       bool reached_end = false;
@@ -264,6 +273,7 @@ TEST_CASE("an I/O error at any operation is reported, and the store opens again"
         format.inline_max = 128;
         format.composite_file_max = 8192;
         format.composite_max = 32768;
+        format.dedupe = shares;
         REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
         std::map<std::string, std::string> acknowledged;
         {
@@ -275,7 +285,7 @@ TEST_CASE("an I/O error at any operation is reported, and the store opens again"
             const std::string name = "f" + std::to_string(i);
             const auto made = (*fs)->mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
             if (!made) continue;
-            const std::string bytes = content(i, 0);
+            const std::string bytes = shares ? of_several(i % 3) : content(i, 0);
             if ((*fs)->write(made->ino, 0, as_bytes(bytes), kRoot)) acknowledged[name] = bytes;
             (*fs)->forget(made->ino, 1);
             if (i == 3) (void)Reorganiser(**fs).consolidate_now();
