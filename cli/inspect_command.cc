@@ -49,6 +49,9 @@ int run_stat(const StoreName& name, bool json) {
   fmt::print("  inline       {:>12}   {}\n", n("inline_files"), human_bytes(n("inline_bytes")));
   fmt::print("  members      {:>12}   {} live, {} freed\n", n("member_files"), human_bytes(n("live_bytes")),
              human_bytes(n("freed_bytes")));
+  if (n("sharing_files") > 0) {
+    fmt::print("    that share {:>12}   {} spared\n", n("sharing_files"), human_bytes(n("shared_bytes")));
+  }
   fmt::print("  blobs        {:>12}   {}, {} with checksums\n", n("blobs"), human_bytes(n("blob_bytes")),
              n("sealed_blobs"));
   fmt::print("composites     {:>12}   {}\n", n("composites"), human_bytes(n("composite_bytes")));

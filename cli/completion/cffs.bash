@@ -7,13 +7,13 @@ _cffs() {
     return
   fi
   case $command in
-    format) words="--inline-max= --composite-file-max= --composite-max= --compress=none --compress=lz4 --compress=zstd --blob-checksums=on --blob-checksums=off --backend=posix --backend=region --backend=rados --size= --region-size= --large-block= --force --pool= --namespace= --conf= --id=" ;;
+    format) words="--inline-max= --composite-file-max= --composite-max= --compress=none --compress=lz4 --compress=zstd --dedupe --blob-checksums=on --blob-checksums=off --backend=posix --backend=region --backend=rados --size= --region-size= --large-block= --force --pool= --namespace= --conf= --id=" ;;
     mount) words="--standby --follow --keep= --policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --local-cache= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
     analyze) words="-o --output= --top= --graph= --transactions= --engine=native --engine=spark --master= --spark= --spark-conf= --spark-log= --tune --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     evaluate) words="--tree= --site-root= --depth= --shared= --train= --splits= --cold --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
-    regroup) words="--compress=none --compress=lz4 --compress=zstd --policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;
+    regroup) words="--compress=none --compress=lz4 --compress=zstd --dedupe=on --dedupe=off --policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;
     stat) words="--json" ;;
     scrub) words="--rate= --anew --stop --status --json" ;;
     backup) words="--rate= --stop --status --json" ;;

@@ -23,6 +23,8 @@ complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l reading -x
 complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
 complete -c cffs -n "__fish_seen_subcommand_from format" -l inline-max -l composite-file-max -l composite-max -x
 complete -c cffs -n "__fish_seen_subcommand_from format regroup" -l compress -x -a "none lz4 zstd"
+complete -c cffs -n "__fish_seen_subcommand_from format" -l dedupe
+complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dedupe -x -a "on off"
 complete -c cffs -n "__fish_seen_subcommand_from format" -l blob-checksums -x -a "on off"
 complete -c cffs -n "__fish_seen_subcommand_from format" -l backend -x -a "posix region rados"
 complete -c cffs -n "__fish_seen_subcommand_from format" -l size -x

@@ -56,5 +56,5 @@ case_compress() {
   check "fsck at the end" "$cffs" fsck "$store"
   check "compressed at the end" test "$(stored_share "$store")" -lt 50
   check "another way" refused "'gzip' is no way to compress: zstd, zstd:1 to zstd:19, lz4 or none" "$cffs" regroup --compress=gzip "$store"
-  check "neither" refused "name a --policy, or how to --compress, or both" "$cffs" regroup "$store"
+  check "neither" refused "name a --policy, how to --compress, or whether to --dedupe" "$cffs" regroup "$store"
 }
