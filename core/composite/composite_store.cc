@@ -21,6 +21,8 @@ struct Range {
 };
 
 constexpr std::uint64_t kUsualBytes = 4u << 20;  // of a composite that is full
+constexpr std::uint64_t kLargeMember = 1u << 20;  // such members only packed stores have
+constexpr std::uint64_t kPieceBytes = 256u << 10;
 constexpr std::uint64_t kFewBytes = 128u << 10;  // so many bytes at most may be there within a few wake-ups
 
 // Holds the member, wherever its row says that its group is.
@@ -214,7 +216,6 @@ tl::unexpected<Error> differs(const Extent& extent) {
 template <typename ReadWhole>
 Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, Bytes out,
                                   const ReadWhole& read_whole) {
-  if (offset >= extent.length) return std::size_t{0};
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
   std::unique_ptr<std::byte[]> memory;
   Bytes whole = out.first(wanted);  // the usual case: a small file read whole, no extra copy
@@ -228,10 +229,40 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
   return wanted;
 }
 
+// The same of a large member that is not wanted whole: its bytes pass through memory that the thread keeps, instead of being there all at
+// once for each request.
+Result<std::size_t> read_in_pieces(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
+  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kPieceBytes);
+  const std::uint64_t end = offset + std::min<std::uint64_t>(out.size(), extent.length - offset);
+  announce_blocking();
+  ask_for(object, {extent.offset, extent.offset + extent.length});
+  RunningChecksum sum;
+  for (std::uint64_t at = 0; at < extent.length;) {
+    const Bytes piece(memory.get(), std::min(kPieceBytes, extent.length - at));
+    CFFS_TRY(const std::size_t n, object.read_at(extent.offset + at, piece));
+    if (n != piece.size()) return differs(extent);
+    sum.add(piece);
+    const std::uint64_t from = std::max(offset, at), to = std::min(end, at + n);
+    if (from < to) {
+      const Bytes part = piece.subspan(from - at, to - from);
+      std::copy(part.begin(), part.end(), out.begin() + static_cast<std::ptrdiff_t>(from - offset));
+    }
+    at += n;
+  }
+  if (sum.value() != extent.checksum) return differs(extent);
+  return end - offset;
+}
+
+bool goes_in_pieces(const Extent& extent, std::uint64_t offset, Bytes out) {
+  return extent.length > kLargeMember && (offset > 0 || out.size() < extent.length);
+}
+
 }  // namespace
 
 Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
                                          Bytes out) {
+  if (offset >= extent.length) return std::size_t{0};
+  if (goes_in_pieces(extent, offset, out)) return read_in_pieces(object, extent, offset, out);
   return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
     const auto share = object.share_in_memory(extent.offset, extent.length);
     if (!share || *share >= 1) {
@@ -246,6 +277,8 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
 
 Result<std::size_t> CompositeStore::read_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
+  if (offset >= extent.length) return std::size_t{0};
+  if (goes_in_pieces(extent, offset, out)) return read_in_pieces(object, extent, offset, out);
   return read_verified(extent, offset, out, [&](Bytes whole) { return fetch(wish, object, extent, whole); });
 }
 
