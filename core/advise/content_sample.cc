@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <numeric>
 #include <random>
 
@@ -37,6 +38,13 @@ const PackingEstimate* ContentSample::find(Codec codec) const {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
+
+// Of a processor, for this thread: what others do beside it does not count.
+double thread_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 double sampled_seconds_since(SteadyClock::time_point then) {
   return std::chrono::duration<double>(SteadyClock::now() - then).count();
@@ -123,7 +131,6 @@ class ContentSampling {
     std::vector<std::uint64_t> ends;
     std::uint64_t files = 0, read = 0, unreadable = 0, directory = SurveyedDirectory::kNone;
     std::string folder;
-    const auto began = SteadyClock::now();
     for (const OutlinedFile& f : one.members) {
       const SurveyedDirectory& in = survey_.directories[f.parent.value];
       if (f.parent.value != directory) folder = survey_.path_of(static_cast<std::uint32_t>(f.parent.value));
@@ -147,15 +154,14 @@ class ContentSampling {
       ++files;
       read += content->size();
     }
-    const double reading = sampled_seconds_since(began);
     std::vector<double> shares, spent;
     for (const Compression& how : options_.ways) {
-      const auto start = SteadyClock::now();
+      const double start = thread_seconds();
       const auto packed = pack(builder.bytes(), ends, how);
       shares.push_back(packed && files > 0
                            ? static_cast<double>(packed->size()) / static_cast<double>(builder.bytes().size())
                            : 1);
-      spent.push_back(sampled_seconds_since(start));
+      spent.push_back(thread_seconds() - start);
     }
     const MutexLock guard(mutex_);
     if (files > 0) one.shares = std::move(shares);
@@ -163,7 +169,6 @@ class ContentSampling {
     sample_.files += files;
     sample_.bytes += read;
     sample_.unreadable += unreadable;
-    reading_ += reading;
     packed_bytes_ += builder.bytes().size();
     for (std::size_t w = 0; w < spent.size(); ++w) spent_[w] += spent[w];
     options_.on_progress(sample_.bytes);
@@ -171,7 +176,6 @@ class ContentSampling {
 
   void estimate() {
     const MutexLock guard(mutex_);
-    if (sample_.files > 0) sample_.read_seconds_a_file = reading_ / static_cast<double>(sample_.files);
     std::vector<const DrawnComposite*> seen;
     for (const DrawnComposite& one : drawn_) {
       if (!one.shares.empty()) seen.push_back(&one);
@@ -220,7 +224,6 @@ class ContentSampling {
   double compressed_already_ = 0;  // of all bytes
   Mutex mutex_;
   ContentSample sample_;
-  double reading_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t packed_bytes_ CFFS_GUARDED_BY(mutex_) = 0;
   std::vector<double> spent_;
 };

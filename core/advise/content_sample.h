@@ -38,7 +38,6 @@ struct ContentSample {
   std::uint64_t composites = 0, of = 0;   // that were packed, in whole or in part, of all there would be
   std::uint64_t unreadable = 0;           // files
   bool whole = false;                     // it was all of them
-  double read_seconds_a_file = 0;         // of one worker
   std::vector<PackingEstimate> packings;  // in the order of the ways
   const PackingEstimate* find(Codec codec) const;
 };

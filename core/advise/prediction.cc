@@ -16,8 +16,8 @@ constexpr std::uint64_t kOwnObjects =
 constexpr std::uint64_t kReserve = 48u << 20;
 constexpr std::uint64_t kNumbersOfAFolder = 10'000;
 
-// An import: of the processors, a file and a byte; of the medium's cache, a byte and an object that is synced.
-constexpr double kImportFile = 40e-6, kImportByte = 1.5e-9, kImportBlob = 200e-6, kImportObject = 4e-3;
+// An import of what is in memory, on 2 cores: to begin and to sync at the end, a file, a byte.
+constexpr double kImport = 0.2, kImportFile = 25e-6, kImportByte = 2.5e-9;
 
 // FUSE: a file is two requests, and its bytes are copied twice more (docs/PERFORMANCE.md, "Against the floor").
 constexpr double kFuseFile = 50e-6, kFuseByte = 1.5e-9, kFuseRandomFile = 150e-6;
@@ -43,6 +43,14 @@ std::uint64_t daemon_bytes_of(const TreeSurvey& survey, bool packed) {
   const double files = static_cast<double>(survey.inodes());
   const double known = std::min(files, 1e6) * 85 + std::min(files, 65'536.0) * 600;
   return rounded(30e6 + known + (packed ? 34e6 + 6e6 : 0));
+}
+
+// Files that are not empty, and their bytes as far as they are allocated: holes cost nothing.
+double read_files(const TreeSurvey& survey) {
+  return static_cast<double>(survey.files - survey.sizes.classes[0].files);
+}
+double read_bytes(const TreeSurvey& survey) {
+  return static_cast<double>(std::min(survey.bytes, survey.allocated_bytes));
 }
 
 class StoreModel {
@@ -86,28 +94,17 @@ class StoreModel {
   }
 
   double import_s(const StorePrediction& p, const PackingEstimate* packing) const {
-    const ImportOutline& o = p.outline;
-    const double bytes = static_cast<double>(survey_.bytes);
-    const double packed =
-        packing != nullptr ? static_cast<double>(o.composite_bytes) * packing->seconds_a_byte : 0;
-    const double processors = static_cast<double>(std::max(1u, processors_));
-    return (static_cast<double>(survey_.entries()) * kImportFile + bytes * kImportByte + packed) /
-               processors +
-           static_cast<double>(o.blobs) * kImportBlob + static_cast<double>(o.composites) * kImportObject;
+    const double packed = packing != nullptr ? static_cast<double>(p.outline.composite_bytes) *
+                                                   packing->seconds_a_byte / std::max(1u, processors_)
+                                             : 0;
+    return kImport + static_cast<double>(survey_.entries()) * kImportFile +
+           read_bytes(survey_) * kImportByte + packed;
   }
 
   const TreeSurvey& survey_;
   const ContentSample& sample_;
   const unsigned processors_;
 };
-
-// Files that are not empty, and their bytes as far as they are allocated: holes cost nothing.
-double read_files(const TreeSurvey& survey) {
-  return static_cast<double>(survey.files - survey.sizes.classes[0].files);
-}
-double read_bytes(const TreeSurvey& survey) {
-  return static_cast<double>(std::min(survey.bytes, survey.allocated_bytes));
-}
 
 ReadPrediction read_directory(const TreeSurvey& survey, const Disk& disk) {
   const double files = read_files(survey), bytes = read_bytes(survey);

@@ -192,6 +192,7 @@ class SurveyWalk {
       found.children.push_back(std::move(child));
     } else {
       ++(S_ISLNK(st.st_mode) ? found.counts.symlinks : found.counts.specials);
+      if (S_ISLNK(st.st_mode)) found.counts.name_bytes += static_cast<std::uint64_t>(st.st_size);
     }
     found.counts.allocated_bytes += static_cast<std::uint64_t>(st.st_blocks) * 512;
   }

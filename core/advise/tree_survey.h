@@ -54,7 +54,7 @@ struct TreeSurvey {
   std::uint64_t allocated_bytes = 0;   // what all inodes hold of the file system below
   std::uint64_t symlinks = 0, specials = 0;
   std::uint64_t further_names = 0;  // of files that were counted by another one
-  std::uint64_t name_bytes = 0;     // of all entries
+  std::uint64_t name_bytes = 0;     // of all entries, and of what symbolic links say
   std::uint64_t largest_directory = 0;
   SizeHistogram sizes{kSizeLimits, {}};
   AgeHistogram changed{kAgeLimits, {}}, read{kAgeLimits, {}};  // by mtime, by atime
