@@ -137,7 +137,17 @@ Status look(const AdviseOptions& o, Advice& a, ProgressLine& progress) {
   progress.show("measuring the disk");
   std::vector<Disk> disks;
   CFFS_TRY_VOID(choose_disk(o, a, disks));
-  a.prediction = predict(a.survey, a.sample, disks, std::max(1u, std::thread::hardware_concurrency()));
+  progress.show("importing a sample into memory");
+  ImportTrialOptions trial;
+  trial.jobs = o.jobs;
+  trial.go_on = go_on;
+  std::vector<Compression> ways{{}};
+  ways.insert(ways.end(), sample.ways.begin(), sample.ways.end());
+  const auto paces = try_imports(a.survey, a.sample, ways, trial);
+  a.tried_imports = paces.size() == ways.size();
+  CFFS_TRY_VOID(check_interrupt());
+  a.prediction = predict(a.survey, a.sample, paces, disks, std::max(1u, std::thread::hardware_concurrency()));
+  a.sample.drawn = {};
   if (!o.log.empty()) {
     CFFS_TRY(a.log, look_at_log(o, a.on().disk, progress));
   }

@@ -15,6 +15,7 @@ struct Advice {
   Duplicates duplicates;
   Prediction prediction;
   std::string judged_disk;            // in the prediction
+  bool tried_imports = false;         // import times are of this machine as it is
   std::optional<std::string> remark;  // on how the disk was chosen
   std::optional<LogFindings> log;
   Recommendation recommendation;

@@ -147,10 +147,9 @@ void add_stores(std::string& text, const Advice& a) {
                         human_bytes(s.daemon_bytes));
   }
   text += fmt::format(
-      "  tablefs: policy none. Beside it {} that a store reserves. Import: from memory, {} processors, by "
-      "constants "
-      "measured elsewhere; compression as it was here.\n",
-      human_bytes(a.prediction.stores.front().reserve_bytes), a.prediction.processors);
+      "  tablefs: policy none. Beside it {} that a store reserves. Import: of what is in memory, {}.\n",
+      human_bytes(a.prediction.stores.front().reserve_bytes),
+      a.tried_imports ? "as fast as a trial was just now" : "by constants measured elsewhere");
   for (const StorePrediction& s : a.prediction.stores) {
     if (s.uncertainty > 0.02 * s.share)
       text += fmt::format("  {}: composites shrink to {:.3f}, give or take {:.3f}\n", s.name, s.share,

@@ -89,6 +89,9 @@ class ContentSampling {
       pack_one(drawn_[order[i]]);
     });
     estimate();
+    for (const std::size_t i : order) {
+      if (!drawn_[i].shares.empty()) sample_.drawn.push_back(std::move(drawn_[i].members));
+    }
     return std::move(sample_);
   }
 

@@ -34,11 +34,12 @@ struct PackingEstimate {
 };
 
 struct ContentSample {
-  std::uint64_t bytes = 0, files = 0;     // that were read
-  std::uint64_t composites = 0, of = 0;   // that were packed, in whole or in part, of all there would be
-  std::uint64_t unreadable = 0;           // files
-  bool whole = false;                     // it was all of them
-  std::vector<PackingEstimate> packings;  // in the order of the ways
+  std::uint64_t bytes = 0, files = 0;    // that were read
+  std::uint64_t composites = 0, of = 0;  // that were packed, in whole or in part, of all there would be
+  std::uint64_t unreadable = 0;          // files
+  bool whole = false;                    // it was all of them
+  std::vector<std::vector<OutlinedFile>> drawn;  // the members of those composites, in an order of chance
+  std::vector<PackingEstimate> packings;         // in the order of the ways
   const PackingEstimate* find(Codec codec) const;
 };
 

@@ -16,8 +16,10 @@ constexpr std::uint64_t kOwnObjects =
 constexpr std::uint64_t kReserve = 48u << 20;
 constexpr std::uint64_t kNumbersOfAFolder = 10'000;
 
-// An import of what is in memory, on 2 cores: to begin and to sync at the end, a file, a byte.
-constexpr double kImport = 0.2, kImportFile = 25e-6, kImportByte = 2.5e-9;
+// An import, of what is in memory: what a medium costs beside what import_trial.h measures, where that could; else what it measured
+// on 2 cores.
+constexpr double kImport = 0.05, kStoredByte = 0.5e-9, kBlobByte = 2.4e-9, kBlob = 100e-6;
+constexpr double kTriedFile = 12e-6, kTriedByte = 0.8e-9;
 
 // FUSE: a file is two requests, and its bytes are copied twice more (docs/PERFORMANCE.md, "Against the floor").
 constexpr double kFuseFile = 50e-6, kFuseByte = 1.5e-9, kFuseRandomFile = 150e-6;
@@ -55,8 +57,9 @@ double read_bytes(const TreeSurvey& survey) {
 
 class StoreModel {
  public:
-  StoreModel(const TreeSurvey& survey, const ContentSample& sample, unsigned processors)
-      : survey_(survey), sample_(sample), processors_(processors) {}
+  StoreModel(const TreeSurvey& survey, const ContentSample& sample, const std::vector<ImportPace>& paces,
+             unsigned processors)
+      : survey_(survey), sample_(sample), paces_(paces), processors_(processors) {}
 
   StorePrediction of(std::string name, const Compression& how, bool composites) const {
     StorePrediction p;
@@ -94,15 +97,23 @@ class StoreModel {
   }
 
   double import_s(const StorePrediction& p, const PackingEstimate* packing) const {
-    const double packed = packing != nullptr ? static_cast<double>(p.outline.composite_bytes) *
-                                                   packing->seconds_a_byte / std::max(1u, processors_)
-                                             : 0;
-    return kImport + static_cast<double>(survey_.entries()) * kImportFile +
-           read_bytes(survey_) * kImportByte + packed;
+    const ImportOutline& o = p.outline;
+    const double blob_bytes = std::min(static_cast<double>(o.blob_bytes), read_bytes(survey_));
+    const double beside = kImport + static_cast<double>(o.blobs) * kBlob + blob_bytes * kBlobByte +
+                          static_cast<double>(p.stored_bytes + p.table_bytes) * kStoredByte;
+    const double bytes = static_cast<double>(o.composite_bytes + o.inline_bytes);
+    const Compression how = packing != nullptr ? packing->how : Compression{};
+    for (const ImportPace& pace : paces_) {
+      if (pace.how == how) return beside + bytes * pace.seconds_a_byte;
+    }
+    const double packed = packing != nullptr ? bytes * packing->seconds_a_byte : 0;
+    return beside + static_cast<double>(survey_.entries()) * kTriedFile + bytes * kTriedByte +
+           packed / std::max(1u, processors_);
   }
 
   const TreeSurvey& survey_;
   const ContentSample& sample_;
+  const std::vector<ImportPace>& paces_;
   const unsigned processors_;
 };
 
@@ -168,9 +179,10 @@ double Prediction::random_gain(const DiskPrediction& on, const StorePrediction& 
   return on.directory.random_files_s > 0 ? read.random_files_s / on.directory.random_files_s : 1;
 }
 
-Prediction predict(const TreeSurvey& survey, const ContentSample& sample, const std::vector<Disk>& disks,
+Prediction predict(const TreeSurvey& survey, const ContentSample& sample,
+                   const std::vector<ImportPace>& paces, const std::vector<Disk>& disks,
                    unsigned processors) {
-  const StoreModel model(survey, sample, processors);
+  const StoreModel model(survey, sample, paces, processors);
   Prediction p;
   p.processors = processors;
   p.stores.push_back(model.of("tablefs", {}, false));

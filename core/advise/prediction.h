@@ -12,6 +12,7 @@
 #include "core/advise/disk.h"
 #include "core/advise/duplicates.h"
 #include "core/advise/import_outline.h"
+#include "core/advise/import_trial.h"
 
 namespace cffs {
 
@@ -27,7 +28,7 @@ struct StorePrediction {
   std::uint64_t objects = 0, inodes = 0;  // of the file system below; inodes: folders too
   std::uint64_t object_bytes = 0;
   std::uint64_t reserve_bytes = 0;  // that a store keeps free for itself, beside those
-  double import_s = 0;              // from memory, on this machine, so many workers as an import has
+  double import_s = 0;              // of what is in memory, on this machine
   std::uint64_t daemon_bytes = 0;   // when the kernel knows all of it
 };
 
@@ -54,7 +55,8 @@ struct Prediction {
   double random_gain(const DiskPrediction& on, const StorePrediction& of) const;
 };
 
-Prediction predict(const TreeSurvey& survey, const ContentSample& sample, const std::vector<Disk>& disks,
-                   unsigned processors);
+// `paces`: those that are known.
+Prediction predict(const TreeSurvey& survey, const ContentSample& sample,
+                   const std::vector<ImportPace>& paces, const std::vector<Disk>& disks, unsigned processors);
 
 }  // namespace cffs

@@ -181,7 +181,7 @@ TEST_CASE("a survey of a hostile tree ends, follows nothing and opens no file", 
   const auto duplicates = find_duplicates(s, {});
   REQUIRE(duplicates);
   CHECK(duplicates->files == 0);
-  const Prediction p = predict(s, *sample, modelled_disks(), 2);
+  const Prediction p = predict(s, *sample, {}, modelled_disks(), 2);
   CHECK(p.store("plain")->outline.blobs == 1);
   CHECK(p.store("plain")->object_bytes > std::uint64_t{1} << 40);
   for (const DiskPrediction& disk : p.disks) CHECK(disk.directory.sweep_s < 10);  // holes are not read
@@ -215,7 +215,7 @@ TEST_CASE("what vanishes while a tree is surveyed is counted, and no failure", "
   CHECK(sample->files == 0);
   CHECK(sample->unreadable == s.files);
   REQUIRE(find_duplicates(s, {}));
-  predict(s, *sample, modelled_disks(), 2);
+  predict(s, *sample, {}, modelled_disks(), 2);
 }
 
 TEST_CASE("a directory that cannot be opened is named, and the rest is surveyed", "[advise]") {
@@ -332,7 +332,10 @@ TEST_CASE("predictions hold against stores that are made", "[advise]") {
     const auto sample = sample_content(s, usual_format({Codec::zstd, 3}), options);
     REQUIRE(sample);
     CHECK(sample->whole == (bytes > 100u << 20));
-    const Prediction p = predict(s, *sample, modelled_disks(), 2);
+    const auto paces = try_imports(s, *sample, {{}, {Codec::zstd, 3}}, {});
+    REQUIRE(paces.size() == 2);
+    for (const ImportPace& pace : paces) CHECK(pace.seconds_a_byte > 0);
+    const Prediction p = predict(s, *sample, paces, modelled_disks(), 2);
     for (const char* how : {"none", "lz4", "zstd:3"}) {
       INFO(how << ", of " << bytes << " bytes");
       const auto compression = parse_compression(how);
@@ -387,7 +390,7 @@ TreeSurvey made_up(std::uint64_t files, std::uint64_t size) {
 Recommendation advised(const TreeSurvey& s, const char* disk, double share) {
   ContentSample sample;
   sample.packings = {{{Codec::lz4, 0}, share * 1.3, 0, 2e-9}, {{Codec::zstd, 3}, share, 0, 5e-9}};
-  const Prediction p = predict(s, sample, modelled_disks(), 2);
+  const Prediction p = predict(s, sample, {}, modelled_disks(), 2);
   return recommend(s, p, {}, *p.disk(disk), nullptr);
 }
 
@@ -429,7 +432,7 @@ TEST_CASE("nothing at all is surveyed and predicted without a division by it", "
   const auto duplicates = find_duplicates(s, {});
   REQUIRE(duplicates);
   CHECK_FALSE(measure_disk_below(s, [] { return true; }));
-  const Prediction p = predict(s, *sample, modelled_disks(), 2);
+  const Prediction p = predict(s, *sample, {}, modelled_disks(), 2);
   CHECK(recommend(s, p, *duplicates, p.disks[0], nullptr).worth == Worth::no);
   for (const DiskPrediction& on : p.disks) {
     for (const StorePrediction& store : p.stores) CHECK(std::isfinite(p.sweep_gain(on, store)));
