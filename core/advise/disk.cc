@@ -14,7 +14,7 @@ namespace cffs {
 
 const std::vector<Disk>& modelled_disks() {
   static const std::vector<Disk> disks = {
-      {"hdd", 6.7, 1.3, 130e6}, {"cloud", 0.5, 0.5, 125e6}, {"ssd", 0.08, 0.05, 500e6}};
+      {"hdd", 6.7, 0.42, 130e6, true}, {"cloud", 0.5, 0.5, 125e6, false}, {"ssd", 0.08, 0.05, 500e6, false}};
   return disks;
 }
 
@@ -106,10 +106,11 @@ Result<Disk> measure_disk_below(const TreeSurvey& survey, const std::function<bo
                              " are too few or too small to measure its disk by, or cannot be read past the "
                              "memory; name a model with --disk"));
   }
-  Disk disk{"this", median_of(small), median_of(small), 1e12};
+  Disk disk{"this", median_of(small), median_of(small), 1e12, false};
   const double more_s = (median_of(large) - median_of(small)) / 1000;
   if (more_s > 0) disk.bytes_per_second = static_cast<double>(bytes - kProbePage) / more_s;
-  if (disk.seek_ms > 2) disk.near_ms = disk.seek_ms / 5;  // an arm
+  disk.has_arm = disk.seek_ms > 2;
+  if (disk.has_arm) disk.near_ms = disk.seek_ms / 16;
   return disk;
 }
 

@@ -13,12 +13,15 @@ namespace cffs {
 struct Disk {
   std::string name;
   double seek_ms = 0;  // of a request at a place of chance on all of the disk
-  double near_ms = 0;  // of one close to the last one: of an arm, a step and half a turn at most
+  double near_ms = 0;  // of one that follows the last one closely
   double bytes_per_second = 0;
+  bool has_arm = false;
 
-  // Of a request somewhere in one tree or store, which has a part of the disk: fitted to docs/PERFORMANCE.md, "Compressed
-  // composites".
-  double place_ms() const { return near_ms + 0.76 * (seek_ms - near_ms); }
+  // Of a request somewhere in one tree or store. An arm goes over a part of the disk; a volume behind a network has a little
+  // more to do than to answer. Fitted to docs/PERFORMANCE.md, "Compressed composites", and docs/ADVISE.md.
+  double place_ms() const { return has_arm ? 0.8 * seek_ms : seek_ms > 0.25 ? 1.2 * seek_ms : seek_ms; }
+  // What a file system pays for another directory: its inode, its block, its files' inodes and the first of their data lie apart.
+  double directory_ms() const { return has_arm ? 2.5 * place_ms() : near_ms; }
   bool is_fast() const { return seek_ms < 0.25; }
 };
 

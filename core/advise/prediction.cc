@@ -23,8 +23,9 @@ constexpr double kTriedFile = 12e-6, kTriedByte = 0.8e-9;
 
 // FUSE: a file is two requests, and its bytes are copied twice more (docs/PERFORMANCE.md, "Against the floor").
 constexpr double kFuseFile = 50e-6, kFuseByte = 1.5e-9, kFuseRandomFile = 150e-6;
-constexpr double kKernelFile = 12e-6;   // of a file that the kernel reads itself
-constexpr double kUnpackByte = 0.8e-9;  // 50 µs for 64 KiB
+constexpr double kFirst = 0.05, kFirstRequests = 60;  // of a mount
+constexpr double kKernelFile = 12e-6;                 // of a file that the kernel reads itself
+constexpr double kUnpackByte = 0.8e-9;                // 50 µs for 64 KiB
 constexpr double kObjectRequest = 512 * 1024.0, kLargeRequest = 128 * 1024.0;
 constexpr double kFramePart = 64 * 1024.0;
 
@@ -119,40 +120,56 @@ class StoreModel {
 
 ReadPrediction read_directory(const TreeSurvey& survey, const Disk& disk) {
   const double files = read_files(survey), bytes = read_bytes(survey);
-  const double requests = files + static_cast<double>(survey.directories.size());
+  const double directories = static_cast<double>(survey.directories.size());
   ReadPrediction p;
-  p.requests = rounded(requests + bytes / kLargeRequest * 0.25);
-  p.sweep_s = requests * disk.near_ms / 1000 + bytes / disk.bytes_per_second + files * kKernelFile;
+  p.requests = rounded(files + directories + bytes / kLargeRequest * 0.25);
+  p.sweep_s = (files * disk.near_ms + directories * disk.directory_ms()) / 1000 +
+              bytes / disk.bytes_per_second + files * kKernelFile;
   const double mean = files > 0 ? bytes / files : 0;
   p.random_files_s =  // its inode, then its data
       1 / (2 * disk.place_ms() / 1000 + mean / disk.bytes_per_second + kKernelFile);
   return p;
 }
 
+// A mount reads its table first, and single files until it knows what its readers want.
+double first_s(const Disk& disk) { return kFirst + kFirstRequests * disk.place_ms() / 1000; }
+
 ReadPrediction read_store(const TreeSurvey& survey, const StorePrediction& store, const Disk& disk) {
   const ImportOutline& o = store.outline;
   const double files = read_files(survey), bytes = read_bytes(survey);
   const bool packed = store.compression != "none";
+  const double composites = static_cast<double>(o.composites),
+               stored = static_cast<double>(store.stored_bytes);
   const double blob_bytes = std::min(static_cast<double>(o.blob_bytes), bytes);
-  const double device_bytes = static_cast<double>(store.stored_bytes + store.table_bytes) + blob_bytes;
+  const double device_bytes = stored + static_cast<double>(store.table_bytes) + blob_bytes;
   // A blob is a file of the file system below, and costs what such a file costs.
-  const double requests = static_cast<double>(store.stored_bytes) / kObjectRequest +
-                          static_cast<double>(o.composites) * (packed ? 2.0 : 1.0) +
+  const double requests = stored / kObjectRequest + composites * (packed ? 2.0 : 1.0) +
                           static_cast<double>(store.table_bytes) / kObjectRequest * 2 +
                           static_cast<double>(o.blobs) * 2;
+  const double places = disk.has_arm ? composites : 0;  // an arm has gone elsewhere meanwhile
   const double unpacked = packed ? static_cast<double>(o.composite_bytes) * kUnpackByte : 0;
-  const double processor_s = files * kFuseFile + bytes * kFuseByte + unpacked;
   ReadPrediction p;
   p.requests = rounded(requests);
-  p.sweep_s = overlapped(requests * disk.near_ms / 1000 + device_bytes / disk.bytes_per_second, processor_s);
-  // One request, the rows are in memory; of a packed member the whole frame, of a blob its inode, too.
+  p.sweep_s = first_s(disk) + overlapped((requests * disk.near_ms + places * disk.place_ms()) / 1000 +
+                                             device_bytes / disk.bytes_per_second,
+                                         files * kFuseFile + bytes * kFuseByte + unpacked);
+
+  const double wanted = std::max(1.0, files * kRandomShare);
   const double blobs = files > 0 ? static_cast<double>(o.blobs) / files : 0;
   const double inlined = files > 0 ? static_cast<double>(o.inline_files) / files : 0;
   const double mean = files > 0 ? bytes / files : 0;
+  // One request, the rows are in memory; of a packed member the whole frame, of a blob its inode, too.
   const double moved = packed ? std::max(mean, kFramePart / 2) * store.share : mean;
+  double device_s = (1 + blobs - inlined * 0.3) * disk.place_ms() / 1000 + moved / disk.bytes_per_second;
+  if (disk.has_arm && composites > 0) {
+    // Where several files of a composite are wanted it is read whole, after some single ones.
+    const double of_one = wanted * static_cast<double>(o.members) / files / composites;
+    const double whole_s = 4 * disk.place_ms() / 1000 + stored / composites / disk.bytes_per_second;
+    if (of_one >= 1) device_s = std::min(device_s, whole_s / of_one + blobs * disk.place_ms() / 1000);
+  }
   const double unpacking = packed ? std::max(mean, kFramePart) * kUnpackByte : 0;
-  p.random_files_s = 1 / ((1 + blobs - inlined * 0.3) * disk.place_ms() / 1000 +
-                          moved / disk.bytes_per_second + kFuseRandomFile + unpacking + mean * kFuseByte);
+  p.random_files_s = 1 / (first_s(disk) / wanted * (disk.is_fast() ? 0 : 1) + device_s + kFuseRandomFile +
+                          unpacking + mean * kFuseByte);
   return p;
 }
 

@@ -32,6 +32,8 @@ struct StorePrediction {
   std::uint64_t daemon_bytes = 0;   // when the kernel knows all of it
 };
 
+inline constexpr double kRandomShare = 0.03;
+
 struct ReadPrediction {
   double sweep_s = 0;          // everything once, by name, cold, one reader
   double random_files_s = 0;   // single files of chance, cold, one reader: so many a second
