@@ -74,6 +74,9 @@ Result<LogFindings> look_at_log(const AdviseOptions& o, const Disk& disk, Progre
   found.latency_of_none = none > 0 ? trial.ms_per_access(best, 0) / none : 1;
   CFFS_TRY(const replay::Analysis analysis, replay::analyse({o.log}, trial_options.analysis, on_progress));
   found.groups = analysis.plan.groups.size();
+  if (!analysis.plan.files.empty())
+    found.missing = std::min(
+        1.0, static_cast<double>(trial.files_not_in_tree) / static_cast<double>(analysis.plan.files.size()));
   std::unordered_set<grouping::Item> grouped;
   for (const auto& group : analysis.plan.groups) grouped.insert(group.items.begin(), group.items.end());
   std::uint64_t accesses = 0, covered = 0;

@@ -49,7 +49,7 @@ std::string html_text(std::string_view text) {
 template <typename Name>
 std::string class_picture(const char* title, const auto& histogram, std::uint64_t files, std::uint64_t bytes,
                           Name name) {
-  constexpr int kRow = 30, kLeft = 86, kBars = 250, kWidth = 430;
+  constexpr int kRow = 30, kLeft = 86, kBars = 220, kWidth = 440;
   const auto share = [](std::uint64_t part, std::uint64_t all) {
     return all > 0 ? static_cast<double>(part) / static_cast<double>(all) : 0.0;
   };
@@ -66,7 +66,7 @@ std::string class_picture(const char* title, const auto& histogram, std::uint64_
         "<text x=\"{}\" y=\"{}\">{}, {}</text>\n",
         kLeft - 6, top + 17, name(i), kLeft, top + 4, std::max(0.5, kBars * share(t.files, files)), kLeft,
         top + 14, std::max(0.5, kBars * share(t.bytes, bytes)),
-        kLeft + 5 + kBars * std::max(share(t.files, files), share(t.bytes, bytes)) * 0.72, top + 17, t.files,
+        kLeft + 5 + kBars * std::max(share(t.files, files), share(t.bytes, bytes)), top + 17, t.files,
         human_bytes(t.bytes));
   }
   return fmt::format(

@@ -21,7 +21,6 @@ struct Advice {
   Recommendation recommendation;
 
   const DiskPrediction& on() const { return *prediction.disk(judged_disk); }
-  const StorePrediction& chosen() const;
   // To make the store: lines of a shell.
   std::string commands() const;
 };

@@ -10,12 +10,6 @@
 
 namespace cffs::cli {
 
-const StorePrediction& Advice::chosen() const {
-  const StorePrediction* const store =
-      prediction.store(recommendation.policy == "none" ? "tablefs" : recommendation.compression);
-  return store != nullptr ? *store : *prediction.store("plain");
-}
-
 std::string shell_word(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -197,8 +191,8 @@ std::string advice_text(const Advice& a) {
   text += r.worth == Worth::yes      ? "\ncffs is for this tree on this disk.\n"
           : r.worth == Worth::little ? "\ncffs gains little here; try it where inodes or room are scarce.\n"
                                      : "\ncffs is not for this tree on this disk: leave it as it is.\n";
-  text +=
-      fmt::format("{}{}\n", r.worth == Worth::no ? "To try it all the same: " : "What to do: ", a.commands());
+  text += fmt::format("{}{}\n",
+                      r.worth == Worth::yes ? "What to do: " : "To try it all the same: ", a.commands());
   return text;
 }
 

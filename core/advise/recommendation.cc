@@ -12,6 +12,7 @@ constexpr double kMostlyBlobs = 0.7;  // of the bytes
 constexpr std::uint64_t kLargeMean = 2u << 20;
 constexpr double kWorthPacking = 0.8;               // share that is left
 constexpr double kFaster = 1.1, kMuchFaster = 1.5;  // sweeps
+constexpr double kOtherTree = 0.5;                  // of a log's files, missing
 constexpr double kDocuments = 0.05;                 // of the files
 
 Tally tally_of(const TreeSurvey& survey, std::initializer_list<const char*> extensions) {
@@ -48,8 +49,8 @@ class RecommendationRules {
       : survey_(survey), prediction_(prediction), duplicates_(duplicates), on_(on), log_(log) {}
 
   Recommendation run() {
-    choose_compression();
     choose_policy();
+    choose_compression();
     gains();
     losses();
     objections();
@@ -60,13 +61,11 @@ class RecommendationRules {
   static void add(std::vector<Remark>& to, const char* code, std::string text) {
     to.push_back({code, std::move(text)});
   }
-  const StorePrediction& chosen() const {
-    const StorePrediction* const packed = prediction_.store(r_.compression);
-    return packed != nullptr ? *packed : *prediction_.store("plain");
-  }
+  const StorePrediction& chosen() const { return r_.store(prediction_); }
 
   void choose_compression() {
     r_.compression = "none";
+    if (r_.policy == "none") return;  // it has no composites
     for (const StorePrediction& store : prediction_.stores) {
       if (store.name.starts_with("zstd") && store.share <= kWorthPacking) r_.compression = store.name;
     }
@@ -89,7 +88,12 @@ class RecommendationRules {
           "--log "
           "to see what it would give");
     } else {
-      r_.policy = log_->best_policy;
+      if (log_->missing <= kOtherTree) r_.policy = log_->best_policy;
+      if (log_->missing > 0.1)
+        add(r_.against, "log_of_another_tree",
+            remark_text(
+                "%.0f %% of the files in the log are not in the tree%s", 100 * log_->missing,
+                log_->missing > kOtherTree ? ": it does not decide here; is it this tree's log?" : ""));
       add(r_.wins, "frequency",
           remark_text(
               "by the log %s wins on this disk, with %.2f of policy none's latency; mined groups: %llu, "
@@ -196,6 +200,11 @@ class RecommendationRules {
 };
 
 }  // namespace
+
+const StorePrediction& Recommendation::store(const Prediction& prediction) const {
+  const StorePrediction* const made = prediction.store(policy == "none" ? "tablefs" : compression);
+  return made != nullptr ? *made : *prediction.store("plain");
+}
 
 std::string name_of(Worth worth) {
   return worth == Worth::yes ? "yes" : worth == Worth::little ? "little" : "no";

@@ -24,6 +24,9 @@ struct Recommendation {
   Worth worth = Worth::yes;
   std::string policy, compression;
   std::vector<Remark> wins, losses, against;
+
+  // The one that this policy and compression make.
+  const StorePrediction& store(const Prediction& prediction) const;
 };
 
 // What a log says, where there is one (replay/analysis).
@@ -32,6 +35,7 @@ struct LogFindings {
   double latency_of_none = 1;
   std::uint64_t groups = 0;
   double covered = 0;  // share of the accesses that are to files of a mined group
+  double missing = 0;  // share of its files that are not in the tree
 };
 
 Recommendation recommend(const TreeSurvey& survey, const Prediction& prediction, const Duplicates& duplicates,

@@ -424,6 +424,22 @@ TEST_CASE("many small files on a slow disk are what cffs is for, few large ones 
   CHECK(says(advised(busy, "hdd", 0.3).against, "rewritten"));
 }
 
+TEST_CASE("a log decides the policy, if it is the tree's", "[advise]") {
+  const TreeSurvey s = made_up(20'000, 5'000);
+  ContentSample sample;
+  sample.packings = {{{Codec::zstd, 3}, 0.3, 0, 5e-9}};
+  const Prediction p = predict(s, sample, {}, modelled_disks(), 2);
+  LogFindings log{"none", 1, 10, 0.5, 0};
+  const Recommendation by_log = recommend(s, p, {}, *p.disk("cloud"), &log);
+  CHECK(by_log.policy == "none");
+  CHECK(by_log.compression == "none");
+  CHECK(&by_log.store(p) == p.store("tablefs"));
+  log.missing = 0.9;
+  const Recommendation of_another = recommend(s, p, {}, *p.disk("cloud"), &log);
+  CHECK(of_another.policy == "directory");
+  CHECK(says(of_another.against, "log_of_another_tree"));
+}
+
 TEST_CASE("nothing at all is surveyed and predicted without a division by it", "[advise]") {
   const TemporaryDirectory made;
   const TreeSurvey s = survey_of(made.path);
