@@ -6,7 +6,8 @@
 namespace cffs {
 namespace {
 
-// Fitted to imports of eight trees (docs/ADVISE.md), on 2 cores.
+// Fitted to imports of ten trees (docs/ADVISE.md).
+constexpr double kTableCache = 32 * 1024.0 * 1024;
 constexpr double kRowBytes = 46;      // of an entry in a table that LevelDB has compressed, beside its name
 constexpr double kNameShare = 1.0;    // of a name's bytes
 constexpr double kInlineShare = 0.8;  // of bytes in the table, where nothing says how they compress
@@ -27,6 +28,7 @@ constexpr double kFirst = 0.05, kFirstRequests = 60;  // of a mount
 constexpr double kKernelFile = 12e-6;                 // of a file that the kernel reads itself
 constexpr double kUnpackByte = 0.8e-9;                // 50 µs for 64 KiB
 constexpr double kObjectRequest = 512 * 1024.0, kLargeRequest = 128 * 1024.0;
+constexpr std::uint64_t kTableInMemory = 32u << 20;  // core/table reads that much when it is opened
 constexpr double kFramePart = 64 * 1024.0;
 
 std::uint64_t rounded(double quantity) {
@@ -42,10 +44,13 @@ std::uint64_t folders_of(std::uint64_t objects, std::uint64_t numbers) {
   return objects == 0 ? 0 : 1 + std::min(objects, numbers / kNumbersOfAFolder + 1);
 }
 
-std::uint64_t daemon_bytes_of(const TreeSurvey& survey, bool packed) {
-  const double files = static_cast<double>(survey.inodes());
-  const double known = std::min(files, 1e6) * 85 + std::min(files, 65'536.0) * 600;
-  return rounded(30e6 + known + (packed ? 34e6 + 6e6 : 0));
+// docs/PERFORMANCE.md, "Memory", docs/COMPRESSION.md, "Memory": inodes, the table's cache, frames.
+std::uint64_t daemon_bytes_of(const TreeSurvey& survey, const ImportOutline& outline, bool packed) {
+  const double inodes = static_cast<double>(survey.inodes());
+  const double known = std::min(inodes, 1e6) * 85 + std::min(inodes, 65'536.0) * 600;
+  const double table =
+      static_cast<double>(survey.entries()) * 110 + static_cast<double>(outline.inline_bytes);
+  return rounded(12e6 + known + std::min(table, kTableCache) + (packed ? 40e6 : 0));
 }
 
 // Files that are not empty, and their bytes as far as they are allocated: holes cost nothing.
@@ -83,7 +88,7 @@ class StoreModel {
     p.object_bytes = p.stored_bytes + o.blob_bytes + p.table_bytes;
     p.reserve_bytes = kReserve;
     p.import_s = import_s(p, packing);
-    p.daemon_bytes = daemon_bytes_of(survey_, packing != nullptr);
+    p.daemon_bytes = daemon_bytes_of(survey_, o, packing != nullptr);
     return p;
   }
 
@@ -145,8 +150,9 @@ ReadPrediction read_store(const TreeSurvey& survey, const StorePrediction& store
   // A blob is a file of the file system below, and costs what such a file costs.
   const double requests = stored / kObjectRequest + composites * (packed ? 2.0 : 1.0) +
                           static_cast<double>(store.table_bytes) / kObjectRequest * 2 +
-                          static_cast<double>(o.blobs) * 2;
-  const double places = disk.has_arm ? composites : 0;  // an arm has gone elsewhere meanwhile
+                          static_cast<double>(o.blobs);
+  // An arm has gone elsewhere meanwhile; less far, from blob to blob.
+  const double places = disk.has_arm ? composites + static_cast<double>(o.blobs) / 2.4 : 0;
   const double unpacked = packed ? static_cast<double>(o.composite_bytes) * kUnpackByte : 0;
   ReadPrediction p;
   p.requests = rounded(requests);
@@ -158,9 +164,10 @@ ReadPrediction read_store(const TreeSurvey& survey, const StorePrediction& store
   const double blobs = files > 0 ? static_cast<double>(o.blobs) / files : 0;
   const double inlined = files > 0 ? static_cast<double>(o.inline_files) / files : 0;
   const double mean = files > 0 ? bytes / files : 0;
-  // One request, the rows are in memory; of a packed member the whole frame, of a blob its inode, too.
+  // One request, since rows are in memory, and what lies beside them; of a packed member the whole frame.
+  const double requests_each = store.table_bytes <= kTableInMemory ? 1 - inlined : 1;
   const double moved = packed ? std::max(mean, kFramePart / 2) * store.share : mean;
-  double device_s = (1 + blobs - inlined * 0.3) * disk.place_ms() / 1000 + moved / disk.bytes_per_second;
+  double device_s = requests_each * disk.place_ms() / 1000 + moved / disk.bytes_per_second;
   if (disk.has_arm && composites > 0) {
     // Where several files of a composite are wanted it is read whole, after some single ones.
     const double of_one = wanted * static_cast<double>(o.members) / files / composites;
