@@ -75,7 +75,7 @@ class ContentSampling {
   ContentSample run() {
     const ImportOutline outline = outline_import(survey_, format_, true);
     sample_.of = outline.composites;
-    sample_.whole = outline.composite_bytes <= options_.bytes;
+    all_wanted_ = sample_.whole = outline.composite_bytes <= options_.bytes;
     for (const Compression& how : options_.ways) sample_.packings.push_back({how, 1, 0, 0});
     draw(outline);
     spent_.resize(options_.ways.size());
@@ -184,9 +184,9 @@ class ContentSampling {
       if (!one.shares.empty()) seen.push_back(&one);
     }
     sample_.whole = sample_.whole && seen.size() == drawn_.size();
-    // Of a whole tree each counts by its bytes; drawn ones were chosen by them.
+    // Drawn ones were chosen by their bytes; where all were to be packed each counts by them.
     const auto weight = [&](const DrawnComposite& one) {
-      return sample_.whole ? static_cast<double>(one.bytes) : static_cast<double>(one.times);
+      return all_wanted_ ? static_cast<double>(one.bytes) : static_cast<double>(one.times);
     };
     double sum = 0, x_mean = 0;
     for (const DrawnComposite* one : seen) {
@@ -224,6 +224,7 @@ class ContentSampling {
   const SurveyedContent content_;
   std::mt19937_64 random_{options_.seed};
   std::vector<DrawnComposite> drawn_;
+  bool all_wanted_ = false;
   double compressed_already_ = 0;  // of all bytes
   Mutex mutex_;
   ContentSample sample_;
