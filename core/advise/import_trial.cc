@@ -80,9 +80,9 @@ class ImportTrial {
         if (!content) return fail(ENOENT, path);
         return std::move(*content);
       };
+      if (f.size > target.small_limit()) continue;  // a blob, in this store
       pace.bytes += f.size + record_overhead(f.size, name.size());
-      if (f.size <= target.small_limit())
-        target.small_file(directory->second, std::move(name), std::move(attributes), std::move(read));
+      target.small_file(directory->second, std::move(name), std::move(attributes), std::move(read));
     }
     if (last) target.files_complete(made.at(*last));
     return {};
