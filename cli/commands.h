@@ -29,6 +29,7 @@ void add_copy(CLI::App& app, int& exit_code);
 void add_salvage(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
+void add_advise(CLI::App& app, int& exit_code);
 void add_analyze(CLI::App& app, int& exit_code);
 void add_spark_part(CLI::App& app, int& exit_code);
 void add_regroup(CLI::App& app, int& exit_code);

@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   cffs::cli::add_salvage(app, exit_code);
   cffs::cli::add_compact(app, exit_code);
   cffs::cli::add_dump(app, exit_code);
+  cffs::cli::add_advise(app, exit_code);
   cffs::cli::add_analyze(app, exit_code);
   cffs::cli::add_spark_part(app, exit_code);
   cffs::cli::add_evaluate(app, exit_code);

@@ -3,7 +3,7 @@ _cffs() {
   local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words=
   COMPREPLY=()
   if [ "$COMP_CWORD" = 1 ]; then
-    mapfile -t COMPREPLY < <(compgen -W "format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare --help --version" -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -W "format mount umount advise import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare --help --version" -- "$cur")
     return
   fi
   case $command in
@@ -11,6 +11,7 @@ _cffs() {
     mount) words="--standby --follow --keep= --policy=none --policy=directory --policy=reference --policy=frequency --plan= --plan-ahead --site-root= --depth= --shared= --regroup-interval= --regroup-budget= --access-record= --commit-interval= --quiet= --cache-size= --local-cache= --awake-inodes= --known-inodes= --threads= --transport=auto --transport=ring --transport=device --record= --foreground -f -o" ;;
     umount) words="--force" ;;
     import) words="--policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --jobs=" ;;
+    advise) words="--disk=hdd --disk=cloud --disk=ssd --disk=this --log= --sample= --other-devices --jobs= --seed= --json --html=" ;;
     analyze) words="-o --output= --top= --graph= --transactions= --engine=native --engine=spark --master= --spark= --spark-conf= --spark-log= --tune --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     evaluate) words="--tree= --site-root= --depth= --shared= --train= --splits= --cold --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     regroup) words="--compress=none --compress=lz4 --compress=zstd --dedupe=on --dedupe=off --policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;

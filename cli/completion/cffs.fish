@@ -1,5 +1,5 @@
 # fish completion for cffs
-set -l commands format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare
+set -l commands format mount umount advise import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare
 complete -c cffs -n "not __fish_seen_subcommand_from $commands" -f -a "$commands"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l policy -x -a "none directory reference frequency"
 complete -c cffs -n "__fish_seen_subcommand_from mount import regroup" -l plan -r
@@ -17,7 +17,7 @@ complete -c cffs -n "__fish_seen_subcommand_from analyze" -l engine -x -a "nativ
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -l master -l spark-conf -x
 complete -c cffs -n "__fish_seen_subcommand_from analyze" -l spark -l spark-log -r
 complete -c cffs -n "__fish_seen_subcommand_from evaluate" -l cold
-complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk -x -a "hdd cloud ssd this"
+complete -c cffs -n "__fish_seen_subcommand_from advise analyze evaluate" -l disk -x -a "hdd cloud ssd this"
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l disk-at -r
 complete -c cffs -n "__fish_seen_subcommand_from analyze evaluate" -l reading -x -a "group mount"
 complete -c cffs -n "__fish_seen_subcommand_from regroup" -l dry-run
@@ -45,8 +45,11 @@ complete -c cffs -n "__fish_seen_subcommand_from mount" -l keep -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l standby
 complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force
-complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
-complete -c cffs -n "__fish_seen_subcommand_from stat scrub backup trace replay compare analyze evaluate regroup" -l json
+complete -c cffs -n "__fish_seen_subcommand_from advise import" -l jobs -x
+complete -c cffs -n "__fish_seen_subcommand_from advise" -l log -l html -r
+complete -c cffs -n "__fish_seen_subcommand_from advise" -l sample -l seed -x
+complete -c cffs -n "__fish_seen_subcommand_from advise" -l other-devices
+complete -c cffs -n "__fish_seen_subcommand_from advise stat scrub backup trace replay compare analyze evaluate regroup" -l json
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l record -r

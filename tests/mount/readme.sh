@@ -43,7 +43,7 @@ case_commands() {
 case_mentions() {
   check "cffs --help" "$cffs" --help
   local command
-  for command in format mount umount import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare; do
+  for command in format mount umount advise import export analyze evaluate regroup stat fsck scrub backup copy salvage compact dump trace replay bench compare; do
     check "cffs $command --help" "$cffs" $command --help
   done
   check "every script that README names is there" bash -c "cd '$repository' && for f in \$(grep -oE '(scripts|bench|tests)/[a-z_/]+\\.sh' README.md | sort -u); do test -x \$f || { echo \$f; exit 1; }; done"

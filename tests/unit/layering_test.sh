@@ -25,6 +25,7 @@ core/inspect     core/base core/object core/packed core/table core/blob core/com
 core/repair      core/base core/object core/packed core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/packed core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
+core/advise      core/base core/object core/packed core/table core/composite core/fs core/transfer grouping |
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
 fusefs           core/base core/object core/region core/rados core/backend core/fs core/follow core/reorganise core/inspect core/plan core/backup | fuse liburing
 
