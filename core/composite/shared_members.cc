@@ -60,7 +60,7 @@ Result<bool> SharedMembers::join(const Extent& seen, const MemberFile& file) {
   const auto written = members_.find({seen.composite, seen.slot});
   const bool is_new = written != members_.end() && written->second.is_new;
   CFFS_TRY(const auto now, content(content_key(seen)));
-  const bool there = now && now->extent.composite == seen.composite && now->extent.slot == seen.slot;
+  const bool there = now && now->extent == seen;
   if (!there && !is_new) return false;
   CFFS_TRY(Member* const member, this->member(seen));
   if (member->files.size() >= kMostSharers) return false;

@@ -73,7 +73,7 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
 Result<BulkLoader::Placed> BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool with_others) {
   using Content = Placed::Content;
   if (const auto same = builder.same_as(file.content)) return Placed{&file, *same, {}, Content::same};
-  const auto twin = with_others ? duplicates_.find(file.content) : std::nullopt;
+  const auto twin = with_others ? twins_.find(file.content) : std::nullopt;
   if (twin) return Placed{&file, 0, twin, Content::twin};
   CFFS_TRY_VOID(space_.charge(file.content.size()));
   return Placed{&file, builder.add(file.parent, file.name, file.inode, file.content), {}, Content::own};

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/composite/duplicates.h"
+#include "core/composite/twin_search.h"
 #include "core/fs/file_count.h"
 #include "core/fs/homes.h"
 #include "core/fs/new_file.h"
@@ -28,7 +28,7 @@ class BulkLoader {
              CompositeStore& composites, Removals& removals, InodeCounter& counter, FileCount& count,
              SpaceGuard& space)
       : table_(table),
-        duplicates_(table, composites),
+        twins_(table, composites),
         locks_(locks),
         nodes_(nodes),
         rows_(rows),
@@ -72,7 +72,7 @@ class BulkLoader {
   Result<Row*> row_of(Key key, std::map<Key, Row>& rows) const CFFS_REQUIRES(row_stripes);
 
   Table& table_;
-  const Duplicates duplicates_;
+  const TwinSearch twins_;
   RowLocks& locks_;
   NodeTable& nodes_;
   NodeRows& rows_;

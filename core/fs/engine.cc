@@ -338,7 +338,8 @@ Status Engine::compress(const Compression& how) {
 Status Engine::load_sharing() {
   CFFS_TRY(const auto row, table_->get(system_key(SystemField::sharing)));
   const auto on = row ? decode_sharing(*row) : Result<bool>(false);
-  if (!on && !options_.keep_what_is_whole) return fail(on.error());
+  const bool only_looks = options_.keep_what_is_whole || options_.read_only;
+  if (!on && !only_looks) return fail(on.error());
   const bool may = row || options_.keep_what_is_whole;
   if (may) table_->set_sharing(on.value_or(false) ? Sharing::on : Sharing::once);
   return {};

@@ -382,8 +382,7 @@ class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
     return {};
   }
   Result<bool> share(Inode& inode, const Extent& extent, const EntryName& at) {
-    const bool null_name = inode.nlink > 1;  // its own number leads to it
-    CFFS_TRY(const bool shared, accounts_.share(extent, inode, null_name ? EntryName{} : at));
+    CFFS_TRY(const bool shared, accounts_.share(extent, inode, at));
     if (!shared) return false;
     CFFS_TRY_VOID(leave(inode));
     inode.home = Home::composite;

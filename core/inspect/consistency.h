@@ -29,7 +29,7 @@ class ConsistencyCheck {
  public:
   // The file system must be quiet: what changes meanwhile may be reported.
   explicit ConsistencyCheck(FileSystem& fs, CheckOptions options = {})
-      : fs_(fs), options_(std::move(options)), sharing_(fs.table()) {}
+      : fs_(fs), options_(std::move(options)), sharing_(fs) {}
 
   // Every contradiction and every piece of damage; empty: none. Where the table cannot be read to its end, that is said, and
   // what would only follow from missing rows is not. Takes about 150 bytes of memory a file.

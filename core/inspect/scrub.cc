@@ -289,6 +289,11 @@ Status Scrub::seal(const FileToMove& file) {
 
 Result<bool> Scrub::unchanged(const FileToMove& file) {
   CFFS_TRY(const auto now, fs_.rehousing().find(file.at, file.inode.ino));
+  const bool is_linked = file.row_key == Key::null_name(file.inode.ino);  // a name of it may have gone
+  if (!now && is_linked) {
+    const auto linked = fs_.rehousing().linked_inode(file.inode.ino);
+    return linked && same_content(*linked, file.inode) && linked->sealed == file.inode.sealed;
+  }
   return now && same_content(now->inode, file.inode) && now->inode.sealed == file.inode.sealed;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/composite/composite_store.h"
+#include "core/fs/rehousing.h"
 #include "core/inspect/row_names.h"
 #include "core/table/content_row.h"
 #include "core/table/system_rows.h"
@@ -31,8 +32,7 @@ std::span<const CheckedMember> files_of(std::span<const CheckedMember> by_slot,
 
 void SharingCheck::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
   if (row.files.front().ino.value == 0) return;  // renamed, no more
-  std::vector<InodeId>& inodes = sharers_[{id, slot}];
-  for (const MemberFile& file : row.files) inodes.push_back(file.ino);
+  sharers_[{id, slot}] = row.files;
 }
 
 void SharingCheck::mark(std::span<CheckedMember> by_slot) const {
@@ -50,7 +50,7 @@ Result<Findings> SharingCheck::run(std::span<const CheckedMember> by_slot) const
     check_record(files, found);
     begin += static_cast<std::ptrdiff_t>(files.size());
   }
-  check_strangers(by_slot, found);
+  CFFS_TRY_VOID(check_sharers(by_slot, found));
   CFFS_TRY_VOID(check_contents(by_slot, found));
   return found;
 }
@@ -61,27 +61,43 @@ void SharingCheck::check_record(std::span<const CheckedMember> files, Findings& 
   if (alone) return;
   for (const CheckedMember& file : files) {
     const bool named = sharers != sharers_.end() &&
-                       std::find(sharers->second.begin(), sharers->second.end(), file.ino) !=
-                           sharers->second.end();
+                       std::any_of(sharers->second.begin(), sharers->second.end(),
+                                   [&](const MemberFile& sharer) { return sharer.ino == file.ino; });
     if (!named) {
       found.push_back({file.ino, ": no row says that it shares " + record_text(file.composite, file.slot)});
     }
   }
 }
 
-void SharingCheck::check_strangers(std::span<const CheckedMember> by_slot, Findings& found) const {
-  for (const auto& [record, inodes] : sharers_) {
+Status SharingCheck::check_sharers(std::span<const CheckedMember> by_slot, Findings& found) const {
+  for (const auto& [record, sharers] : sharers_) {
     const auto files = files_of(by_slot, record);
-    for (const InodeId ino : inodes) {
-      const bool there = std::any_of(files.begin(), files.end(),
-                                     [ino = ino](const CheckedMember& f) { return f.ino == ino; });
-      if (!there) {
-        found.push_back({{},
-                         record_text(record.first, record.second) + " is shared by inode " +
-                             std::to_string(ino.value) + ", which is not there"});
+    for (const MemberFile& sharer : sharers) {
+      const bool has_it = std::any_of(files.begin(), files.end(),
+                                      [&](const CheckedMember& f) { return f.ino == sharer.ino; });
+      bool findable = false;
+      if (has_it) {
+        CFFS_TRY(findable, is_there(sharer));
       }
+      if (has_it && findable) continue;
+      found.push_back({{},
+                       record_text(record.first, record.second) + " is shared by inode " +
+                           std::to_string(sharer.ino.value) +
+                           (has_it ? ", which is not where its row says" : ", which is not there")});
     }
   }
+  return {};
+}
+
+// By its place, or by its number where it has several names. What the record says is for its own check.
+Result<bool> SharingCheck::is_there(const MemberFile& file) const {
+  if (file.at.name.empty()) return true;
+  CFFS_TRY(const auto at, table_.get(fs_.rehousing().entry_key(file.at)));
+  const auto row = at ? decode_row(*at) : Result<Row>(Row());
+  const Entry* const entry = row ? row->find(file.at.name) : nullptr;
+  if (entry != nullptr && entry->ino == file.ino) return true;
+  CFFS_TRY(const auto linked, table_.get(Key::null_name(file.ino)));
+  return linked.has_value();
 }
 
 Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Findings& found) const {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/fs/file_system.h"
 #include "core/inspect/object_check.h"
 #include "core/table/member_files.h"
 #include "core/table/table.h"
@@ -15,7 +16,7 @@ namespace cffs {
 
 class SharingCheck {
  public:
-  explicit SharingCheck(const Table& table) : table_(table) {}
+  explicit SharingCheck(FileSystem& fs) : fs_(fs), table_(fs.table()) {}
 
   // A row of a scan.
   void note(CompositeId id, std::uint32_t slot, const MemberFiles& row);
@@ -26,12 +27,15 @@ class SharingCheck {
  private:
   using Record = std::pair<CompositeId, std::uint32_t>;
   void check_record(std::span<const CheckedMember> files, Findings& found) const;
-  void check_strangers(std::span<const CheckedMember> by_slot, Findings& found) const;
+  Status check_sharers(std::span<const CheckedMember> by_slot, Findings& found) const;
   Status check_contents(std::span<const CheckedMember> by_slot, Findings& found) const;
   Result<bool> is_used() const;
 
+  Result<bool> is_there(const MemberFile& file) const;
+
+  FileSystem& fs_;
   const Table& table_;
-  std::map<Record, std::vector<InodeId>> sharers_;
+  std::map<Record, std::vector<MemberFile>> sharers_;
 };
 
 }  // namespace cffs

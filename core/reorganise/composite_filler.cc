@@ -1,6 +1,7 @@
 #include "core/reorganise/composite_filler.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -47,7 +48,7 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
 
 // A member of the composite that is being emptied is no place to go to; nor is the file's own: who moves it has a reason.
 std::optional<Extent> CompositeFiller::twin_of(const FileToMove& file, Purpose purpose) const {
-  auto twin = duplicates_.find(file.content);
+  auto twin = twins_.find(file.content);
   if (!twin || file.inode.home != Home::composite) return twin;
   const Extent& now = file.inode.extent;
   const bool same_composite = twin->composite == now.composite;
@@ -96,19 +97,25 @@ Result<CompositeFiller::Filled> CompositeFiller::add(std::vector<Group> groups, 
   return filled;
 }
 
-// What could not be shared after all is written: its owner may have changed meanwhile.
+// What could not be shared after all, or whose composite went, is written by itself: what it was to share may have changed meanwhile.
 Result<CompositeFiller::Filled> CompositeFiller::write(std::vector<Group> groups, grouping::PolicyId policy,
                                                        Purpose purpose) {
-  refused_.clear();
+  constexpr int kMostRounds = 4;
+  left_.clear();
+  shares_ = fs_.table().sharing() != Sharing::never;
   CFFS_TRY(Filled filled, put(std::move(groups), policy, purpose));
-  for (FileToMove& refused : std::exchange(refused_, {})) {
-    refused.shares_extent = false;
-    CFFS_TRY(const bool readable, fs_.rehousing().read(refused));
-    if (!readable) continue;
-    std::vector<Group> alone(1);
-    alone.front().push_back(std::move(refused));
-    CFFS_TRY(const Filled another, put(std::move(alone), policy, purpose));
+  shares_ = false;
+  for (int round = 1; round < kMostRounds && !left_.empty(); ++round) {
+    std::vector<Group> again;
+    for (FileToMove& file : std::exchange(left_, {})) {
+      file.shares_extent = false;
+      CFFS_TRY(const bool readable, fs_.rehousing().read(file));
+      if (readable) again.emplace_back().push_back(std::move(file));
+    }
+    if (again.empty()) break;
+    CFFS_TRY(const Filled another, put(std::move(again), policy, purpose));
     filled.moved += another.moved;
+    filled.composite_gone = another.composite_gone;
   }
   return filled;
 }
@@ -165,18 +172,24 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
                                                              const std::shared_ptr<Object>& into) {
   const Tail before = *tail_;
   CompositeBuilder builder(before.id, before.bytes, before.slots);
-  if (fs_.table().sharing() != Sharing::never) builder.share_contents();
+  if (shares_ && fs_.table().sharing() == Sharing::on) builder.share_contents();
+  std::map<std::pair<CompositeId, std::uint32_t>, std::size_t> came_from;  // of records that files have shared
   std::vector<FileToMove> files;
   std::vector<std::size_t> group_ends;
   bool named = into != nullptr;
   const auto fill = [&]() -> Result<Filled> {
     for (Group& group : groups) {
       for (FileToMove& file : group) {
-        const auto same = builder.same_as(file.content);
+        const Extent& old = file.inode.extent;
+        const bool was_member = shares_ && file.inode.home == Home::composite;
+        const auto together = was_member ? came_from.find({old.composite, old.slot}) : came_from.end();
+        const auto same = together != came_from.end() ? std::optional(together->second)
+                                                      : builder.same_as(file.content);
         file.shares_extent = same.has_value();
         if (!same) CFFS_TRY_VOID(reserve(file, purpose));
         file.extent_number =
             same ? *same : builder.add(file.at.parent, file.at.name, file.inode, file.content);
+        if (was_member) came_from.try_emplace({old.composite, old.slot}, file.extent_number);
         file.content = {};
         files.push_back(std::move(file));
       }
@@ -212,14 +225,18 @@ Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuil
     // Whole groups, as many as fit.
     std::size_t end = group_ends[next++];
     while (next < group_ends.size() && group_ends[next] - begin <= kRowsAtOnce) end = group_ends[next++];
+    const bool first = !named;
     CFFS_TRY(const auto switched, fs_.rehousing().into_composite(
-                                      builder, !named, policy, std::span(files).subspan(begin, end - begin)));
+                                      builder, first, policy, std::span(files).subspan(begin, end - begin)));
     named = true;
     filled.moved += switched.files;
-    filled.composite_gone = switched.composite_gone;
-    for (const std::size_t i : switched.refused) refused_.push_back(files[begin + i]);
-    if (switched.files == 0) {
-      forget_tail();  // it may be gone, or about to go: nothing more is put there
+    for (const std::size_t i : switched.refused) left_.push_back(files[begin + i]);
+    const bool gone = switched.composite_gone || (switched.files == 0 && first);
+    if (gone) {  // or about to go: nothing more is put there
+      filled.composite_gone = switched.composite_gone;
+      forget_tail();
+      const auto rest = files.begin() + static_cast<std::ptrdiff_t>(switched.composite_gone ? begin : end);
+      left_.insert(left_.end(), rest, files.end());
       break;
     }
     begin = end;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/composite/duplicates.h"
+#include "core/composite/twin_search.h"
 #include "core/fs/file_system.h"
 #include "core/fs/rehousing.h"
 
@@ -18,7 +18,7 @@ class CompositeFiller {
  public:
   using Group = std::vector<FileToMove>;  // with their contents
 
-  explicit CompositeFiller(FileSystem& fs) : fs_(fs), duplicates_(fs.table(), fs.composites()) {}
+  explicit CompositeFiller(FileSystem& fs) : fs_(fs), twins_(fs.table(), fs.composites()) {}
 
   // Bytes that still fit into the composite being filled.
   std::uint64_t room() const;
@@ -57,14 +57,15 @@ class CompositeFiller {
                              const std::shared_ptr<Object>& into);
   Result<Filled> add_apart(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
   Result<Filled> add_behind(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
-  // `named`: a row says that there is such a composite. What could not be shared is refused_.
+  // `named`: a row says that there is such a composite. What found no place is left_.
   Result<Filled> switch_rows(const CompositeBuilder& builder, bool& named, grouping::PolicyId policy,
                              const std::vector<FileToMove>& files,
                              const std::vector<std::size_t>& group_ends);
 
   FileSystem& fs_;
-  const Duplicates duplicates_;
-  Group refused_;  // files that were to share what the builder has, and could not; without their contents
+  const TwinSearch twins_;
+  bool shares_ = false;  // what is put together may share
+  Group left_;           // files that found no place in this composite; without their contents
   std::optional<Tail> tail_;
 };
 

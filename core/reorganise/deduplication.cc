@@ -1,5 +1,6 @@
 #include "core/reorganise/deduplication.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -49,26 +50,38 @@ Status Deduplication::look(const EntryName& at, InodeId ino) {
   const Key key = content_key(own);
   CFFS_TRY(const auto value, fs_.table().get(key));
   const auto known = value ? decode_content_row(key, *value) : Result<ContentRow>(fail(ENOENT));
-  if (!known) return reorganiser_.exclusively([&] { return fs_.rehousing().offer(*file); });
+  if (!known) return offer(*file);
   const Extent& there = known->extent;
   if (there.composite == own.composite && there.slot == own.slot) return {};
   const auto readable = fs_.rehousing().read(*file);
   if (!readable || !*readable) return {};
-  file->twin = duplicates_.find(file->content);
+  file->twin = twins_.find(file->content);
   file->content = {};
-  if (file->twin) files_.push_back(std::move(*file));
+  if (!file->twin) return offer(*file);  // that one cannot be read, or is of another content
+  files_.push_back(std::move(*file));
   return {};
 }
 
+Status Deduplication::offer(const FileToMove& file) {
+  return reorganiser_.exclusively([&] { return fs_.rehousing().offer(file); });
+}
+
+// As many as may share the first; of those that are left the next of each content takes its place.
 Status Deduplication::share() {
-  const std::vector<FileToMove> files = std::exchange(files_, {});
-  if (files.empty()) return {};
-  std::vector<std::size_t> left;
-  CFFS_TRY(const std::size_t n,
-           reorganiser_.exclusively([&] { return fs_.rehousing().into_twins(files, left); }));
-  done_.files += n;
-  for (const FileToMove& file : files) done_.bytes += file.inode.size;
-  for (const std::size_t i : left) done_.bytes -= files[i].inode.size;
+  while (!files_.empty()) {
+    const std::vector<FileToMove> files = std::exchange(files_, {});
+    std::vector<std::size_t> left;
+    CFFS_TRY(const std::size_t n,
+             reorganiser_.exclusively([&] { return fs_.rehousing().into_twins(files, left); }));
+    done_.files += n;
+    for (const FileToMove& file : files) done_.bytes += file.inode.size;
+    std::set<Key> offered;
+    for (const std::size_t i : left) {
+      done_.bytes -= files[i].inode.size;
+      if (offered.insert(content_key(files[i].inode.extent)).second) CFFS_TRY_VOID(offer(files[i]));
+    }
+    for (const std::size_t i : left) CFFS_TRY_VOID(look(files[i].at, files[i].inode.ino));
+  }
   return {};
 }
 

@@ -12,7 +12,7 @@ class Deduplication {
       : reorganiser_(reorganiser),
         fs_(reorganiser.fs()),
         options_(options),
-        duplicates_(fs_.table(), fs_.composites()) {}
+        twins_(fs_.table(), fs_.composites()) {}
 
   struct Done {
     std::uint64_t files = 0, bytes = 0;  // that share from now on what others have
@@ -24,12 +24,13 @@ class Deduplication {
  private:
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
   Status look(const EntryName& at, InodeId ino);
+  Status offer(const FileToMove& file);
   Status share();
 
   Reorganiser& reorganiser_;
   FileSystem& fs_;
   const RegroupOptions& options_;
-  const Duplicates duplicates_;
+  const TwinSearch twins_;
   std::vector<FileToMove> files_;  // whose twins are known
   Done done_;
 };

@@ -121,11 +121,14 @@ Status Repair::look() {
     wanted_.insert(CompositeStore::object_name(id));
     return true;
   };
+  Status noted;
   visitor.damaged = [&](Key key, const Error&) {  // what its row was is not known: its object stays
+    noted = sharing_->note_damaged(key);
     wanted_.insert(CompositeStore::object_name(CompositeId{key.upper}));
     return true;
   };
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  CFFS_TRY_VOID(noted);
   CFFS_TRY(const auto live, sharing_->live_bytes());
   for (const auto& [id, bytes] : live) accounts_[id].live_bytes = bytes;
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {

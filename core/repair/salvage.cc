@@ -121,7 +121,7 @@ Status Salvage::look_into(const std::string& object) {
         {object, at, (*record)->record_bytes(), {inode->ctime_ns, inode->version, number, at}});
     const RecordMeta& meta = **record;
     if (meta.data_length >= kLeastShared) {
-      contents_.try_emplace({meta.data_length, meta.data_checksum}, records_[inode->ino].back());
+      contents_[{meta.data_length, meta.data_checksum}].push_back(records_[inode->ino].back());
     }
     at += meta.record_bytes();
   }
@@ -168,15 +168,20 @@ std::optional<Salvage::Whole> Salvage::newest_record(InodeId ino) {
   return {};
 }
 
-// A file that shared a member has no record of its own, or an older one; the member's is as good.
+// A file that shared a member has no record of its own, or an older one; any that has the content is as good. Some may be nobody's by now,
+// with holes where their data was.
 std::optional<Salvage::Whole> Salvage::shared_record(const Inode& known) const {
   if (known.home != Home::composite) return {};
   const auto found = contents_.find({known.extent.length, known.extent.checksum});
-  auto whole = found == contents_.end() ? std::nullopt : read_record(found->second);
-  if (!whole) return {};
-  whole->inode = known;
-  whole->newest = true;
-  return whole;
+  if (found == contents_.end()) return {};
+  for (const Found& record : found->second) {
+    auto whole = read_record(record);
+    if (!whole) continue;
+    whole->inode = known;
+    whole->newest = true;
+    return whole;
+  }
+  return {};
 }
 
 std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, InodeId ino) const {

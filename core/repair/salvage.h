@@ -94,7 +94,7 @@ class Salvage {
   NewTree tree_;
   std::map<InodeId, std::vector<Found>> records_;  // newest first; without those that are back
   using Content = std::pair<std::uint64_t, std::uint64_t>;  // length, checksum
-  std::map<Content, Found> contents_;                       // of which several files may be
+  std::map<Content, std::vector<Found>> contents_;          // records of what several files may share
   std::map<InodeId, std::string> blobs_;           // objects, the same
   std::vector<std::string> kept_blobs_;            // of lost+found
 };

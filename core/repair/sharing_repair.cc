@@ -10,11 +10,14 @@
 namespace cffs {
 namespace {
 
-std::vector<InodeId> inodes_of(const std::vector<MemberFile>& files) {
-  std::vector<InodeId> inodes;
-  for (const MemberFile& file : files) inodes.push_back(file.ino);
-  std::sort(inodes.begin(), inodes.end());
-  return inodes;
+// Whether a row's files are these, where these are; what a row leaves to the record to say is not judged, nor is where hard-linked ones are.
+bool are_true(const std::vector<MemberFile>& said, const std::vector<MemberFile>& files) {
+  const auto is_one_of = [&files](const MemberFile& one) {
+    return std::any_of(files.begin(), files.end(), [&one](const MemberFile& file) {
+      return file.ino == one.ino && (one.at.name.empty() || file.at.name.empty() || file.at == one.at);
+    });
+  };
+  return said.size() == files.size() && std::all_of(said.begin(), said.end(), is_one_of);
 }
 
 }  // namespace
@@ -30,6 +33,14 @@ void SharingRepair::note(Key key, const Entry& entry) {
 
 void SharingRepair::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
   if (row.files.front().ino.value != 0) rows_[{id, slot}] = row.files;
+}
+
+Status SharingRepair::note_damaged(Key key) {
+  CFFS_TRY(const auto value, table_.get(key));
+  const bool of_files = value && key.lower != 0 && row_kind(key, *value) == RowKind::member_files;
+  const auto row = of_files ? decode_member_files(*value) : Result<MemberFiles>(fail(ENOENT));
+  if (row) note(CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1), *row);
+  return {};
 }
 
 Result<bool> SharingRepair::is_used() const {
@@ -79,7 +90,7 @@ Status SharingRepair::mend_files(Batch& batch) {
     for (; begin != members_.end() && begin->record == record; ++begin) files.files.push_back(begin->file);
     const auto row = rows_.find(record);
     const bool has_row = row != rows_.end();
-    const bool is_true = has_row ? inodes_of(row->second) == inodes_of(files.files) : files.files.size() == 1;
+    const bool is_true = has_row ? are_true(row->second, files.files) : files.files.size() == 1;
     if (has_row) rows_.erase(row);
     if (is_true || files.files.size() > kMostSharers) continue;
     batch.put(Key::member_files(record.first, record.second), encode_member_files(files));

@@ -18,6 +18,8 @@ class SharingRepair {
   // What a scan meets: a file's entry, and the row of a record's files.
   void note(Key key, const Entry& entry);
   void note(CompositeId id, std::uint32_t slot, const MemberFiles& row);
+  // A row that the scan could not read, or found under a composite that is not there.
+  Status note_damaged(Key key);
   // When all were noted. Of a composite's members, each record's once where files share.
   Result<std::map<CompositeId, std::uint64_t>> live_bytes();
   // A sentence for each thing that was mended.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/base/bytes.h"
+#include "core/table/row.h"
 
 namespace cffs {
 
@@ -38,10 +39,8 @@ Result<ContentRow> decode_content_row(Key key, std::string_view bytes) {
   row.owner.value = r.varint();
   e.length = key.number();
   e.checksum = key.lower;
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // so that an end can be computed
-  const bool possible = e.composite.value < kInodeLimit && row.owner.value < kInodeLimit &&
-                        slot <= std::numeric_limits<std::uint32_t>::max() && e.offset < kMost &&
-                        e.group_offset <= e.offset && e.group_length < kMost && e.capacity < kMost;
+  const bool possible = slot <= std::numeric_limits<std::uint32_t>::max() && is_possible(e) &&
+                        row.owner.value >= kFirstInode && row.owner.value < kInodeLimit;
   if (!r.ok() || !r.at_end() || !possible) {
     return fail(Error::corruption("the row of a content is malformed"));
   }

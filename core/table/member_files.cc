@@ -1,5 +1,7 @@
 #include "core/table/member_files.h"
 
+#include <algorithm>
+
 #include "core/base/bytes.h"
 
 namespace cffs {
@@ -7,6 +9,8 @@ namespace {
 
 // The row of a file that was renamed begins with its directory's number; that one, 0 in two bytes, is never written.
 constexpr std::string_view kSeveral("\x80\x00", 2);
+
+constexpr std::size_t kLongestPlaceName = 255;  // bytes
 
 tl::unexpected<Error> malformed() {
   return fail(Error::corruption("the row of a member's files is malformed"));
@@ -44,7 +48,11 @@ Result<MemberFiles> decode_member_files(std::string_view bytes) {
     if (!renamed) file.ino.value = r.varint();
     file.at.parent.value = r.varint();
     file.at.name = r.string();
-    const bool possible = file.ino.value < kInodeLimit && file.at.parent.value < kInodeLimit &&
+    const bool is_name = file.at.name.size() <= kLongestPlaceName && file.at.name.find('/') == std::string::npos &&
+                         file.at.name.find('\0') == std::string::npos;
+    const bool met = std::any_of(row.files.begin(), row.files.end(),
+                                 [&](const MemberFile& other) { return other.ino == file.ino; });
+    const bool possible = is_name && !met && file.ino.value < kInodeLimit && file.at.parent.value < kInodeLimit &&
                           (renamed || file.ino.value >= kFirstInode);
     if (!r.ok() || !possible) return malformed();
     row.files.push_back(std::move(file));

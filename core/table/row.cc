@@ -62,7 +62,8 @@ void encode_extent(ByteWriter& w, const Extent& e) {
   w.varint(e.group_length);
 }
 
-// All sums of places stay far below 2^64 afterwards.
+constexpr std::uint64_t kPlaces = kFileMax / 4;  // all sums of places stay far below 2^64
+
 Result<Extent> decode_extent(ByteReader& r) {
   Extent e;
   e.composite.value = r.varint();
@@ -77,10 +78,7 @@ Result<Extent> decode_extent(ByteReader& r) {
   const std::uint64_t into_group = r.varint();
   e.group_offset = e.offset - into_group;
   e.group_length = r.varint();
-  constexpr std::uint64_t kPlaces = kFileMax / 4;
-  const bool possible = e.composite.value >= kFirstInode && e.composite.value < kInodeLimit &&
-                        slot_and_moved >> 33 == 0 && e.offset <= kPlaces && e.length <= kSmallFileMax &&
-                        spare <= kPlaces && into_group <= e.offset && e.group_length <= kPlaces;
+  const bool possible = slot_and_moved >> 33 == 0 && spare <= kPlaces && into_group <= e.offset && is_possible(e);
   if (!possible) return malformed("row names a place that no composite has");
   return e;
 }
@@ -161,6 +159,12 @@ Status check_entry(const Entry& entry) {
 }
 
 }  // namespace
+
+bool is_possible(const Extent& e) {
+  return e.composite.value >= kFirstInode && e.composite.value < kInodeLimit && e.offset <= kPlaces &&
+         e.length <= kSmallFileMax && e.capacity >= e.length && e.capacity - e.length <= kPlaces &&
+         e.group_offset <= e.offset && e.group_length <= kPlaces;
+}
 
 Result<Inode> decode_inode(std::string_view bytes) {
   ByteReader r(bytes);

@@ -65,6 +65,8 @@ RowKind row_kind(Key key, std::string_view bytes);
 std::string encode_composite_row(const CompositeRow& row);
 Result<CompositeRow> decode_composite_row(std::string_view bytes);
 
+// A place that a composite may have; sums of such places do not overflow.
+bool is_possible(const Extent& extent);
 // Attributes alone, as composite records carry them.
 void encode_inode(std::string& out, const Inode& inode);
 Result<Inode> decode_inode(std::string_view bytes);

@@ -419,6 +419,24 @@ TEST_CASE("rows that say who shares what are checked, and mended", "[sharing]") 
   SECTION("of a record that nobody has") {
     batch.put(Key::member_files(shared.composite, 77), encode_member_files(row));
   }
+  SECTION("of a composite that is gone") {
+    batch.put(Key::member_files(CompositeId{99'000}, 1), encode_member_files(row));
+  }
+  SECTION("with a file twice") {
+    MemberFiles more = row;
+    more.files.push_back(more.files.front());
+    batch.put(files, encode_member_files(more));
+  }
+  SECTION("with a file at another place") {
+    MemberFiles other = row;
+    other.files.back().at.name = "elsewhere";
+    batch.put(files, encode_member_files(other));
+  }
+  SECTION("a content at a place that no row could name") {
+    ContentRow content{shared, InodeId{9}};
+    content.extent.capacity = 0;
+    batch.put(content_key(shared), encode_content_row(content));
+  }
   SECTION("a content that nobody has") {
     ContentRow content{shared, InodeId{9}};
     content.extent.slot = 55;
@@ -472,6 +490,78 @@ TEST_CASE("with the table lost all who share come back", "[sharing]") {
   REQUIRE(report->lost == std::vector<std::string>{});
   REQUIRE(report->files == 9);
   for (const auto& [name, kind] : s.here) REQUIRE((SharingStore::read(*to, name) == content(kind)));
+}
+
+TEST_CASE("a content comes back from whichever record still has it", "[sharing]") {
+  SharingStore s;
+  for (int i = 0; i < 140; ++i) s.make(SharingStore::name(0, i), 0);  // two records
+  s.consolidate();
+  REQUIRE(s.live() == 2 * kLength);
+  const Extent first = s.inode_of(SharingStore::name(0, 0)).extent;
+  REQUIRE(write_catalogue(*s.fs, [] { return true; }));
+  MemoryStore saved;
+  REQUIRE(FileSystem::format(saved, repeatable(), SystemClock()));
+  const auto to = std::move(*FileSystem::open(saved, quiet()));
+  REQUIRE(s.fs->close());
+  flip_bit(s.objects, CompositeStore::object_name(first.composite), first.offset + 5);
+  const auto report = Salvage(s.objects, *to, [](const std::string&) {}).run();
+  REQUIRE(report);
+  REQUIRE(report->files == 140);
+}
+
+TEST_CASE("with sharing switched off nobody comes to share, and all is moved", "[sharing]") {
+  SharingStore s;
+  s.fill(1, 3);
+  REQUIRE(s.fs->dedupe(false));
+  for (const char* directory : {"d0", "d1", "d2"}) {
+    const auto in = s.fs->mkdir(kRootInode, directory, 0755, kRoot);
+    for (int i = 0; i < 270; ++i) {
+      const auto made = s.fs->mknod(in->ino, "f" + std::to_string(i), S_IFREG | 0644, 0, kRoot);
+      REQUIRE(s.fs->write(made->ino, 0, as_bytes(content(i)), kRoot));
+      s.fs->forget(made->ino, 1);
+    }
+  }
+  s.consolidate();
+  const Statistics now = s.statistics();
+  REQUIRE(now.inline_files == 0);
+  REQUIRE(now.sharing_files == 3);
+  s.expect_whole();
+}
+
+TEST_CASE("more than may share one record are made to share several", "[sharing]") {
+  SharingStore s(false);
+  for (int i = 0; i < 600; ++i) s.make("m" + std::to_string(i), i % 2);
+  s.consolidate();
+  Reorganiser reorganiser(*s.fs);
+  RegroupOptions options;
+  options.dedupe = true;
+  REQUIRE(change_storage(reorganiser, options));
+  REQUIRE(s.live() <= 6 * kLength);
+  s.expect_whole();
+}
+
+TEST_CASE("rot in a content of a file with several names is told when one of them is gone", "[sharing]") {
+  SharingStore s(GENERATE(true, false));
+  s.make("owner", 0);
+  s.make("guest", 0);
+  const auto file = s.fs->lookup(kRootInode, "guest");
+  REQUIRE(s.fs->link(file->ino, kRootInode, "again"));
+  s.fs->forget(file->ino, 2);
+  s.here["again"] = 0;
+  s.make("other", 1);
+  s.consolidate();
+  s.unlink("guest");
+  s.unlink("owner");
+  s.expect_whole();
+  const Extent extent = s.inode_of("again").extent;
+  flip_bit(s.objects, CompositeStore::object_name(extent.composite), extent.offset + 5);
+  s.open();
+  std::vector<std::string> said;
+  ScrubOptions options;
+  options.anew = true;
+  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
+  REQUIRE(Scrub(*s.fs, std::move(options)).run());
+  REQUIRE(said.size() == 1);
 }
 
 TEST_CASE("a backup shares as its store does", "[sharing]") {

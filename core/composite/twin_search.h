@@ -9,9 +9,9 @@
 
 namespace cffs {
 
-class Duplicates {
+class TwinSearch {
  public:
-  Duplicates(const Table& table, CompositeStore& composites) : table_(table), composites_(composites) {}
+  TwinSearch(const Table& table, CompositeStore& composites) : table_(table), composites_(composites) {}
 
   // A member with the same bytes, compared one by one. Holds nothing: by the time of a batch it may be gone, as CompositeAccounts::share()
   // then says. What cannot be read is shared by nobody.

@@ -1,11 +1,11 @@
-#include "core/composite/duplicates.h"
+#include "core/composite/twin_search.h"
 
 #include "core/base/checksum.h"
 #include "core/table/content_row.h"
 
 namespace cffs {
 
-std::optional<Extent> Duplicates::find(std::string_view content) const {
+std::optional<Extent> TwinSearch::find(std::string_view content) const {
   if (table_.sharing() != Sharing::on || content.size() < kLeastShared) return {};
   const Key key = content_key(content.size(), checksum(content));
   const auto value = table_.get(key);
