@@ -45,6 +45,7 @@ complete -c cffs -n "__fish_seen_subcommand_from mount" -s f -l foreground
 complete -c cffs -n "__fish_seen_subcommand_from umount" -l force
 complete -c cffs -n "__fish_seen_subcommand_from import" -l jobs -x
 complete -c cffs -n "__fish_seen_subcommand_from stat scrub backup trace replay compare analyze evaluate regroup" -l json
+complete -c cffs -n "__fish_seen_subcommand_from stat" -l by-directory -d "what directories hold and take"
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l record -r

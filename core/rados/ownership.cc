@@ -12,7 +12,7 @@ namespace cffs::rados {
 namespace {
 
 constexpr const char* kLock = "cffs";
-constexpr const char* kReaders = "looks";   // the tag that shared holders have in common
+constexpr const char* kReadersTag = "looks";   // the tag that shared holders have in common
 constexpr std::uint32_t kWatchSeconds = 5;  // without a sign of life, and the cluster ends a watch
 constexpr std::uint64_t kAnswerMs = 2000;   // for a holder to answer whoever asks
 constexpr std::chrono::milliseconds kBetweenLooks{400};
@@ -145,7 +145,7 @@ Result<bool> Ownership::try_lock(std::string_view owner) {
   const int code = kind_ == Kind::alone
                        ? librados().lock_exclusive(pool_->io(), head_.c_str(), kLock, cookie_.c_str(),
                                                    text.c_str(), nullptr, 0)
-                       : librados().lock_shared(pool_->io(), head_.c_str(), kLock, cookie_.c_str(), kReaders,
+                       : librados().lock_shared(pool_->io(), head_.c_str(), kLock, cookie_.c_str(), kReadersTag,
                                                 text.c_str(), nullptr, 0);
   if (code == -EBUSY) return false;
   if (code < 0) return fail(pool_->error(code, head_));

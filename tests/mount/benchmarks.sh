@@ -61,7 +61,7 @@ case " ${names[*]} " in *" end "*)
   mkdir "$base/r.bin"
   ln -s "$(command -v mkfs.ext4)" "$(command -v cp)" "$base/r.bin/"
   printf '#!/bin/sh\nexit 1\n' >"$base/r.bin/mkfs.erofs" && chmod 755 "$base/r.bin/mkfs.erofs"
-  said=$(PATH=$base/r.bin timeout 120 "$cffs" bench reads --tiny --threads=1 --only=random --targets=squashfs:zstd,erofs:zstd,ext4 2>&1) || fail "reads without peers"
+  said=$(timeout 120 env PATH="$base/r.bin" "$cffs" bench reads --tiny --threads=1 --only=random --targets=squashfs:zstd,erofs:zstd,ext4 2>&1) || fail "reads without peers"
   echo "$said" | grep -q '^squashfs:zstd is left out: mksquashfs is not installed: apt-get install squashfs-tools$' || fail "no word on mksquashfs: $said"
   echo "$said" | grep -q '^erofs:zstd is left out: mkfs.erofs here cannot compress with zstd' || fail "no word on mkfs.erofs: $said"
   echo "$said" | grep -Eq '^ext4 +at random' || fail "ext4 was left out, too: $said"

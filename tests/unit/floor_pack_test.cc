@@ -26,7 +26,7 @@ std::string content(const Pack& pack, const Extents& extents, std::uint64_t offs
 }  // namespace
 
 TEST_CASE("A file in a pack reads as what was written last, wherever it lies", "[floor]") {
-  const test::TemporaryDirectory directory;
+  const cffs::test::TemporaryDirectory directory;
   auto pack = Pack::make(directory.path + "/data");
   REQUIRE(pack);
   std::mt19937 random(3);
@@ -54,7 +54,7 @@ TEST_CASE("A file in a pack reads as what was written last, wherever it lies", "
 }
 
 TEST_CASE("What is written to the end in pieces is one extent, and one read", "[floor]") {
-  const test::TemporaryDirectory directory;
+  const cffs::test::TemporaryDirectory directory;
   auto pack = Pack::make(directory.path + "/data");
   REQUIRE(pack);
   Extents extents;
@@ -66,7 +66,7 @@ TEST_CASE("What is written to the end in pieces is one extent, and one read", "[
 }
 
 TEST_CASE("A pack takes no name that is there", "[floor]") {
-  const test::TemporaryDirectory directory;
+  const cffs::test::TemporaryDirectory directory;
   const std::string path = directory.path + "/data";
   CHECK_FALSE(Pack::make(directory.path));
   CHECK(Pack::make(path));
