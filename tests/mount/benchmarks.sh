@@ -100,7 +100,7 @@ case " ${names[*]} " in *" end "*)
   nothing_left interruption
   "$cffs" bench reads --tree=/usr/include --targets=squashfs:lz4 --disk=hdd >"$base/r.out" 2>&1 &
   pid=$!
-  for ((i = 0; i < 300; i++)); do grep -q "$base/.*squashfs" /proc/mounts && break; sleep 0.1; done
+  for ((i = 0; i < 300; i++)); do grep -q " $base/[^ ]*/squashfs:lz4/mnt squashfs " /proc/mounts && break; sleep 0.1; done
   kill -TERM $pid
   wait $pid
   [ $? != 0 ] || fail "an interrupted benchmark of a peer says that all went well"
