@@ -41,7 +41,7 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
       ->add_option(
           "--targets", o->session.targets,
           "ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, library, "
-          "predict, dir:PATH; "
+          "predict, for reads squashfs:CODEC[:LEVEL], erofs:CODEC[:LEVEL], dir:PATH; "
           "default " +
               targets)
       ->delimiter(',');

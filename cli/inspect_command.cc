@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/directories_report.h"
 #include "core/inspect/consistency.h"
 #include "core/inspect/statistics_json.h"
 #include "core/reorganise/reorganiser.h"
@@ -123,6 +124,22 @@ int run_stat(const StoreName& name, bool json) {
   return 0;
 }
 
+// For programs all that stat tells, with the directories.
+int run_stat_by_directory(const StoreName& name, unsigned depth, bool json) {
+  const auto directories = directories_of(name, depth);
+  if (!directories) return complain(directories.error());
+  if (!json) {
+    print_directories(*directories);
+    return 0;
+  }
+  const auto text = statistics_of(name);
+  if (!text) return complain(text.error());
+  auto all = nlohmann::ordered_json::parse(*text);
+  all.update(*directories);
+  fmt::print("{}\n", all.dump(2));
+  return 0;
+}
+
 int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   const auto could_not = [](const Error& error) {
     complain(error);
@@ -179,9 +196,17 @@ void add_stat(CLI::App& app, int& exit_code) {
       app.add_subcommand("stat", "Show what is in a store: files, homes, composites, objects, space");
   auto store = std::make_shared<StoreName>();
   auto json = std::make_shared<bool>(false);
+  auto depth = std::make_shared<std::string>();
   add_store_argument(*command, "STORE|MNT", *store, "Store, or where it is mounted")->required();
+  command
+      ->add_flag("--by-directory{1}", *depth,
+                 "What directories hold and what that takes, down to a depth (1 where none is given)")
+      ->check(CLI::Range(0u, kDeepest));
   command->add_flag("--json", *json, "For programs");
-  command->callback([store, json, &exit_code] { exit_code = run_stat(*store, *json); });
+  command->callback([store, json, depth, &exit_code] {
+    exit_code = depth->empty() ? run_stat(*store, *json)
+                               : run_stat_by_directory(*store, static_cast<unsigned>(std::stoul(*depth)), *json);
+  });
 }
 
 void add_fsck(CLI::App& app, int& exit_code) {

@@ -50,6 +50,9 @@ fuse_lowlevel_ops fuse_operations();
 
 // A virtual attribute of the root: the statistics of the store as JSON.
 inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
+// The same with a depth behind it (0 to kDeepest): what directories hold and take, as JSON (core/inspect/directory_sizes.h).
+inline constexpr const char* kDirectoriesXattr = "user.cffs.directories.";
+inline constexpr unsigned kDeepest = 99;
 // Setting this one on the root consolidates and compacts now; reading it tells that the root is a cffs mount's.
 inline constexpr const char* kCompactXattr = "user.cffs.compact";
 // The name of the policy; setting it switches what new files are grouped by.

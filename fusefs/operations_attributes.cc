@@ -1,9 +1,13 @@
 // GETATTR, SETATTR, the extended attributes, STATFS.
+#include <linux/limits.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <charconv>
+
 #include "core/follow/followed_file_system.h"
 #include "core/fs/acl.h"
+#include "core/inspect/directory_sizes.h"
 #include "core/inspect/statistics_json.h"
 #include "core/object/blocking_section.h"
 #include "core/plan/policy_choice.h"
@@ -33,6 +37,16 @@ std::string follow_json(const FollowedFileSystem& followed) {
          ", \"pid\": " + std::to_string(::getpid()) + "}";
 }
 
+// The depth behind the attribute's name; nullopt: it is none.
+std::optional<unsigned> depth_asked_for(std::string_view name) {
+  if (!name.starts_with(kDirectoriesXattr)) return {};
+  const std::string_view digits = name.substr(std::string_view(kDirectoriesXattr).size());
+  unsigned depth = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), depth);
+  if (error != std::errc() || end != digits.data() + digits.size() || depth > kDeepest) return {};
+  return depth;
+}
+
 // The virtual attributes of the root that are made here; nullopt: not one of them.
 std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::string_view name) {
   if (name == kStatisticsXattr) {
@@ -41,6 +55,14 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
     const auto statistics = collect_statistics(state ? *state : mount.fs);
     if (!statistics) return Result<std::string>(fail(statistics.error()));
     return Result<std::string>(statistics_json(*statistics, mount.over_ring ? "ring" : "device"));
+  }
+  if (const auto depth = depth_asked_for(name)) {
+    announce_blocking();
+    const auto state = mount.followed != nullptr ? mount.followed->state() : nullptr;
+    const auto sizes = collect_directory_sizes(state ? *state : mount.fs, *depth);
+    if (!sizes) return Result<std::string>(fail(sizes.error()));
+    constexpr std::size_t kAttributeMost = XATTR_SIZE_MAX;
+    return Result<std::string>(directory_sizes_json(*sizes, kAttributeMost));
   }
   if (name == kFollowXattr && mount.followed != nullptr)
     return Result<std::string>(follow_json(*mount.followed));

@@ -7,7 +7,7 @@ packages=(
   libfuse3-dev fuse3 liburing-dev librados-dev libleveldb-dev libsnappy-dev libzstd-dev liblz4-dev libboost-dev catch2
   libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libsodium-dev libarchive-dev
   libsqlite3-dev libxml2-dev liburiparser-dev
-  mount util-linux e2fsprogs xfsprogs btrfs-progs procps psmisc acl attr libcap2-bin rsync diffutils gawk xz-utils zstd sqlite3 python3 make
+  mount util-linux e2fsprogs xfsprogs btrfs-progs squashfs-tools erofs-utils procps psmisc acl attr libcap2-bin rsync diffutils gawk xz-utils zstd sqlite3 python3 make
   strace gnuplot-nox nginx-light wrk
 )
 [ $# = 0 ] || packages=("$@")

@@ -2,23 +2,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/loop.h>
 #include <mntent.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>
 
 #include "bench/disk/slow_disk.h"
+#include "bench/rig/loop_device.h"
 
 namespace cffs::bench {
 namespace {
@@ -124,40 +121,20 @@ Status Image::serve_model() {
 }
 
 Status Image::attach() {
-  const std::string below = model_.empty() ? file_ : model_ + "/disk";
-  const FileDescriptor control(::open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-  if (!control) return fail(errno, "/dev/loop-control");
-  for (int i = 0; i < kTries; ++i) {
-    const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
-    if (number < 0) return fail(errno, "/dev/loop-control");
-    device_ = fmt::format("/dev/loop{}", number);
-    const FileDescriptor loop(::open(device_.c_str(), O_RDWR | O_CLOEXEC));
-    const FileDescriptor file(::open(below.c_str(), O_RDWR | O_CLOEXEC));
-    if (!loop || !file) return fail(errno, loop ? below : device_);
-    loop_config config{};
-    config.fd = static_cast<std::uint32_t>(file.get());
-    config.info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
-    std::strncpy(reinterpret_cast<char*>(config.info.lo_file_name), below.c_str(), LO_NAME_SIZE - 1);
-    if (::ioctl(loop.get(), LOOP_CONFIGURE, &config) != 0) {
-      if (errno == EBUSY) continue;  // somebody else took it
-      config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
-      if (::ioctl(loop.get(), LOOP_CONFIGURE, &config) != 0) return fail(errno, device_);
-    }
-    struct stat st;
-    if (::fstat(loop.get(), &st) == 0)
-      device_number_ = fmt::format("{}:{}", major(st.st_rdev), minor(st.st_rdev));
-    if (options_.type.empty()) {
-      held_ = FileDescriptor(::open(device_.c_str(), O_RDONLY | O_CLOEXEC));
-      return held_ ? Status() : fail(errno, device_);
-    }
-    // Mounted while the device is open: else it would be cleared again at once.
-    const char* data = options_.type == "btrfs" ? "nodatasum" : nullptr;
-    const unsigned long flags = MS_NOATIME | (options_.synchronous ? MS_SYNCHRONOUS | MS_DIRSYNC : 0);
-    if (::mount(device_.c_str(), mounted_.c_str(), options_.type.c_str(), flags, data) != 0)
-      return fail(errno, fmt::format("{} on {}", options_.type, device_));
-    return {};
+  CFFS_TRY(const LoopDevice loop,
+           LoopDevice::over(model_.empty() ? file_ : model_ + "/disk", LoopDevice::Access::read_write));
+  device_ = loop.path();
+  device_number_ = loop.number();
+  if (options_.type.empty()) {
+    held_ = FileDescriptor(::open(device_.c_str(), O_RDONLY | O_CLOEXEC));
+    return held_ ? Status() : fail(errno, device_);
   }
-  return fail(EBUSY, "loop devices");
+  // Mounted while the device is open: else it would be cleared again at once.
+  const char* data = options_.type == "btrfs" ? "nodatasum" : nullptr;
+  const unsigned long flags = MS_NOATIME | (options_.synchronous ? MS_SYNCHRONOUS | MS_DIRSYNC : 0);
+  if (::mount(device_.c_str(), mounted_.c_str(), options_.type.c_str(), flags, data) != 0)
+    return fail(errno, fmt::format("{} on {}", options_.type, device_));
+  return {};
 }
 
 Status Image::mount() {
@@ -173,10 +150,7 @@ Status Image::unmount() {
   else
     CFFS_TRY_VOID(unmount_patiently(mounted_));
   is_mounted_ = false;
-  // The loop device lets go of its file a moment later.
-  for (int i = 0; i < kTries && ::access(("/sys/dev/block/" + device_number_ + "/loop").c_str(), F_OK) == 0;
-       ++i)
-    ::usleep(kTryMicroseconds / 10);
+  wait_until_free(device_number_);
   return {};
 }
 

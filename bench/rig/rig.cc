@@ -12,12 +12,13 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "bench/passthrough/passthrough.h"
 #include "bench/rig/old_disk.h"
+#include "bench/rig/target_name.h"
 #include "core/backend/store_at.h"
 #include "core/object/file_descriptor.h"
-#include "core/packed/compression.h"
 #include "core/plan/policy_choice.h"
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
@@ -27,13 +28,6 @@
 
 namespace cffs::bench {
 namespace {
-
-const std::vector<std::string> kFileSystems{"ext2", "ext3", "ext4", "xfs", "btrfs"};
-const std::vector<std::string> kPolicies{"none", "directory", "reference", "frequency"};
-
-bool among(const std::vector<std::string>& list, const std::string& word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
-}
 
 // Seconds that its life took.
 class MountTime {
@@ -48,49 +42,7 @@ class MountTime {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// KIND[+COMPRESSION][@BELOW]
-struct TargetName {
-  std::string kind, compression, below;
-};
-TargetName parts_of(const std::string& name) {
-  TargetName parts;
-  const std::size_t at = name.find('@');
-  parts.kind = name.substr(0, at);
-  if (at != std::string::npos) parts.below = name.substr(at + 1);
-  const std::size_t plus = parts.kind.find('+');
-  if (plus != std::string::npos) {
-    parts.compression = parts.kind.substr(plus + 1);
-    parts.kind.resize(plus);
-  }
-  return parts;
-}
-
 }  // namespace
-
-Status check_target(const std::string& name) {
-  if (name.starts_with("dir:")) {
-    struct stat st;
-    if (::stat(name.c_str() + 4, &st) != 0) return fail(errno, "target " + name);
-    if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, "target " + name);
-    return {};
-  }
-  const auto [kind, compression, after] = parts_of(name);
-  const std::string below = name.find('@') == std::string::npos ? "ext4" : after;
-  const bool known = among(kFileSystems, kind) || among(kPolicies, kind) || kind == "passthrough" ||
-                     kind == "floor" || kind == "library" || kind == "predict" || kind == "regions";
-  const bool is_store = among(kPolicies, kind) || kind == "library" || kind == "predict";
-  if (!compression.empty()) {
-    CFFS_TRY_VOID(parse_compression(compression));
-    if (!is_store) return fail(Error::usage("target " + name + ": only stores of cffs are compressed"));
-  }
-  if (known && (among(kFileSystems, below) || (is_store && below == "region"))) return {};
-  return fail(Error::usage(
-      "there is no target '" + name +
-      "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
-      "library, predict, regions, dir:PATH; +zstd or +lz4 behind a store compresses it, @xfs or @btrfs "
-      "behind "
-      "one puts it on that, @region a store on no file system"));
-}
 
 Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOptions& options) {
   CFFS_TRY_VOID(check_target(name));
@@ -100,7 +52,7 @@ Result<std::unique_ptr<Rig>> Rig::start(const std::string& name, const RigOption
 }
 
 Status Rig::build() {
-  const TargetName parts = parts_of(name_);
+  const TargetName parts = target_name_of(name_);
   const std::string& kind = parts.kind;
   if (!parts.below.empty()) backing_ = parts.below;
   if (name_.starts_with("dir:")) {
@@ -110,7 +62,10 @@ Status Rig::build() {
     CFFS_TRY(memory_, MemoryLimit::set(options_.memory_bytes));
     return up();
   }
-  if (among(kFileSystems, kind)) {
+  CFFS_TRY(const auto peer, peer_name_of(kind));
+  if (peer) {
+    kind_ = Kind::peer;
+  } else if (is_file_system(kind)) {
     backing_ = kind;
   } else if (kind == "passthrough") {
     kind_ = Kind::passthrough;
@@ -166,6 +121,8 @@ Status Rig::build() {
     if (!parts.compression.empty()) words.insert(words.begin() + 2, "--compress=" + parts.compression);
     CFFS_TRY_VOID(run(words));
     if (options_.aged > 0 && on_regions()) CFFS_TRY_VOID(age());
+  } else if (peer) {
+    peer_ = std::make_unique<PeerImage>(*peer, image_->directory() + "/image", own_ + "/mnt");
   } else {
     (void)::mkdir((image_->directory() + "/tree").c_str(), 0755);
   }
@@ -221,6 +178,12 @@ Status Rig::up() {
     case Kind::floor:
       CFFS_TRY_VOID(image_ ? serve({"floor", "--data=" + image_->directory() + "/data"}) : serve({"floor"}));
       break;
+    case Kind::peer: {
+      const MountTime time(last_mount_s_);
+      if (peer_->is_made()) CFFS_TRY_VOID(peer_->mount());
+      directory_ = own_ + "/mnt";
+      break;
+    }
     case Kind::cffs: {
       std::vector<std::string> words{own_program(), "mount", "--policy=" + policy_, "-o",
                                      "allow_other,noatime"};
@@ -276,6 +239,7 @@ Status Rig::down() {
     CFFS_TRY_VOID(unmount_patiently(own_ + "/mnt"));
     server_.wait();
   }
+  if (peer_) CFFS_TRY_VOID(peer_->unmount());
   reorganiser_.reset();
   if (fs_) {
     const Status closed = fs_->close();
@@ -315,7 +279,7 @@ Status Rig::settle() {
 Status Rig::sync() {
   if (const std::int64_t synced = target_->sync(); synced < 0)
     return fail(static_cast<int>(-synced), directory_);
-  if (!has_directory() || !image_ || is_native()) return {};
+  if (!has_directory() || !image_ || is_native() || peer_) return {};
   // Of a cffs mount its log, and with it all names and small files; then what any daemon has written below.
   const FileDescriptor root(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root || ::fsync(root.get()) != 0) return fail(errno, directory_);
@@ -333,6 +297,11 @@ Status Rig::import(const std::string& tree) {
       words.push_back("--plan=" + options_.plan);
     words.insert(words.end(), {tree, store()});
     CFFS_TRY_VOID(run(words));
+    return up();
+  }
+  if (peer_) {
+    CFFS_TRY_VOID(down());
+    CFFS_TRY_VOID(peer_->make(tree));
     return up();
   }
   // What lies as it was written is to lie by name, as cffs puts it.
@@ -373,6 +342,16 @@ Rig::Space Rig::space_now() const {
 Rig::Space Rig::used() const {
   const Space now = space_now();
   return {now.bytes - before_.bytes, now.inodes - before_.inodes};
+}
+
+double Rig::held_bytes() const {
+  if (peer_) return static_cast<double>(peer_->bytes());
+  if (!is_cffs_mount()) return used().bytes;
+  std::string json(std::size_t{64} << 10, '\0');
+  const ssize_t n = ::getxattr(directory_.c_str(), "user.cffs.statistics", json.data(), json.size());
+  json.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  const auto facts = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  return facts.is_object() ? facts.value("object_bytes", 0.0) : used().bytes;
 }
 
 std::string Rig::mount_description() const {

@@ -9,6 +9,7 @@
 //   regions               the region store alone on the disk: objects, and no files
 //   "+zstd", "+zstd:9", "+lz4" behind a policy, library or predict: the store's composites are compressed
 //   "@region" behind a policy, library or predict: the store is on the disk itself, without a file system
+//   squashfs:zstd, squashfs:lz4, erofs:lz4, erofs:zstd   a read-only image of the tree, on ext4; ":3" behind a codec is its level
 //   dir:PATH              a directory of any file system that is there already
 //
 // "@xfs" or "@btrfs" behind a name puts that file system below instead of ext4.
@@ -21,6 +22,7 @@
 
 #include "bench/rig/image.h"
 #include "bench/rig/memory_limit.h"
+#include "bench/rig/peer_image.h"
 #include "core/fs/file_system.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/reorganiser.h"
@@ -38,9 +40,6 @@ struct RigOptions {
   std::string plan;          // for policy frequency
   bool synchronous = false;  // file systems are mounted with -o sync; for those of the machine's own
 };
-
-// Whether there is such a target.
-Status check_target(const std::string& name);
 
 class Rig {
  public:
@@ -77,6 +76,8 @@ class Rig {
     double bytes = 0, inodes = 0;
   };
   Space used() const;                    // since the target was set up
+  // Bytes of what holds the files: a peer's image, a store's objects; of another what used() says.
+  double held_bytes() const;
   double room() const { return room_; }  // bytes that files could have then; 0: not known
   // Only objects, at store_path().
   bool is_objects() const { return kind_ == Kind::objects; }
@@ -100,13 +101,14 @@ class Rig {
   std::string store() const { return on_regions() ? image_->device() : image_->directory() + "/store"; }
   Space space_now() const;
 
-  enum class Kind { native, passthrough, floor, cffs, library, predict, directory, objects };
+  enum class Kind { native, passthrough, floor, cffs, library, predict, peer, directory, objects };
   const std::string name_;
   RigOptions options_;
   Kind kind_ = Kind::native;
   std::string policy_ = "directory", backing_ = "ext4", own_, directory_;
   std::unique_ptr<MemoryLimit> memory_;
   std::unique_ptr<Image> image_;
+  std::unique_ptr<PeerImage> peer_;  // on it
   Server server_;
   std::unique_ptr<ObjectStore> objects_;
   std::unique_ptr<FileSystem> fs_;

@@ -24,6 +24,7 @@ struct Benchmark {
   std::vector<Parameter> parameters;
   std::vector<std::string> targets;  // the default ones
   bool takes_objects = false;        // runs on a target that has objects alone
+  bool only_reads = false;           // brings a tree in and writes nothing more: runs on images that are only read
   bool needs_mount = false;          // runs programs, which the library cannot serve
   // Once for each target and round, on a target that was just set up.
   std::function<Status(Session&, Rig&)> run;

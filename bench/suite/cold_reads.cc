@@ -37,7 +37,8 @@ std::vector<Piece> at_random(std::size_t files, double share, std::uint64_t seed
 }
 
 Status read_pieces(Session& session, Rig& rig, const std::string& what, unsigned threads,
-                   const std::vector<SourceFile>& files, const std::vector<Piece>& pieces) {
+                   const std::vector<SourceFile>& files, const std::vector<Piece>& pieces,
+                   const Notes& notes) {
   CFFS_TRY_VOID(rig.cool());
   Phase phase(session, rig, fmt::format("{}, {} thread{}", what, threads, threads == 1 ? "" : "s"));
   for (unsigned t = 0; t < threads; ++t) (void)phase.lane(t);
@@ -57,12 +58,13 @@ Status read_pieces(Session& session, Rig& rig, const std::string& what, unsigned
     }
     return {};
   }));
+  for (const auto& [metric, value] : notes) phase.note(metric, value);
   phase.note("content_bytes", static_cast<double>(bytes.load()));
   phase.finish();
   return {};
 }
 
-Status sweep_as_listed(Session& session, Rig& rig) {
+Status sweep_as_listed(Session& session, Rig& rig, const Notes& notes) {
   CFFS_TRY_VOID(rig.cool());
   Phase phase(session, rig, "sweep as listed");
   Lane& lane = phase.lane();
@@ -90,6 +92,7 @@ Status sweep_as_listed(Session& session, Rig& rig) {
     directories.insert(directories.end(), std::make_move_iterator(below.rbegin()),
                        std::make_move_iterator(below.rend()));
   }
+  for (const auto& [metric, value] : notes) phase.note(metric, value);
   phase.note("content_bytes", static_cast<double>(bytes));
   phase.finish();
   return {};

@@ -6,6 +6,7 @@
 
 #include "bench/suite/cold_reads.h"
 #include "bench/suite/documents.h"
+#include "bench/suite/reads_summary.h"
 
 namespace cffs::bench {
 namespace {
@@ -32,10 +33,15 @@ std::vector<Piece> visits(const std::string& directory, const std::vector<Source
 Status run_reads(Session& session, Rig& rig) {
   CFFS_TRY(const std::string tree, source_directory(session));
   CFFS_TRY(const std::vector<SourceFile> files, source_files(tree));
+  const std::int64_t start = Lane::now();
   CFFS_TRY_VOID(rig.in_a_hurry([&]() -> Status {
     CFFS_TRY_VOID(rig.import(tree));
     return rig.settle();
   }));
+  Notes notes{{"import_s", static_cast<double>(Lane::now() - start) / 1e9},
+              {"held_bytes", rig.held_bytes()},
+              {"tree_bytes", 0}};
+  for (const SourceFile& file : files) notes["tree_bytes"] += static_cast<double>(file.size);
   const std::string wanted = session.text("only");
   const auto wants = [&](const char* name) {
     return wanted.empty() || ("," + wanted + ",").find("," + std::string(name) + ",") != std::string::npos;
@@ -53,10 +59,11 @@ Status run_reads(Session& session, Rig& rig) {
               visits(tree, files, session.number("visits"), session.seed())};
     if (!work.pieces.empty()) all.push_back(std::move(work));
   }
-  if (wants("listed")) CFFS_TRY_VOID(sweep_as_listed(session, rig));
+  if (wants("listed")) CFFS_TRY_VOID(sweep_as_listed(session, rig, notes));
   for (const Work& work : all) {
     for (const double threads : session.reals("threads")) {
-      CFFS_TRY_VOID(read_pieces(session, rig, work.name, static_cast<unsigned>(threads), files, work.pieces));
+      CFFS_TRY_VOID(
+          read_pieces(session, rig, work.name, static_cast<unsigned>(threads), files, work.pieces, notes));
     }
   }
   return {};
@@ -78,6 +85,8 @@ std::vector<Benchmark> read_benchmarks() {
       {"threads", "readers, one run for each", "1,4", "1,4", "1,4"}};
   reads.targets = {"ext4", "passthrough", "none", "directory"};
   reads.run = run_reads;
+  reads.only_reads = true;
+  reads.summary = print_reads_summary;
   return {reads};
 }
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "bench/rig/target_name.h"
 #include "fusefs/mount.h"
 #include "replay/results/environment.h"
 #include "replay/results/results_file.h"
@@ -236,9 +237,29 @@ Status Session::run_target(const std::string& target) {
   return benchmark_.run(*this, *rig);
 }
 
+// The targets that this machine has what it takes for; of each other one a line on stderr says what is missing.
+Result<std::vector<std::string>> Session::targets_here() const {
+  const std::vector<std::string>& wanted = options_.targets.empty() ? benchmark_.targets : options_.targets;
+  std::vector<std::string> here;
+  for (const std::string& target : wanted) {
+    CFFS_TRY_VOID(check_target(target));
+    if (is_peer(target) && !benchmark_.only_reads) {
+      return fail(Error::usage(fmt::format("{} cannot be written to: it is for cffs bench reads", target)));
+    }
+  }
+  for (const std::string& target : wanted) {
+    const Status can = try_out_target(target, options_.work);
+    if (can)
+      here.push_back(target);
+    else
+      fmt::print(stderr, "{} is left out: {}\n", target, can.error().message());
+  }
+  if (here.empty()) return fail(Error::usage("no target is left"));
+  return here;
+}
+
 Status Session::run() {
-  const std::vector<std::string>& targets = options_.targets.empty() ? benchmark_.targets : options_.targets;
-  for (const std::string& target : targets) CFFS_TRY_VOID(check_target(target));
+  CFFS_TRY(const std::vector<std::string> targets, targets_here());
   if (!options_.results.empty()) CFFS_TRY_VOID(replay::add_results(options_.results, {}));
   std::vector<std::uint64_t> memories = options_.memory_bytes;
   if (memories.empty() && options_.size == Size::paper) memories = benchmark_.paper_memory;

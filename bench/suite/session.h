@@ -108,6 +108,7 @@ class Session {
   void progress(const std::string& text) const;
 
  private:
+  Result<std::vector<std::string>> targets_here() const;
   Status run_target(const std::string& target);
   void print_line(const replay::Run& run) const;
   std::uint64_t image_bytes() const;

@@ -15,7 +15,7 @@ _cffs() {
     analyze) words="-o --output= --top= --graph= --transactions= --engine=native --engine=spark --master= --spark= --spark-conf= --spark-log= --tune --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     evaluate) words="--tree= --site-root= --depth= --shared= --train= --splits= --cold --cache= --json --disk=hdd --disk=cloud --disk=ssd --disk=this --disk-at= --reading=group --reading=mount --exchange-bytes= --rest-bytes= --table-bytes= --format= --algorithm=closed --algorithm=apriori --algorithm=adjacency --algorithm=benefit --algorithm=none --min-support= --min-confidence= --max-size= --max-bytes= --max-itemsets= --stream= --session-gap= --session-max-files= --crawlers=apart --crawlers=mixed --batch= --below= --prefix= --max-bad=" ;;
     regroup) words="--compress=none --compress=lz4 --compress=zstd --dedupe=on --dedupe=off --policy=none --policy=directory --policy=reference --policy=frequency --plan= --site-root= --depth= --shared= --plan-ahead --dry-run --json" ;;
-    stat) words="--json" ;;
+    stat) words="--by-directory --by-directory= --json" ;;
     scrub) words="--rate= --anew --stop --status --json" ;;
     backup) words="--rate= --stop --status --json" ;;
     dump) words="--inode= --composite= --hex" ;;

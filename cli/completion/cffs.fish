@@ -50,6 +50,7 @@ complete -c cffs -n "__fish_seen_subcommand_from advise" -l log -l html -r
 complete -c cffs -n "__fish_seen_subcommand_from advise" -l sample -l seed -x
 complete -c cffs -n "__fish_seen_subcommand_from advise" -l other-devices
 complete -c cffs -n "__fish_seen_subcommand_from advise stat scrub backup trace replay compare analyze evaluate regroup" -l json
+complete -c cffs -n "__fish_seen_subcommand_from stat" -l by-directory -d "what directories hold and take"
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l hex
 complete -c cffs -n "__fish_seen_subcommand_from dump" -l inode -l composite -x
 complete -c cffs -n "__fish_seen_subcommand_from mount" -l record -r

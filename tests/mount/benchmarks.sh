@@ -55,6 +55,18 @@ case " ${names[*]} " in *" end "*)
   one create --targets=none@xfs,library@btrfs --sync
   one metadata --targets=floor,floor@ext4
   one reads --targets=floor@ext4,floor@xfs --disk=cloud
+  # Peers: images, made from the same tree and only read. Without what makes them they are left out, in a sentence.
+  one reads --targets=ext4,squashfs:zstd:3,squashfs:lz4@xfs,erofs:lz4 --disk=cloud --threads=2
+  grep -Eq '^sweep by name, 2 threads +squashfs:zstd:3 +[0-9.]+ +0\.[0-9]+ ' "$base/r.out" || { fail "no share of the tree"; tail -n 12 "$base/r.out"; }
+  mkdir "$base/r.bin"
+  ln -s "$(command -v mkfs.ext4)" "$(command -v cp)" "$base/r.bin/"
+  printf '#!/bin/sh\nexit 1\n' >"$base/r.bin/mkfs.erofs" && chmod 755 "$base/r.bin/mkfs.erofs"
+  said=$(timeout 120 env PATH="$base/r.bin" "$cffs" bench reads --tiny --threads=1 --only=random --targets=squashfs:zstd,erofs:zstd,ext4 2>&1) || fail "reads without peers"
+  echo "$said" | grep -q '^squashfs:zstd is left out: mksquashfs is not installed: apt-get install squashfs-tools$' || fail "no word on mksquashfs: $said"
+  echo "$said" | grep -q '^erofs:zstd is left out: mkfs.erofs here cannot compress with zstd' || fail "no word on mkfs.erofs: $said"
+  echo "$said" | grep -Eq '^ext4 +at random' || fail "ext4 was left out, too: $said"
+  rm -r "$base/r.bin"
+  nothing_left "a benchmark without peers"
   mkdir "$base/r.site"
   echo '<img src="logo.png"><p>one' >"$base/r.site/one.html"
   echo '<img src="logo.png"><p>two' >"$base/r.site/two.html"
@@ -86,6 +98,15 @@ case " ${names[*]} " in *" end "*)
   wait $pid
   [ $? != 0 ] || fail "an interrupted benchmark says that all went well"
   nothing_left interruption
+  "$cffs" bench reads --tree=/usr/include --targets=squashfs:lz4 --disk=hdd >"$base/r.out" 2>&1 &
+  pid=$!
+  for ((i = 0; i < 300; i++)); do grep -q " $base/[^ ]*/squashfs:lz4/mnt squashfs " /proc/mounts && break; sleep 0.1; done
+  kill -TERM $pid
+  wait $pid
+  [ $? != 0 ] || fail "an interrupted benchmark of a peer says that all went well"
+  nothing_left "interruption of a peer"
+  refused "squashfs:lz4 cannot be written to: it is for cffs bench reads" "$cffs" bench create --tiny --targets=squashfs:lz4
+  refused "compressed with zstd, lz4 or lz4hc" "$cffs" bench reads --tiny --targets=erofs:zip
   refused "there is no target 'zfs'" "$cffs" bench create --targets=zfs
   refused "mount-sync is for file systems of the machine's own: leave directory" "$cffs" bench obfs-1 --tiny --mount-sync --targets=directory
   refused "cannot be told of floor" "$cffs" bench obfs-micro --tiny --targets=floor

@@ -18,9 +18,13 @@ case_compress() {
   check "import" "$cffs" import "$base/work/from" "$store"
   check "composites take less than half of what they hold ($(stored_share "$store") %)" test "$(stored_share "$store")" -lt 50
   check "the large file is compressed, too" test "$(blobs_of "$store")" = 0
+  check "by directory: the tree has a line" bash -c "'$cffs' stat --by-directory '$store' | grep -Eq '^tree +[0-9]+ .* 0\.[0-4][0-9]+$'"
+  check "and those below it" bash -c "'$cffs' stat --by-directory=2 '$store' | grep -Eq '^tree/netfilter +[0-9]+ '"
   check "fsck after import" "$cffs" fsck "$store"
+  local by_directory; by_directory=$("$cffs" stat --by-directory=2 "$store")
   check "mount" "$cffs" mount "$store" "$mnt"
   check "diff through the mount" same "$base/work/tree" "$mnt/tree"
+  check "the mount says the same by directory" test "$("$cffs" stat --by-directory=2 "$mnt")" = "$by_directory"
   cp -a "$base/work/tree" "$mnt/second"
   check "compact" "$cffs" compact "$mnt"
   check "what is copied in is compressed, too ($(stored_share "$mnt") %)" test "$(stored_share "$mnt")" -lt 50
