@@ -24,7 +24,12 @@ TEST_CASE("system rows keep their keys and bytes") {
   REQUIRE(system_key(SystemField::unclean_ends) == Key::tagged(KeyTag::system, 0, 6));
   REQUIRE(system_key(SystemField::values) == Key::tagged(KeyTag::system, 0, 7));
   REQUIRE(system_key(SystemField::compression) == Key::tagged(KeyTag::system, 0, 8));
-  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 9)));
+  REQUIRE(system_key(SystemField::sharing) == Key::tagged(KeyTag::system, 0, 9));
+  REQUIRE(encode_sharing(true) == std::string(1, 1));
+  REQUIRE(*decode_sharing(encode_sharing(false)) == false);
+  REQUIRE_FALSE(decode_sharing("\2"));
+  REQUIRE_FALSE(decode_sharing("11"));
+  REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 0, 10)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::system, 1, 3)));
   REQUIRE_FALSE(system_field(Key::tagged(KeyTag::file_data, 0, 3)));
 
@@ -62,6 +67,18 @@ TEST_CASE("a moved member's row says where to") {
   REQUIRE(row->files.front().at == EntryName{InodeId{300}, "name"});
   for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_member_files(bytes.substr(0, n)));
   REQUIRE_FALSE(decode_member_files(bytes + "x"));
+}
+
+TEST_CASE("a record that several files have says who they are") {
+  const MemberFiles files{{{InodeId{7}, {}}, {InodeId{300}, {InodeId{0}, "n"}}}};
+  const std::string bytes = encode_member_files(files);
+  REQUIRE(bytes == std::string("\x80\x00\x02\x07\x00\x00\xac\x02\x00\x01n", 11));
+  REQUIRE(decode_member_files(bytes)->files == files.files);
+  for (std::size_t n = 0; n < bytes.size(); ++n) REQUIRE_FALSE(decode_member_files(bytes.substr(0, n)));
+  REQUIRE_FALSE(decode_member_files(bytes + "x"));
+  // One that went to the root, whose number is 0, is no list.
+  REQUIRE(decode_member_files(encode_member_files({{{{}, {kRootInode, "n"}}}}))->files.front().at ==
+          EntryName{kRootInode, "n"});
 }
 
 }  // namespace cffs::test
