@@ -86,6 +86,7 @@ std::string advice_json(const Advice& a) {
                  {"of_composites", c.of}, {"unreadable", c.unreadable}, {"whole", c.whole}};
   j["duplicates"] = {{"files", d.files},
                      {"bytes", d.bytes},
+                     {"shared_bytes", d.shared_bytes},
                      {"candidates", d.candidates},
                      {"compared", d.compared},
                      {"whole", d.whole}};

@@ -43,7 +43,8 @@ std::string Advice::commands() const {
   const std::string compress =
       recommendation.compression == "none" ? "" : " --compress=" + recommendation.compression;
   const std::string word = shell_word(directory);
-  std::string lines = "cffs format" + compress + " STORE && cffs import" + policy + " " + word + " STORE";
+  const std::string dedupe = recommendation.dedupe ? " --dedupe" : "";
+  std::string lines = "cffs format" + compress + dedupe + " STORE && cffs import" + policy + " " + word + " STORE";
   if (recommendation.policy == "frequency")
     lines += " && cffs analyze LOG -o PLAN.db && cffs regroup --policy=frequency --plan=PLAN.db STORE";
   return lines;

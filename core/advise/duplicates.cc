@@ -11,6 +11,7 @@
 #include "core/base/checksum.h"
 #include "core/base/mutex.h"
 #include "core/base/parallel.h"
+#include "core/table/content_row.h"
 
 namespace cffs {
 namespace {
@@ -33,7 +34,11 @@ struct SizeClass {
 constexpr std::uint64_t kComparedWhole = 1u << 20;
 constexpr std::uint64_t kComparedPiece = 64u << 10;
 
+constexpr std::uint64_t kSharedAtMost = 1u << 20;  // larger ones are blobs, but for a store that is compressed
+
 std::uint64_t bytes_to_read(std::uint64_t size) { return size <= kComparedWhole ? size : 3 * kComparedPiece; }
+
+bool is_shared(std::uint64_t size) { return size >= kLeastShared && size <= kSharedAtMost; }
 
 class DuplicateSearch {
  public:
@@ -144,12 +149,13 @@ class DuplicateSearch {
   Duplicates sum() {
     const MutexLock guard(mutex_);
     double others_bytes = 0, others_files = 0, seen_bytes = 0, seen_files = 0, again_bytes = 0,
-           again_files = 0;
+           again_files = 0, again_shared = 0;
     found_.whole = true;
     for (const SizeClass& one : classes_) {
       if (one.compared > 0 && one.largest) {
         found_.files += one.again;
         found_.bytes += one.again * one.size;
+        if (is_shared(one.size)) found_.shared_bytes += one.again * one.size;
         continue;
       }
       others_bytes += static_cast<double>(one.bytes());
@@ -159,9 +165,11 @@ class DuplicateSearch {
       seen_files += static_cast<double>(one.compared > 0 ? one.files : 0);
       again_bytes += static_cast<double>(one.again * one.size);
       again_files += static_cast<double>(one.again);
+      if (is_shared(one.size)) again_shared += static_cast<double>(one.again * one.size);
     }
     if (seen_bytes > 0) {
       found_.bytes += static_cast<std::uint64_t>(again_bytes / seen_bytes * others_bytes);
+      found_.shared_bytes += static_cast<std::uint64_t>(again_shared / seen_bytes * others_bytes);
       found_.files += static_cast<std::uint64_t>(again_files / seen_files * others_files);
     }
     return found_;

@@ -25,7 +25,9 @@ struct Duplicates {
   std::uint64_t candidates = 0, candidate_bytes = 0;  // files that share their size with another
   std::uint64_t compared = 0, compared_bytes = 0;     // of those; bytes: what they hold, not what was read
   std::uint64_t files = 0, bytes = 0;                 // that are there already as another file: an estimate
-  bool whole = false;                                 // all candidates were compared
+  // Of those, what a store that dedupes would share: of small files that are long enough. Bytes; an estimate.
+  std::uint64_t shared_bytes = 0;
+  bool whole = false;  // all candidates were compared
 };
 
 Result<Duplicates> find_duplicates(const TreeSurvey& survey, const DuplicateOptions& options);

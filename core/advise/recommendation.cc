@@ -110,12 +110,13 @@ class RecommendationRules {
     add(r_.wins, "inodes",
         remark_text("%llu inodes of the file system below in place of %llu", wide(store.inodes),
                     wide(survey_.inodes())));
-    if (duplicates_.bytes > survey_.bytes / 20)
+    r_.dedupe = duplicates_.shared_bytes > survey_.bytes / 50;
+    if (duplicates_.bytes > survey_.bytes / 50)
       add(r_.wins, "duplicates",
           remark_text(
-              "about %llu files are there again as others, %.0f %% of the bytes: hard links would save "
-              "them on any file system",
-              wide(duplicates_.files), 100 * part_of(duplicates_.bytes, survey_.bytes)));
+              "about %llu files are there again as others, %.0f %% of the bytes: --dedupe shares %.0f %%",
+              wide(duplicates_.files), 100 * part_of(duplicates_.bytes, survey_.bytes),
+              100 * part_of(duplicates_.shared_bytes, survey_.bytes)));
   }
 
   void losses() {

@@ -23,6 +23,7 @@ struct Remark {
 struct Recommendation {
   Worth worth = Worth::yes;
   std::string policy, compression;
+  bool dedupe = false;
   std::vector<Remark> wins, losses, against;
 
   // The one that this policy and compression make.

@@ -1,5 +1,7 @@
 // Rows of the namespace, of composites and of references: 16 bytes of key, then the value.
 #include "core/inspect/row_names.h"
+#include "core/table/content_row.h"
+#include "core/table/member_files.h"
 #include "core/table/reference_rows.h"
 #include "core/table/row.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -24,6 +26,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       fuzz::check_round_trip(value, decode_member_files, encode_member_files);
       break;
   }
+  const auto decode_content = [key](std::string_view row) { return decode_content_row(key, row); };
+  fuzz::check_round_trip(value, decode_content, encode_content_row);
   fuzz::check_round_trip(value, decode_document, encode_document);
   fuzz::check_round_trip(value, decode_embedded, encode_embedded);
   (void)printable(value);
