@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/table/system_rows.h"
+
 namespace cffs {
 namespace {
 
@@ -12,6 +14,16 @@ std::vector<MemberFile>::iterator find(std::vector<MemberFile>& files, InodeId i
 }
 
 }  // namespace
+
+Result<bool> may_share(const Table& table) {
+  CFFS_TRY(const auto said, table.get(system_key(SystemField::sharing)));
+  bool used = said.has_value();
+  CFFS_TRY_VOID(table.scan_tag(KeyTag::content, [&used](Key, std::string_view) {
+    used = true;
+    return false;
+  }));
+  return used;
+}
 
 void SharedMembers::own(const Extent& extent, InodeId ino) {
   Member& member = members_[{extent.composite, extent.slot}];
@@ -75,8 +87,8 @@ Result<bool> SharedMembers::join(const Extent& seen, const MemberFile& file) {
 void SharedMembers::put(Batch& batch, const Member& member) {
   const Key key = Key::member_files(member.extent.composite, member.extent.slot);
   const MemberFile& first = member.files.front();
-  const bool as_recorded = member.files.size() == 1 && first.at.name.empty() &&
-                           (member.is_new || first.ino.value == 0);
+  const bool as_recorded =
+      member.files.size() == 1 && first.at.name.empty() && (member.is_new || first.ino.value == 0);
   if (!as_recorded) {
     batch.put(key, encode_member_files({member.files}));
   } else if (member.has_row) {

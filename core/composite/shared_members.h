@@ -14,6 +14,9 @@
 
 namespace cffs {
 
+// Whether the store's row says that files share members, or a content row is there though it does not.
+Result<bool> may_share(const Table& table);
+
 class SharedMembers {
  public:
   explicit SharedMembers(Table& table) : table_(table) {}

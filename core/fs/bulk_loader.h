@@ -47,8 +47,9 @@ class BulkLoader {
   // A file, and what is known of its content.
   struct Placed {
     NewFile* file = nullptr;
-    std::size_t extent_number = 0;  // which of the builder's extents it is, where it is in a composite of this load
-    std::optional<Extent> twin;     // a member that is there and has the same content
+    std::size_t extent_number =
+        0;  // which of the builder's extents it is, where it is in a composite of this load
+    std::optional<Extent> twin;  // a member that is there and has the same content
     enum class Content { table, own, same, twin } content = Content::table;
   };
   using Files = std::vector<Placed>;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/composite/composite_store.h"
+#include "core/composite/shared_members.h"
 #include "core/fs/rehousing.h"
 #include "core/inspect/row_names.h"
 #include "core/table/content_row.h"
@@ -36,15 +37,16 @@ void SharingCheck::note(CompositeId id, std::uint32_t slot, const MemberFiles& r
 }
 
 void SharingCheck::mark(std::span<CheckedMember> by_slot) const {
-  for (CheckedMember& member : by_slot)
-    member.is_shared = sharers_.contains({member.composite, member.slot});
+  for (CheckedMember& member : by_slot) member.is_shared = sharers_.contains({member.composite, member.slot});
 }
 
 // Where nobody shares, a record that two files name is found by what it says of its own.
 Result<Findings> SharingCheck::run(std::span<const CheckedMember> by_slot) const {
   Findings found;
-  CFFS_TRY(const bool used, is_used());
-  if (!used) return found;
+  if (sharers_.empty()) {
+    CFFS_TRY(const bool used, may_share(table_));
+    if (!used) return found;
+  }
   for (auto begin = by_slot.begin(); begin != by_slot.end();) {
     const auto files = files_of({begin, by_slot.end()}, {begin->composite, begin->slot});
     check_record(files, found);
@@ -109,9 +111,9 @@ Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Find
     const bool true_of_it = !files.empty() && files.front().length == e.length &&
                             files.front().checksum == e.checksum && files.front().offset == e.offset;
     if (!true_of_it) {
-      found.push_back(
-          {{}, "row " + key_text(key) + ": the content that it leads to, " + record_text(e.composite, e.slot) +
-                   ", is no file's"});
+      found.push_back({{},
+                       "row " + key_text(key) + ": the content that it leads to, " +
+                           record_text(e.composite, e.slot) + ", is no file's"});
     }
     return true;
   }));
@@ -119,17 +121,6 @@ Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Find
   CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
   if (!said) found.push_back({{}, "files share members, and the table does not say that they may"});
   return {};
-}
-
-Result<bool> SharingCheck::is_used() const {
-  if (!sharers_.empty()) return true;
-  CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
-  bool used = said.has_value();
-  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&used](Key, std::string_view) {
-    used = true;
-    return false;
-  }));
-  return used;
 }
 
 }  // namespace cffs

@@ -29,7 +29,6 @@ class SharingCheck {
   void check_record(std::span<const CheckedMember> files, Findings& found) const;
   Status check_sharers(std::span<const CheckedMember> by_slot, Findings& found) const;
   Status check_contents(std::span<const CheckedMember> by_slot, Findings& found) const;
-  Result<bool> is_used() const;
 
   Result<bool> is_there(const MemberFile& file) const;
 

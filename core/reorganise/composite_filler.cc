@@ -173,7 +173,8 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
   const Tail before = *tail_;
   CompositeBuilder builder(before.id, before.bytes, before.slots);
   if (shares_ && fs_.table().sharing() == Sharing::on) builder.share_contents();
-  std::map<std::pair<CompositeId, std::uint32_t>, std::size_t> came_from;  // of records that files have shared
+  std::map<std::pair<CompositeId, std::uint32_t>, std::size_t>
+      came_from;  // of records that files have shared
   std::vector<FileToMove> files;
   std::vector<std::size_t> group_ends;
   bool named = into != nullptr;
@@ -183,8 +184,8 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
         const Extent& old = file.inode.extent;
         const bool was_member = shares_ && file.inode.home == Home::composite;
         const auto together = was_member ? came_from.find({old.composite, old.slot}) : came_from.end();
-        const auto same = together != came_from.end() ? std::optional(together->second)
-                                                      : builder.same_as(file.content);
+        const auto same =
+            together != came_from.end() ? std::optional(together->second) : builder.same_as(file.content);
         file.shares_extent = same.has_value();
         if (!same) CFFS_TRY_VOID(reserve(file, purpose));
         file.extent_number =

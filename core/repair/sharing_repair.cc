@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "core/composite/composite_store.h"
+#include "core/composite/shared_members.h"
 #include "core/table/content_row.h"
 #include "core/table/system_rows.h"
 
@@ -43,20 +44,10 @@ Status SharingRepair::note_damaged(Key key) {
   return {};
 }
 
-Result<bool> SharingRepair::is_used() const {
-  if (!rows_.empty()) return true;
-  CFFS_TRY(const auto said, table_.get(system_key(SystemField::sharing)));
-  bool used = said.has_value();
-  CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&used](Key, std::string_view) {
-    used = true;
-    return false;
-  }));
-  return used;
-}
-
 // Where nobody shares, a record that two files name is one file's, and the check names the other.
 Result<std::map<CompositeId, std::uint64_t>> SharingRepair::live_bytes() {
-  CFFS_TRY(used_, is_used());
+  CFFS_TRY(const bool said, may_share(table_));
+  used_ = said || !rows_.empty();
   std::sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
     return std::tie(a.record, a.file.ino) < std::tie(b.record, b.file.ino);
   });
@@ -109,9 +100,9 @@ Status SharingRepair::mend_contents(Batch& batch) {
   CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
     const auto row = decode_content_row(key, value);
     const Extent e = row ? row->extent : Extent();
-    const auto file = std::lower_bound(
-        members_.begin(), members_.end(), Record{e.composite, e.slot},
-        [](const Member& m, const Record& wanted) { return m.record < wanted; });
+    const auto file =
+        std::lower_bound(members_.begin(), members_.end(), Record{e.composite, e.slot},
+                         [](const Member& m, const Record& wanted) { return m.record < wanted; });
     const bool is_true = row && file != members_.end() && file->record == Record{e.composite, e.slot} &&
                          file->length == e.length && file->checksum == e.checksum && file->offset == e.offset;
     if (is_true) return true;

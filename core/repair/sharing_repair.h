@@ -32,7 +32,6 @@ class SharingRepair {
     MemberFile file;
     std::uint64_t length = 0, checksum = 0, offset = 0;
   };
-  Result<bool> is_used() const;
   Status mend_files(Batch& batch);
   Status mend_contents(Batch& batch);
   Status mend_row(Batch& batch);

@@ -48,12 +48,13 @@ Result<MemberFiles> decode_member_files(std::string_view bytes) {
     if (!renamed) file.ino.value = r.varint();
     file.at.parent.value = r.varint();
     file.at.name = r.string();
-    const bool is_name = file.at.name.size() <= kLongestPlaceName && file.at.name.find('/') == std::string::npos &&
+    const bool is_name = file.at.name.size() <= kLongestPlaceName &&
+                         file.at.name.find('/') == std::string::npos &&
                          file.at.name.find('\0') == std::string::npos;
     const bool met = std::any_of(row.files.begin(), row.files.end(),
                                  [&](const MemberFile& other) { return other.ino == file.ino; });
-    const bool possible = is_name && !met && file.ino.value < kInodeLimit && file.at.parent.value < kInodeLimit &&
-                          (renamed || file.ino.value >= kFirstInode);
+    const bool possible = is_name && !met && file.ino.value < kInodeLimit &&
+                          file.at.parent.value < kInodeLimit && (renamed || file.ino.value >= kFirstInode);
     if (!r.ok() || !possible) return malformed();
     row.files.push_back(std::move(file));
   }
