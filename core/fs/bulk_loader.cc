@@ -15,6 +15,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     files.emplace_back();
     for (NewFile& file : group) {
       CFFS_TRY_VOID(check_new_name(file.name));
+      file.inode.ino = {};  // whoever brings it has none to say
       files.back().push_back(&file);
     }
   }
