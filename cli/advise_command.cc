@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <fstream>
@@ -13,8 +12,10 @@
 
 #include "cli/advise_report.h"
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/base/clock.h"
 #include "core/base/printable.h"
+#include "core/base/work_step.h"
 #include "fusefs/mount_options.h"
 #include "replay/analysis/trial.h"
 
@@ -29,30 +30,7 @@ struct AdviseOptions {
 };
 
 // Ctrl-C ends the look; nothing is left behind, since nothing was made.
-std::atomic<bool> interrupted{false};
-void note_interrupt(int) { interrupted = true; }
-
-class Interruptible {
- public:
-  Interruptible() {
-    struct sigaction action {};
-    action.sa_handler = note_interrupt;
-    ::sigaction(SIGINT, &action, &int_before_);
-    ::sigaction(SIGTERM, &action, &term_before_);
-  }
-  ~Interruptible() {
-    ::sigaction(SIGINT, &int_before_, nullptr);
-    ::sigaction(SIGTERM, &term_before_, nullptr);
-  }
-  Interruptible(const Interruptible&) = delete;
-  Interruptible& operator=(const Interruptible&) = delete;
-
- private:
-  struct sigaction int_before_ {
-  }, term_before_{};
-};
-
-bool go_on() { return !interrupted.load(std::memory_order_relaxed); }
+bool go_on() { return !StopSignals::came(); }
 
 Status check_interrupt() {
   if (go_on()) return {};
@@ -61,7 +39,7 @@ Status check_interrupt() {
 
 // The log's accesses by the models of cffs evaluate and the mining of cffs analyze.
 Result<LogFindings> look_at_log(const AdviseOptions& o, const Disk& disk, ProgressLine& progress) {
-  const auto on_progress = [&](const std::string& step) { progress.show("log: " + step); };
+  const auto on_progress = [&](const WorkStep& step) { progress.show(step); };
   replay::TrialOptions trial_options;
   trial_options.disks = {{disk.name, disk.seek_ms, disk.bytes_per_second}};
   trial_options.tree = o.directory;
@@ -119,7 +97,7 @@ Status look(const AdviseOptions& o, Advice& a, ProgressLine& progress) {
   survey.other_devices = o.other_devices;
   survey.now_s = SystemClock().now_ns() / 1'000'000'000;
   survey.go_on = go_on;
-  survey.on_progress = [&](std::uint64_t names) { progress.show(fmt::format("{} names", names)); };
+  survey.on_progress = [&](std::uint64_t names) { progress.show(WorkStep{"looking", names, 0, "names"}); };
   CFFS_TRY(a.survey, survey_tree(o.directory, survey));
   CFFS_TRY_VOID(check_interrupt());
   SampleOptions sample;
@@ -132,7 +110,7 @@ Status look(const AdviseOptions& o, Advice& a, ProgressLine& progress) {
   Mutex shown;  // workers tell their progress side by side
   sample.on_progress = [&](std::uint64_t bytes) {
     const MutexLock guard(shown);
-    progress.show(fmt::format("packing a sample: {}", human_bytes(bytes)));
+    progress.show(WorkStep{"packing a sample", bytes, 0, WorkStep::kBytes});
   };
   CFFS_TRY(a.sample, sample_content(a.survey, usual_format(sample.ways.back()), sample));
   CFFS_TRY_VOID(check_interrupt());
@@ -142,7 +120,7 @@ Status look(const AdviseOptions& o, Advice& a, ProgressLine& progress) {
   duplicates.go_on = go_on;
   duplicates.on_progress = [&](std::uint64_t files) {
     const MutexLock guard(shown);
-    progress.show(fmt::format("comparing files of equal size: {}", files));
+    progress.show(WorkStep{"comparing files of equal size", files, 0, "files"});
   };
   CFFS_TRY(a.duplicates, find_duplicates(a.survey, duplicates));
   CFFS_TRY_VOID(check_interrupt());
@@ -184,13 +162,11 @@ Result<int> run_advise(const AdviseOptions& o) {
   Advice advice;
   advice.directory = o.directory;
   {
-    const Interruptible signals;
+    const StopSignals signals({SIGINT, SIGTERM});
     ProgressLine progress;
     CFFS_TRY_VOID(look(o, advice, progress));
   }
-  for (const std::string& problem : advice.survey.problems) say(problem);
-  if (advice.survey.failed > advice.survey.problems.size())
-    say(fmt::format("... and {} more", advice.survey.failed - advice.survey.problems.size()));
+  say_problems(advice.survey.problems, advice.survey.failed);
   if (!o.html.empty()) CFFS_TRY_VOID(write_page(o.html, advice_page(advice)));
   fmt::print("{}{}", o.json ? advice_json(advice) : advice_text(advice), o.json ? "\n" : "");
   return 0;
@@ -226,7 +202,7 @@ void add_advise(CLI::App& app, int& exit_code) {
   command->callback([o, &exit_code] {
     const auto done = run_advise(*o);
     exit_code = done ? *done : complain(done.error());
-    if (interrupted) exit_code = 128 + SIGINT;
+    if (StopSignals::came()) exit_code = StopSignals::exit_code();
   });
 }
 

@@ -47,7 +47,7 @@ Json tree_json(const TreeSurvey& s) {
   return j;
 }
 
-Json store_json(const StorePrediction& s) {
+Json store_json(const StorePrediction& s, const Duplicates& duplicates) {
   const ImportOutline& o = s.outline;
   return {{"name", s.name},
           {"compress", s.compression},
@@ -66,7 +66,9 @@ Json store_json(const StorePrediction& s) {
           {"object_bytes", s.object_bytes},
           {"reserve_bytes", s.reserve_bytes},
           {"inodes", s.inodes},
+          {"object_bytes_deduped", s.bytes_deduped(duplicates)},
           {"import_seconds", s.import_s},
+          {"decompression_seconds", s.unpack_s},
           {"daemon_bytes", s.daemon_bytes}};
 }
 
@@ -84,13 +86,9 @@ std::string advice_json(const Advice& a) {
   Json j{{"directory", a.directory}, {"tree", tree_json(a.survey)}};
   j["sample"] = {{"bytes", c.bytes},      {"files", c.files},           {"composites", c.composites},
                  {"of_composites", c.of}, {"unreadable", c.unreadable}, {"whole", c.whole}};
-  j["duplicates"] = {{"files", d.files},
-                     {"bytes", d.bytes},
-                     {"shared_bytes", d.shared_bytes},
-                     {"candidates", d.candidates},
-                     {"compared", d.compared},
-                     {"whole", d.whole}};
-  for (const StorePrediction& s : a.prediction.stores) j["stores"].push_back(store_json(s));
+  j["duplicates"] = {{"files", d.files},           {"bytes", d.bytes},       {"shared_bytes", d.shared_bytes},
+                     {"candidates", d.candidates}, {"compared", d.compared}, {"whole", d.whole}};
+  for (const StorePrediction& s : a.prediction.stores) j["stores"].push_back(store_json(s, d));
   for (const DiskPrediction& on : a.prediction.disks) {
     Json one{{"name", on.disk.name},
              {"ms_a_place", on.disk.seek_ms},

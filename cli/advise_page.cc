@@ -18,10 +18,10 @@ main{max-width:62rem;margin:0 auto;padding:1.5rem 1rem 3rem}
 h1{font-size:1.5rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin-top:2rem}
 .soft{color:var(--soft)}.wide{overflow-x:auto}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;white-space:nowrap}
-th,td{padding:.25rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
+th,td{padding:.25rem .45rem;text-align:right;border-bottom:1px solid var(--line)}
 th:first-child,td:first-child{text-align:left}thead th{color:var(--soft);font-weight:600}
 .figures{display:flex;flex-wrap:wrap;gap:1.5rem}figure{margin:0;flex:1 1 22rem}figcaption{font-weight:600}
-svg{width:100%;height:auto}svg text{fill:var(--ink);font:11px system-ui,sans-serif}
+svg{width:100%;max-width:30rem;height:auto}svg text{fill:var(--ink);font:11px system-ui,sans-serif}
 .f{fill:var(--files)}.b{fill:var(--bytes)}.k{display:inline-block;width:.8em;height:.8em;border-radius:2px}
 pre{padding:.8rem;border:1px solid var(--line);border-radius:6px;white-space:pre-wrap;overflow-wrap:anywhere}
 .worth{font-size:1.1rem;font-weight:600}
@@ -79,8 +79,8 @@ std::string stores_table(const Advice& a) {
   std::string table =
       "<div class=\"wide\"><table><thead><tr><th>store</th><th>bytes</th><th>of the "
       "tree</th><th>composites</th>"
-      "<th>blobs</th><th>table</th><th>objects</th><th>inodes</th><th>import</th><th>daemon's "
-      "memory</th></tr></thead>"
+      "<th>blobs</th><th>table</th><th>objects</th><th>inodes</th><th>import</th>"
+      "<th title=\"the daemon's\">memory</th></tr></thead>"
       "<tbody>\n";
   table += fmt::format(
       "<tr><td>the directory</td><td>{}</td><td>1.00</td><td></td><td></td><td></td><td></td><td>{}</td>"

@@ -44,7 +44,8 @@ std::string Advice::commands() const {
       recommendation.compression == "none" ? "" : " --compress=" + recommendation.compression;
   const std::string word = shell_word(directory);
   const std::string dedupe = recommendation.dedupe ? " --dedupe" : "";
-  std::string lines = "cffs format" + compress + dedupe + " STORE && cffs import" + policy + " " + word + " STORE";
+  std::string lines =
+      "cffs format" + compress + dedupe + " STORE && cffs import" + policy + " " + word + " STORE";
   if (recommendation.policy == "frequency")
     lines += " && cffs analyze LOG -o PLAN.db && cffs regroup --policy=frequency --plan=PLAN.db STORE";
   return lines;
@@ -145,6 +146,18 @@ void add_stores(std::string& text, const Advice& a) {
       "  tablefs: policy none. Beside it {} that a store reserves. Import: of what is in memory, {}.\n",
       human_bytes(a.prediction.stores.front().reserve_bytes),
       a.tried_imports ? "as fast as a trial was just now" : "by constants measured elsewhere");
+  std::string decompression, deduped;
+  for (const StorePrediction& s : a.prediction.stores) {
+    if (s.unpack_s > 0)
+      decompression +=
+          fmt::format("{} {} {}", decompression.empty() ? "" : ",", s.name, seconds_text(s.unpack_s));
+    if (a.duplicates.shared_bytes > 0 && s.outline.composites > 0)
+      deduped += fmt::format("{} {} {}", deduped.empty() ? "" : ",", s.name,
+                             human_bytes(s.bytes_deduped(a.duplicates)));
+  }
+  if (!decompression.empty())
+    text += fmt::format("  To decompress all of it once, one processor:{}\n", decompression);
+  if (!deduped.empty()) text += fmt::format("  Bytes with --dedupe:{}\n", deduped);
   for (const StorePrediction& s : a.prediction.stores) {
     if (s.uncertainty > 0.02 * s.share)
       text += fmt::format("  {}: composites shrink to {:.3f}, give or take {:.3f}\n", s.name, s.share,
@@ -183,6 +196,7 @@ void add_remarks(std::string& text, const char* title, const std::vector<Remark>
 std::string advice_text(const Advice& a) {
   std::string text;
   add_tree(text, a);
+  if (a.survey.files == 0) return text + "\nThere is no file in it: nothing to advise on.\n";
   add_stores(text, a);
   add_reads(text, a);
   const Recommendation& r = a.recommendation;

@@ -8,6 +8,7 @@
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/spark_flags.h"
+#include "cli/stop_signals.h"
 #include "core/base/printable.h"
 #include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
@@ -134,7 +135,7 @@ Result<replay::Tuning> tune(const AnalyzeOptions& o, const replay::DiskProfile& 
   CFFS_TRY(tuning.model.cache_bytes, parse_size(o.cache, "--cache"));
   ProgressLine progress;
   CFFS_TRY(replay::Tuning tuned,
-           replay::tune(o.logs, options, tuning, [&](const std::string& step) { progress.show(step); }));
+           replay::tune(o.logs, options, tuning, [&](const WorkStep& step) { progress.show(step); }));
   options.mining.algorithm = tuned.choices[tuned.best].algorithm;
   options.rest_bytes = tuned.choices[tuned.best].rest_bytes;
   options.mining.table_bytes = tuned.choices[tuned.best].table_bytes;
@@ -195,6 +196,7 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
       return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
     CFFS_TRY(spark, spark_options(o.spark, o.logs));
   }
+  auto signals = std::make_optional<EndingSignals>("interrupted; no plan was written");
   if (o.tune) {
     CFFS_TRY(tuned, tune(o, disk, options));
     if (!o.json) print_tuning(o, *tuned, disk);
@@ -202,10 +204,11 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   replay::Analysis analysis;
   {
     ProgressLine progress;
-    const auto show = [&](const std::string& step) { progress.show(step); };
+    const auto show = [&](const WorkStep& step) { progress.show(step); };
     CFFS_TRY(analysis, o.engine == "spark" ? replay::analyse_by_spark(o.logs, options, spark, show)
                                            : replay::analyse(o.logs, options, show));
   }
+  signals.reset();
   if (!o.output.empty()) CFFS_TRY_VOID(write_plan(o.output, analysis.plan));
   if (!o.graph.empty())
     CFFS_TRY_VOID(write_text(o.graph, grouping::draw_plan(analysis.plan, *analysis.transactions)));

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/backup/backup_job.h"
 #include "fusefs/mount_options.h"
 #include "fusefs/mount_table.h"
@@ -83,7 +84,7 @@ Status ask_for_backup(const std::string& mount, const nlohmann::json& request) {
   return fail(errno, "the daemon of " + mount + " refused; its log says more");
 }
 
-// Shows how it goes, until it has ended (or once). `told`: said already of damages.
+// Shows how it goes, until it has ended, or nobody wants to watch any more (or once). `told`: said already of damages.
 Result<Json> watch_backup(const std::string& mount, bool quiet, bool once) {
   ProgressLine progress;
   std::size_t told = 0;
@@ -105,7 +106,7 @@ Result<Json> watch_backup(const std::string& mount, bool quiet, bool once) {
       }
       return fail(Error::usage(status.value("error", "")));
     }
-    if (state != "running" || once) return status;
+    if (state != "running" || once || StopSignals::came()) return status;
     progress.show(backup_counts(status));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -119,7 +120,12 @@ Result<int> on_mount(const BackupFlags& o) {
     CFFS_TRY(const std::uint64_t rate, parse_size(o.rate, "--rate"));
     CFFS_TRY_VOID(ask_for_backup(o.source.path, {{"place", place}, {"rate", rate}}));
   }
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));  // ends the watching, not the backup
   CFFS_TRY(const Json report, watch_backup(o.source.path, o.json, o.status));
+  if (StopSignals::came() && !o.status && report.at("state") == "running") {
+    say(o.source.path + " is backed up on by its daemon; to end that: cffs backup --stop " + o.source.path);
+    return StopSignals::exit_code();
+  }
   return finish(o, report);
 }
 
@@ -130,6 +136,8 @@ Result<int> on_store(const BackupFlags& o) {
   CFFS_TRY(const std::string place, absolute_place(o.place));
   StoreName source = o.source;
   CFFS_TRY(const OpenStore store, open_store_for_reading(source));
+  const EndingSignals signals(
+      "it was interrupted; what was there before is as it was, and the same command begins anew");
   ProgressLine line;
   BackupJob job(*store.fs);
   CFFS_TRY(const std::uint64_t rate, parse_size(o.rate, "--rate"));
@@ -172,7 +180,16 @@ bool is_mount_root(const std::string& path) { return !mount_attribute(path, kBac
 Status back_up_mount(const std::string& mount, const std::string& place) {
   CFFS_TRY_VOID(check_outside(mount, place));
   CFFS_TRY_VOID(ask_for_backup(mount, {{"place", place}}));
-  CFFS_TRY(const Json report, watch_backup(mount, true, false));
+  CFFS_TRY(Json report, watch_backup(mount, true, false));
+  if (StopSignals::came() && report.at("state") == "running") {
+    CFFS_TRY_VOID(ask_for_backup(mount, {{"stop", true}}));
+    // Until the daemon writes there no more.
+    for (auto status = report; status.is_object() && status.value("state", "") == "running";) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      status = Json::parse(mount_attribute(mount, kBackupXattr), nullptr, false);
+    }
+    return fail(EINTR, "the copy of " + mount);
+  }
   for (const auto& sentence : report.at("damages")) say(sentence.get<std::string>());
   if (report.at("state") == "done") return {};
   return fail(Error::usage("the copy of " + mount + " was " + report.at("state").get<std::string>()));

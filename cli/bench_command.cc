@@ -64,6 +64,10 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
       "File systems are mounted with -o sync, and benchmarks that sync each write leave it to that");
   command->add_option("--seed", o->session.seed, "Of everything random")->capture_default_str();
   command->add_option("--results", o->session.results, "Results file (SQLite) that the runs are added to");
+  command
+      ->add_flag("--resume", o->session.resume,
+                 "What the results file has already of a target in a round is not run again")
+      ->needs(command->get_option("--results"));
   command->add_option("--work", o->session.work,
                       "Directory below which images and mounts are put, and removed again");
   command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");

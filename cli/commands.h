@@ -6,6 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "cli/human_bytes.h"
+#include "cli/progress_line.h"
 #include "core/fs/file_system.h"
 #include "core/object/posix_store.h"
 #include "core/plan/policy_choice.h"
@@ -22,6 +24,8 @@ void add_umount(CLI::App& app, int& exit_code);
 void add_import(CLI::App& app, int& exit_code);
 void add_export(CLI::App& app, int& exit_code);
 void add_stat(CLI::App& app, int& exit_code);
+void add_stats(CLI::App& app, int& exit_code);
+void add_top(CLI::App& app, int& exit_code);
 void add_fsck(CLI::App& app, int& exit_code);
 void add_scrub(CLI::App& app, int& exit_code);
 void add_backup(CLI::App& app, int& exit_code);
@@ -29,9 +33,18 @@ void add_copy(CLI::App& app, int& exit_code);
 void add_salvage(CLI::App& app, int& exit_code);
 void add_compact(CLI::App& app, int& exit_code);
 void add_dump(CLI::App& app, int& exit_code);
+void add_ls(CLI::App& app, int& exit_code);
+void add_cat(CLI::App& app, int& exit_code);
+void add_find(CLI::App& app, int& exit_code);
+void add_du(CLI::App& app, int& exit_code);
+void add_diff(CLI::App& app, int& exit_code);
+void add_warm(CLI::App& app, int& exit_code);
+
 void add_advise(CLI::App& app, int& exit_code);
 void add_analyze(CLI::App& app, int& exit_code);
 void add_spark_part(CLI::App& app, int& exit_code);
+void add_manual(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 void add_regroup(CLI::App& app, int& exit_code);
 void add_evaluate(CLI::App& app, int& exit_code);
 void add_replay(CLI::App& app, int& exit_code);
@@ -39,6 +52,8 @@ void add_trace(CLI::App& app, int& exit_code);
 void add_bench(CLI::App& app, int& exit_code);
 void add_paper(CLI::App& bench, int& exit_code);  // below cffs bench
 void add_compare(CLI::App& app, int& exit_code);
+void add_list(CLI::App& app, int& exit_code);
+void add_help(CLI::App& app, int& exit_code);
 
 // How fsck and scrub end, as e2fsck does: what was found is mended, is not, or could not be looked for.
 enum CheckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
@@ -46,6 +61,9 @@ enum CheckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
 int complain(const Error& error);
 // The same for what is no failure.
 void say(const std::string& line);
+
+// Lines about the first of so many things that failed, and how many more there are.
+void say_problems(const std::vector<std::string>& problems, std::uint64_t failed);
 
 // A store, or where it is mounted, as it was named on the command line.
 struct StoreName {
@@ -77,6 +95,8 @@ Status make_store(const StoreName& store, const StoreFormat& format);
 Result<OpenStore> open_store_for_reading(const StoreName& store);
 // The same for a check: a store whose log is damaged opens, too, with what is whole of it.
 Result<OpenStore> open_store_for_check(const StoreName& store);
+// Where a store is in use (EBUSY), which the error tells by a process: where it is mounted, too.
+Error with_mount_points(Error error, const std::string& store);
 // ENOENT and the like, where a path leads nowhere; an address in a Ceph pool is asked when it is opened.
 Status check_there(const std::string& place);
 // Its objects alone, for a command that opens the store itself.
@@ -96,30 +116,15 @@ Status apart_from(const std::string& output, const std::vector<std::string>& inp
 // A number from `least` to `most`, both allowed. CLI::Range takes what is no number for one.
 CLI::Validator between(double least, double most);
 // --policy, --plan, --site-root, --depth, --shared.
-void add_policy_flags(CLI::App& command, PolicyChoice& choice);
+// The result: all of them.
+std::vector<CLI::Option*> add_policy_flags(CLI::App& command, PolicyChoice& choice);
 // --plan-ahead.
 void add_plan_ahead_flag(CLI::App& command, bool& ahead);
 
 // --format, --below, --initial.
 void add_trace_input_flags(CLI::App& command, replay::LoadOptions& load);
 
-// "12.3 MB"
-std::string human_bytes(std::uint64_t bytes);
-
-// A line on stderr that is rewritten in place, where stderr is a terminal.
-class ProgressLine {
- public:
-  ProgressLine();
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  void show(const std::string& text);
-  void clear();
-
- private:
-  const bool terminal_;
-  std::int64_t last_ms_ = 0;
-  bool shown_ = false;
-};
+// --quiet, to each command that shows progress.
+void add_quiet_flags(CLI::App& program);
 
 }  // namespace cffs::cli

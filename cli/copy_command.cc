@@ -60,6 +60,8 @@ Status run_copy(const CopyFlags& o) {
   CFFS_TRY(const bool is_store, from->exists("superblock"));
   if (!is_store) return fail(Error::usage(o.from.path + " is no cffs store"));
   CFFS_TRY(const auto to, place_of(o.to, o.size));
+  const EndingSignals signals("it was interrupted; " + o.to.path +
+                              " is no whole copy, and no store; the same command goes on with it");
   StoreCopyReport report;
   {
     ProgressLine progress;

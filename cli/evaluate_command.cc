@@ -7,6 +7,7 @@
 
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "fusefs/mount_options.h"
 #include "replay/analysis/trial.h"
 
@@ -134,9 +135,9 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   if (logs.empty()) return fail(Error::usage("no log among the arguments: names that end in .db are plans"));
   replay::Trial trial;
   {
+    const EndingSignals signals("interrupted; nothing was judged to the end");
     ProgressLine progress;
-    CFFS_TRY(trial,
-             replay::try_policies(logs, options, [&](const std::string& step) { progress.show(step); }));
+    CFFS_TRY(trial, replay::try_policies(logs, options, [&](const WorkStep& step) { progress.show(step); }));
   }
   if (o.json) {
     print_json(trial, judged);

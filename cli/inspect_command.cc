@@ -8,6 +8,8 @@
 
 #include "cli/commands.h"
 #include "cli/directories_report.h"
+#include "cli/stop_signals.h"
+#include "core/base/work_step.h"
 #include "core/inspect/consistency.h"
 #include "core/inspect/statistics_json.h"
 #include "core/reorganise/reorganiser.h"
@@ -86,7 +88,8 @@ int run_stat(const StoreName& name, bool json) {
   const bool on_regions = s.contains("regions");
   fmt::print("objects        {:>12}   {} on the {}, {} of {} free there\n", n("objects"),
              human_bytes(n("object_bytes")), on_regions ? "device" : "backing file system",
-             human_bytes(n("backing_free_bytes")), human_bytes(n("backing_total_bytes")));
+             human_bytes(s.value("backing_available_bytes", n("backing_free_bytes"))),
+             human_bytes(n("backing_total_bytes")));
   if (on_regions) {
     fmt::print(
         "  in pieces    {:>12}   {:.2f} each\n", n("extents"),
@@ -159,8 +162,10 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   const auto store = open_store_for_check(name);
   if (!store) return could_not(store.error());
   ProgressLine progress;
+  const EndingSignals signals(name.path +
+                              ": the check was interrupted; what it had not read yet may be damaged");
   const auto found =
-      find_inconsistencies(*store->fs, {jobs, [&](const std::string& text) { progress.show(text); }});
+      find_inconsistencies(*store->fs, {jobs, [&](const WorkStep& step) { progress.show(step); }});
   progress.clear();
   if (!found) return could_not(found.error());
   for (const std::string& problem : *found) fmt::print("{}\n", problem);
@@ -175,18 +180,52 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   return kNotMended;
 }
 
-Status run_compact(const StoreName& name) {
+// Its daemon does it, we watch.
+Result<int> compact_mount(const std::string& path) {
+  constexpr std::string_view kBegin = "begin";
+  if (::setxattr(path.c_str(), kCompactXattr, kBegin.data(), kBegin.size(), 0) != 0) {
+    if (errno == EBUSY) return fail(EBUSY, "a compaction of " + path + " is under way");
+    return fail(errno, "the daemon of " + path + " refused");
+  }
+  ProgressLine progress;
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+  for (;;) {
+    const auto status = nlohmann::json::parse(mount_attribute(path, kCompactXattr), nullptr, false);
+    if (!status.is_object()) return fail(EIO, path + " went away while it was compacted; run it again");
+    const std::string state = status.value("state", "");
+    if (state == "failed") return fail(Error::usage(path + ": " + status.value("error", "")));
+    if (state == "stopped") return fail(EINTR, path + " is being unmounted; run it again");
+    if (state != "running") return 0;
+    if (StopSignals::came()) {
+      progress.clear();
+      say(path + " is compacted on by its daemon");
+      return StopSignals::exit_code();
+    }
+    progress.show(step_of_json(status.value("progress", nlohmann::json()).dump()));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+Result<int> run_compact(const StoreName& name) {
   const std::string& path = name.path;
   CFFS_TRY_VOID(check_there(path));
-  if (::getxattr(path.c_str(), kCompactXattr, nullptr, 0) > 0) {  // a mount: its daemon does it
-    if (::setxattr(path.c_str(), kCompactXattr, "1", 1, 0) != 0) return fail(errno, path);
-    return {};
-  }
+  if (::getxattr(path.c_str(), kCompactXattr, nullptr, 0) > 0) return compact_mount(path);
   CFFS_TRY(const OpenStore store, open_store(name));
-  CFFS_TRY_VOID(Reorganiser(*store.fs).compact_now());
-  CFFS_TRY_VOID(store.fs->sync());
-  store.fs->table().compact();
-  return store.fs->close();
+  {
+    const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+    ProgressLine progress;
+    CompactOptions options;
+    options.on_progress = [&](const WorkStep& step) { progress.show(step); };
+    options.go_on = [] { return !StopSignals::came(); };
+    CFFS_TRY_VOID(Reorganiser(*store.fs).compact_now(options));
+    CFFS_TRY_VOID(store.fs->sync());
+    progress.show(WorkStep{"rewriting the table"});
+    if (!StopSignals::came()) store.fs->table().compact();
+  }
+  CFFS_TRY_VOID(store.fs->close());
+  if (!StopSignals::came()) return 0;
+  say("it was interrupted; what was compacted stays so, the same command goes on");
+  return StopSignals::exit_code();
 }
 
 }  // namespace
@@ -204,8 +243,9 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0u, kDeepest));
   command->add_flag("--json", *json, "For programs");
   command->callback([store, json, depth, &exit_code] {
-    exit_code = depth->empty() ? run_stat(*store, *json)
-                               : run_stat_by_directory(*store, static_cast<unsigned>(std::stoul(*depth)), *json);
+    exit_code = depth->empty()
+                    ? run_stat(*store, *json)
+                    : run_stat_by_directory(*store, static_cast<unsigned>(std::stoul(*depth)), *json);
   });
 }
 
@@ -235,7 +275,8 @@ void add_compact(CLI::App& app, int& exit_code) {
   auto store = std::make_shared<StoreName>();
   add_store_argument(*command, "STORE|MNT", *store, "Store, or where it is mounted")->required();
   command->callback([store, &exit_code] {
-    if (const Status done = run_compact(*store); !done) exit_code = complain(done.error());
+    const auto done = run_compact(*store);
+    exit_code = done ? *done : complain(done.error());
   });
 }
 

@@ -1,7 +1,12 @@
 // cffs: one binary, a subcommand for each task. Called as mount.cffs, mount.fuse.cffs or mount.fuseblk.cffs it is the helper of mount(8).
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/dead_mount.h"
+#include "cli/examples.h"
+#include "cli/help_formatter.h"
+#include "cli/usage_error.h"
 
 namespace {
 
@@ -26,6 +31,7 @@ int main(int argc, char** argv) {
   CLI::App app{"cffs keeps millions of small files in few large objects, and shows them as ordinary files."};
   app.set_version_flag("--version", std::string("cffs ") + CFFS_VERSION);
   app.require_subcommand(1);
+  app.formatter(std::make_shared<cffs::cli::HelpFormatter>());
   app.get_formatter()->column_width(34);
   int exit_code = 0;
   cffs::cli::add_format(app, exit_code);
@@ -34,6 +40,8 @@ int main(int argc, char** argv) {
   cffs::cli::add_import(app, exit_code);
   cffs::cli::add_export(app, exit_code);
   cffs::cli::add_stat(app, exit_code);
+  cffs::cli::add_stats(app, exit_code);
+  cffs::cli::add_top(app, exit_code);
   cffs::cli::add_fsck(app, exit_code);
   cffs::cli::add_scrub(app, exit_code);
   cffs::cli::add_backup(app, exit_code);
@@ -41,6 +49,12 @@ int main(int argc, char** argv) {
   cffs::cli::add_salvage(app, exit_code);
   cffs::cli::add_compact(app, exit_code);
   cffs::cli::add_dump(app, exit_code);
+  cffs::cli::add_ls(app, exit_code);
+  cffs::cli::add_cat(app, exit_code);
+  cffs::cli::add_find(app, exit_code);
+  cffs::cli::add_du(app, exit_code);
+  cffs::cli::add_diff(app, exit_code);
+  cffs::cli::add_warm(app, exit_code);
   cffs::cli::add_advise(app, exit_code);
   cffs::cli::add_analyze(app, exit_code);
   cffs::cli::add_spark_part(app, exit_code);
@@ -50,19 +64,35 @@ int main(int argc, char** argv) {
   cffs::cli::add_trace(app, exit_code);
   cffs::cli::add_compare(app, exit_code);
   cffs::cli::add_bench(app, exit_code);
-  try {
-    const std::string called = std::filesystem::path(argv[0]).filename();
-    if (called == "mount.cffs" || called == "mount.fuse.cffs" || called == "mount.fuseblk.cffs") {
-      std::vector<std::string> words = as_mount_helper(argc, argv);
-      std::reverse(words.begin(), words.end());  // as CLI11 wants them
-      app.parse(words);
-    } else {
-      app.parse(argc, argv);
+  cffs::cli::add_list(app, exit_code);
+  cffs::cli::add_doctor(app, exit_code);
+  cffs::cli::add_manual(app, exit_code);
+  cffs::cli::add_help(app, exit_code);
+  cffs::cli::add_quiet_flags(app);
+  cffs::cli::add_examples(app);
+  cffs::cli::add_value_names(app);
+  const std::string called = std::filesystem::path(argv[0]).filename();
+  const bool is_helper =
+      called == "mount.cffs" || called == "mount.fuse.cffs" || called == "mount.fuseblk.cffs";
+  const std::vector<std::string> words =
+      is_helper ? as_mount_helper(argc, argv) : std::vector<std::string>(argv + 1, argv + argc);
+  const auto named = cffs::cli::named_command(app, words);
+  // umount is what helps; mount waits for daemons that are leaving, and says it then.
+  if (named.path != "cffs umount" && named.path != "cffs mount") {
+    if (const auto dead = cffs::cli::dead_mount_among(words)) {
+      cffs::cli::say(*dead);
+      return 1;
     }
-  } catch (const CLI::Success& success) {  // --help, --version
-    return app.exit(success);
+  }
+  try {
+    std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
+    app.parse(reversed);
+  } catch (const CLI::Success&) {  // --help, --version
+    const bool is_version = std::find(words.begin(), words.end(), "--version") != words.end();
+    std::fputs(is_version ? ("cffs " CFFS_VERSION "\n") : cffs::cli::help_of(named).c_str(), stdout);
+    return 0;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "cffs: %s; see cffs --help\n", error.what());
+    std::fprintf(stderr, "%s\n", cffs::cli::usage_error(app, words, error).c_str());
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "cffs: %s\n", error.what());

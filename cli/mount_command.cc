@@ -83,6 +83,9 @@ void add_mount(CLI::App& app, int& exit_code) {
           "the ring where it is to be had (auto)")
       ->check(CLI::IsMember({"auto", "ring", "device"}))
       ->default_str("auto");
+  command->add_option(
+      "--metrics", o->mount.metrics,
+      "Tell numbers to Prometheus: 127.0.0.1:PORT, [::1]:PORT or unix:PATH, of this host alone");
   command->add_option("--record", o->record,
                       "Record the mount's requests as a trace in this file, until it is unmounted");
   command->add_flag("-f,--foreground", o->mount.foreground, "Stay in the foreground, log to stderr");
@@ -98,7 +101,7 @@ void add_mount(CLI::App& app, int& exit_code) {
                    "known_inodes=, "
                    "regroup_interval=, "
                    "regroup_budget=, "
-                   "access_record=, transport=")
+                   "access_record=, transport=, metrics=")
       ->allow_extra_args(false);
   command->callback([o, &exit_code] {
     Status done;
@@ -114,7 +117,7 @@ void add_mount(CLI::App& app, int& exit_code) {
     }
     o->mount.say = say;
     if (done) done = mount_store(o->mount);
-    if (!done) exit_code = complain(done.error());
+    if (!done) exit_code = complain(with_mount_points(done.error(), o->mount.store));
   });
 }
 
@@ -133,16 +136,17 @@ Result<int> run_umount(UnmountOptions options) {
 }  // namespace
 
 void add_umount(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand(
-      "umount",
-      "Unmount; returns when everything is on the medium and the store free. Where it must wait for others "
-      "that "
-      "hold the mount (containers, bind mounts), it says who, and Ctrl-C ends the waiting (status 130)");
+  auto* command =
+      app.add_subcommand("umount", "Unmount; returns when everything is on the medium and the store free");
   auto options = std::make_shared<UnmountOptions>();
   command->add_option("MNT", options->path, "Mount point; with --force also a store")->required();
   command->add_flag("--force", options->force,
                     "Unmount although it is in use, and end the daemon although others hold the mount: "
                     "everything is made durable, they get errors");
+  command->footer(
+      "Where it must wait for others that hold the mount (containers, bind mounts), it says who, and Ctrl-C "
+      "ends "
+      "the waiting (status 130).");
   command->callback([options, &exit_code] {
     const auto done = run_umount(*options);
     exit_code = done ? *done : complain(done.error());

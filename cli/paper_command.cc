@@ -50,6 +50,7 @@ Result<std::vector<std::string>> run_steps(const bench::Publication& publication
     options.results = o.results;
     options.work = o.work;
     options.rounds = o.rounds;
+    options.resume = true;
     CFFS_TRY(const int code, run_benchmark(*bench::find_benchmark(step.benchmark), std::move(options)));
     if (code == 128 + SIGINT || code == 128 + SIGTERM)
       return fail(Error::usage(fmt::format("{} was ended by a signal; the same command goes on", called)));

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
+#include "core/base/work_step.h"
 #include "core/plan/plan_coverage.h"
 #include "core/reorganise/own_plan.h"
 #include "core/reorganise/policy_adoption.h"
@@ -26,7 +28,7 @@ struct RegroupFlags {
   bool by_policy = false;  // one was named
   std::string compress;    // empty: as it is
   std::string dedupe;      // the same
-  bool plan_ahead = false, dry_run = false, json = false;
+  bool plan_ahead = false, dry_run = false, json = false, cancel = false;
 };
 
 Result<std::optional<Compression>> compression_of(const RegroupFlags& o) {
@@ -43,6 +45,7 @@ std::optional<bool> dedupe_of(const RegroupFlags& o) {
 struct Outcome {
   std::string report;
   std::optional<PlanCoverage> coverage;
+  bool interrupted = false;  // whoever watched a mount has stopped to
 };
 
 // Refuses a plan of another tree, before the store takes it for its own.
@@ -61,6 +64,28 @@ PlanCoverage coverage_in_mount(const std::string& mount_point, const grouping::P
   std::error_code error;
   coverage.store_is_empty = std::filesystem::is_empty(mount_point, error) && !error;
   return coverage;
+}
+
+Result<int> cancel(const RegroupFlags& o) {
+  CFFS_TRY_VOID(check_there(o.store.path));
+  if (mount_attribute(o.store.path, kRegroupXattr).empty())
+    return fail(Error::usage(o.store.path + " is no mount's root; what regroups a store ends with Ctrl-C"));
+  RegroupRequest asked;
+  asked.cancel = true;
+  const std::string request = request_json(asked);
+  if (::setxattr(o.store.path.c_str(), kRegroupXattr, request.data(), request.size(), 0) != 0) {
+    if (errno == ENODATA) return fail(Error::usage("no regrouping of " + o.store.path + " is under way"));
+    return fail(errno, "the daemon of " + o.store.path + " refused");
+  }
+  for (;;) {
+    const auto status = nlohmann::json::parse(mount_attribute(o.store.path, kRegroupXattr), nullptr, false);
+    if (!status.is_object()) return fail(EIO, o.store.path + " went away meanwhile");
+    if (status.value("state", "") != "running") break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  fmt::print("the regrouping of {} has ended; what was moved stays moved, the same command goes on\n",
+             o.store.path);
+  return 0;
 }
 
 // A mount: its daemon does it, we watch.
@@ -87,7 +112,16 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
     return fail(errno, "the daemon of " + o.store.path + " refused; its log says more");
   }
   ProgressLine progress;
+  // Ctrl-C ends the watching, not the regrouping.
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
   for (;;) {
+    if (StopSignals::came()) {
+      progress.clear();
+      say(fmt::format("{0} is regrouped on by its daemon; to end that: cffs regroup --cancel {0}",
+                      o.store.path));
+      outcome.interrupted = true;
+      return outcome;
+    }
     const auto status = nlohmann::json::parse(mount_attribute(o.store.path, kRegroupXattr), nullptr, false);
     if (!status.is_object())
       return fail(EIO, o.store.path + " went away while it was regrouped; run it again");
@@ -97,7 +131,7 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
       outcome.report = status.at("report").dump();
       return outcome;
     }
-    progress.show(status.value("progress", ""));
+    progress.show(step_of_json(status.value("progress", nlohmann::json()).dump()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
 }
@@ -127,7 +161,9 @@ Result<Outcome> on_store(const RegroupFlags& o) {
   ProgressLine progress;
   RegroupOptions options;
   options.dry_run = o.dry_run;
-  options.on_progress = [&](const std::string& text) { progress.show(text); };
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+  options.stop = &StopSignals::flag();
+  options.on_progress = [&](const WorkStep& step) { progress.show(step); };
   CFFS_TRY(options.compression, compression_of(o));
   options.dedupe = dedupe_of(o);
   if (!o.by_policy) {
@@ -154,6 +190,7 @@ Result<Outcome> on_store(const RegroupFlags& o) {
 }
 
 Result<int> run_regroup(const RegroupFlags& o) {
+  if (o.cancel) return cancel(o);
   if (!o.by_policy && o.compress.empty() && o.dedupe.empty())
     return fail(Error::usage("name a --policy, how to --compress, or whether to --dedupe"));
   const bool of_policies = o.dry_run || o.plan_ahead || !o.policy.plan.empty() ||
@@ -166,14 +203,18 @@ Result<int> run_regroup(const RegroupFlags& o) {
   CFFS_TRY_VOID(check_there(o.store.path));
   const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));
+  if (outcome.interrupted) return StopSignals::exit_code();
   auto r = nlohmann::ordered_json::parse(outcome.report);
+  const bool stopped = r.value("stopped", false);
+  const int code = stopped && StopSignals::came() ? StopSignals::exit_code() : 0;
+  if (stopped) say("it was interrupted; what was moved stays moved, the same command goes on");
   if (o.json) {
     if (outcome.coverage) {
       r["plan_files"] = outcome.coverage->files;
       r["plan_files_found"] = outcome.coverage->found;
     }
     fmt::print("{}\n", r.dump(2));
-    return 0;
+    return code;
   }
   const auto n = [&](const char* key) { return r.at(key).get<std::uint64_t>(); };
   if (o.dedupe == "on" && !o.dry_run)
@@ -181,7 +222,7 @@ Result<int> run_regroup(const RegroupFlags& o) {
                human_bytes(n("bytes_shared")));
   if (!o.compress.empty() && !o.dry_run)
     fmt::print("composites that were packed anew: {}\n", n("packed_anew"));
-  if (!o.by_policy) return 0;
+  if (!o.by_policy) return code;
   const double groups = static_cast<double>(std::max<std::uint64_t>(1, n("groups")));
   if (outcome.coverage) fmt::print("{}\n", outcome.coverage->sentence());
   fmt::print("policy {}: {} small files, {} groups of two and more, {} of them in place\n",
@@ -195,7 +236,7 @@ Result<int> run_regroup(const RegroupFlags& o) {
                n("files_to_move"), human_bytes(n("bytes_to_move")), n("composites_before"),
                n("composites_after"));
   }
-  return 0;
+  return code;
 }
 
 }  // namespace
@@ -218,6 +259,8 @@ void add_regroup(CLI::App& app, int& exit_code) {
   add_plan_ahead_flag(*command, o->plan_ahead);
   command->add_flag("--dry-run", o->dry_run, "Say what would be moved, and move nothing");
   command->add_flag("--json", o->json, "For programs");
+  command->add_flag("--cancel", o->cancel,
+                    "End what the daemon of a mount regroups just now, at the next group");
   command->callback([o, command, &exit_code] {
     o->by_policy = command->count("--policy") > 0;
     const auto done = run_regroup(*o);

@@ -46,6 +46,8 @@ Result<int> run_salvage(const StoreName& from, const std::string& to) {
   }
   CFFS_TRY(const auto lock, objects->lock_for_reading());
   CFFS_TRY_VOID(make_store({to, false}, StoreFormat()));
+  const EndingSignals signals("it was interrupted; " + to +
+                              " has a part of the files: remove it, and begin anew");
   CFFS_TRY(const OpenStore store, open_store({to, false}));
   ProgressLine progress;
   CFFS_TRY(const SalvageReport report,

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
+#include "core/base/work_step.h"
 #include "core/inspect/scrub.h"
 #include "core/reorganise/cataloguing.h"
 #include "fusefs/mount_options.h"
@@ -27,6 +29,12 @@ std::string counts(std::uint64_t files, std::uint64_t bytes, std::uint64_t damag
   return fmt::format("{} files, {}, {} damaged", files, human_bytes(bytes), damaged);
 }
 
+WorkStep reading_step(std::uint64_t files, std::uint64_t bytes, std::uint64_t bytes_in_all,
+                      std::uint64_t damaged) {
+  return {"reading", bytes, bytes_in_all, WorkStep::kBytes,
+          fmt::format("{} files, {} damaged", files, damaged)};
+}
+
 int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
   const auto n = [&](const char* key) { return report.at(key).get<std::uint64_t>(); };
   const bool finished = report.at("state") == "done";
@@ -37,6 +45,7 @@ int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
                n("sealed") > 0 ? fmt::format(", {} large files got checksums", n("sealed")) : "",
                finished ? "" : "; not finished, run it again to go on");
   }
+  if (StopSignals::came()) return StopSignals::exit_code();
   return n("damaged") > 0 ? kNotMended : kClean;
 }
 
@@ -68,6 +77,7 @@ Result<int> on_mount(const ScrubFlags& o) {
     CFFS_TRY_VOID(ask(o, {{"rate", rate}, {"anew", o.anew}}));
   }
   ProgressLine progress;
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));  // ends the watching, not the scrub
   std::size_t told = 0;
   for (;;) {
     const auto status =
@@ -85,7 +95,13 @@ Result<int> on_mount(const ScrubFlags& o) {
       if (!o.json && o.status) fmt::print("{}\n", state);
       return finish(o, status);
     }
-    progress.show(counts(status.at("files"), status.at("bytes"), status.at("damaged")));
+    if (StopSignals::came()) {
+      progress.clear();
+      say(fmt::format("{0} is scrubbed on by its daemon; to end that: cffs scrub --stop {0}", o.store.path));
+      return StopSignals::exit_code();
+    }
+    progress.show(reading_step(status.at("files"), status.at("bytes"),
+                               status.value("bytes_in_all", std::uint64_t{0}), status.at("damaged")));
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
@@ -109,7 +125,11 @@ Result<int> on_store(const ScrubFlags& o) {
     line.clear();
     if (!o.json) fmt::print("{}\n", sentence);
   };
-  options.on_progress = [&](const ScrubProgress& p) { line.show(counts(p.files, p.bytes, p.damaged)); };
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+  options.go_on = [] { return !StopSignals::came(); };
+  options.on_progress = [&](const ScrubProgress& p) {
+    line.show(reading_step(p.files, p.bytes, p.bytes_in_all, p.damaged));
+  };
   CFFS_TRY(const ScrubProgress done, Scrub(*store.fs, options).run());
   line.clear();
   // A mount's daemon does so by itself. One that cannot be had is no damage.

@@ -3,19 +3,30 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "bench/suite/session.h"
 #include "cli/commands.h"
 #include "core/backend/store_at.h"
+#include "core/base/printable.h"
 #include "core/rados/address.h"
 #include "core/reorganise/policy_adoption.h"
 #include "fusefs/mount_table.h"
 
 namespace cffs::cli {
 
-void say(const std::string& line) { std::fprintf(stderr, "cffs: %s\n", line.c_str()); }
+// It may have names in it, which a terminal must not obey.
+void say(const std::string& line) {
+  const std::string shown = ::isatty(STDERR_FILENO) == 1 ? printable(line) : line;
+  std::fprintf(stderr, "cffs: %s\n", shown.c_str());
+}
 
 int complain(const Error& error) {
   say(error.message());
   return 1;
+}
+
+void say_problems(const std::vector<std::string>& problems, std::uint64_t failed) {
+  for (const std::string& problem : problems) say(problem);
+  if (failed > problems.size()) say(fmt::format("... and {} more", failed - problems.size()));
 }
 
 CLI::Option* add_store_argument(CLI::App& command, const std::string& name, StoreName& store,
@@ -33,8 +44,13 @@ Status check_there(const std::string& place) {
 
 Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixStore::Access access) {
   if (const auto mount = cffs_mount_of(store.path)) {
-    return fail(Error::usage(fmt::format("{} is in the mount of store {}; unmount it, then name the store",
-                                         store.path, mount->source)));
+    const bool foreign = ::geteuid() != 0 && mount->user && *mount->user != ::geteuid();
+    return fail(Error::usage(fmt::format(
+        "{} is in the mount of store {}{}", store.path, mount->source,
+        foreign ? "; only who mounted it, or root, may ask its daemon"
+        : store.path == mount->point
+            ? "; unmount it, then name the store"
+            : fmt::format("; name the mount, {}, or unmount it and name the store", mount->point))));
   }
   using Owners = PosixStore::Owners;
   auto objects = open_store_at(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
@@ -42,6 +58,13 @@ Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixS
     return fail(objects.error().errno_value, "store " + store.path);
   }
   return objects;
+}
+
+Error with_mount_points(Error error, const std::string& store) {
+  const std::vector<std::string> points = mount_points_of(store);
+  if (error.errno_value == EBUSY && !points.empty())
+    error.context += fmt::format("; it is mounted on {}", fmt::join(points, ", "));
+  return error;
 }
 
 namespace {
@@ -55,7 +78,9 @@ Result<OpenStore> open_with(const StoreName& store, PosixStore::Access access,
   options.read_only = access == PosixStore::Access::read_only;
   options.keep_what_is_whole = keep_what_is_whole;
   if (!keep_what_is_whole) options.log = say;
-  CFFS_TRY(open.fs, FileSystem::open(*open.objects, options));
+  auto opened = FileSystem::open(*open.objects, options);
+  if (!opened) return fail(with_mount_points(std::move(opened.error()), store.path));
+  open.fs = std::move(*opened);
   return open;
 }
 
@@ -104,27 +129,29 @@ CLI::Validator between(double least, double most) {
       [least, most](const std::string& text) -> std::string {
         double value = 0;
         if (CLI::detail::lexical_cast(text, value) && value >= least && value <= most) return {};
-        return fmt::format("Value {} not in range {:g} to {:g}", text, least, most);
+        return fmt::format("Value {} not in range {} to {}", text, least, most);
       },
-      fmt::format("FLOAT in [{:g} - {:g}]", least, most));
+      fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-void add_policy_flags(CLI::App& command, PolicyChoice& choice) {
-  command.add_option("--policy", choice.name, "How small files are grouped: " + grouping::policy_names())
-      ->capture_default_str();
-  command.add_option("--plan", choice.plan,
-                     "Policy frequency: groups made by cffs analyze; else those the store keeps");
-  command.add_option("--site-root", choice.site_root,
-                     "Policy reference: where URLs that begin with / start, a directory in the store");
-  command
-      .add_option("--depth", choice.depth,
-                  "Policy reference: how far references are followed; 1: immediate ones")
-      ->check(CLI::Range(1u, 64u))
-      ->capture_default_str();
-  command
-      .add_option("--shared", choice.shared,
-                  "Policy reference: files that so many documents embed go to a group of their own; 0: never")
-      ->capture_default_str();
+std::vector<CLI::Option*> add_policy_flags(CLI::App& command, PolicyChoice& choice) {
+  return {
+      command.add_option("--policy", choice.name, "How small files are grouped: " + grouping::policy_names())
+          ->capture_default_str(),
+      command.add_option("--plan", choice.plan,
+                         "Policy frequency: groups made by cffs analyze; else those the store keeps"),
+      command.add_option("--site-root", choice.site_root,
+                         "Policy reference: where URLs that begin with / start, a directory in the store"),
+      command
+          .add_option("--depth", choice.depth,
+                      "Policy reference: how far references are followed; 1: immediate ones")
+          ->check(CLI::Range(1u, 64u))
+          ->capture_default_str(),
+      command
+          .add_option(
+              "--shared", choice.shared,
+              "Policy reference: files that so many documents embed go to a group of their own; 0: never")
+          ->capture_default_str()};
 }
 
 void add_plan_ahead_flag(CLI::App& command, bool& ahead) {
@@ -132,29 +159,18 @@ void add_plan_ahead_flag(CLI::App& command, bool& ahead) {
                    "Take a plan although none of its files are in the store: they are to come");
 }
 
-std::string human_bytes(std::uint64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} B", bytes);
-  const double b = static_cast<double>(bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.1f} KB", b / 1e3);
-  if (bytes < 10'000'000'000) return fmt::format("{:.1f} MB", b / 1e6);
-  return fmt::format("{:.1f} GB", b / 1e9);
-}
-
-ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
-ProgressLine::~ProgressLine() { clear(); }
-
-void ProgressLine::clear() {
-  if (shown_) std::fprintf(stderr, "\r\033[K");
-  shown_ = false;
-}
-
-void ProgressLine::show(const std::string& text) {
-  if (!terminal_) return;
-  const std::int64_t now = SystemClock().steady_ms();
-  if (now - last_ms_ < 100) return;
-  last_ms_ = now;
-  shown_ = true;
-  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+void add_quiet_flags(CLI::App& program) {
+  const auto add = [](CLI::App* command) {
+    command->add_flag_callback(
+        "--quiet", [] { ProgressLine::silence(); }, "Show no progress");
+  };
+  for (const char* const name : {"import", "export", "regroup", "compact", "fsck", "scrub", "backup", "copy",
+                                 "salvage", "advise", "analyze", "evaluate", "replay", "compare"})
+    add(program.get_subcommand(name));
+  CLI::App* const bench = program.get_subcommand("bench");
+  for (const bench::Benchmark& benchmark : bench::benchmarks()) add(bench->get_subcommand(benchmark.name));
+  add(bench->get_subcommand("paper"));
+  add(program.get_subcommand("trace")->get_subcommand("import"));
 }
 
 }  // namespace cffs::cli

@@ -1,85 +1,243 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <thread>
 
 #include "cli/commands.h"
+#include "cli/help_formatter.h"
+#include "cli/stop_signals.h"
+#include "cli/transfer_progress.h"
+#include "core/backend/store_place.h"
 #include "core/plan/plan_coverage.h"
 #include "core/rados/address.h"
 #include "core/reorganise/policy_adoption.h"
 #include "core/reorganise/regrouping.h"
+#include "core/transfer/archive_import.h"
+#include "core/transfer/directory_destination.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/export.h"
-#include "core/transfer/tar_import.h"
 #include "fusefs/mount_table.h"
 
 namespace cffs::cli {
 namespace {
 
 struct ImportOptions {
-  std::string source;
+  std::vector<std::string> sources;  // until they are told apart, and the store
   StoreName store;
+  std::string to;
+  std::vector<std::string> excludes;
+  ImportRules rules;
   PolicyChoice policy;
+  bool has_policy = false;
   unsigned jobs = std::max(2u, std::thread::hardware_concurrency());
+  std::optional<MountEntry> mount;  // that it goes into
 };
 
+struct ExportOptions {
+  StoreName store;
+  std::string destination;
+  std::vector<std::string> excludes;
+  ImportRules rules;
+};
+
+// Where in `outer` another path is, whether by its name or by a bind mount; nullopt: it is not.
+std::optional<std::filesystem::path> path_inside(const std::string& inner, const std::string& outer) {
+  std::error_code problem;
+  auto inside = std::filesystem::weakly_canonical(inner, problem)
+                    .lexically_relative(std::filesystem::weakly_canonical(outer, problem));
+  const auto leads_in = [](const std::filesystem::path& way) { return !way.empty() && *way.begin() != ".."; };
+  if (!problem && leads_in(inside)) return inside;
+  const auto inner_place = device_place_of(inner), outer_place = device_place_of(outer);
+  if (!inner_place || !outer_place || inner_place->device != outer_place->device) return std::nullopt;
+  inside = std::filesystem::path(inner_place->path).lexically_relative(outer_place->path);
+  return leads_in(inside) ? std::optional(inside) : std::nullopt;
+}
+
+// `went_on`: what the same command does after Ctrl-C.
 template <typename Report>
-int finish(const Report& report) {
-  for (const std::string& problem : report.problems) std::fprintf(stderr, "cffs: %s\n", problem.c_str());
-  if (report.failed > report.problems.size()) {
-    std::fprintf(stderr, "cffs: ... and %zu more\n",
-                 static_cast<std::size_t>(report.failed) - report.problems.size());
+int finish(const Report& report, const char* went_on) {
+  say_problems(report.problems, report.failed);
+  if (report.interrupted) {
+    say(went_on);
+    return StopSignals::exit_code();
   }
   return report.failed == 0 ? 0 : 1;
 }
 
-Result<int> run_import(const ImportOptions& o) {
-  struct stat st {};
-  if (o.source != "-" && ::stat(o.source.c_str(), &st) != 0) return fail(errno, "source " + o.source);
-  if (const auto mount = cffs_mount_of(o.store.path)) {
-    return fail(Error::usage(fmt::format(
-        "{} is in the mount of store {}: unmount it and import into the store, or copy with `cp -a` or rsync",
-        o.store.path, mount->source)));
+constexpr const char* kGoesOn = "it was interrupted; what has come stays, the same command goes on";
+constexpr const char* kNothingWritten = "it was interrupted; nothing was written";
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::max(0.001, std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+}
+
+// Where it goes must not be a part of what comes; what is left out is none.
+Status check_apart(const ImportOptions& o, const std::string& source) {
+  if (RadosAddress::is_one(o.store.path)) return {};
+  const std::string place = o.mount ? o.store.path + "/" + o.to : o.store.path;
+  if (o.rules.erase && o.mount && path_inside(source, place))
+    return fail(Error::usage(fmt::format("{} lies in {}: --delete would take it away", source, place)));
+  const auto inside = path_inside(place, source);
+  if (!inside) return {};
+  if (*inside == ".")
+    return fail(Error::usage(fmt::format("{} and {} are the same directory", source, place)));
+  if (Excludes(o.excludes).match(inside->string(), true)) return {};
+  return fail(
+      Error::usage(fmt::format("{} lies in {}: it would be imported into itself; leave it out with "
+                               "--exclude=/{}",
+                               (o.mount ? "" : "store ") + place, source, inside->string())));
+}
+
+// The last place is the store, or a mount of it, and a directory in it.
+Status take_places(ImportOptions& o) {
+  if (o.sources.size() < 2)
+    return fail(Error::usage("name what to import, and a store: cffs import SRC... STORE"));
+  const StorePlace into = split_store_place(o.sources.back());
+  o.sources.pop_back();
+  o.store.path = into.store;
+  if (into.has_path) {
+    if (!o.to.empty())
+      return fail(
+          Error::usage("the directory that they come into is named twice: by --to and behind the colon"));
+    o.to = into.path;
   }
+  o.mount = cffs_mount_of(o.store.path);
+  return {};
+}
+
+Status check_places(const ImportOptions& o) {
+  for (const std::string& source : o.sources) {
+    struct stat st {};
+    if (source != "-" && ::stat(source.c_str(), &st) != 0) return fail(errno, "source " + source);
+    if (S_ISDIR(st.st_mode)) {
+      CFFS_TRY_VOID(check_apart(o, source));
+      continue;
+    }
+    if (o.rules.checksum)
+      return fail(Error::usage("--checksum compares directories; of an archive size and time tell"));
+    if (o.rules.erase)
+      return fail(
+          Error::usage("--delete is for a directory: " + source + " may hold a part of what is there"));
+  }
+  if (o.rules.erase && o.sources.size() > 1)
+    return fail(Error::usage("--delete is for one source: what comes from another would go"));
+  if (o.rules.erase && !o.rules.update) return fail(Error::usage("--delete goes with --update"));
+  return {};
+}
+
+Status check_mount(const ImportOptions& o) {
+  if (o.has_policy)
+    return fail(Error::usage(fmt::format(
+        "{} is mounted, and the daemon groups what comes, by the policy of the mount; to change that: cffs "
+        "regroup --policy=P {}",
+        o.mount->point, o.mount->point)));
+  struct stat st {};
+  if (::stat(o.store.path.c_str(), &st) != 0) return fail(errno, o.store.path);
+  if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR, o.store.path);
+  struct statvfs fs {};
+  if (::statvfs(o.store.path.c_str(), &fs) != 0) return fail(errno, o.store.path);
+  if (o.mount->follows() || (fs.f_flag & ST_RDONLY) != 0)
+    return fail(Error::usage(
+        fmt::format("{} is mounted read-only: nothing can be imported into it", o.mount->point)));
+  return {};
+}
+
+Status import_sources(const ImportOptions& o, ImportTarget& target) {
+  CFFS_TRY_VOID(target.begin_at(o.to));
+  for (const std::string& source : o.sources) {
+    struct stat st {};
+    const bool directory = source != "-" && ::stat(source.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
+    const Status came = directory ? import_directory(source, target) : import_archive(source, target);
+    if (came) continue;
+    // Where it ended in the midst, what had come of it stays, and gets its attributes.
+    if (!target.has_any()) return came;
+    target.failed(came.error().message());
+  }
+  return {};
+}
+
+void print_summary(const ImportReport& r, double seconds) {
+  fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n", r.files,
+             r.directories, r.symlinks, r.links, r.specials, human_bytes(r.bytes));
+  if (r.same + r.updated + r.removed > 0)
+    fmt::print("of these {} replaced others; {} more were there already, {} were taken away; {:.1f} s\n",
+               r.updated, r.same, r.removed, seconds);
+  if (r.out_of_room)
+    say("there is no more room: the import ended here; with more, the same command goes on where it ended");
+}
+
+std::function<void(const ImportReport&)> shows(TransferProgress& progress) {
+  return [&progress](const ImportReport& r) {
+    progress.show({.files = r.files + r.symlinks + r.specials + r.links,
+                   .bytes = r.bytes,
+                   .known = r.same + r.failed,
+                   .known_bytes = r.same_bytes,
+                   .archive_bytes = r.archive_bytes});
+  };
+}
+
+// By ordinary system calls, as those who use the mount meanwhile.
+Result<int> import_into_mount(ImportOptions o) {
+  CFFS_TRY_VOID(check_mount(o));
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+  o.rules.stop = &StopSignals::flag();
+  const auto began = std::chrono::steady_clock::now();
+  CFFS_TRY(auto to, DirectoryDestination::at(o.store.path, false));
+  ImportReport report;
+  {
+    TransferProgress progress(count_sources(o.sources, o.rules.excludes));
+    ImportTarget target(std::move(to), o.jobs, shows(progress), o.rules);
+    CFFS_TRY_VOID(import_sources(o, target));
+    CFFS_TRY(report, target.finish());
+  }
+  print_summary(report, seconds_since(began));
+  return finish(report, kGoesOn);
+}
+
+Result<int> run_import(ImportOptions o) {
+  CFFS_TRY_VOID(take_places(o));
+  CFFS_TRY_VOID(check_places(o));
+  o.rules.excludes = Excludes(o.excludes);
+  if (o.mount) return import_into_mount(o);
+  const auto began = std::chrono::steady_clock::now();
   PolicyChoice choice = o.policy;
   CFFS_TRY_VOID(check_choice(choice));
   CFFS_TRY(const OpenStore store, open_store(o.store, choice));
+  const StopSignals signals(StopSignals::not_ignored(kStopSignals));
+  o.rules.stop = &StopSignals::flag();
   ImportReport report;
   std::optional<PlanCoverage> coverage;
   {
-    ProgressLine progress;
+    TransferProgress progress(count_sources(o.sources, o.rules.excludes));
     Reorganiser reorganiser(*store.fs);  // gives back what was removed, where there is no more room
-    ImportTarget target(*store.fs, o.jobs, [&](const ImportReport& r) {
-      progress.show(fmt::format("{} files, {}", r.files, human_bytes(r.bytes)));
-    });
-    CFFS_TRY_VOID(S_ISDIR(st.st_mode) ? import_directory(o.source, target) : import_tar(o.source, target));
+    ImportTarget target(*store.fs, o.jobs, shows(progress), o.rules);
+    CFFS_TRY_VOID(import_sources(o, target));
     CFFS_TRY(report, target.finish());
     // These two look at the whole tree: a page may embed what came before it, or comes much later. What their groups do
     // not concern lies by directory already and stays.
     if (choice.groups) {
       CFFS_TRY(coverage, plan_coverage(*choice.groups, *store.fs));
     }
-    if (const auto policy = store.fs->policy(); policy->needs_paths()) {
+    if (const auto policy = store.fs->policy(); policy->needs_paths() && !report.interrupted) {
       RegroupOptions regrouping;
-      regrouping.on_progress = [&](const std::string& text) { progress.show("grouping: " + text); };
+      regrouping.stop = o.rules.stop;
+      regrouping.on_progress = [&](WorkStep step) {
+        step.what = "grouping, " + step.what;
+        progress.line().show(step);
+      };
       CFFS_TRY_VOID(adopt_policy(*store.fs, policy));  // its plan's files are there now
       CFFS_TRY_VOID(regroup(reorganiser, *store.fs->policy(), regrouping));
+      report.interrupted = StopSignals::came();
     }
   }
   CFFS_TRY_VOID(store.fs->close());
-  fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n",
-             report.files, report.directories, report.symlinks, report.links, report.specials,
-             human_bytes(report.bytes));
+  print_summary(report, seconds_since(began));
   if (coverage) fmt::print("{}\n", coverage->sentence());
-  return finish(report);
-}
-
-bool is_archive(const std::string& name) {
-  for (const char* suffix : {".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.zst", ".tzst"}) {
-    if (name.ends_with(suffix)) return true;
-  }
-  return name == "-";
+  return finish(report, kGoesOn);
 }
 
 // A store that is in use is exported as it was at one moment: from a copy of it (core/backup), which goes afterwards.
@@ -112,60 +270,103 @@ class MomentCopy {
   const std::string folder_;
 };
 
-Result<int> run_export(const StoreName& from, const std::string& destination) {
-  // STORE or STORE:PATH; a directory whose name holds a colon is taken as it is.
-  StoreName store_name = from;
-  std::string path;
-  struct stat st;
-  if (RadosAddress::is_one(from.path)) {  // its own colons are not followed by a slash
-    const std::size_t colon = from.path.rfind(":/");
-    store_name.path = from.path.substr(0, colon);
-    if (colon != std::string::npos) path = from.path.substr(colon + 2);
-  } else if (::stat(from.path.c_str(), &st) != 0) {
-    const std::size_t colon = from.path.rfind(':');
-    if (colon != std::string::npos) {
-      store_name.path = from.path.substr(0, colon);
-      path = from.path.substr(colon + 1);
-    }
+Status check_export(const ExportOptions& o, const StorePlace& from, bool is_archive) {
+  if (is_archive) {
+    const char* const flag = o.rules.update     ? "--update"
+                             : o.rules.checksum ? "--checksum"
+                             : o.rules.erase    ? "--delete"
+                                                : nullptr;
+    if (flag != nullptr)
+      return fail(
+          Error::usage(fmt::format("{} is for a directory: the archive {} is written anew, whole", flag,
+                                   o.destination == "-" ? "on standard output" : o.destination)));
+    return {};
   }
-  store_name.path = store_to_ask(store_name.path);
+  if (o.rules.erase && !o.rules.update) return fail(Error::usage("--delete goes with --update"));
+  if (RadosAddress::is_one(from.store)) return {};
+  const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
+  const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
+  const bool left_out = inside && mounted && *inside != "." && o.rules.excludes.match(inside->string(), true);
+  if (inside && !left_out)
+    return fail(Error::usage(fmt::format("{} lies in {}: it would be exported into itself", o.destination,
+                                         mounted ? from.name_of("") : from.store)));
+  return {};
+}
+
+Result<int> run_export(ExportOptions o) {
+  const std::string& destination = o.destination;
+  CFFS_TRY(const auto form, archive_form(destination));
+  const StorePlace place = split_store_place(o.store.path);
+  o.rules.excludes = Excludes(o.excludes);
+  CFFS_TRY_VOID(check_export(o, place, form.has_value()));
+  StoreName store_name{store_to_ask(place.store), o.store.foreign_owner};
   std::unique_ptr<MomentCopy> copy;
+  std::optional<StopSignals> signals;
   if (is_mount_root(store_name.path)) {
-    CFFS_TRY(copy, MomentCopy::of_mount(store_name.path, destination));
+    signals.emplace(StopSignals::not_ignored(kStopSignals));  // the copy is to go again
+    auto made = MomentCopy::of_mount(store_name.path, destination);
+    if (!made && StopSignals::came()) {
+      say(kNothingWritten);
+      return StopSignals::exit_code();
+    }
+    CFFS_TRY(copy, std::move(made));
     store_name = {copy->store(), true};  // the daemon's, who may be another
   }
   CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
-  CFFS_TRY(const ExportReport report, is_archive(destination)
-                                          ? export_tar(*store.fs, path, destination)
-                                          : export_directory(*store.fs, path, destination));
+  if (!signals) signals.emplace(StopSignals::not_ignored(kStopSignals));
+  o.rules.stop = &StopSignals::flag();
+  ExportReport report;
+  {
+    TransferProgress progress(count_tree(*store.fs, place.path, o.rules.excludes));
+    const auto show = [&](const ExportReport& r) {
+      progress.show(
+          {.files = r.files, .bytes = r.bytes, .known = r.same + r.failed, .known_bytes = r.same_bytes});
+    };
+    const unsigned jobs = std::max(2u, std::thread::hardware_concurrency());
+    CFFS_TRY(report, form ? export_archive(*store.fs, place.path, destination, *form, o.rules, show)
+                          : export_directory(*store.fs, place.path, destination, o.rules, jobs, show));
+  }
   CFFS_TRY_VOID(store.fs->close());
+  if (form && report.interrupted) return finish(report, kNothingWritten);
   fmt::print(stderr, "exported {} files, {} directories, {}\n", report.files, report.directories,
              human_bytes(report.bytes));
-  return finish(report);
+  if (report.same + report.updated + report.removed > 0)
+    fmt::print(stderr, "of these {} replaced others; {} more were there already, {} were taken away\n",
+               report.updated, report.same, report.removed);
+  if (report.out_of_room)
+    say("there is no more room: the export ended here; with more, the same command goes on where it ended");
+  return finish(report, kGoesOn);
 }
 
-// CLI11 2.4 takes no ':' in the name of an argument; help shows it all the same.
-class StoreWithPath : public CLI::Formatter {
- public:
-  explicit StoreWithPath(const CLI::FormatterBase& like) { column_width(like.get_column_width()); }
-  std::string make_option_name(const CLI::Option* option, bool positional) const override {
-    const std::string name = CLI::Formatter::make_option_name(option, positional);
-    return positional && name == "STORE|MNT" ? "STORE|MNT[:PATH]" : name;
-  }
-};
+void add_rules(CLI::App& command, std::vector<std::string>& excludes, ImportRules& rules) {
+  command
+      .add_option("--exclude", excludes, "Leave out what this pattern matches, as rsync's; again for more")
+      ->allow_extra_args(false);
+  command.add_flag("--update", rules.update, "Replace files that differ; without, they are refused");
+  command.add_flag("--checksum", rules.checksum,
+                   "Files differ by what is in them, not by size and time of change");
+  command.add_flag("--delete", rules.erase, "With --update: take away what is not in the source");
+}
 
 }  // namespace
 
 void add_import(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("import", "Copy a directory or a tar archive into a store");
+  auto* command = app.add_subcommand("import", "Copy a directory or an archive into a store or a mount");
   auto o = std::make_shared<ImportOptions>();
+  command->add_flag("--foreign-owner", o->store.foreign_owner,
+                    "The store may belong to another user, who is trusted with what is in it");
+  command->formatter(std::make_shared<ShownArgument>(*app.get_formatter(), "SRC", "SRC... STORE|MNT[:PATH]"));
   command
-      ->add_option("SRC", o->source, "Directory, tar archive (plain, gz, xz, zst), or - for a tar on stdin")
+      ->add_option("SRC", o->sources,
+                   "Directories, archives (tar or cpio, compressed or not, zip), - for one on stdin; and a "
+                   "store, or where it is mounted, and a directory in it")
       ->required();
-  add_store_argument(*command, "STORE", o->store, "Store that is not mounted")->required();
-  add_policy_flags(*command, o->policy);
+  command->add_option("--to", o->to, "Directory in the store that they come into; made if it is not there");
+  add_rules(*command, o->excludes, o->rules);
+  const auto policy_flags = add_policy_flags(*command, o->policy);
   command->add_option("--jobs", o->jobs, "Workers")->check(CLI::Range(1u, 256u))->capture_default_str();
-  command->callback([o, &exit_code] {
+  command->callback([o, policy_flags, &exit_code] {
+    for (const CLI::Option* flag : policy_flags) o->has_policy = o->has_policy || flag->count() > 0;
     const auto done = run_import(*o);
     exit_code = done ? *done : complain(done.error());
   });
@@ -173,21 +374,21 @@ void add_import(CLI::App& app, int& exit_code) {
 
 void add_export(CLI::App& app, int& exit_code) {
   auto* command = app.add_subcommand("export", "Copy a store, or a directory in it, out again");
-  auto from = std::make_shared<StoreName>();
-  auto destination = std::make_shared<std::string>();
+  auto o = std::make_shared<ExportOptions>();
   add_store_argument(
-      *command, "STORE|MNT", *from,
+      *command, "STORE|MNT", o->store,
       "Store, or where it is mounted, and a directory in it; a mounted one is exported as it is at one "
       "moment, from a copy made beside DEST for as long")
       ->required();
-  command->formatter(std::make_shared<StoreWithPath>(*app.get_formatter()));
+  command->formatter(std::make_shared<ShownArgument>(*app.get_formatter(), "STORE|MNT", "STORE|MNT[:PATH]"));
   command
-      ->add_option(
-          "DEST", *destination,
-          "Directory, or archive by its name (.tar, .tar.gz, .tar.xz, .tar.zst), or - for a tar on stdout")
+      ->add_option("DEST", o->destination,
+                   "Directory, or archive by its name (.tar, .cpio, with .gz, .bz2, .xz, .zst; .zip), or - "
+                   "for a tar on stdout")
       ->required();
-  command->callback([from, destination, &exit_code] {
-    const auto done = run_export(*from, *destination);
+  add_rules(*command, o->excludes, o->rules);
+  command->callback([o, &exit_code] {
+    const auto done = run_export(*o);
     exit_code = done ? *done : complain(done.error());
   });
 }

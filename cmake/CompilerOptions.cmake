@@ -47,6 +47,11 @@ add_library(cffs_options INTERFACE)
 target_compile_features(cffs_options INTERFACE cxx_std_20)
 # Warnings are this tree's business, not that of who links the installed library.
 target_compile_options(cffs_options INTERFACE $<BUILD_INTERFACE:-Wall;-Wextra;-Wconversion;-Wshadow;-Wunused-const-variable;${werror}>)
+if(CFFS_PYTHON)
+  # The static library becomes a part of a shared one. One set of flags for all: a precompiled header fits no other. Once linked into the
+  # program the linker takes the detours out again (docs/adr/0048-a-python-module.md).
+  target_compile_options(cffs_options INTERFACE $<BUILD_INTERFACE:-fPIC;-fno-semantic-interposition>)
+endif()
 target_compile_definitions(cffs_options INTERFACE _FILE_OFFSET_BITS=64 CFFS_VERSION="${PROJECT_VERSION}")
 target_include_directories(cffs_options INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/cffs>)

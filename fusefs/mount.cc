@@ -49,7 +49,7 @@ Result<std::string> store_place(const std::string& path) {
   Readiness readiness(std::move(to_parent));
   const Status done = serve(options, store, mount_point, readiness);
   if (!done) {
-    readiness.report(done.error().message());
+    readiness.report(done.error().message(), done.error().errno_value);
     ::syslog(LOG_ERR, "%s: %s", mount_point.c_str(), done.error().message().c_str());
   }
   ::_exit(done ? 0 : 1);
@@ -108,11 +108,25 @@ Status mount_store(const MountOptions& options) {
     }
     checked.local_cache_at = std::move(place);
   }
+  if (!checked.metrics.empty()) {
+    CFFS_TRY(auto address, parse_metrics_address(checked.metrics));
+    if (!address.path.empty()) {  // the daemon's working directory is the root
+      std::error_code problem;
+      address.path =
+          std::filesystem::weakly_canonical(std::filesystem::absolute(address.path), problem).string();
+      if (problem) return fail(problem.value(), "--metrics=" + checked.metrics);
+      if (address.path.starts_with(mount_point + "/")) {
+        return fail(Error::usage("the socket " + address.path + " would lie below the mount point " +
+                                 mount_point + "; choose another path"));
+      }
+    }
+    checked.metrics_at = std::move(address);
+  }
   // A file that may not become so large is an error of whoever writes, not the end of the mount.
   (void)::signal(SIGXFSZ, SIG_IGN);
   if (options.foreground) {
-    Readiness nobody;
-    return serve(checked, store, mount_point, nobody);
+    Readiness readiness(mount_point, "serving " + store + " on " + mount_point);
+    return serve(checked, store, mount_point, readiness);
   }
   if (!checked.policy.plan.empty()) {  // the daemon's working directory is the root
     CFFS_TRY(checked.policy.plan, absolute(checked.policy.plan));

@@ -173,6 +173,8 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.awake_inodes = value;
     } else if (name == "known_inodes") {
       options.known_inodes = value;
+    } else if (name == "metrics") {
+      options.metrics = value;
     } else if (name == "transport") {
       CFFS_TRY(options.transport, transport_of(value, "transport"));
     } else if (name == "ro" || name == "rw") {

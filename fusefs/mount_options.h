@@ -9,6 +9,7 @@
 #include "core/fs/file_system.h"
 #include "core/plan/policy_choice.h"
 #include "core/rados/local_cache.h"
+#include "fusefs/metrics_address.h"
 #include "fusefs/request_observer.h"
 #include "fusefs/transport.h"
 
@@ -28,8 +29,10 @@ struct MountOptions {
   std::string cache_size = "32M";
   std::string local_cache;                                 // "DIR:SIZE", of stores in a pool; empty: none
   std::optional<rados::LocalCache::Place> local_cache_at;  // the same, found and checked by mount_store()
-  std::string awake_inodes = "64K";                        // a number of them
-  std::string known_inodes = "1M";                         // a number of them; 0: no bound
+  std::string metrics;  // where numbers are told (fusefs/metrics_address.h); empty: nowhere
+  std::optional<MetricsAddress> metrics_at;  // the same, checked by mount_store()
+  std::string awake_inodes = "64K";          // a number of them
+  std::string known_inodes = "1M";           // a number of them; 0: no bound
   unsigned threads = 16;
   Transport transport = Transport::automatic;
   bool foreground = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <array>
@@ -26,11 +27,14 @@ Result<std::string> absolute(const std::string& path) {
 Status check_mount_point(const std::string& path) {
   constexpr std::chrono::milliseconds kLeaves{2000}, kPause{5};
   struct stat st;
-  for (std::chrono::milliseconds waited{0}; ::stat(path.c_str(), &st) != 0; waited += kPause) {
-    if (errno != ENOTCONN) return fail(errno, "mount point " + path);
+  struct statfs
+      asked;  // stat(2) may be answered by what the kernel remembers of a mount whose daemon is gone
+  for (std::chrono::milliseconds waited{0};
+       ::stat(path.c_str(), &st) != 0 || ::statfs(path.c_str(), &asked) != 0; waited += kPause) {
+    if (errno != ENOTCONN && errno != ECONNABORTED) return fail(errno, "mount point " + path);
     if (waited >= kLeaves) {
-      return fail(Error::usage("mount point " + path + " has a mount whose daemon is gone; umount -l " +
-                               path + " takes it away"));
+      return fail(Error::usage("mount point " + path + " has a mount whose daemon is gone; cffs umount " +
+                               path + " takes it away, then the same command mounts again"));
     }
     std::this_thread::sleep_for(kPause);
   }

@@ -1,8 +1,11 @@
 #include "fusefs/mount_table.h"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "core/rados/address.h"
 #include "fusefs/mount_point.h"
@@ -31,16 +34,35 @@ bool lies_in(const std::string& path, const std::string& directory) {
   return path == directory || (path.starts_with(directory) && path[directory.size()] == '/');
 }
 
+// What an absolute path lies in; the last one of those at the same point is on top.
+std::optional<MountEntry> mount_of(const std::string& path) {
+  std::optional<MountEntry> found;
+  for (MountEntry& entry : read_mount_table()) {
+    if (lies_in(path, entry.point) && (!found || entry.point.size() >= found->point.size()))
+      found = std::move(entry);
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<MountEntry> parse_mount_line(const std::string& line) {
   std::istringstream words(line);
   MountEntry entry;
-  std::string root, word;
-  if (!(words >> entry.id >> entry.parent >> entry.device >> root >> entry.point)) return {};
+  std::string word;
+  if (!(words >> entry.id >> entry.parent >> entry.device >> entry.root >> entry.point)) return {};
   while (words >> word && word != "-") {  // options, then a number of optional fields
   }
   if (!(words >> entry.type >> entry.source)) return {};
+  entry.root = unescaped(entry.root);
+  if (std::string options; words >> options) {
+    constexpr std::string_view kUser = ",user_id=";
+    if (const std::size_t at = options.find(kUser); at != std::string::npos) {
+      std::uint32_t user = 0;
+      const char* const number = options.data() + at + kUser.size();
+      if (std::from_chars(number, options.data() + options.size(), user).ec == std::errc()) entry.user = user;
+    }
+  }
   entry.point = unescaped(entry.point);
   entry.source = unescaped(entry.source);
   return entry;
@@ -63,15 +85,32 @@ std::optional<MountEntry> mounted_at(const std::string& path) {
   return found;
 }
 
+std::vector<std::string> mount_points_of(const std::string& store) {
+  std::error_code error;
+  const std::string whole =
+      RadosAddress::is_one(store) ? store : std::filesystem::weakly_canonical(store, error).string();
+  std::vector<std::string> points;
+  for (const MountEntry& entry : read_mount_table()) {
+    if (entry.is_cffs() && (entry.source == store || entry.source == whole)) points.push_back(entry.point);
+  }
+  return points;
+}
+
+std::optional<DevicePlace> device_place_of(const std::string& path_given) {
+  std::error_code problem;
+  const std::string path = std::filesystem::weakly_canonical(path_given, problem).string();
+  if (problem) return {};
+  const auto mount = mount_of(path);
+  if (!mount) return {};
+  const std::string below = mount->point == "/" ? path : path.substr(mount->point.size());
+  return DevicePlace{mount->device, mount->root == "/" ? (below.empty() ? "/" : below) : mount->root + below};
+}
+
 std::optional<MountEntry> cffs_mount_of(const std::string& path_given) {
   if (RadosAddress::is_one(path_given)) return {};  // no path
   const auto path = absolute(path_given);
   if (!path) return {};
-  std::optional<MountEntry> found;
-  for (MountEntry& entry : read_mount_table()) {
-    if (lies_in(*path, entry.point) && (!found || entry.point.size() >= found->point.size()))
-      found = std::move(entry);
-  }
+  auto found = mount_of(*path);
   if (found && !found->is_cffs()) return {};
   return found;
 }

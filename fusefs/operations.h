@@ -17,6 +17,7 @@
 #include "core/fs/file_system.h"
 #include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
+#include "core/reorganise/compact_job.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "fusefs/attribute_receipts.h"
 #include "fusefs/request_observer.h"
@@ -24,12 +25,15 @@
 namespace cffs {
 
 class FollowedFileSystem;
+class LiveNumbers;
+class LoadWindows;
 
 // What the operations need; the session's user data.
 struct MountContext {
   FileSystem& fs;
   Reorganiser& reorganiser;
   RegroupJobs& regroup_jobs;
+  CompactJob& compact_job;
   ScrubJob& scrub_job;
   BackupJob& backup_job;
   ObjectStore& store;
@@ -42,7 +46,9 @@ struct MountContext {
   fuse_session* session = nullptr;
   fuse::AttributeReceipts receipts = {};
   FollowedFileSystem* followed = nullptr;  // what `fs` is where the mount follows another's
-  std::atomic<bool> over_ring = false;  // how requests come: over io_uring, or by the device
+  std::atomic<bool> over_ring = false;     // how requests come: over io_uring, or by the device
+  LiveNumbers* live = nullptr;
+  LoadWindows* windows = nullptr;
 };
 
 // The table to give to fuse_session_new.
@@ -53,8 +59,17 @@ inline constexpr const char* kStatisticsXattr = "user.cffs.statistics";
 // The same with a depth behind it (0 to kDeepest): what directories hold and take, as JSON (core/inspect/directory_sizes.h).
 inline constexpr const char* kDirectoriesXattr = "user.cffs.directories.";
 inline constexpr unsigned kDeepest = 99;
-// Setting this one on the root consolidates and compacts now; reading it tells that the root is a cffs mount's.
+// What the mount does just now, as JSON (fusefs/live_numbers.h). Scans nothing and waits for no device.
+inline constexpr const char* kLiveXattr = "user.cffs.live";
+// LevelDB's own log, the newest of it.
+inline constexpr const char* kTableLogXattr = "user.cffs.table_log";
+// With "VIEWER.MILLISECONDS" behind it: who asked for what since that viewer asked last (fusefs/load_windows.h).
+inline constexpr const char* kLoadXattr = "user.cffs.load.";
+// Setting this one on the root to "begin" consolidates and compacts in the background, which reading it tells of as JSON; set to "1" it
+// returns when that is done. That it is there tells that the root is a cffs mount's.
 inline constexpr const char* kCompactXattr = "user.cffs.compact";
+// Setting this one on the root commits now: who follows the store has what was there before. Nothing may be read from it.
+inline constexpr const char* kCommitXattr = "user.cffs.commit";
 // The name of the policy; setting it switches what new files are grouped by.
 inline constexpr const char* kPolicyXattr = "user.cffs.policy";
 // Setting this one to a choice as JSON (core/plan/policy_choice.h) switches the policy and regroups in the background, or

@@ -12,12 +12,16 @@
 #include "core/object/blocking_section.h"
 #include "core/plan/policy_choice.h"
 #include "core/reorganise/policy_adoption.h"
+#include "fusefs/live_numbers.h"
+#include "fusefs/load_windows.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/reply.h"
 #include "fusefs/selinux.h"
 
 namespace cffs::fuse {
 namespace {
+
+constexpr std::size_t kAttributeMost = XATTR_SIZE_MAX;
 
 // The virtual attributes of the root are for root and for whoever mounted.
 bool may_administer(fuse_req_t req) {
@@ -28,7 +32,7 @@ bool may_administer(fuse_req_t req) {
 // What only the mount does that may change the store.
 bool is_virtual(std::string_view name) {
   return name == kCompactXattr || name == kPolicyXattr || name == kRegroupXattr || name == kScrubXattr ||
-         name == kBackupXattr;
+         name == kBackupXattr || name == kCommitXattr;
 }
 
 std::string follow_json(const FollowedFileSystem& followed) {
@@ -47,6 +51,23 @@ std::optional<unsigned> depth_asked_for(std::string_view name) {
   return depth;
 }
 
+// Who watches, and for how long it need not be heard of; nullopt: the attribute is none of these.
+struct Viewer {
+  std::string id;
+  std::int64_t keep_ms = 0;
+};
+std::optional<Viewer> viewer_asking(std::string_view name) {
+  if (!name.starts_with(kLoadXattr)) return {};
+  name.remove_prefix(std::string_view(kLoadXattr).size());
+  const std::size_t dot = name.find('.');
+  if (dot == 0 || dot == std::string_view::npos || dot > 32) return {};
+  Viewer viewer{std::string(name.substr(0, dot)), 0};
+  const std::string_view digits = name.substr(dot + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), viewer.keep_ms);
+  if (error != std::errc() || end != digits.data() + digits.size() || viewer.keep_ms < 0) return {};
+  return viewer;
+}
+
 // The virtual attributes of the root that are made here; nullopt: not one of them.
 std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::string_view name) {
   if (name == kStatisticsXattr) {
@@ -61,13 +82,19 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
     const auto state = mount.followed != nullptr ? mount.followed->state() : nullptr;
     const auto sizes = collect_directory_sizes(state ? *state : mount.fs, *depth);
     if (!sizes) return Result<std::string>(fail(sizes.error()));
-    constexpr std::size_t kAttributeMost = XATTR_SIZE_MAX;
     return Result<std::string>(directory_sizes_json(*sizes, kAttributeMost));
+  }
+  if (name == kLiveXattr && mount.live != nullptr)
+    return Result<std::string>(mount.live->json(kAttributeMost));
+  if (name == kTableLogXattr) return Result<std::string>(mount.fs.table_log());
+  if (const auto viewer = viewer_asking(name); viewer && mount.windows != nullptr) {
+    announce_blocking();  // names of directories may have to be read
+    return mount.windows->take(viewer->id, viewer->keep_ms, kAttributeMost);
   }
   if (name == kFollowXattr && mount.followed != nullptr)
     return Result<std::string>(follow_json(*mount.followed));
   if (mount.followed != nullptr && is_virtual(name)) return Result<std::string>(fail(EOPNOTSUPP));
-  if (name == kCompactXattr) return Result<std::string>("ready");
+  if (name == kCompactXattr) return Result<std::string>(mount.compact_job.status_json());
   if (name == kPolicyXattr) return Result<std::string>(std::string(mount.fs.policy()->name()));
   if (name == kRegroupXattr) return Result<std::string>(mount.regroup_jobs.status_json());
   if (name == kScrubXattr) return Result<std::string>(mount.scrub_job.status_json());
@@ -81,7 +108,11 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
   const bool regroup = name == kRegroupXattr;
   if (name == kCompactXattr) {
     announce_blocking();
-    return mount.reorganiser.compact_now();
+    return value == "begin" ? mount.compact_job.start() : mount.reorganiser.compact_now();
+  }
+  if (name == kCommitXattr) {
+    announce_blocking();
+    return mount.fs.commit();
   }
   if (name == kScrubXattr) {
     announce_blocking();  // one that is stopped ends first
@@ -102,9 +133,10 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     request.choice.emplace().name = value;
     if (const Status known = check_choice(*request.choice); !known) return known;
   }
+  if (regroup && request.cancel) return mount.regroup_jobs.cancel() ? Status() : Status(fail(ENODATA));
   if (!regroup && (request.compression || request.dedupe))
-    return Status(
-        fail(Error::usage("how composites are compressed, and what files share, is a regrouping's to change")));
+    return Status(fail(
+        Error::usage("how composites are compressed, and what files share, is a regrouping's to change")));
   if (!request.choice) {
     return mount.regroup_jobs.start({nullptr, request.compression, request.dedupe, request.dry_run});
   }
@@ -114,7 +146,8 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
     mount.log(policy.error().message());
     return Status(fail(policy.error()));
   }
-  if (regroup) return mount.regroup_jobs.start(
+  if (regroup)
+    return mount.regroup_jobs.start(
         {std::move(*policy), request.compression, request.dedupe, request.dry_run});
   if (choice->groups) return adopt_policy(mount.fs, std::move(*policy));
   mount.fs.set_policy(std::move(*policy));
@@ -192,6 +225,15 @@ int errno_of_absent(const MountContext& mount, std::string_view name, const Erro
 void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t size) {
   guarded(req, "getxattr", [&] {
     if (inode_of(node) == kRootInode && may_administer(req)) {
+      // Told once: who has no room for it is not told, and asks again.
+      if (size < kAttributeMost && viewer_asking(name)) {
+        if (size == 0) {
+          fuse_reply_xattr(req, kAttributeMost);
+        } else {
+          fuse_reply_err(req, ERANGE);
+        }
+        return;
+      }
       if (const auto made = virtual_attribute(context(req), name)) {
         if (!*made) {
           fuse_reply_err(req, errno_of(made->error()));
@@ -239,6 +281,10 @@ void setxattr(fuse_req_t req, fuse_ino_t node, const char* name, const char* val
         reply_status(req, *done);
         return;
       }
+    } else if (inode_of(node) == kRootInode && is_virtual(name)) {
+      // Kept as an ordinary one it would be an order of root's, who copies the tree with its attributes into another mount.
+      fuse_reply_err(req, EPERM);
+      return;
     }
     const XattrMode mode = (flags & XATTR_CREATE) != 0    ? XattrMode::create
                            : (flags & XATTR_REPLACE) != 0 ? XattrMode::replace

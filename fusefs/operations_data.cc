@@ -12,6 +12,7 @@
 #include "fusefs/parked_requests.h"
 #include "fusefs/reply.h"
 #include "fusefs/reply_route.h"
+#include "fusefs/request_counts.h"
 
 namespace cffs::fuse {
 namespace {
@@ -95,7 +96,9 @@ class ParkedRead final : public ParkedRequest {
       : call_(call), held_(std::move(held)), seen_(std::move(seen)), left_(std::move(left)) {}
   bool resume() override {
     bool answered = true;
+    RequestCounts::go_on_with(counted_);
     guarded(call_.req, "read", [&] { answered = run_read(call_, seen_, left_); });
+    if (!answered) counted_ = RequestCounts::leave();
     return answered;
   }
 
@@ -104,6 +107,7 @@ class ParkedRead final : public ParkedRequest {
   const std::shared_ptr<const void> held_;  // goes after what was left
   std::optional<ObservedRequest> seen_;
   std::unique_ptr<Suspension> left_;
+  ServedRequest counted_ = RequestCounts::leave();
 };
 
 void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_file_info* file) {

@@ -1,25 +1,34 @@
-// How a daemon tells the command that started it that the mount answers, or why it does not: one message through a pipe.
+// How it becomes known that the mount answers, or why it does not: a daemon tells the command that started it, one message through
+// a pipe; a mount in the foreground its service manager, if there is one.
 #pragma once
 
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/object/file_descriptor.h"
 
 namespace cffs {
 
-// The daemon's end.
+// The end of who serves.
 class Readiness {
  public:
-  Readiness() = default;  // in the foreground: nobody waits
+  // In the foreground: nobody waits but a service manager. `status` is the line that it then shows.
+  Readiness(std::string mount_point, std::string status)
+      : mount_point_(std::move(mount_point)), status_(std::move(status)) {}
   explicit Readiness(FileDescriptor to_parent) : fd_(std::move(to_parent)) {}
-  // An empty problem is success. Only the first report counts; from then on stderr leads nowhere.
-  void report(const std::string& problem);
+  ~Readiness();
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+  // An empty problem is success. Only the first report counts; from then on stderr of a daemon leads nowhere.
+  void report(const std::string& problem, int errno_value = 0);
   // Whether the command still waits for the report; true in the foreground.
   bool awaited() const;
 
  private:
   FileDescriptor fd_;
+  std::string mount_point_, status_;
+  std::thread settling_;
 };
 
 // The command's end: returns when the daemon has reported, or is gone.

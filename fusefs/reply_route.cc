@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/mutex.h"
+#include "fusefs/request_counts.h"
 
 namespace cffs {
 namespace {
@@ -62,6 +63,7 @@ std::uint64_t unique_of_reply(const iovec* pieces, int count) {
 }
 
 ssize_t write_reply(int device, const iovec* pieces, int count) {
+  const CountedReply counted(pieces, count);
   if (route_of_thread != nullptr) {
     if (const auto taken = route_of_thread->take(pieces, count)) return *taken;
   }

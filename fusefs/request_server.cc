@@ -29,7 +29,7 @@ Status RequestServer::begin() {
   ring.threads = setup_.threads;
   ring.serve = [this](const fuse_buf& request) { serve(request); };
   ring.on_breakdown = [this] {
-    if (setup_.log) setup_.log("a queue of io_uring can be served no more; the mount ends");
+    if (setup_.complain) setup_.complain("a queue of io_uring can be served no more; the mount ends");
     stop();
   };
   ring.on_agreed = [this](const Status& with_kernel) { agreed(with_kernel); };

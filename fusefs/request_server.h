@@ -26,7 +26,7 @@ class RequestServer {
     std::vector<InitAddition> additions = {};
     // May answer a request before libfuse sees it (true). Called from all threads that serve.
     std::function<bool(const fuse_buf&)> intercept = nullptr;
-    std::function<void(const std::string&)> log = nullptr;
+    std::function<void(const std::string&)> log = nullptr, complain = nullptr;
     // The kernel has answered whether requests come over io_uring. With Transport::device it is not asked.
     std::function<void(bool over_ring)> on_agreed = nullptr;
   };

@@ -113,6 +113,7 @@ Result<std::unique_ptr<ServedStore>> ServedStore::open(const std::string& direct
   }
   store->regroup_jobs_ = std::make_unique<RegroupJobs>(*store->reorganiser_, regrouping);
   CFFS_TRY_VOID(store->regroup_jobs_->begin());
+  store->compact_job_ = std::make_unique<CompactJob>(*store->reorganiser_);
   store->scrub_job_ = std::make_unique<ScrubJob>(*store->fs_);
   store->backup_job_ = std::make_unique<BackupJob>(*store->fs_);
   return store;
@@ -142,6 +143,7 @@ Status ServedStore::group_by(const PolicyChoice& choice, const Log& log) {
 Status ServedStore::close() {
   backup_job_.reset();
   scrub_job_.reset();
+  compact_job_.reset();
   regroup_jobs_.reset();
   reorganiser_.reset();
   return fs_->close();

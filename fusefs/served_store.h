@@ -1,5 +1,5 @@
 // The store that a mount serves, open: the engine, who moves data in the background, the jobs that regroup
-// it, scrub it and back it up.
+// it, compact it, scrub it and back it up.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include "core/follow/followed_file_system.h"
 #include "core/inspect/scrub_job.h"
 #include "core/object/object_store.h"
+#include "core/reorganise/compact_job.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "fusefs/mount_options.h"
 
@@ -32,6 +33,7 @@ class ServedStore {
   FollowedFileSystem* followed() { return followed_; }  // what fs() is where the mount follows; else null
   Reorganiser& reorganiser() { return *reorganiser_; }
   RegroupJobs& regroup_jobs() { return *regroup_jobs_; }
+  CompactJob& compact_job() { return *compact_job_; }
   ScrubJob& scrub_job() { return *scrub_job_; }
   BackupJob& backup_job() { return *backup_job_; }
 
@@ -45,6 +47,7 @@ class ServedStore {
   FollowedFileSystem* followed_ = nullptr;
   std::unique_ptr<Reorganiser> reorganiser_;
   std::unique_ptr<RegroupJobs> regroup_jobs_;
+  std::unique_ptr<CompactJob> compact_job_;
   std::unique_ptr<ScrubJob> scrub_job_;
   std::unique_ptr<BackupJob> backup_job_;
 };

@@ -2,28 +2,34 @@
 
 #include <sys/resource.h>
 #include <sys/utsname.h>
-#include <syslog.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "core/base/thread.h"
 #include "fusefs/connection.h"
+#include "fusefs/daemon_log.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/follow_notices.h"
 #include "fusefs/hidden_top.h"
 #include "fusefs/kernel_cache.h"
+#include "fusefs/live_numbers.h"
+#include "fusefs/load_windows.h"
+#include "fusefs/metrics_server.h"
 #include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
 #include "fusefs/raw_requests.h"
+#include "fusefs/request_counts.h"
 #include "fusefs/request_server.h"
 #include "fusefs/selinux.h"
 #include "fusefs/served_store.h"
+#include "fusefs/service_manager.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
@@ -37,15 +43,18 @@ void raise_descriptor_limit() {
   }
 }
 
-ServedStore::Log log_of(bool foreground) {
-  return [foreground](const std::string& line) {
-    if (foreground) {
-      std::fprintf(stderr, "cffs: %s\n", line.c_str());
-    } else {
-      ::syslog(LOG_WARNING, "%s", line.c_str());
-    }
-  };
-}
+// What watches the mount, beside it.
+struct Watching {
+  explicit Watching(ServedStore& store, const DaemonLog& log, const std::atomic<bool>& over_ring)
+      : windows(store.fs()),
+        requests(&windows),
+        numbers(store.fs(), requests, log, over_ring),
+        server([this] { return numbers.exposition(); }) {}
+  LoadWindows windows;
+  RequestCounts requests;
+  LiveNumbers numbers;
+  MetricsServer server;
+};
 
 // What a mount is served with; the session's life is the caller's.
 struct Served {
@@ -56,6 +65,8 @@ struct Served {
   Transport transport;
   std::size_t known_inodes;  // that the kernel may cache; 0: any number
   RawRequests& raw;
+  RequestCounts& requests;
+  DaemonLog& log;
 };
 
 // Until the mount ends, or a signal or a problem ends it.
@@ -69,10 +80,12 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   setup.threads = served.threads;
   setup.transport = served.transport;
   setup.additions.push_back(clearing_privileges());
-  setup.intercept = [&raw, &top](const fuse_buf& request) {
+  setup.intercept = [&raw, &top, &requests = served.requests](const fuse_buf& request) {
+    requests.begin(request);
     return top.serve(request) || raw.serve(request);
   };
-  setup.log = context.log;
+  setup.log = [&log = served.log](const std::string& line) { log.write(DaemonLog::Level::notice, line); };
+  setup.complain = [&log = served.log](const std::string& line) { log.write(DaemonLog::Level::error, line); };
   setup.on_agreed = [&](bool over_ring) {
     context.over_ring = over_ring;
     if (served.transport != Transport::ring || context.below_top) return;
@@ -121,6 +134,7 @@ Status serve_mounted(const Served& served, const MountOptions& options, Readines
   Status result = set_mount_attributes(served.mount_point, options);
   if (result) result = serve_requests(served, readiness);
   leaving = mark_as_leaving();
+  if (options.foreground) (void)tell_service_manager("STOPPING=1\nSTATUS=making everything durable");
   // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
   const auto there = mounted_at(served.mount_point);
   if (!ours || (there && there->device == ours->device)) fuse_session_unmount(served.session);
@@ -152,8 +166,8 @@ Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& 
     if (fuse_session_mount(session, mount_point.c_str()) == 0) return session;
     fuse_session_destroy(session);
     if (!as_device) {
-      return fail(
-          Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
+      return fail(Error::usage("cannot mount on " + mount_point +
+                               "; is /dev/fuse there, and may you use it? cffs doctor says what lacks"));
     }
     CFFS_TRY_VOID(store.take_device_back());
     context.log("the kernel does not mount " + store.block_device() +
@@ -162,8 +176,8 @@ Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& 
 }
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
-                   const std::string& mount_point, const ServedStore::Log& log, Readiness& readiness,
-                   FileDescriptor& leaving) {
+                   const std::string& mount_point, DaemonLog& daemon_log, const ServedStore::Log& log,
+                   Readiness& readiness, FileDescriptor& leaving) {
   std::unique_ptr<RequestObserver> observer;
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
@@ -174,18 +188,38 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   const auto on_initialised = [&] {
     if (!below_top && !waits_for_ring) readiness.report({});
   };
-  MountContext context{store.fs(),         store.reorganiser(), store.regroup_jobs(), store.scrub_job(),
-                       store.backup_job(), store.objects(),     on_initialised,       log,
-                       observer.get(),     options.acl,         selinux_is_on(),      below_top};
+  MountContext context{store.fs(),
+                       store.reorganiser(),
+                       store.regroup_jobs(),
+                       store.compact_job(),
+                       store.scrub_job(),
+                       store.backup_job(),
+                       store.objects(),
+                       on_initialised,
+                       log,
+                       observer.get(),
+                       options.acl,
+                       selinux_is_on(),
+                       below_top};
   bool as_device = mounts_device(options, store.objects());
   CFFS_TRY(fuse_session* const session,
            mounted_session(options, store.objects(), store_path, mount_point, context, as_device));
   context.session = session;
   context.followed = store.followed();
   RawRequests raw(session, context, as_device);
-  Status result =
-      serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes, raw},
-                    options, readiness, leaving);
+  std::optional<Watching> watching(std::in_place, store, daemon_log, context.over_ring);
+  context.live = &watching->numbers;
+  context.windows = &watching->windows;
+  Status result;
+  if (options.metrics_at) result = watching->server.begin(*options.metrics_at);
+  if (result) {
+    result = serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes,
+                            raw, watching->requests, daemon_log},
+                           options, readiness, leaving);
+  } else {
+    fuse_session_unmount(session);
+  }
+  watching.reset();
   observer.reset();  // whoever waits for the store to be free finds the recording there too
   // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
   if (as_device) (void)store.objects().take_device_back();
@@ -236,11 +270,14 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
              Readiness& readiness) {
   block_ending_signals();
   raise_descriptor_limit();
-  const ServedStore::Log log = log_of(options.foreground);
+  DaemonLog daemon_log(options.foreground, mount_point, store_path);
+  const ServedStore::Log log = [&daemon_log](const std::string& line) {
+    daemon_log.write(DaemonLog::Level::warning, line);
+  };
   const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
   FileDescriptor leaving;  // outlives the store
   CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
-  Status result = serve_store(*store, options, store_path, mount_point, log, readiness, leaving);
+  Status result = serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

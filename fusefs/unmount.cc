@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pwd.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -28,7 +29,8 @@ constexpr std::chrono::seconds kSilence{3};  // a commit takes less, mostly
 constexpr std::chrono::seconds kPatience{2};
 constexpr std::chrono::milliseconds kBetweenTries{20};
 
-// Holds back the signals that end a wait, so that they can be taken; those that are ignored stay so.
+// Holds back the signals that end a wait, so that they can be taken; those that are ignored stay so. Once one came they stay held: what is
+// said then is said also to who presses Ctrl-C twice.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -39,20 +41,24 @@ class HeldSignals {
     }
     ::pthread_sigmask(SIG_BLOCK, &held_, &before_);
   }
-  ~HeldSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~HeldSignals() {
+    if (!came_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
 
   // The signal that came within this time; 0: none.
-  int wait(std::chrono::milliseconds time) const {
+  int wait(std::chrono::milliseconds time) {
     const timespec wait{0, std::chrono::nanoseconds(time).count()};
     const int signal = ::sigtimedwait(&held_, nullptr, &wait);
+    came_ = came_ || signal > 0;
     return signal > 0 ? signal : 0;
   }
   const sigset_t& before() const { return before_; }
 
  private:
   sigset_t held_, before_;
+  bool came_ = false;
 };
 
 Error in_use(const MountEntry& mount, std::vector<std::string> users) {
@@ -69,7 +75,7 @@ Error in_use(const MountEntry& mount, std::vector<std::string> users) {
 
 // For `force`: what was changed through mapped files goes to the daemon before it ends. In a process of its own, because
 // where the daemon is wedged it takes for ever.
-Status write_mapped_pages(const std::string& mount_point, const HeldSignals& signals) {
+Status write_mapped_pages(const std::string& mount_point, HeldSignals& signals) {
   constexpr int kMostTries = 100;
   constexpr std::chrono::milliseconds kTry{50};
   const pid_t pid = ::fork();
@@ -88,6 +94,11 @@ Status write_mapped_pages(const std::string& mount_point, const HeldSignals& sig
   return {};
 }
 
+std::string user_text(std::uint32_t user) {
+  const passwd* const known = ::getpwuid(user);
+  return known != nullptr ? std::string("user ") + known->pw_name : fmt::format("user {}", user);
+}
+
 // False: fusermount3 refused; unless it is to be quiet, it has said why.
 Result<bool> detach_by_fusermount(const MountEntry& mount, bool force, bool quiet,
                                   const HeldSignals& signals) {
@@ -95,7 +106,11 @@ Result<bool> detach_by_fusermount(const MountEntry& mount, bool force, bool quie
   if (pid == 0) {
     ::pthread_sigmask(SIG_SETMASK, &signals.before(), nullptr);
     std::vector<const char*> words{"fusermount3", force ? "-uz" : "-u", mount.point.c_str(), nullptr};
-    if (quiet) words.insert(words.begin() + 1, "-q");
+    if (quiet) {  // of what it finds wrong before, -q does not keep all back
+      words.insert(words.begin() + 1, "-q");
+      const int null = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+      if (null >= 0) (void)::dup2(null, STDERR_FILENO);
+    }
     ::execvp(words[0], const_cast<char**>(words.data()));
     ::_exit(127);
   }
@@ -112,8 +127,11 @@ Result<bool> detach_once(const MountEntry& mount, bool force, bool quiet, const 
   return fail(errno, mount.point);
 }
 
-Status detach(const MountEntry& mount, bool force, const HeldSignals& signals) {
+Status detach(const MountEntry& mount, bool force, HeldSignals& signals) {
   using SteadyClock = std::chrono::steady_clock;
+  if (::geteuid() != 0 && mount.user && *mount.user != ::geteuid())
+    return fail(Error::usage(fmt::format("{} was mounted by {}: only who did, or root, can unmount it",
+                                         mount.point, user_text(*mount.user))));
   const auto end = SteadyClock::now() + kPatience;
   for (bool last = false;; last = SteadyClock::now() >= end) {
     CFFS_TRY(const bool done, detach_once(mount, force, /*quiet=*/!last, signals));
@@ -136,7 +154,7 @@ std::vector<std::string> reasons_to_wait(const std::string& device, const StoreO
 }
 
 // Until the daemon has let go of the store. Tells after a while who holds it, and again when that changes.
-int wait_until_free(const StoreOwner& owner, const std::string& device, const HeldSignals& signals,
+int wait_until_free(const StoreOwner& owner, const std::string& device, HeldSignals& signals,
                     const std::function<void(const std::vector<std::string>&)>& tell) {
   using SteadyClock = std::chrono::steady_clock;
   auto look = SteadyClock::now() + kSilence;
@@ -171,7 +189,7 @@ Result<Goal> goal_of(const UnmountOptions& options) {
                              " is a store, not a cffs mount; name its mount point, or with --force the "
                              "store"));
   }
-  return fail(Error::usage(path + " is not a cffs mount; see /proc/self/mounts"));
+  return fail(Error::usage(path + " is not a cffs mount; those that are: cffs list"));
 }
 
 }  // namespace
@@ -185,7 +203,7 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
                              " is a name given by fsname=, not the store's path; name the store: "
                              "cffs umount --force STORE"));
   }
-  const HeldSignals signals;
+  HeldSignals signals;
   const bool follows = goal.mount && goal.mount->follows();
   const auto wait = [&signals](std::chrono::milliseconds time) { return signals.wait(time) == 0; };
   const pid_t follower = follows ? follower_at(goal.mount->point, wait) : 0;

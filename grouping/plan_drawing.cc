@@ -12,7 +12,8 @@
 namespace cffs::grouping {
 namespace {
 
-constexpr double kCard = 320, kGap = 30, kTop = 60;
+constexpr double kCard = 320, kGap = 30, kTop = 112;
+constexpr const char *kFirst = "#b5482a", *kMember = "#1f6f8b", *kBetween = "#c98b5a";
 constexpr std::size_t kMostDrawn = 24;  // drawn of one group
 
 std::string escaped(std::string_view text) {
@@ -63,6 +64,27 @@ std::string common_directory(const Plan& plan, const SelectedGroup& group) {
   return slash == std::string::npos ? std::string() : shared.substr(0, slash + 1);
 }
 
+// What dots and lines stand for; two columns, for a drawing of one group is narrow.
+void add_legend(std::string& svg) {
+  const auto text = [&](double x, double y, const char* what) {
+    add(svg, "<text x=\"%.0f\" y=\"%.0f\" font-size=\"11\" fill=\"#444\">%s</text>\n", x + 20, y + 4, what);
+  };
+  const auto dot = [&](double x, double y, double radius, const char* colour, const char* what) {
+    add(svg, "<circle cx=\"%.0f\" cy=\"%.0f\" r=\"%.0f\" fill=\"%s\"/>\n", x + 7, y, radius, colour);
+    text(x, y, what);
+  };
+  const auto line = [&](double x, double y, const char* colour, const char* what) {
+    add(svg, "<line x1=\"%.0f\" y1=\"%.0f\" x2=\"%.0f\" y2=\"%.0f\" stroke=\"%s\" stroke-width=\"2.5\"/>\n",
+        x, y, x + 14, y, colour);
+    text(x, y, what);
+  };
+  constexpr double kLeft = kGap, kRight = kGap + 170, kAbove = 62, kBelow = 84;
+  dot(kLeft, kAbove, 6, kFirst, "is read first");
+  dot(kLeft, kBelow, 6, kMember, "larger: more sessions");
+  line(kRight, kAbove, kMember, "used together; thicker: more");
+  line(kRight, kBelow, kBetween, "the same, across groups");
+}
+
 }  // namespace
 
 std::string draw_plan(const Plan& plan, const Transactions& transactions, std::size_t most_groups) {
@@ -106,6 +128,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
       "<text x=\"%.0f\" y=\"34\" font-size=\"18\" fill=\"#222\">%zu of %zu groups: files that sessions use "
       "together</text>\n",
       kGap, n, plan.groups.size());
+  if (n > 0) add_legend(svg);
   for (std::size_t g = 0; g < n; ++g) {
     const SelectedGroup& group = plan.groups[g];
     const double left = kGap + static_cast<double>(g % columns) * (kCard + kGap);
@@ -131,7 +154,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
     add(svg,
         "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"%.1f\" "
         "stroke-opacity=\"%.2f\"/>\n",
-        from.x, from.y, to.x, to.y, inside ? "#1f6f8b" : "#c98b5a", 0.5 + 3 * share,
+        from.x, from.y, to.x, to.y, inside ? kMember : kBetween, 0.5 + 3 * share,
         inside ? 0.25 + 0.5 * share : 0.35);
   };
   for (const bool inside : {false, true}) {
@@ -152,7 +175,7 @@ std::string draw_plan(const Plan& plan, const Transactions& transactions, std::s
       const double radius =
           3 + 6 * std::sqrt(static_cast<double>(file.sessions) / static_cast<double>(most_sessions));
       add(svg, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"/>\n", dot.x, dot.y, radius,
-          m == 0 ? "#b5482a" : "#1f6f8b");
+          m == 0 ? kFirst : kMember);
       if (members > 16 && m % 2 == 1) continue;
       const bool right = dot.x >= middle;
       add(svg, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\" fill=\"#333\" text-anchor=\"%s\">%s</text>\n",

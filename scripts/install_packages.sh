@@ -8,7 +8,8 @@ packages=(
   libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libsodium-dev libarchive-dev
   libsqlite3-dev libxml2-dev liburiparser-dev
   mount util-linux e2fsprogs xfsprogs btrfs-progs squashfs-tools erofs-utils procps psmisc acl attr libcap2-bin rsync diffutils gawk xz-utils zstd sqlite3 python3 make
-  strace gnuplot-nox nginx-light wrk
+  python3-dev pybind11-dev python3-pytest python3-fsspec
+  strace gnuplot-nox nginx-light wrk mandoc
 )
 [ $# = 0 ] || packages=("$@")
 

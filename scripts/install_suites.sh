@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the test suites that tests/suites runs: packages, two crates, a source package.
+# Installs the test suites that tests/suites runs: packages, two crates, a source package, fsspec.
 #   scripts/install_suites.sh [--sources]     --sources: also git's, built, for its own tests (minutes)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -31,6 +31,17 @@ crate() {  # name, version
 }
 crate pjdfstest 0.2.2
 crate fsx 0.3.2
+
+# fsspec with its own tests, which Debian 12's is too old for; the test "suite_fsspec" runs them on the Python package.
+if [ ! -x "$tools/python/bin/pytest" ]; then
+  "$here/install_packages.sh" python3-venv
+  rm -rf "$tools/python"
+  /usr/bin/python3 -m venv "$tools/python" && "$tools/python/bin/pip" install -q --disable-pip-version-check fsspec==2025.9.0 pytest==8.4.2 ||
+    { rm -rf "$tools/python"; echo "install_suites: without fsspec the test \"suite_fsspec\" is skipped; is PyPI reachable?" >&2; }
+fi
+
+# What makes a site of the pages, which the test "site" does.
+"$here/make_site.sh" --install || echo "install_suites: without it the test \"site\" is skipped" >&2
 
 . "$here/source_packages.sh"
 fetch() {  # source package

@@ -41,7 +41,7 @@ configure() { cmake --preset release "$@" >/dev/null; }
 
 started=$SECONDS
 failed=
-steps_of "test${long:+_long}" $((long ? 12 : 11))
+steps_of "test${long:+_long}" $((long ? 13 : 12))
 step "installing the packages that are missing" scripts/install_packages.sh || fail "the packages could not be installed"
 # libFuzzer comes with clang's runtime, a package named after clang's version.
 install_clang() {
@@ -51,6 +51,8 @@ step "installing clang, which checks the locks, and its runtime" install_clang |
   echo "test: clang could not be installed, see above; the tests thread_safety and fuzz are skipped without" >&2
 step "installing Ceph, for stores in its pools" scripts/install_packages.sh ceph-mon ceph-mgr ceph-osd ceph-common ||
   echo "test: Ceph could not be installed, see above; the tests rados_* are skipped without" >&2
+step "installing lintian, which looks at the Debian packages" scripts/install_packages.sh lintian ||
+  echo "test: lintian could not be installed, see above; the test packages does not ask it" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
 step "running the project's own tests" ctest --preset release -LE "foreign|fuzz|spark" || failed="tests"

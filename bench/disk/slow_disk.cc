@@ -271,7 +271,7 @@ Status serve_disk(const std::string& profile, const std::string& image, const st
   fuse_session* session = new_session(std::move(words), ops, &disk);
   if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) {
     if (session != nullptr) fuse_session_destroy(session);
-    return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
+    return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it? cffs doctor says what lacks"));
   }
   {
     Completer completer(std::move(model));

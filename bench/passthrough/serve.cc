@@ -19,7 +19,7 @@ Status serve_until_unmounted(const std::string& name, const std::string& options
   fuse_session* session = new_session(std::move(words), operations, user);
   if (session == nullptr || fuse_session_mount(session, mount_point.c_str()) != 0) {
     if (session != nullptr) fuse_session_destroy(session);
-    return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it?"));
+    return fail(Error::usage("cannot mount on " + mount_point + "; is /dev/fuse there, and may you use it? cffs doctor says what lacks"));
   }
   Status result;
   {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "bench/suite/benchmark.h"
 
@@ -23,14 +24,22 @@ nav ul { list-style: none; padding: 0; columns: 2 20rem; }
 nav a, a { color: var(--mark); text-decoration: none; } a:hover { text-decoration: underline; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: .84rem; margin: 1rem 0; }
-th, td { padding: .32rem .5rem; text-align: right; white-space: nowrap; }
+th, td { padding: .32rem .45rem; text-align: right; } td { white-space: nowrap; } th { vertical-align: bottom; }
 th { font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; }
 tbody tr:nth-child(even) { background: var(--band); }
 tr.phase td { text-align: left; font-weight: 600; padding-top: .9rem; background: var(--ground); }
 .dot { display: inline-block; width: .65rem; height: .65rem; border-radius: 50%; margin-right: .5rem; }
 .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
-.interval { color: var(--soft); font-size: .8rem; }
+.interval { color: var(--soft); font-size: .8rem; display: block; line-height: 1.2; }
+/* Where there is no room for the columns each row becomes a card: none is scrolled away. */
+@media (max-width: 72rem) {
+  thead { display: none; }
+  tbody tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(6.2rem, 1fr)); padding: .4rem .2rem; border-bottom: 1px solid var(--line); }
+  td { text-align: left; padding: .15rem .3rem; }
+  td:first-child, tr.phase td { grid-column: 1 / -1; font-weight: 600; }
+  td[data-label]::before { content: attr(data-label); display: block; color: var(--soft); font-size: .75rem; font-weight: 400; }
+}
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 31rem), 1fr)); gap: 1.6rem 1.2rem; margin-top: 1.2rem; }
 figure { margin: 0; } figure.first { grid-column: 1 / -1; }
 figcaption { font-size: .85rem; color: var(--soft); margin-bottom: .2rem; }
@@ -39,6 +48,11 @@ details { margin: .6rem 0; } summary { cursor: pointer; color: var(--soft); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; font-size: .88rem; } dt { color: var(--soft); } dd { margin: 0; }
 @media print { nav { display: none; } h2 { break-before: page; } }
 )css";
+
+// Of the table; a row's cells come in this order.
+constexpr std::array kColumns = {"target",     "operations/s", "ratio",     "seconds", "p50 µs",
+                                 "p99 µs",     "p99.9 µs",     "reads",     "writes",  "MB read",
+                                 "MB written", "CPU s",        "daemon MB", "MB used", "inodes"};
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -95,18 +109,25 @@ std::string row_of(const TargetResult& t, std::size_t index, const std::string& 
     if (t.latencies.count() == 0) return std::string("<td class=\"soft\">–</td>");
     return fmt::format("<td>{:.1f}</td>", static_cast<double>(t.latencies.percentile_ns(percentile)) / 1e3);
   };
-  std::string row =
-      fmt::format("<tr><td><span class=\"dot\" style=\"background:{}\"></span>{}</td><td>{}</td>",
-                  colour_of(t.target, index), escaped(title_of(t.target)), number(t.rate.value));
-  row += ratio_cell(t, baseline) + metric("seconds", 1) + microseconds(0.5) + microseconds(0.99) +
-         microseconds(0.999);
-  row += metric("device_reads", 1) + metric("device_writes", 1) + metric("device_read_bytes", 1e-6) +
-         metric("device_written_bytes", 1e-6);
+  std::vector<std::string> cells{fmt::format("<td><span class=\"dot\" style=\"background:{}\"></span>{}</td>",
+                                             colour_of(t.target, index), escaped(title_of(t.target))),
+                                 "<td>" + number(t.rate.value) + "</td>", ratio_cell(t, baseline),
+                                 metric("seconds", 1)};
+  for (const double percentile : {0.5, 0.99, 0.999}) cells.push_back(microseconds(percentile));
+  for (const char* const requests : {"device_reads", "device_writes"}) cells.push_back(metric(requests, 1));
+  for (const char* const bytes : {"device_read_bytes", "device_written_bytes"})
+    cells.push_back(metric(bytes, 1e-6));
   const double cpu = (t.metrics.contains("client_cpu_s") ? t.metrics.at("client_cpu_s") : 0) +
                      (t.metrics.contains("daemon_cpu_s") ? t.metrics.at("daemon_cpu_s") : 0);
-  row += fmt::format("<td>{:.2f}</td>", cpu) + metric("daemon_peak_bytes", 1e-6) +
-         metric("space_bytes", 1e-6) + metric("inodes", 1) + "</tr>\n";
-  return row;
+  cells.push_back(fmt::format("<td>{:.2f}</td>", cpu));
+  for (const char* const bytes : {"daemon_peak_bytes", "space_bytes"}) cells.push_back(metric(bytes, 1e-6));
+  cells.push_back(metric("inodes", 1));
+  std::string row = "<tr>";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) cells[i].insert(3, fmt::format(" data-label=\"{}\"", kColumns[i]));
+    row += cells[i];
+  }
+  return row + "</tr>\n";
 }
 
 std::string section(const Comparison& c, const std::vector<Plot>& plots, std::size_t index) {
@@ -117,15 +138,13 @@ std::string section(const Comparison& c, const std::vector<Plot>& plots, std::si
   out += fmt::format("<p class=\"soft\">{}; {} round{}; ratios to {}{}</p>\n", escaped(c.workload), c.rounds,
                      c.rounds == 1 ? "" : "s", escaped(title_of(c.baseline)),
                      c.rounds > 1 ? ", with 90 % confidence intervals" : "");
-  out +=
-      "<div "
-      "class=\"wide\"><table><thead><tr><th>target</th><th>operations/s</th><th>ratio</th><th>seconds</"
-      "th><th>p50 µs</th><th>p99 µs</th><th>p99.9 µs</th>"
-      "<th>reads</th><th>writes</th><th>MB read</th><th>MB written</th><th>CPU s</th><th>daemon "
-      "MB</th><th>MB used</th><th>inodes</th></tr></thead><tbody>\n";
+  out += "<div class=\"wide\"><table><thead><tr>";
+  for (const char* const column : kColumns) out += fmt::format("<th>{}</th>", column);
+  out += "</tr></thead><tbody>\n";
   for (const PhaseResult& phase : c.phases) {
     if (!phase.phase.empty())
-      out += "<tr class=\"phase\"><td colspan=\"15\">" + escaped(phase.phase) + "</td></tr>\n";
+      out += fmt::format("<tr class=\"phase\"><td colspan=\"{}\">{}</td></tr>\n", kColumns.size(),
+                         escaped(phase.phase));
     for (const TargetResult& t : phase.targets) {
       const auto place = std::find(c.targets.begin(), c.targets.end(), t.target) - c.targets.begin();
       out += row_of(t, static_cast<std::size_t>(place), c.baseline);

@@ -31,26 +31,37 @@ Result<Plot> draw_bars(const Comparison& c, const Bars& bars, const std::string&
   Drawing d(prefix + "-" + bars.name, bars.title);
   d.width = 1100;
   d.height = 400;
-  d.script = "$data << EOD\n";
-  double least = kMost, most = 0;
-  for (std::size_t p = 0; p < c.phases.size(); ++p) {
-    for (std::size_t t = 0; t < c.targets.size(); ++t) {
-      const TargetResult* result = c.phases[p].find(c.targets[t]);
-      const replay::Estimate shown = result == nullptr ? replay::Estimate() : bars.of(*result);
-      if (shown.value > 0) least = std::min(least, shown.value);
-      most = std::max(most, shown.value);
-      d.script += fmt::format("{} {} {} {} {}\n", p, t, shown.value, std::max(shown.low, 0.0), shown.high);
+  // An interval of few rounds may be many times as long as the bar is high: it is cut, and has a mark where it goes on.
+  double least = kMost, most = 0, highest = 0;
+  const auto each = [&](const auto& visit) {
+    for (std::size_t p = 0; p < c.phases.size(); ++p) {
+      for (std::size_t t = 0; t < c.targets.size(); ++t) {
+        const TargetResult* result = c.phases[p].find(c.targets[t]);
+        visit(p, t, result == nullptr ? replay::Estimate() : bars.of(*result));
+      }
     }
-  }
+  };
+  each([&](std::size_t, std::size_t, const replay::Estimate& shown) {
+    if (shown.value > 0) least = std::min(least, shown.value);
+    most = std::max(most, shown.value);
+    highest = std::max({highest, shown.value, bars.with_intervals ? shown.high : 0});
+  });
+  const bool wide = most > 30 * least;
+  const double bottom = wide ? least / 3 : 0, top = std::min(highest, most * (wide ? 3 : 1.25)) * 1.02;
+  d.script = "$data << EOD\n";
+  each([&](std::size_t p, std::size_t t, const replay::Estimate& shown) {
+    const double low = std::clamp(shown.low, bottom, std::max(bottom, top)), high = std::min(shown.high, top);
+    d.script += fmt::format("{} {} {} {} {} {}\n", p, t, shown.value, low, high, shown.high > top ? 1 : 0);
+  });
   d.script += "EOD\n";
   const double width = 0.8 / static_cast<double>(c.targets.size());
-  const bool wide = most > 30 * least;
   d.script += fmt::format(
       "set boxwidth {}\nset style fill solid 0.85 noborder\nset ylabel {}\nset xrange "
       "[-0.6:{}]\n",
       width * 0.92, in_quotes(bars.unit), static_cast<double>(c.phases.size()) - 0.4);
-  d.script += wide ? fmt::format("set logscale y\nset format y '10^{{%T}}'\nset yrange [{}:*]\n", least / 3)
-                   : std::string("set yrange [0:*]\nset format y '%.0s%c'\n");
+  const std::string range = most > 0 ? fmt::format("[{}:{}]", bottom, top) : std::string("[0:*]");
+  d.script += wide ? fmt::format("set logscale y\nset format y '10^{{%T}}'\nset yrange {}\n", range)
+                   : fmt::format("set yrange {}\nset format y '%.0s%c'\n", range);
   d.script += "set xtics (";
   for (std::size_t p = 0; p < c.phases.size(); ++p)
     d.script += fmt::format("{}{} {}", p == 0 ? "" : ", ", tic_label(c.phases[p].phase), p);
@@ -65,8 +76,10 @@ Result<Plot> draw_bars(const Comparison& c, const Bars& bars, const std::string&
     if (bars.with_intervals)
       d.script += fmt::format(
           ", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 "
-          "linecolor rgb '#777777' notitle",
-          t, shift);
+          "linecolor rgb 'black' notitle, "
+          "$data using ($2=={} && $3>0 && $6==1 ? $1+{} : NaN):5 with points pointtype 9 pointsize 0.6 "
+          "linecolor rgb 'black' notitle",
+          t, shift, t, shift);
   }
   return d.draw(directory);
 }

@@ -50,7 +50,7 @@ Status grow(Session& session, Rig& rig, std::uint64_t from, std::uint64_t to) {
   CFFS_TRY_VOID(in_parallel(threads, [&](unsigned t) -> Status {
     for (std::uint64_t file = from + t; file < to; file += threads) {
       CFFS_TRY_VOID(make_one(rig.target(), phase.lane(t), path_of(file, each), data));
-      if (file % 8192 == 0) session.progress(fmt::format("{}, create: {} of {}", rig.name(), file, to));
+      if (file % 8192 == 0) session.progress({rig.name() + ": create", file, to, "files"});
     }
     return {};
   }));
@@ -86,7 +86,7 @@ Status list_wide(Session& session, Rig& rig) {
     Phase phase(session, rig, fmt::format("create, {} in one directory", wide));
     for (std::uint64_t i = 0; i < wide; ++i) {
       CFFS_TRY_VOID(make_one(rig.target(), phase.lane(), fmt::format("wide/f{:08}", i), {}));
-      if (i % 8192 == 0) session.progress(fmt::format("{}, one directory: {} of {}", rig.name(), i, wide));
+      if (i % 8192 == 0) session.progress({rig.name() + ": one directory", i, wide, "files"});
     }
     phase.finish();
   }

@@ -75,8 +75,7 @@ Status run_micro(Session& session, Rig& rig) {
       CFFS_TRY(const Mix mix, mix_of(kind));
       Population population(rig, objects, mix, session.number("object"), session.seed());
       for (const double full : shares) {
-        session.progress(fmt::format("{}, {}: {} {}, aging at {:g} %", session.benchmark().name, rig.name(),
-                                     label, kind, full));
+        session.progress({fmt::format("{}: {} {}, aging at {:g} %", rig.name(), label, kind, full)});
         CFFS_TRY_VOID(population.age(full / 100, session.number("aging")));
         const std::size_t before = population.count();
         const auto named = [&](const char* what) {
@@ -148,8 +147,7 @@ Status run_macro(Session& session, Rig& rig, const Counts& published) {
   return on_interfaces(session, rig, [&](ObjectSurface& objects, const std::string& label) -> Status {
     Population population(rig, objects, Mix::mixed, session.number("object"), session.seed());
     for (const double full : shares) {
-      session.progress(
-          fmt::format("{}, {}: {}, aging at {:g} %", session.benchmark().name, rig.name(), label, full));
+      session.progress({fmt::format("{}: {}, aging at {:g} %", rig.name(), label, full)});
       CFFS_TRY_VOID(population.age(full / 100, session.number("aging")));
       while (population.count() < Population::kFewest) CFFS_TRY_VOID(population.create(nullptr));
       CFFS_TRY_VOID(population.cool());

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -66,7 +65,7 @@ Phase::Phase(Session& session, Rig& rig, std::string name) : session_(session), 
   run_.phase = std::move(name);
   run_.target = rig.name();
   run_.started_s = ::time(nullptr);
-  session.progress(fmt::format("{}, {}: {}", session.benchmark().name, rig.name(), run_.phase));
+  session.progress({rig.name() + ": " + run_.phase});
   meter_ = std::make_unique<replay::Meter>(rig.device(), rig.daemon());
   start_ns_ = Lane::now();
 }
@@ -167,12 +166,14 @@ std::uint64_t Session::image_bytes() const {
   return 64ull << 30;
 }
 
-void Session::progress(const std::string& text) const {
-  if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+void Session::progress(const WorkStep& step) const {
+  if (!options_.on_progress) return;
+  const MutexLock guard(one_tells_);
+  options_.on_progress({step, turn_, turns_});
 }
 
 void Session::print_line(const replay::Run& run) const {
-  if (::isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K");
+  progress({});
   if (!printed_head_) {
     fmt::print("{:<14} {:<34} {:>5} {:>10} {:>11} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>7}\n", "target",
                "phase", "round", "seconds", "ops/s", "p50 us", "p99 us", "max us", "reads", "writes",
@@ -198,15 +199,36 @@ void Session::print_line(const replay::Run& run) const {
   std::fflush(stdout);
 }
 
+std::map<std::string, std::string> Session::parameters() const {
+  std::map<std::string, std::string> all{{"disk", options_.disk},
+                                         {"memory_bytes", std::to_string(memory_bytes_)},
+                                         {"aged", fmt::format("{:g}", options_.aged)},
+                                         {"seed", std::to_string(options_.seed)}};
+  for (const Parameter& p : benchmark_.parameters) all[p.name] = text(p.name);
+  return all;
+}
+
+// The runs of a target in a round are added together: where one is, all are.
+bool Session::take_earlier(const std::vector<replay::Run>& earlier, const std::string& target) {
+  const auto wanted = parameters();
+  const std::size_t before = runs_.size();
+  for (const replay::Run& run : earlier) {
+    const bool same = std::all_of(wanted.begin(), wanted.end(), [&](const auto& parameter) {
+      const auto had = run.parameters.find(parameter.first);
+      return had != run.parameters.end() && had->second == parameter.second;
+    });
+    if (same && run.benchmark == benchmark_.name && run.workload == workload() && run.target == target &&
+        run.round == round_)
+      runs_.push_back(run);
+  }
+  return runs_.size() > before;
+}
+
 void Session::add(replay::Run run) {
   run.benchmark = benchmark_.name;
   run.workload = workload();
   run.round = round_;
-  run.parameters["disk"] = options_.disk;
-  run.parameters["memory_bytes"] = std::to_string(memory_bytes_);
-  run.parameters["aged"] = fmt::format("{:g}", options_.aged);
-  run.parameters["seed"] = std::to_string(options_.seed);
-  for (const Parameter& p : benchmark_.parameters) run.parameters[p.name] = text(p.name);
+  for (auto& [name, value] : parameters()) run.parameters[name] = value;
   std::string mount = run.environment["mount"];
   run.environment = replay::environment();
   run.environment["mount"] = mount;
@@ -225,7 +247,7 @@ Status Session::run_target(const std::string& target) {
   rig_options.memory_bytes = memory_bytes_;
   rig_options.aged = options_.aged;
   rig_options.synchronous = options_.mount_sync;
-  progress(fmt::format("{}: setting up {}", benchmark_.name, target));
+  progress({target + ": setting up"});
   CFFS_TRY(const auto rig, Rig::start(target, rig_options));
   if (rig->is_objects() && !benchmark_.takes_objects)
     return fail(Error::usage(target + " keeps objects, not files: it is for the benchmarks of OBFS"));
@@ -261,13 +283,24 @@ Result<std::vector<std::string>> Session::targets_here() const {
 Status Session::run() {
   CFFS_TRY(const std::vector<std::string> targets, targets_here());
   if (!options_.results.empty()) CFFS_TRY_VOID(replay::add_results(options_.results, {}));
+  std::vector<replay::Run> earlier;
+  if (options_.resume) {
+    CFFS_TRY(earlier, replay::read_results(options_.results));
+  }
   std::vector<std::uint64_t> memories = options_.memory_bytes;
   if (memories.empty() && options_.size == Size::paper) memories = benchmark_.paper_memory;
   if (memories.empty()) memories.push_back(0);
+  turns_ = memories.size() * options_.rounds * targets.size();
   for (const std::uint64_t memory : memories) {
     memory_bytes_ = memory;
     for (round_ = 1; round_ <= options_.rounds; ++round_) {
       for (const std::string& target : targets) {
+        ++turn_;
+        if (take_earlier(earlier, target)) {
+          progress({});
+          fmt::print("{:<14} round {} is in {} already\n", target, round_, options_.results);
+          continue;
+        }
         const std::size_t before = runs_.size();
         CFFS_TRY_VOID(run_target(target));
         if (options_.results.empty()) continue;

@@ -9,11 +9,19 @@
 #include <vector>
 
 #include "bench/suite/benchmark.h"
+#include "core/base/mutex.h"
+#include "core/base/work_step.h"
 #include "replay/play/player.h"
 #include "replay/results/counters.h"
 #include "replay/results/run.h"
 
 namespace cffs::bench {
+
+// What a session is at.
+struct SessionProgress {
+  WorkStep step;                    // without a name: something is printed next
+  std::size_t turn = 0, turns = 0;  // of all targets in all rounds, from 1
+};
 
 struct SessionOptions {
   std::vector<std::string> targets;  // empty: the benchmark's own
@@ -27,8 +35,10 @@ struct SessionOptions {
   std::string work;     // an existing directory
   std::string results;  // file that runs are added to; empty: none
   std::uint64_t seed = 1;
+  bool resume = false;      // what the results have already of a round is not run again
   bool sync = false;        // each phase ends when all of it is on the disk
   bool mount_sync = false;  // file systems are mounted with -o sync
+  std::function<void(const SessionProgress&)> on_progress;  // from one thread at a time; may be null
 };
 
 // Latencies of one thread's operations in a phase.
@@ -104,12 +114,15 @@ class Session {
   std::string workload(std::uint64_t memory_bytes) const;
   const Benchmark& benchmark() const { return benchmark_; }
   void add(replay::Run run);
-  // A line on stderr for what takes long; nothing where that is no terminal.
-  void progress(const std::string& text) const;
+  // For who watches; from any thread. Not for each operation: some are shorter than this.
+  void progress(const WorkStep& step) const;
 
  private:
   Result<std::vector<std::string>> targets_here() const;
   Status run_target(const std::string& target);
+  // Whether this target was run in this round, with what is asked for now: its runs, from what the results had.
+  bool take_earlier(const std::vector<replay::Run>& earlier, const std::string& target);
+  std::map<std::string, std::string> parameters() const;
   void print_line(const replay::Run& run) const;
   std::uint64_t image_bytes() const;
 
@@ -117,8 +130,10 @@ class Session {
   const SessionOptions options_;
   unsigned round_ = 1;
   std::uint64_t memory_bytes_ = 0;
+  std::size_t turn_ = 0, turns_ = 0;  // of all targets in all rounds: which one it is
   std::vector<replay::Run> runs_;
   mutable bool printed_head_ = false;
+  mutable Mutex one_tells_;
 };
 
 // Fails where a target's call failed: a benchmark that goes wrong must not look fast.

@@ -50,8 +50,6 @@ void clean_up(const std::string& directory, pid_t child) {
 }  // namespace
 
 int run_supervised(const std::string& directory, const std::function<int()>& work) {
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
   struct sigaction old_int {
   }, old_term{};
   const pid_t parent = ::getpid();
@@ -64,14 +62,14 @@ int run_supervised(const std::string& directory, const std::function<int()>& wor
     std::fflush(stderr);
     ::_exit(code);
   }
-  ::sigaction(SIGINT, &ignore, &old_int);
-  // A request to end is handed on; the child's end ends us too.
+  // A request to end is handed on, and that it was Ctrl-C, too; the child's end ends us, behind what it leaves.
   static volatile pid_t told = 0;
   told = child;
   struct sigaction hand_on {};
-  hand_on.sa_handler = [](int) {
-    if (told > 0) ::kill(told, SIGTERM);
+  hand_on.sa_handler = [](int signal) {
+    if (told > 0) ::kill(told, signal);
   };
+  ::sigaction(SIGINT, &hand_on, &old_int);
   ::sigaction(SIGTERM, &hand_on, &old_term);
   int status = 0;
   while (child > 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {

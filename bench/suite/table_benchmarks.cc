@@ -54,8 +54,7 @@ Status create_all(Session& session, Rig& rig, const NamespaceModel& names, const
       if (sleep_ms > 0 && i % kStretch == kStretch - 1) {
         std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(sleep_ms));
       }
-      if (i % 8192 == 0)
-        session.progress(fmt::format("{}, {}: {} of {}", rig.name(), phase_name, i, names.count()));
+      if (i % 8192 == 0) session.progress({rig.name() + ": " + phase_name, i, names.count(), "files"});
     }
     return {};
   }));

@@ -17,6 +17,7 @@
 #include "core/base/parallel.h"
 #include "core/composite/composite_builder.h"
 #include "core/packed/packer.h"
+#include "core/packed/unpacker.h"
 
 namespace cffs {
 
@@ -76,16 +77,17 @@ class ContentSampling {
     const ImportOutline outline = outline_import(survey_, format_, true);
     sample_.of = outline.composites;
     all_wanted_ = sample_.whole = outline.composite_bytes <= options_.bytes;
-    for (const Compression& how : options_.ways) sample_.packings.push_back({how, 1, 0, 0});
+    for (const Compression& how : options_.ways) sample_.packings.push_back({how, 1, 0, 0, 0});
     draw(outline);
     spent_.resize(options_.ways.size());
+    unpacked_.resize(options_.ways.size());
     // Early ones are spread over the tree as all are: whoever is stopped has seen a bit of everything.
     std::vector<std::size_t> order(drawn_.size());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random_);
     const auto began = SteadyClock::now();
     in_parallel(order.size(), options_.workers, [&](std::size_t i) {
-      if (!options_.go_on() || (i > 0 && sampled_seconds_since(began) > options_.seconds)) return;
+      if (!options_.go_on() || (i >= kFewest && sampled_seconds_since(began) > options_.seconds)) return;
       pack_one(drawn_[order[i]]);
     });
     estimate();
@@ -96,6 +98,8 @@ class ContentSampling {
   }
 
  private:
+  // However slow the disk is: of fewer, one that does not shrink would speak for all.
+  static constexpr std::size_t kFewest = 8;
   // Lone large files are packed in part: frames are alike all through most of them.
   static constexpr std::uint64_t kMostOfOneMember = 8u << 20;
 
@@ -158,6 +162,7 @@ class ContentSampling {
       read += content->size();
     }
     std::vector<double> shares, spent;
+    std::vector<Unpacked> unpacked;
     for (const Compression& how : options_.ways) {
       const double start = thread_seconds();
       const auto packed = pack(builder.bytes(), ends, how);
@@ -165,6 +170,7 @@ class ContentSampling {
                            ? static_cast<double>(packed->size()) / static_cast<double>(builder.bytes().size())
                            : 1);
       spent.push_back(thread_seconds() - start);
+      unpacked.push_back(packed ? time_unpacking(*packed, builder.bytes().size()) : Unpacked{});
     }
     const MutexLock guard(mutex_);
     if (files > 0) one.shares = std::move(shares);
@@ -173,8 +179,23 @@ class ContentSampling {
     sample_.bytes += read;
     sample_.unreadable += unreadable;
     packed_bytes_ += builder.bytes().size();
-    for (std::size_t w = 0; w < spent.size(); ++w) spent_[w] += spent[w];
+    for (std::size_t w = 0; w < spent.size(); ++w) {
+      spent_[w] += spent[w];
+      unpacked_[w].bytes += unpacked[w].bytes;
+      unpacked_[w].seconds += unpacked[w].seconds;
+    }
     options_.on_progress(sample_.bytes);
+  }
+
+  struct Unpacked {
+    std::uint64_t bytes = 0;  // plain
+    double seconds = 0;
+  };
+  static Unpacked time_unpacking(std::string_view packed, std::size_t plain_bytes) {
+    std::string plain(plain_bytes,
+                      '\0');  // a mount uses memory again and again: to have it from the system is not timed
+    const double start = thread_seconds();
+    return unpack(packed, plain) ? Unpacked{plain.size(), thread_seconds() - start} : Unpacked{};
   }
 
   void estimate() {
@@ -215,6 +236,8 @@ class ContentSampling {
       if (!sample_.whole && seen.size() > 1)
         packing.uncertainty = std::sqrt(rest / sum / static_cast<double>(seen.size() - 1));
       packing.seconds_a_byte = spent_[w] / static_cast<double>(std::max<std::uint64_t>(1, packed_bytes_));
+      packing.unpack_seconds_a_byte =
+          unpacked_[w].seconds / static_cast<double>(std::max<std::uint64_t>(1, unpacked_[w].bytes));
     }
   }
 
@@ -230,6 +253,7 @@ class ContentSampling {
   ContentSample sample_;
   std::uint64_t packed_bytes_ CFFS_GUARDED_BY(mutex_) = 0;
   std::vector<double> spent_;
+  std::vector<Unpacked> unpacked_;
 };
 
 }  // namespace

@@ -18,9 +18,10 @@ namespace cffs {
 struct SampleOptions {
   unsigned workers = 2;
   std::uint64_t bytes = 192u << 20;  // that are read, at most
-  double seconds = 4;                // of each worker; composites that were not begun then are left out
-  std::uint64_t seed = 0;            // of where the sample begins
-  std::vector<Compression> ways;     // to try
+  double seconds =
+      4;  // of each worker; composites that were not begun then are left out, but for the first few
+  std::uint64_t seed = 0;         // of where the sample begins
+  std::vector<Compression> ways;  // to try
   std::function<bool()> go_on = [] { return true; };
   std::function<void(std::uint64_t bytes)> on_progress = [](std::uint64_t) {};
 };
@@ -28,9 +29,10 @@ struct SampleOptions {
 // One way to compress, of all composites.
 struct PackingEstimate {
   Compression how;
-  double share = 1;           // of the composites' bytes, that is stored
-  double uncertainty = 0;     // standard error of that
-  double seconds_a_byte = 0;  // of one processor
+  double share = 1;                  // of the composites' bytes, that is stored
+  double uncertainty = 0;            // standard error of that
+  double seconds_a_byte = 0;         // of one processor
+  double unpack_seconds_a_byte = 0;  // of plain bytes, again; 0: nothing of the sample shrank
 };
 
 struct ContentSample {

@@ -106,9 +106,15 @@ Result<Disk> measure_disk_below(const TreeSurvey& survey, const std::function<bo
                              " are too few or too small to measure its disk by, or cannot be read past the "
                              "memory; name a model with --disk"));
   }
-  Disk disk{"this", median_of(small), median_of(small), 1e12, false};
-  const double more_s = (median_of(large) - median_of(small)) / 1000;
-  if (more_s > 0) disk.bytes_per_second = static_cast<double>(bytes - kProbePage) / more_s;
+  return disk_of_times(median_of(small), median_of(large), kProbePage, bytes);
+}
+
+Disk disk_of_times(double place_ms, double long_ms, std::uint64_t place_bytes, std::uint64_t long_bytes) {
+  // Of two medians of a busy disk the longer read's may be the smaller one.
+  constexpr double kMostInPlace = 0.75;  // of a long read's time, that a place may be taken for
+  const double long_s = std::max(long_ms, 1e-6) / 1000;
+  const double bytes_s = std::max(long_s - place_ms / 1000, (1 - kMostInPlace) * long_s);
+  Disk disk{"this", place_ms, place_ms, static_cast<double>(long_bytes - place_bytes) / bytes_s, false};
   disk.has_arm = disk.seek_ms > 2;
   if (disk.has_arm) disk.near_ms = disk.seek_ms / 16;
   return disk;

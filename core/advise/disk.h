@@ -30,6 +30,9 @@ const std::vector<Disk>& modelled_disks();
 // Null: there is none of that name.
 const Disk* find_modelled_disk(std::string_view name);
 
+// A disk whose places answer in so many milliseconds, and so many bytes in so many: medians. Where the second are hardly more than the first,
+// what is told is how fast those bytes came in all.
+Disk disk_of_times(double place_ms, double long_ms, std::uint64_t place_bytes, std::uint64_t long_bytes);
 // The disk below a surveyed tree, named "this", by reading some of its files past the memory: up to two seconds, nothing is written.
 // `usage`: the tree holds too little to tell, or its file system reads through memory alone.
 Result<Disk> measure_disk_below(const TreeSurvey& survey, const std::function<bool()>& go_on);

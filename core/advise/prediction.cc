@@ -19,14 +19,14 @@ constexpr std::uint64_t kNumbersOfAFolder = 10'000;
 
 // An import, of what is in memory: what a medium costs beside what import_trial.h measures, where that could; else what it measured
 // on 2 cores.
-constexpr double kImport = 0.05, kStoredByte = 0.5e-9, kBlobByte = 2.4e-9, kBlob = 100e-6;
+constexpr double kImport = 0.05, kStoredByte = 0.5e-9, kBlobByte = 0.6e-9, kBlob = 300e-6;
 constexpr double kTriedFile = 12e-6, kTriedByte = 0.8e-9;
 
 // FUSE: a file is two requests, and its bytes are copied twice more (docs/PERFORMANCE.md, "Against the floor").
 constexpr double kFuseFile = 50e-6, kFuseByte = 1.5e-9, kFuseRandomFile = 150e-6;
 constexpr double kFirst = 0.05, kFirstRequests = 60;  // of a mount
 constexpr double kKernelFile = 12e-6;                 // of a file that the kernel reads itself
-constexpr double kUnpackByte = 0.8e-9;                // 50 µs for 64 KiB
+constexpr double kUnpackByte = 0.8e-9;                // where no sample was unpacked: 50 µs for 64 KiB
 constexpr double kObjectRequest = 512 * 1024.0, kLargeRequest = 128 * 1024.0;
 constexpr std::uint64_t kTableInMemory = 32u << 20;  // core/table reads that much when it is opened
 constexpr double kFramePart = 64 * 1024.0;
@@ -50,7 +50,7 @@ std::uint64_t daemon_bytes_of(const TreeSurvey& survey, const ImportOutline& out
   const double known = std::min(inodes, 1e6) * 85 + std::min(inodes, 65'536.0) * 600;
   const double table =
       static_cast<double>(survey.entries()) * 110 + static_cast<double>(outline.inline_bytes);
-  return rounded(12e6 + known + std::min(table, kTableCache) + (packed ? 40e6 : 0));
+  return rounded(15e6 + known + std::min(table, kTableCache) + (packed ? 40e6 : 0));
 }
 
 // Files that are not empty, and their bytes as far as they are allocated: holes cost nothing.
@@ -88,6 +88,10 @@ class StoreModel {
     p.object_bytes = p.stored_bytes + o.blob_bytes + p.table_bytes;
     p.reserve_bytes = kReserve;
     p.import_s = import_s(p, packing);
+    if (packing != nullptr)
+      p.unpack_seconds_a_byte =
+          packing->unpack_seconds_a_byte > 0 ? packing->unpack_seconds_a_byte : kUnpackByte;
+    p.unpack_s = static_cast<double>(o.composite_bytes) * p.unpack_seconds_a_byte;
     p.daemon_bytes = daemon_bytes_of(survey_, o, packing != nullptr);
     return p;
   }
@@ -153,12 +157,11 @@ ReadPrediction read_store(const TreeSurvey& survey, const StorePrediction& store
                           static_cast<double>(o.blobs);
   // An arm has gone elsewhere meanwhile; less far, from blob to blob.
   const double places = disk.has_arm ? composites + static_cast<double>(o.blobs) / 2.4 : 0;
-  const double unpacked = packed ? static_cast<double>(o.composite_bytes) * kUnpackByte : 0;
   ReadPrediction p;
   p.requests = rounded(requests);
   p.sweep_s = first_s(disk) + overlapped((requests * disk.near_ms + places * disk.place_ms()) / 1000 +
                                              device_bytes / disk.bytes_per_second,
-                                         files * kFuseFile + bytes * kFuseByte + unpacked);
+                                         files * kFuseFile + bytes * kFuseByte + store.unpack_s);
 
   const double wanted = std::max(1.0, files * kRandomShare);
   const double blobs = files > 0 ? static_cast<double>(o.blobs) / files : 0;
@@ -176,7 +179,7 @@ ReadPrediction read_store(const TreeSurvey& survey, const StorePrediction& store
     // A mount finds out by trying: where whole composites do not pay, some of them were read all the same.
     if (of_one >= 1) device_s = part_s < device_s ? part_s : (device_s + std::min(part_s, 2 * device_s)) / 2;
   }
-  const double unpacking = packed ? std::max(mean, kFramePart) * kUnpackByte : 0;
+  const double unpacking = std::max(mean, kFramePart) * store.unpack_seconds_a_byte;
   p.random_files_s = 1 / (first_s(disk) / wanted * (disk.is_fast() ? 0 : 1) + device_s + kFuseRandomFile +
                           unpacking + mean * kFuseByte);
   return p;
@@ -193,6 +196,11 @@ const DiskPrediction* Prediction::disk(std::string_view name) const {
   const auto at =
       std::find_if(disks.begin(), disks.end(), [&](const auto& d) { return d.disk.name == name; });
   return at == disks.end() ? nullptr : &*at;
+}
+
+std::uint64_t StorePrediction::bytes_deduped(const Duplicates& duplicates) const {
+  if (outline.composites == 0) return object_bytes;
+  return object_bytes - std::min(stored_bytes, rounded(static_cast<double>(duplicates.shared_bytes) * share));
 }
 
 double Prediction::sweep_gain(const DiskPrediction& on, const StorePrediction& of) const {

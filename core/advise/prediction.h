@@ -29,7 +29,13 @@ struct StorePrediction {
   std::uint64_t object_bytes = 0;
   std::uint64_t reserve_bytes = 0;  // that a store keeps free for itself, beside those
   double import_s = 0;              // of what is in memory, on this machine
-  std::uint64_t daemon_bytes = 0;   // when the kernel knows all of it
+  double unpack_seconds_a_byte =
+      0;                // of one processor, for composites' plain bytes; 0 where they are not compressed
+  double unpack_s = 0;  // of all of them
+  std::uint64_t daemon_bytes = 0;  // when the kernel knows all of it
+
+  // What object_bytes would be with --dedupe: as if what is there twice shrank as all does.
+  std::uint64_t bytes_deduped(const Duplicates& duplicates) const;
 };
 
 inline constexpr double kRandomShare = 0.03;

@@ -107,9 +107,10 @@ class RecommendationRules {
 
   void gains() {
     const StorePrediction& store = chosen();
-    add(r_.wins, "inodes",
-        remark_text("%llu inodes of the file system below in place of %llu", wide(store.inodes),
-                    wide(survey_.inodes())));
+    if (store.inodes < survey_.inodes())
+      add(r_.wins, "inodes",
+          remark_text("%llu inodes of the file system below in place of %llu", wide(store.inodes),
+                      wide(survey_.inodes())));
     r_.dedupe = duplicates_.shared_bytes > survey_.bytes / 50;
     if (duplicates_.bytes > survey_.bytes / 50)
       add(r_.wins, "duplicates",

@@ -28,6 +28,8 @@ class JobThread {
   // Calls `begin`, then `run` in the thread, which says how it ended; returns at once. EBUSY: one is under way; EAGAIN: no thread
   // is to be had.
   Status start(const std::function<void()>& begin, std::function<State()> run);
+  // The same in the caller's thread, for what is done also where no other is to be had; returns when it is done.
+  Status run_here(const std::function<void()>& begin, const std::function<State()>& run);
   // Returns when it has ended, if there is one.
   void stop();
   // For `run` to ask.
@@ -35,6 +37,7 @@ class JobThread {
   State state() const;
 
  private:
+  Status prepare(const std::function<void()>& begin) CFFS_REQUIRES(control_);
   void become(State state);
 
   const std::string what_;

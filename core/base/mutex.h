@@ -34,6 +34,7 @@
 #define CFFS_RELEASE_SHARED(...) CFFS_THREAD_ANNOTATION(release_shared_capability(__VA_ARGS__))
 #define CFFS_RELEASE_GENERIC(...) CFFS_THREAD_ANNOTATION(release_generic_capability(__VA_ARGS__))
 #define CFFS_TRY_ACQUIRE(...) CFFS_THREAD_ANNOTATION(try_acquire_capability(__VA_ARGS__))
+#define CFFS_TRY_ACQUIRE_SHARED(...) CFFS_THREAD_ANNOTATION(try_acquire_shared_capability(__VA_ARGS__))
 #define CFFS_ASSERT_CAPABILITY(x) CFFS_THREAD_ANNOTATION(assert_capability(x))
 #define CFFS_ASSERT_SHARED_CAPABILITY(x) CFFS_THREAD_ANNOTATION(assert_shared_capability(x))
 #define CFFS_RETURN_CAPABILITY(x) CFFS_THREAD_ANNOTATION(lock_returned(x))
@@ -117,6 +118,8 @@ class CFFS_CAPABILITY("shared mutex") SharedMutex {
   void unlock() CFFS_RELEASE() { mutex_.unlock(); }
   void lock_shared() CFFS_ACQUIRE_SHARED() { mutex_.lock_shared(); }
   void unlock_shared() CFFS_RELEASE_SHARED() { mutex_.unlock_shared(); }
+  // False: somebody has it for himself alone.
+  bool try_lock_shared() CFFS_TRY_ACQUIRE_SHARED(true) { return mutex_.try_lock_shared(); }
   void assert_held() const CFFS_ASSERT_CAPABILITY(this) {}
   void assert_held_shared() const CFFS_ASSERT_SHARED_CAPABILITY(this) {}
 

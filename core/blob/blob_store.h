@@ -1,6 +1,9 @@
 // Blobs: one object for each large file, at blobs/J/I with J = I / 10000 (TableFS §3.1).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include "core/base/ids.h"
 #include "core/object/object_cache.h"
 
@@ -25,9 +28,13 @@ class BlobStore {
   void drop(InodeId ino) { open_.drop(object_name(ino)); }
   // The name goes; handles stay good. ENOENT is success: a crash may have come between object and row.
   Status remove(InodeId ino) { return open_.remove(object_name(ino)); }
+  // Somebody wrote so much to one of them, who tells it.
+  void wrote(std::uint64_t bytes) { bytes_written_.fetch_add(bytes, std::memory_order_relaxed); }
+  std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
 
  private:
   ObjectCache open_;
+  std::atomic<std::uint64_t> bytes_written_{0};
 };
 
 }  // namespace cffs

@@ -20,7 +20,7 @@ struct Range {
   std::uint64_t bytes() const { return end - begin; }
 };
 
-constexpr std::uint64_t kUsualBytes = 4u << 20;  // of a composite that is full
+constexpr std::uint64_t kUsualBytes = 4u << 20;   // of a composite that is full
 constexpr std::uint64_t kLargeMember = 1u << 20;  // such members only packed stores have
 constexpr std::uint64_t kPieceBytes = 256u << 10;
 constexpr std::uint64_t kFewBytes = 128u << 10;  // so many bytes at most may be there within a few wake-ups
@@ -178,6 +178,7 @@ Status CompositeStore::append(const CompositeBuilder& builder, bool sync, std::s
     CFFS_TRY(object, open_.open(name));
   }
   const Status written = object->write_at(builder.write_offset(), as_bytes(bytes));
+  if (written) bytes_written_.fetch_add(bytes.size(), std::memory_order_relaxed);
   // This handle would show the frames, and so would one that somebody who looks around opened meanwhile.
   if (packed) open_.drop(name);
   if (!written || !sync) return written;
@@ -231,7 +232,8 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
 
 // The same of a large member that is not wanted whole: its bytes pass through memory that the thread keeps, instead of being there all at
 // once for each request.
-Result<std::size_t> read_in_pieces(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
+Result<std::size_t> read_in_pieces(const Object& object, const Extent& extent, std::uint64_t offset,
+                                   Bytes out) {
   thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kPieceBytes);
   const std::uint64_t end = offset + std::min<std::uint64_t>(out.size(), extent.length - offset);
   announce_blocking();

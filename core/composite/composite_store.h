@@ -117,6 +117,9 @@ class CompositeStore {
   }
   const ReadAhead& read_ahead() const { return read_ahead_; }
   FrameCounters frames() const { return frames_->counters(); }
+  std::uint64_t frame_bytes() const { return frames_->bytes(); }  // decompressed, in memory
+  // Since it was made, copies that are packed included.
+  std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
 
   // Calls visit for each record in order of slots. Stops at the first malformed one with `corruption`.
   Status scan(CompositeId id, std::uint64_t object_bytes,
@@ -149,6 +152,7 @@ class CompositeStore {
   std::atomic<std::uint16_t> compression_{
       0};  // codec, level: two bytes at once, on every compiler without a library
   std::atomic<bool> may_be_packed_{false};
+  std::atomic<std::uint64_t> bytes_written_{0};
   mutable Mutex filling_mutex_;  // leaf
   std::set<CompositeId> filling_ CFFS_GUARDED_BY(filling_mutex_);
   ObjectCache open_;

@@ -73,6 +73,7 @@ Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, cons
     CFFS_TRY(const auto copy, store_.create(copy_name(id), ObjectStore::Create::truncate));
     copy->expect(content.size());
     CFFS_TRY_VOID(copy->write_at(0, as_bytes(content)));
+    bytes_written_.fetch_add(content.size(), std::memory_order_relaxed);
     return copy->sync();
   };
   if (const Status done = write(); !done) {

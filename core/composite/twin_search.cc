@@ -5,9 +5,17 @@
 
 namespace cffs {
 
-std::optional<Extent> TwinSearch::find(std::string_view content) const {
+std::optional<Key> TwinSearch::key_of(std::string_view content) const {
   if (table_.sharing() != Sharing::on || content.size() < kLeastShared) return {};
-  const Key key = content_key(content.size(), checksum(content));
+  return content_key(content.size(), checksum(content));
+}
+
+std::optional<Extent> TwinSearch::find(std::string_view content) const {
+  const auto key = key_of(content);
+  return key ? find(*key, content) : std::nullopt;
+}
+
+std::optional<Extent> TwinSearch::find(Key key, std::string_view content) const {
   const auto value = table_.get(key);
   if (!value || !*value) return {};
   const auto row = decode_content_row(key, **value);

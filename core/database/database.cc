@@ -120,7 +120,7 @@ std::int64_t Database::pragma(const char* sql) const {
 Status Database::check_kind() const {
   const std::string what = std::string(kind_->noun) + " " + path_;
   if (pragma("PRAGMA application_id") != kind_->application_id) {
-    return fail(Error::usage(what + " is not a " + kind_->noun + "; " + kind_->cure));
+    return fail(Error::usage(what + " is not a " + kind_->noun + " file; " + kind_->cure));
   }
   if (const std::int64_t version = pragma("PRAGMA user_version"); version != kind_->version) {
     return fail(Error::usage(what + " has version " + std::to_string(version) + ", this program reads " +

@@ -479,6 +479,19 @@ std::size_t FollowedFileSystem::known_inodes() {
   return known_.size();
 }
 
+std::optional<EntryName> FollowedFileSystem::last_place(InodeId node) {
+  const MutexLock guard(mutex_);
+  const auto there = known_.find(node);
+  if (there == known_.end() || node == kRootInode) return {};
+  return there->second.place;
+}
+
+std::optional<InodeId> FollowedFileSystem::last_directory(InodeId node) {
+  const auto place = last_place(node);
+  if (!place) return {};
+  return place->parent;
+}
+
 std::vector<InodeId> FollowedFileSystem::some_asleep(std::size_t most) {
   std::vector<InodeId> some;
   const MutexLock guard(mutex_);

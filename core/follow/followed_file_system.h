@@ -77,12 +77,17 @@ class FollowedFileSystem final : public FileSystem {
   Result<std::uint64_t> next_hole(InodeId node, std::uint64_t offset) override;
   Status fsync(InodeId) override { return {}; }
   Status sync() override { return {}; }
+  Status commit() override { return {}; }
   Result<SpaceInfo> statfs() override { return state()->statfs(); }
   std::optional<std::uint64_t> file_count() const override { return state()->file_count(); }
   std::size_t known_inodes() override;
   std::vector<InodeId> some_asleep(std::size_t most) override;
   ReadAheadCounters read_ahead() const override { return state()->read_ahead(); }
   FrameCounters frames() const override { return state()->frames(); }
+  std::string table_log() override { return state()->table_log(); }
+  LiveCounters live_counters() override { return state()->live_counters(); }
+  std::optional<EntryName> last_place(InodeId node) override;
+  std::optional<InodeId> last_directory(InodeId node) override;
   const StoreFormat& store_format() const override { return format_; }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   void accessed(InodeId) override {}

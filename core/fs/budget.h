@@ -22,6 +22,7 @@ class Budget {
   }
   void give(std::uint64_t back) { taken_.fetch_sub(back, std::memory_order_relaxed); }
   std::uint64_t most() const { return most_; }
+  std::uint64_t taken() const { return taken_.load(std::memory_order_relaxed); }
 
  private:
   const std::uint64_t most_;

@@ -21,9 +21,11 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
   }
   Left left;
   CFFS_TRY_VOID(load(files, policy, table_bytes, true, left));
-  while (!left.unplaced.empty()) {
-    files.assign(1, std::exchange(left.unplaced, {}));
-    CFFS_TRY_VOID(load(files, policy, table_bytes, false, left));
+  while (!left.unplaced.empty() || !left.awaiting.empty()) {
+    const bool with_others = left.unplaced.empty();
+    if (with_others) claims_.wait_for(std::exchange(left.awaited, {}));
+    files.assign(1, std::exchange(with_others ? left.awaiting : left.unplaced, {}));
+    CFFS_TRY_VOID(load(files, policy, table_bytes, with_others, left));
   }
   return std::move(left.taken);
 }
@@ -37,6 +39,7 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
     if (table_.sharing() == Sharing::on) builder->share_contents();
   }
   Files files;
+  ContentClaims::Held claims(claims_);  // until the rows are written, by which others find what was written
   for (const auto& group : groups) {
     for (NewFile* const file : group) {
       if (file->inode.ino.value == 0) {
@@ -46,8 +49,7 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
       file->inode.home = Home::none;
       file->inode.extent = {};
       if (builder && file->content.size() > table_bytes) {
-        CFFS_TRY(Placed placed, place(*file, *builder, with_others));
-        files.push_back(std::move(placed));
+        CFFS_TRY_VOID(place(*file, *builder, with_others, claims, files, left));
       } else {
         CFFS_TRY_VOID(space_.charge(file->content.size()));
         files.push_back({file, 0, {}, Placed::Content::table});
@@ -71,13 +73,31 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
 }
 
 // Where its content will be. Those that could not share what was there before are placed again without it.
-Result<BulkLoader::Placed> BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool with_others) {
+Status BulkLoader::place(NewFile& file, CompositeBuilder& builder, bool with_others,
+                         ContentClaims::Held& claims, Files& files, Left& left) {
   using Content = Placed::Content;
-  if (const auto same = builder.same_as(file.content)) return Placed{&file, *same, {}, Content::same};
-  const auto twin = with_others ? twins_.find(file.content) : std::nullopt;
-  if (twin) return Placed{&file, 0, twin, Content::twin};
+  using Answer = ContentClaims::Held::Answer;
+  if (const auto same = builder.same_as(file.content)) {
+    files.push_back({&file, *same, {}, Content::same});
+    return {};
+  }
+  if (const auto content = with_others ? twins_.key_of(file.content) : std::nullopt) {
+    const Answer answer = claims.claim(*content);
+    if (answer == Answer::anothers) {
+      left.awaiting.push_back(&file);
+      left.awaited.push_back(*content);
+      return {};
+    }
+    const auto twin = answer == Answer::taken ? twins_.find(*content, file.content) : std::nullopt;
+    if (twin) {
+      claims.give_up(*content);
+      files.push_back({&file, 0, twin, Content::twin});
+      return {};
+    }
+  }
   CFFS_TRY_VOID(space_.charge(file.content.size()));
-  return Placed{&file, builder.add(file.parent, file.name, file.inode, file.content), {}, Content::own};
+  files.push_back({&file, builder.add(file.parent, file.name, file.inode, file.content), {}, Content::own});
+  return {};
 }
 
 // Durable, before any row names it.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/composite/twin_search.h"
+#include "core/fs/content_claims.h"
 #include "core/fs/file_count.h"
 #include "core/fs/homes.h"
 #include "core/fs/new_file.h"
@@ -56,10 +57,13 @@ class BulkLoader {
   struct Left {
     std::vector<std::string> taken;
     std::vector<NewFile*> unplaced;  // what they were to share, or their composite, went meanwhile
+    std::vector<NewFile*> awaiting;  // another load is writing their content
+    std::vector<Key> awaited;        // these contents
   };
   Status load(const std::vector<std::vector<NewFile*>>& groups, const grouping::Policy& policy,
               std::uint64_t table_bytes, bool with_others, Left& left);
-  Result<Placed> place(NewFile& file, CompositeBuilder& builder, bool with_others);
+  Status place(NewFile& file, CompositeBuilder& builder, bool with_others, ContentClaims::Held& claims,
+               Files& files, Left& left);
   Status make(const CompositeBuilder& composite, Files& files);
   // The composite of a load, as far as rows name it.
   struct Made {
@@ -83,6 +87,7 @@ class BulkLoader {
   InodeCounter& counter_;
   FileCount& count_;
   SpaceGuard& space_;
+  ContentClaims claims_;
 };
 
 }  // namespace cffs

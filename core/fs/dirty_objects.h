@@ -45,6 +45,7 @@ class DirtyObjects {
   bool begins_to_fill() { return many() && !filling_.exchange(true); }
   // More than half of the bound.
   bool many() const { return count_.load(std::memory_order_relaxed) > most_ / 2; }
+  std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
   std::uint64_t epoch() const { return epoch_.load(); }
   // Syncs all noted before the call. The first failure is returned; the rest is tried nevertheless. After a failure every call
   // fails: what was noted then is not known to be durable, and asked again the kernel might say it is.

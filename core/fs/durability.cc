@@ -70,6 +70,16 @@ void Engine::settle_early() {
 Status Engine::commit() {
   if (options_.read_only) return {};
   const MutexLock one_at_a_time(committing_);
+  const std::uint64_t began = elapsed_ns();
+  Status done = make_durable();
+  const std::uint64_t ended = elapsed_ns();
+  (done ? commits_ : commit_failures_).fetch_add(1, std::memory_order_relaxed);
+  if (done) last_commit_ns_.store(static_cast<std::int64_t>(ended), std::memory_order_relaxed);
+  last_commit_took_ns_.store(static_cast<std::int64_t>(ended - began), std::memory_order_relaxed);
+  return done;
+}
+
+Status Engine::make_durable() {
   std::vector<InodeId> leftovers;
   {
     const MutexLock guard(leftovers_mutex_);

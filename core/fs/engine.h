@@ -97,6 +97,7 @@ class Engine final : public FileSystem {
   // durability.cc
   Status fsync(InodeId ino) override;
   Status sync() override;
+  Status commit() override CFFS_EXCLUDES(committing_);
 
   // engine.cc
   Result<SpaceInfo> statfs() override;
@@ -108,6 +109,10 @@ class Engine final : public FileSystem {
   std::vector<InodeId> some_asleep(std::size_t most) override { return nodes_.some_asleep(most); }
   ReadAheadCounters read_ahead() const override { return composites_.read_ahead().counters(); }
   FrameCounters frames() const override { return composites_.frames(); }
+  LiveCounters live_counters() override;
+  std::string table_log() override { return table_->library_log(); }
+  std::optional<EntryName> last_place(InodeId ino) override;
+  std::optional<InodeId> last_directory(InodeId ino) override;
   const StoreFormat& store_format() const override { return format_; }
   Status compress(const Compression& how) override;
   Status dedupe(bool on) override;
@@ -228,7 +233,7 @@ class Engine final : public FileSystem {
   bool give_back_removed();
   void refuse_changes();
   Status leave_clean();
-  Status commit() CFFS_EXCLUDES(committing_);
+  Status make_durable() CFFS_REQUIRES(committing_);
   // Asks who follows; from the first one on, changes of blobs pass the gate. Whether somebody does.
   bool look_for_followers();
   // Rows and blobs as of one instant, in the checkpoint to come.
@@ -275,6 +280,9 @@ class Engine final : public FileSystem {
   BulkLoader loader_;
   // Rank 1, after all others of it: one commit at a time, whoever asks for it.
   Mutex committing_;
+  // For who watches.
+  std::atomic<std::uint64_t> commits_{0}, commit_failures_{0};
+  std::atomic<std::int64_t> last_commit_ns_{0}, last_commit_took_ns_{0};
   // Rank 2: held while rows are brought up to date, so that who holds a moment finds all that are behind.
   Mutex settling_;
   Mutex topology_;  // one directory moves between directories at a time, as in the VFS

@@ -33,8 +33,10 @@
 #include "core/fs/attributes.h"
 #include "core/fs/caller.h"
 #include "core/fs/file_system_options.h"
+#include "core/fs/live_counters.h"
 #include "core/fs/store_format.h"
 #include "core/packed/frame_counters.h"
+#include "core/table/entry_name.h"
 
 namespace cffs {
 
@@ -165,6 +167,8 @@ class FileSystem {
   virtual Status fsync(InodeId ino) = 0;
   // The same for everything.
   virtual Status sync() = 0;
+  // The commit that else comes within the interval: what was acknowledged before is durable, and who follows the store is given it.
+  virtual Status commit() = 0;
   // Of the medium below.
   virtual Result<SpaceInfo> statfs() = 0;
   // Inodes of any type; nullopt: not known yet, where nobody closed the store and counting is under way.
@@ -177,6 +181,14 @@ class FileSystem {
   virtual ReadAheadCounters read_ahead() const = 0;
   // What packed composites cost to read since then.
   virtual FrameCounters frames() const = 0;
+  // What it does just now, for who watches; never waits for the medium.
+  virtual LiveCounters live_counters() = 0;
+  // What LevelDB wrote to its log lately, lines with their time; at most 64 KiB.
+  virtual std::string table_log() = 0;
+  // Where an inode that somebody refers to was seen last; nullopt: nobody does, or it is the root. Of one that sleeps its row is read.
+  virtual std::optional<EntryName> last_place(InodeId ino) = 0;
+  // The directory alone, without a look at the medium; nullopt also where the inode is just being changed: nobody is waited for.
+  virtual std::optional<InodeId> last_directory(InodeId ino) = 0;
   virtual const StoreFormat& store_format() const = 0;
   // How composites are compressed from now on, durable on return; Rehousing::pack() brings the others along. `usage`: a store from
   // before they could be.

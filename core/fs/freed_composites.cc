@@ -65,4 +65,11 @@ void FreedComposites::scan_failed() {
   incomplete_ = true;
 }
 
+std::pair<std::size_t, std::uint64_t> FreedComposites::backlog() const {
+  const MutexLock guard(mutex_);
+  std::uint64_t bytes = 0;
+  for (const auto& [id, waiting] : waiting_) bytes += waiting.bytes;
+  return {waiting_.size(), bytes};
+}
+
 }  // namespace cffs

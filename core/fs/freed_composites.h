@@ -28,6 +28,8 @@ class FreedComposites {
   void put_back(CompositeId id, std::int64_t until_ms);
   // Some may be missing here.
   bool incomplete() const;
+  // Composites, and bytes of theirs.
+  std::pair<std::size_t, std::uint64_t> backlog() const;
   // A scan begins: what is freed from now on is noted, what was freed before it finds.
   void scan_begins();
   // It did not come to its end.

@@ -252,6 +252,7 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   auto blob = blobs_.create(replaced.ino);
   Status done = blob ? Status() : Status(fail(blob.error()));
   if (done && !content.empty()) done = (*blob)->write_at(0, as_bytes(content));
+  if (done) blobs_.wrote(content.size());
   if (done) return blob;
   drop_blob(replaced.ino);
   return fail(std::move(done).error());

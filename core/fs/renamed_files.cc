@@ -62,4 +62,9 @@ bool RenamedFiles::nothing_new() const {
   return fresh_ == 0;
 }
 
+std::size_t RenamedFiles::waiting() const {
+  const MutexLock guard(mutex_);
+  return fresh_;
+}
+
 }  // namespace cffs

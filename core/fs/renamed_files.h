@@ -35,6 +35,7 @@ class RenamedFiles {
   // These are to be looked at again.
   void put_back(const std::vector<InodeId>& renamed);
   bool nothing_new() const;
+  std::size_t waiting() const;  // to be taken
 
  private:
   struct Place {

@@ -145,4 +145,13 @@ Status StagedDirectories::forget_wasteful(CompositeId id) {
   return table_.write(batch);
 }
 
+StagedDirectories::Backlog StagedDirectories::backlog() const {
+  const std::int64_t now = clock_.steady_ms();
+  const MutexLock guard(mutex_);
+  Backlog backlog{directories_.size(), wasteful_.size(), 0};
+  for (const auto& [directory, since] : directories_)
+    backlog.longest_ms = std::max(backlog.longest_ms, now - since);
+  return backlog;
+}
+
 }  // namespace cffs

@@ -33,6 +33,12 @@ class StagedDirectories {
   Status load();
 
   bool empty() const;
+  // What waits, and how long the first of these directories has.
+  struct Backlog {
+    std::size_t directories = 0, wasteful = 0;
+    std::int64_t longest_ms = 0;
+  };
+  Backlog backlog() const;
   // Takes the directories that nobody has written to for quiet_ms, or that have waited ten times as long; `all`: every one.
   std::vector<InodeId> take(std::int64_t quiet_ms, bool all);
   // These are to be looked at again.

@@ -33,9 +33,8 @@ constexpr std::uint32_t kPackedComposites =
     16;  // StoreFormat::packed_composites: programs from before it take frames for records
 constexpr std::uint32_t kSharedMembers =
     32;  // StoreFormat::shared_members: programs from before it would free what others have
-constexpr Features kKnown = {0, 0,
-                             kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart |
-                                 kPackedComposites | kSharedMembers};
+constexpr Features kKnown = {
+    0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart | kPackedComposites | kSharedMembers};
 
 const std::array<FeatureName, 6> kNames = {
     FeatureName{FeatureClass::incompatible, 0, "hash of names"},
@@ -240,7 +239,11 @@ Result<StoreFormat> read_superblock(ObjectStore& store, const char* name) {
   const std::string where = store.description();
   auto bytes = superblock_bytes(store, name);
   if (!bytes && bytes.error().errno_value == ENOENT) {
-    Error none = Error::usage(where + " is not a cffs store; make one with: cffs format " + where);
+    // A directory that holds files already is not to become one.
+    Error none =
+        Error::usage(where + " is not a cffs store; " +
+                     (where.starts_with("rados:") ? "make one with: cffs format " + where
+                                                  : "cffs format makes one of a new or an empty directory"));
     none.errno_value = ENOENT;
     return fail(std::move(none));
   }

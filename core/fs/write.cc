@@ -84,6 +84,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     if (offset > node.inode.size) CFFS_TRY_VOID(cut_tail(*object, node.inode.size));
     before = node.inode;
     const Status written = object->write_at(offset, data);
+    if (written) blobs_.wrote(data.size());
     if (node.dirty_epoch != dirty_objects_->epoch()) {
       const std::uint64_t epoch = dirty_objects_->epoch();
       dirty_objects_->note(node.inode.ino, object);
@@ -186,7 +187,10 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
     } else if (!in_blob) {
       CFFS_TRY_VOID(build_small(node, change, offset, data));
     }
-    if (in_blob) return move_to_blob(node, change, [&](Object& blob) { return blob.write_at(offset, data); });
+    if (in_blob) {
+      blobs_.wrote(data.size());
+      return move_to_blob(node, change, [&](Object& blob) { return blob.write_at(offset, data); });
+    }
     node.inode.home = Home::inline_;
     node.inode.size = new_size;
     node.inode.extent = {};

@@ -20,7 +20,7 @@ namespace cffs {
 
 Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(fs_.sync());
-  progress("reading the table");
+  progress({"reading the table"});
   check_table();
   // Damage in a file of the table is named by now; a scan goes on behind it and tells of it at its end.
   const auto goes_on = [&](const Status& scanned) -> Status {
@@ -29,7 +29,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
     rows_missing_ = true;
     return {};
   };
-  progress("reading rows");
+  progress({"reading rows"});
   CFFS_TRY_VOID(goes_on(collect()));
   CFFS_TRY_VOID(goes_on(collect_nameless()));
   sort();
@@ -42,7 +42,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
     CFFS_TRY_VOID(goes_on(check_sharing()));
   }
   check_contents();
-  progress("reading data rows");
+  progress({"reading data rows"});
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   CFFS_TRY_VOID(check_objects());
@@ -245,19 +245,24 @@ void ConsistencyCheck::check_contents() {
   const ObjectCheck check(fs_);
   const std::size_t count = composites_.size() + blobs_.size();
   std::vector<Findings> found(count);
-  std::atomic<std::size_t> done{0};
+  std::uint64_t read = 0, all = 0;  // bytes
+  for (const Composite& c : composites_) all += c.row != nullptr ? c.row->size : 0;
+  for (const CheckedBlob& blob : blobs_) all += blob.size;
   Mutex one_tells;
   in_parallel(count, options_.workers, [&](std::size_t i) {
+    std::uint64_t bytes = 0;
     if (i < composites_.size()) {
       const Composite& c = composites_[i];
       found[i] = check.composite(c.id, c.row, c.members);
+      bytes = c.row != nullptr ? c.row->size : 0;
     } else {
-      found[i] = check.blob(blobs_[i - composites_.size()]);
+      const CheckedBlob& blob = blobs_[i - composites_.size()];
+      found[i] = check.blob(blob);
+      bytes = blob.size;
     }
-    const std::size_t now = ++done;
-    if (now % 64 != 0 && now != count) return;
     const MutexLock lock(one_tells);
-    progress("reading objects: " + std::to_string(now) + " of " + std::to_string(count));
+    read += bytes;
+    progress({"reading objects", read, all, WorkStep::kBytes});
   });
   for (Findings& some : found) std::move(some.begin(), some.end(), std::back_inserter(found_));
 }

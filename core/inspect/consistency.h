@@ -5,13 +5,13 @@
 // nothing. What it finds is a list of sentences, each of which names the inode, object or row concerned.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/work_step.h"
 #include "core/fs/file_system.h"
 #include "core/inspect/object_check.h"
 #include "core/inspect/sharing_check.h"
@@ -20,9 +20,8 @@
 namespace cffs {
 
 struct CheckOptions {
-  unsigned workers = 1;  // threads that read objects
-  // Gets a line now and then, from any thread, from one at a time; may be null.
-  std::function<void(const std::string&)> on_progress;
+  unsigned workers = 1;    // threads that read objects
+  WorkTeller on_progress;  // from any thread, from one at a time; may be null
 };
 
 class ConsistencyCheck {
@@ -73,8 +72,8 @@ class ConsistencyCheck {
   Status check_objects();
   void check_hints();
   std::vector<std::string> sentences();
-  void progress(const std::string& text) const {
-    if (options_.on_progress) options_.on_progress(text);
+  void progress(const WorkStep& step) const {
+    if (options_.on_progress) options_.on_progress(step);
   }
   void report(std::string sentence) { found_.push_back({{}, std::move(sentence)}); }
   void report(std::uint64_t ino, std::string what) { found_.push_back({InodeId{ino}, std::move(what)}); }

@@ -47,6 +47,7 @@ class Scrub {
   };
 
   Status begin();
+  std::uint64_t add_up() const;
   void check_table();
   void check_catalogue();
   Result<Rows> next_rows();

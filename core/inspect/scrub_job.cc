@@ -59,9 +59,13 @@ JobThread::State ScrubJob::run(std::uint64_t bytes_per_second, bool anew) {
 std::string ScrubJob::status_json() const {
   const JobThread::State now = thread_.state();
   const MutexLock guard(mutex_);
-  nlohmann::ordered_json j{{"state", now.state},         {"error", now.error},
-                           {"files", progress_.files},   {"bytes", progress_.bytes},
-                           {"sealed", progress_.sealed}, {"damaged", progress_.damaged},
+  nlohmann::ordered_json j{{"state", now.state},
+                           {"error", now.error},
+                           {"files", progress_.files},
+                           {"bytes", progress_.bytes},
+                           {"bytes_in_all", progress_.bytes_in_all},
+                           {"sealed", progress_.sealed},
+                           {"damaged", progress_.damaged},
                            {"damages", damages_}};
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -46,6 +46,7 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"frames_in_memory", s.frames.found},
       {"backing_total_bytes", s.backing.total_bytes},
       {"backing_free_bytes", s.backing.free_bytes},
+      {"backing_available_bytes", s.backing.available_bytes},
       {"backing_total_inodes", s.backing.total_inodes},
       {"backing_free_inodes", s.backing.free_inodes},
   };

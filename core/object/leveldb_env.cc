@@ -8,6 +8,7 @@
 #include "core/object/blocking_section.h"
 #include "core/object/leveldb_reads.h"
 #include "core/object/log_filler.h"
+#include "core/object/recent_lines.h"
 
 namespace cffs {
 namespace {
@@ -27,11 +28,6 @@ bool is_log(const std::string& name) { return name.ends_with(".log"); }
 bool is_older(const std::string& a, const std::string& b) {
   return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
-
-class SilentLogger final : public leveldb::Logger {
- public:
-  void Logv(const char*, std::va_list) override {}
-};
 
 class NoLock final : public leveldb::FileLock {};
 
@@ -87,6 +83,8 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
     while (!done && env_.made_room(done.error())) done = object_->write_at(at_, as_bytes(data));
     if (!done) return failed(done.error());
     at_ += data.size();
+    auto& written = is_log(name_) ? env_.log_bytes_written_ : env_.table_bytes_written_;
+    written.fetch_add(data.size(), std::memory_order_relaxed);
     if (is_log(name_) && env_.note_log_bytes(name_, at_)) make_ready();
     return result_;
   }
@@ -107,7 +105,11 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
   leveldb::Status result_;  // the first failure
 };
 
-LevelDbEnv::LevelDbEnv(ObjectStore& store) : EnvWrapper(leveldb::Env::Default()), store_(store) {}
+LevelDbEnv::LevelDbEnv(ObjectStore& store)
+    : EnvWrapper(leveldb::Env::Default()),
+      store_(store),
+      block_reads_(std::make_shared<BlockReads>()),
+      own_log_(std::make_shared<RecentLines>()) {}
 LevelDbEnv::~LevelDbEnv() {
   {
     const MutexLock guard(mutex_);
@@ -241,6 +243,15 @@ Status LevelDbEnv::sync_logs() {
   return {};
 }
 
+LevelDbEnv::Traffic LevelDbEnv::traffic() const {
+  return {block_reads_->reads.load(std::memory_order_relaxed),
+          block_reads_->bytes.load(std::memory_order_relaxed),
+          table_bytes_written_.load(std::memory_order_relaxed),
+          log_bytes_written_.load(std::memory_order_relaxed)};
+}
+
+std::string LevelDbEnv::own_log() const { return own_log_->text(); }
+
 std::uint64_t LevelDbEnv::log_bytes() const {
   const MutexLock guard(mutex_);
   std::uint64_t bytes = 0;
@@ -287,7 +298,7 @@ leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb
   if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();
   if (!info) return to_leveldb(info.error());
-  *result = new RandomAccess(name, std::move(*object), info->size);
+  *result = new RandomAccess(name, std::move(*object), info->size, block_reads_);
   return leveldb::Status::OK();
 }
 
@@ -381,7 +392,7 @@ leveldb::Status LevelDbEnv::UnlockFile(leveldb::FileLock* lock) {
 }
 
 leveldb::Status LevelDbEnv::NewLogger(const std::string&, leveldb::Logger** result) {
-  *result = new SilentLogger;
+  *result = new RecentLinesLogger(own_log_);
   return leveldb::Status::OK();
 }
 

@@ -22,6 +22,9 @@
 
 namespace cffs {
 
+struct BlockReads;
+class RecentLines;
+
 class LevelDbEnv final : public leveldb::EnvWrapper {
  public:
   explicit LevelDbEnv(ObjectStore& store);
@@ -47,6 +50,14 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   // Those logs, each with the bytes that it has so far; the last record may not be whole.
   std::vector<std::pair<std::string, std::uint64_t>> log_ends() const;
   Result<SpaceInfo> space() const { return store_.space(); }
+  // Since it was made. Blocks and indexes of table files that were not in LevelDB's cache; what was written of table files, by flushes
+  // and compactions, and of logs.
+  struct Traffic {
+    std::uint64_t block_reads = 0, block_read_bytes = 0, table_bytes_written = 0, log_bytes_written = 0;
+  };
+  Traffic traffic() const;
+  // What LevelDB wrote to its log lately (recent_lines.h).
+  std::string own_log() const;
   // Whether a write or sync of any file has failed.
   bool write_failed() const { return write_failed_.load(std::memory_order_acquire); }
   // Whoever reads this object in order gets these bytes in its place.
@@ -118,6 +129,9 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;
   std::atomic<bool> write_failed_{false};
+  std::atomic<std::uint64_t> table_bytes_written_{0}, log_bytes_written_{0};
+  const std::shared_ptr<BlockReads> block_reads_;
+  const std::shared_ptr<RecentLines> own_log_;
   mutable Mutex mutex_;  // leaf
   bool holds_work_ CFFS_GUARDED_BY(mutex_) = false;
   std::deque<std::pair<void (*)(void*), void*>> work_ CFFS_GUARDED_BY(mutex_);

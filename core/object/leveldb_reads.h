@@ -4,6 +4,7 @@
 #include <leveldb/env.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -60,11 +61,17 @@ class Shown final : public leveldb::SequentialFile {
   std::string_view left_;
 };
 
+// How often table files were read, all of one table.
+struct BlockReads {
+  std::atomic<std::uint64_t> reads{0}, bytes{0};
+};
+
 // A table file: no block of it reaches LevelDB that is malformed.
 class RandomAccess final : public leveldb::RandomAccessFile {
  public:
-  RandomAccess(std::string name, std::shared_ptr<Object> object, std::uint64_t bytes)
-      : name_(std::move(name)), object_(std::move(object)), check_(bytes) {}
+  RandomAccess(std::string name, std::shared_ptr<Object> object, std::uint64_t bytes,
+               std::shared_ptr<BlockReads> count)
+      : name_(std::move(name)), object_(std::move(object)), count_(std::move(count)), check_(bytes) {}
   leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
                        char* scratch) const override {
     const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
@@ -77,6 +84,8 @@ class RandomAccess final : public leveldb::RandomAccessFile {
       if (!read) return to_leveldb(read.error());
       got = *read;
     }
+    count_->reads.fetch_add(1, std::memory_order_relaxed);
+    count_->bytes.fetch_add(got, std::memory_order_relaxed);
     // What is short LevelDB tells.
     if (got == n && !check_.passes(offset, {scratch, n})) {
       return leveldb::Status::Corruption(name_, "the block at " + std::to_string(offset) + " is malformed");
@@ -88,6 +97,7 @@ class RandomAccess final : public leveldb::RandomAccessFile {
  private:
   const std::string name_;
   std::shared_ptr<Object> object_;
+  const std::shared_ptr<BlockReads> count_;
   mutable TableFileCheck check_;
 };
 

@@ -58,6 +58,7 @@ Result<std::shared_ptr<const grouping::Policy>> choose_policy(ObjectStore& store
 }
 
 std::string request_json(const RegroupRequest& request) {
+  if (request.cancel) return R"({"cancel":true})";
   nlohmann::json j{{"dry_run", request.dry_run}};
   if (request.choice) {
     const PolicyChoice& c = *request.choice;
@@ -84,6 +85,9 @@ Result<RegroupRequest> request_of_json(const std::string& text) {
     const auto it = j.find(key);
     return it != j.end() && it->is_number_unsigned() ? it->get<unsigned>() : otherwise;
   };
+  const auto cancel = j.find("cancel");
+  request.cancel = cancel != j.end() && cancel->is_boolean() && cancel->get<bool>();
+  if (request.cancel) return request;
   const auto dry = j.find("dry_run");
   request.dry_run = dry != j.end() && dry->is_boolean() && dry->get<bool>();
   if (j.contains("compress")) {

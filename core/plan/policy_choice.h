@@ -35,6 +35,7 @@ struct RegroupRequest {
   std::optional<Compression> compression;  // none: as it is
   std::optional<bool> dedupe;              // the same
   bool dry_run = false;
+  bool cancel = false;  // nothing but that: what is under way ends
 };
 std::string request_json(const RegroupRequest& request);
 Result<RegroupRequest> request_of_json(const std::string& text);

@@ -76,12 +76,13 @@ Status Body::punch(std::uint64_t offset, std::uint64_t length) {
                                   [done = removal.one()](int code) { done(code == ENOENT ? 0 : code); });
       CFFS_TRY_VOID(first_error(removal.wait()));
     } else {
-      // Zeros behind a piece's end would make it longer.
+      // An OSD makes zeros up to a piece's end a cut, and its length is the object's, or part of it: that stays.
       const auto there = shared_->pool->stat(piece_name(piece));
       if (!there && there.error().errno_value != ENOENT) return fail(there.error());
       if (there && within < there->size) {
         WriteOperation operation;
         operation.zero(within, std::min(n, there->size - within));
+        operation.truncate(there->size);
         CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(piece)));
       }
     }

@@ -10,13 +10,13 @@ namespace cffs {
 
 Affiliation::Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
                          std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
-                         const std::atomic<bool>* stopped)
+                         std::function<bool()> stopped)
     : fs_(fs),
       policy_(policy),
       quiet_before_ns_(quiet_before_ns),
       files_(quiet),
       renamed_(renamed),
-      stopped_(stopped),
+      stopped_(std::move(stopped)),
       paths_(fs) {
   for (std::size_t i = 0; i < quiet.size(); ++i) index_of_.emplace(quiet[i].inode.ino.value, i);
 }
@@ -92,7 +92,7 @@ Status Affiliation::examine(const FileToMove& file, ReferenceIndex& index,
                             const grouping::ReferenceOptions& options, std::set<FileId>& touched) {
   const grouping::DocumentKind kind = grouping::document_kind(file.at.name);
   if (kind == grouping::DocumentKind::none) return {};
-  if (stopped_ != nullptr && stopped_->load()) return fail(EINTR, "the store is being closed");
+  if (stopped_ && stopped_()) return fail(EINTR, "the store is being closed");
   CFFS_TRY(const auto path, paths_.path_of(file.at));
   if (!path) return {};
   const auto links =

@@ -5,6 +5,7 @@
 // follows what has changed, not the size of the store. What is already together, and not of this pass, stays put.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -25,7 +26,7 @@ class Affiliation {
   // between two documents.
   Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
               std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
-              const std::atomic<bool>* stopped = nullptr);
+              std::function<bool()> stopped = {});
 
   // Groups of the files, as indices into `quiet`; a file in none of them belongs with its directory.
   Result<std::vector<grouping::Group>> groups();
@@ -53,7 +54,7 @@ class Affiliation {
   const std::int64_t quiet_before_ns_;
   std::vector<FileToMove>& files_;
   const std::vector<FileToMove>& renamed_;
-  const std::atomic<bool>* const stopped_;
+  const std::function<bool()> stopped_;
   StorePaths paths_;
   std::unordered_map<FileId, std::size_t> index_of_;  // into files_
   std::unordered_map<FileId, std::optional<FileToMove>> seen_;

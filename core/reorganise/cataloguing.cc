@@ -123,7 +123,9 @@ bool Cataloguing::is_due(std::int64_t at) {
 void Cataloguing::run(const std::function<bool()>& go_on) {
   const std::int64_t began = fs_.clock().steady_ms();
   if (!is_due(began)) return;
-  const std::uint64_t changes = seen_;
+  // Times that wait for a commit are in no row before; what comes of a failed one is the committer's to tell.
+  (void)fs_.commit();
+  const std::uint64_t changes = seen_ = fs_.table().namespace_changes();
   const auto bytes = write_catalogue(fs_, go_on);
   const std::int64_t ended = fs_.clock().steady_ms();
   const std::int64_t pause = std::max({kShare * (ended - began), kQuiets * quiet_ms_, kLeastPauseMs});

@@ -62,7 +62,7 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
 }
 
 Status Consolidation::may_go_on() const {
-  if (stopped_ == nullptr || !stopped_->load()) return {};
+  if (!stopped_ || !stopped_()) return {};
   return fail(EINTR, "the store is being closed, or somebody else is first");
 }
 

@@ -6,7 +6,7 @@
 // the table instead.
 #pragma once
 
-#include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -20,13 +20,13 @@ class Consolidation {
   // One pass, by one policy; `filler` lives longer and goes on where the last pass ended.
   // `stopped`: it ends early, with EINTR.
   Consolidation(FileSystem& fs, CompositeFiller& filler, Sealing& sealing, std::int64_t quiet_before_ns,
-                const std::atomic<bool>* stopped = nullptr)
+                std::function<bool()> stopped = {})
       : fs_(fs),
         filler_(filler),
         sealing_(sealing),
         policy_(fs.policy()),
         quiet_before_ns_(quiet_before_ns),
-        stopped_(stopped) {}
+        stopped_(std::move(stopped)) {}
 
   // What is to be looked at again.
   struct Left {
@@ -54,7 +54,7 @@ class Consolidation {
   Sealing& sealing_;
   const std::shared_ptr<const grouping::Policy> policy_;
   const std::int64_t quiet_before_ns_;
-  const std::atomic<bool>* const stopped_;
+  const std::function<bool()> stopped_;
   bool some_left_ = false;  // found no place this time
 };
 

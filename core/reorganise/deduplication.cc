@@ -31,9 +31,9 @@ Result<Deduplication::Done> Deduplication::run() {
     const std::uint64_t before = done_.bytes;
     if (full) CFFS_TRY_VOID(share());
     pace.spent(done_.bytes - before, [this] { return !stopped(); });
-    if (options_.on_progress && ++looked % 256 == 0) {
-      options_.on_progress("comparing: " + std::to_string(looked) + " of " + std::to_string(members.size()) +
-                           " members, " + std::to_string(done_.files) + " share what others have");
+    if (options_.on_progress && ++looked % 64 == 0) {
+      options_.on_progress({"comparing", looked, members.size(), "files",
+                            std::to_string(done_.files) + " share what others have"});
     }
   }
   CFFS_TRY_VOID(share());

@@ -20,9 +20,10 @@ Status RegroupJobs::begin() {
 }
 
 RegroupJobs::~RegroupJobs() {
-  stopping_.store(true);
   {
     const MutexLock guard(mutex_);  // so that the wake-up is not lost
+    stopping_.store(true);
+    ends_job_.store(true);
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
@@ -34,25 +35,34 @@ Status RegroupJobs::start(Job wanted) {
   if (wanted_ || state_ == "running") return fail(EBUSY, "a regrouping is under way");
   wanted_ = std::move(wanted);
   state_ = "running";
-  progress_ = "starting";
+  progress_ = {"starting"};
   error_.clear();
   report_.clear();
+  ends_job_.store(stopping_.load());
   wake_.notify_all();
   return {};
 }
 
+bool RegroupJobs::cancel() {
+  const MutexLock guard(mutex_);
+  if (state_ != "running") return false;
+  ends_job_.store(true);
+  progress_ = {"ending"};
+  return true;
+}
+
 std::string RegroupJobs::status_json() const {
   const MutexLock guard(mutex_);
-  nlohmann::ordered_json j{
-      {"state", state_}, {"policy", fs_.policy()->name()}, {"progress", progress_}, {"error", error_}};
+  nlohmann::ordered_json j{{"state", state_}, {"policy", fs_.policy()->name()}, {"error", error_}};
+  j["progress"] = nlohmann::ordered_json::parse(step_json(progress_));
   if (!report_.empty()) j["report"] = nlohmann::ordered_json::parse(report_);
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void RegroupJobs::say(const std::string& state, const std::string& progress) {
+void RegroupJobs::tell(const WorkStep& step) {
   const MutexLock guard(mutex_);
-  state_ = state;
-  progress_ = progress;
+  state_ = "running";
+  progress_ = ends_job_.load() ? WorkStep{"ending"} : step;
 }
 
 Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_per_second) {
@@ -61,8 +71,8 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
   options.compression = job.compression;
   options.dedupe = job.dedupe;
   options.bytes_per_second = bytes_per_second;
-  options.stop = &stopping_;
-  options.on_progress = [&](const std::string& text) { say("running", text); };
+  options.stop = &ends_job_;
+  options.on_progress = [&](const WorkStep& step) { tell(step); };
   if (!job.policy) return change_storage(reorganiser_, options);
   if (job.dry_run) return regroup(reorganiser_, *job.policy, options);
   CFFS_TRY_VOID(adopt_policy(fs_, job.policy));
@@ -75,7 +85,7 @@ void RegroupJobs::job(const Job& job, std::uint64_t bytes_per_second) {
   state_ = report ? "done" : "failed";
   if (report) report_ = regroup_json(*report);
   if (!report) error_ = report.error().message();
-  progress_.clear();
+  progress_ = {};
 }
 
 // In bytes a second.
@@ -88,7 +98,12 @@ std::uint64_t RegroupJobs::budget() const {
 
 // By itself: what the record says, where it pays.
 void RegroupJobs::mine() {
-  say("running", "mining the access record");
+  {
+    const MutexLock guard(mutex_);
+    state_ = "running";
+    progress_ = {"mining the access record"};
+    ends_job_.store(stopping_.load());
+  }
   const auto own = mine_own_accesses(fs_, false, fs_.read_ahead().worth);
   if (own && own->groups) {
     fs_.log("regrouping by what " + std::to_string(own->sessions) +
@@ -100,7 +115,7 @@ void RegroupJobs::mine() {
   const MutexLock guard(mutex_);
   state_ = own ? "idle" : "failed";
   error_ = own ? "" : own.error().message();
-  progress_.clear();
+  progress_ = {};
 }
 
 RegroupJobs::Wanted RegroupJobs::wait() {

@@ -39,7 +39,9 @@ class RegroupJobs {
   };
   // Returns at once; EBUSY where a job is under way.
   Status start(Job wanted);
-  // {"state": "idle" | "running" | "done" | "failed", "progress": ..., "error": ..., "report": {...}}
+  // What is under way ends at the next group that is whole, as done, with what was moved until then. False: nothing is under way.
+  bool cancel();
+  // {"state": "idle" | "running" | "done" | "failed", "progress": a step (core/base/work_step.h), "error": ..., "report": {...}}
   std::string status_json() const;
 
  private:
@@ -51,7 +53,7 @@ class RegroupJobs {
   Result<RegroupReport> do_job(const Job& job, std::uint64_t bytes_per_second);
   void mine();
   std::uint64_t budget() const;
-  void say(const std::string& state, const std::string& progress);
+  void tell(const WorkStep& step);
 
   Reorganiser& reorganiser_;
   FileSystem& fs_;
@@ -60,10 +62,11 @@ class RegroupJobs {
   CondVar wake_;
   std::optional<Job> wanted_ CFFS_GUARDED_BY(mutex_);
   std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
-  std::string progress_ CFFS_GUARDED_BY(mutex_), error_ CFFS_GUARDED_BY(mutex_),
-      report_ CFFS_GUARDED_BY(mutex_);
+  WorkStep progress_ CFFS_GUARDED_BY(mutex_);
+  std::string error_ CFFS_GUARDED_BY(mutex_), report_ CFFS_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point next_mining_;  // the thread's own
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> ends_job_{false};  // stopping, or the job was cancelled; changed under the mutex
   std::thread thread_;
 };
 

@@ -14,8 +14,8 @@
 #include "core/base/pace.h"
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
-#include "core/reorganise/reference_index.h"
 #include "core/reorganise/deduplication.h"
+#include "core/reorganise/reference_index.h"
 #include "core/reorganise/repacking.h"
 #include "core/reorganise/small_files.h"
 #include "grouping/reference_policy.h"
@@ -46,8 +46,7 @@ class Regrouping {
           if (f.home == Home::composite && guests_.contains(f.ino.value)) return;
           if (!policy_.needs_paths()) f.path = {};
           files_.push_back(std::move(f));
-          if (files_.size() % 4096 == 0)
-            progress("looking: " + std::to_string(files_.size()) + " small files");
+          if (files_.size() % 256 == 0) progress({"looking", files_.size(), 0, "small files"});
         },
         options_.stop));
     report_.files = files_.size();
@@ -55,7 +54,7 @@ class Regrouping {
     if (!stopped()) CFFS_TRY_VOID(leave_composites());
     if (!options_.dry_run) {
       filler_.begin_anew();
-      progress("making it durable");
+      progress({"making it durable"});
       CFFS_TRY_VOID(fs_.sync());
       reorganiser_.compact_noted();
       reorganiser_.leave_tail();
@@ -70,8 +69,8 @@ class Regrouping {
   using Where = std::pair<CompositeId, std::uint64_t>;
 
   bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
-  void progress(const std::string& text) const {
-    if (options_.on_progress) options_.on_progress(text);
+  void progress(const WorkStep& step) const {
+    if (options_.on_progress) options_.on_progress(step);
   }
 
   Result<std::uint64_t> composites() const {
@@ -170,7 +169,7 @@ class Regrouping {
     Status problem;
     std::size_t documents = 0;
     const auto remember = [&](std::size_t i, const grouping::DocumentLinks& links) {
-      if (++documents % 64 == 0) progress("reading: " + std::to_string(documents) + " documents");
+      if (++documents % 16 == 0) progress({"reading", documents, 0, "documents"});
       if (!problem) return;
       touched.clear();
       const bool html = grouping::document_kind(files_[i].name) == grouping::DocumentKind::html;
@@ -273,8 +272,9 @@ class Regrouping {
       return filler_.add(std::move(groups), policy_.id(), CompositeFiller::Purpose::grouping);
     }));
     report_.files_moved += filled.moved;
-    progress("moving: " + std::to_string(report_.files_moved) + " of " +
-             std::to_string(report_.files_to_move) + " files");
+    bytes_behind_ += bytes;
+    progress({"moving", bytes_behind_, report_.bytes_to_move, WorkStep::kBytes,
+              std::to_string(report_.files_moved) + " files"});
     pace_->spent(bytes, [this] { return !stopped(); });
     return {};
   }
@@ -287,7 +287,10 @@ class Regrouping {
   Status leave_composites() {
     const bool none_stays = !policy_.makes_composites();
     if (!pace_) pace_.emplace(options_.bytes_per_second);
+    std::size_t looked = 0;
     for (const SmallFile& f : files_) {
+      if (++looked % 64 == 0 && report_.files_moved > 0)
+        progress({none_stays ? "moving" : "to the table", looked, files_.size(), "files"});
       const bool out_of_place = f.size <= table_bytes_
                                     ? f.home != Home::inline_
                                     : none_stays && (f.home == Home::composite || f.home == Home::inline_);
@@ -300,8 +303,6 @@ class Regrouping {
       if (!moved) fs_.log(described(f) + " stays where it is: " + moved.error().message());
       if (moved) report_.files_moved += *moved;
       pace_->spent(f.size, [this] { return !stopped(); });
-      if (report_.files_moved % 256 == 0)
-        progress("moving: " + std::to_string(report_.files_moved) + " files");
     }
     return {};
   }
@@ -326,7 +327,8 @@ class Regrouping {
   std::unordered_set<std::uint64_t> guests_;
   std::vector<SmallFile> files_;
   RegroupReport report_;
-  std::optional<Pace> pace_;  // moving
+  std::uint64_t bytes_behind_ = 0;  // of those to move; some were not to be moved any more
+  std::optional<Pace> pace_;        // moving
 };
 
 // What is there becomes as the store wants it by now.

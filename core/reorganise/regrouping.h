@@ -10,19 +10,19 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "core/base/work_step.h"
 #include "core/reorganise/reorganiser.h"
 
 namespace cffs {
 
 struct RegroupOptions {
   bool dry_run = false;
-  std::uint64_t bytes_per_second = 0;                   // 0: as fast as it goes
-  std::function<void(const std::string&)> on_progress;  // from the calling thread, now and then
-  const std::atomic<bool>* stop = nullptr;              // ends early, cleanly
+  std::uint64_t bytes_per_second = 0;       // 0: as fast as it goes
+  WorkTeller on_progress;                   // from the calling thread; may be null
+  const std::atomic<bool>* stop = nullptr;  // ends early, cleanly
   // The store's composites are compressed like this from now on, those that are there, too.
   std::optional<Compression> compression;
   // Files share what is the same of them from now on, those that are there, too; or no more come to it.

@@ -102,9 +102,9 @@ bool Reorganiser::found_room(const Status& done) {
   return !done && done.error().errno_value == ENOSPC && give_back(kPunchedAtOnce);
 }
 
-Status Reorganiser::pass(bool all) {
+Status Reorganiser::pass(bool all, const CompactOptions& options) {
   const MutexLock one_at_a_time(work_mutex_);
-  return consolidate(all);
+  return consolidate(all, [&] { return leave_early_.load() || !options.go_on(); });
 }
 
 std::int64_t Reorganiser::quiet_before_ns(bool all) const {
@@ -112,12 +112,12 @@ std::int64_t Reorganiser::quiet_before_ns(bool all) const {
   return all ? Sealing::kAll : fs_.clock().now_ns() - quiet_ms_ * kNsPerMs;
 }
 
-Status Reorganiser::consolidate(bool all) {
+Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) {
   StagedDirectories& staged = fs_.staged_directories();
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
   const auto renamed = fs_.renamed_files().take();
   const auto left =
-      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), &leave_early_).run(directories, renamed);
+      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped).run(directories, renamed);
   // After a failure all directories stay remembered; the next pass tries again.
   staged.put_back(left ? left->directories : directories);
   if (!left) return fail(left.error());
@@ -145,13 +145,19 @@ std::uint64_t Reorganiser::compact(CompositeId id) {
   return 0;
 }
 
-void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second) {
+void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second, const CompactOptions& options) {
   const std::vector<CompositeId> due = fs_.staged_directories().take_wasteful();
-  const auto go_on = [this] { return !stopping(); };
+  const auto go_on = [&] { return !stopping() && options.go_on(); };
   Pace pace(bytes_per_second);
+  std::size_t done = 0;
   for (const CompositeId id : due) {
-    if (!go_on()) return;  // the next user of the store finds the others in its table
+    if (stopping()) return;  // the next user of the store finds the others in its table
+    if (!go_on()) {
+      fs_.staged_directories().put_back_wasteful(id, 0);
+      continue;
+    }
     pace.spent(compact(id), go_on);
+    options.tell({"compacting", ++done, due.size(), "composites"});
   }
 }
 
@@ -249,20 +255,31 @@ void Reorganiser::leave_tail() {
   filler_.begin_anew();
 }
 
-Status Reorganiser::consolidate_now() {
-  Status consolidated = pass(true);
-  while (!consolidated && !stopping_ && (stopped_short(consolidated) || found_room(consolidated))) {
-    consolidated = pass(true);
+Status Reorganiser::consolidate_all(const CompactOptions& options) {
+  options.tell({"consolidating"});
+  Status consolidated = pass(true, options);
+  while (!consolidated && !stopping_ && options.go_on() &&
+         (stopped_short(consolidated) || found_room(consolidated))) {
+    consolidated = pass(true, options);
   }
-  compact_noted();
+  if (!options.go_on()) return {};
+  compact_noted_at(0, options);
   CFFS_TRY_VOID(consolidated);
-  return sealing_.run(quiet_before_ns(true), [] { return true; });
+  options.tell({"sealing large files"});
+  return sealing_.run(quiet_before_ns(true), options.go_on);
 }
 
-Status Reorganiser::compact_now() {
-  CFFS_TRY_VOID(consolidate_now());
+Status Reorganiser::compact_now(const CompactOptions& options) {
+  CFFS_TRY_VOID(consolidate_all(options));
+  if (!options.go_on()) return {};
+  options.tell({"looking for half-freed composites"});
   CFFS_TRY(const auto wasteful, find_wasteful());
-  for (const CompositeId id : wasteful) compact(id);
+  std::size_t done = 0;
+  for (const CompositeId id : wasteful) {
+    if (!options.go_on()) break;
+    compact(id);
+    options.tell({"compacting", ++done, wasteful.size(), "composites"});
+  }
   leave_tail();
   return {};
 }

@@ -6,17 +6,27 @@
 // made). It must be gone before the file system is closed.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <thread>
 
 #include "core/base/mutex.h"
+#include "core/base/work_step.h"
 #include "core/reorganise/cataloguing.h"
 #include "core/reorganise/composite_filler.h"
 #include "core/reorganise/punching.h"
 #include "core/reorganise/sealing.h"
 
 namespace cffs {
+
+struct CompactOptions {
+  WorkTeller on_progress;                             // from the calling thread; may be null
+  std::function<bool()> go_on = [] { return true; };  // asked between two composites
+  void tell(const WorkStep& step) const {
+    if (on_progress) on_progress(step);
+  }
+};
 
 class Reorganiser {
  public:
@@ -43,9 +53,10 @@ class Reorganiser {
 
   FileSystem& fs() { return fs_; }
   // Consolidates every staged file now, quiet or not, compacts what has become wasteful, and seals large files.
-  Status consolidate_now();
-  // The same, and compacts every composite that is half freed, whenever it became so.
-  Status compact_now();
+  Status consolidate_now() { return consolidate_all({}); }
+  // The same, and compacts every composite that is half freed, whenever it became so. Each is whole at any time: a stop costs nothing,
+  // and another call does the rest.
+  Status compact_now(const CompactOptions& options = {});
   // Compacts what has become wasteful since the last pass.
   void compact_noted();
   // The composite that is being filled is full enough: it is packed, as the store wants it.
@@ -65,8 +76,9 @@ class Reorganiser {
 
  private:
   void run();
-  Status pass(bool all) CFFS_EXCLUDES(work_mutex_);
-  Status consolidate(bool all) CFFS_REQUIRES(work_mutex_);
+  Status pass(bool all, const CompactOptions& options = {}) CFFS_EXCLUDES(work_mutex_);
+  // `stopped`: it ends early, with EINTR.
+  Status consolidate(bool all, const std::function<bool()>& stopped) CFFS_REQUIRES(work_mutex_);
   bool is_nearly_full() const;
   bool stopped_short(const Status& done) const;
   bool found_room(const Status& done) CFFS_EXCLUDES(work_mutex_);
@@ -79,7 +91,9 @@ class Reorganiser {
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
   // 0: as fast as it goes. Others that move files take their turns between two composites.
-  void compact_noted_at(std::uint64_t bytes_per_second) CFFS_EXCLUDES(work_mutex_);
+  void compact_noted_at(std::uint64_t bytes_per_second, const CompactOptions& options = {})
+      CFFS_EXCLUDES(work_mutex_);
+  Status consolidate_all(const CompactOptions& options) CFFS_EXCLUDES(work_mutex_);
   // Returns the bytes read and written.
   std::uint64_t compact(CompositeId id) CFFS_EXCLUDES(work_mutex_);
   Result<std::vector<CompositeId>> find_wasteful() CFFS_EXCLUDES(work_mutex_);

@@ -28,7 +28,8 @@ Result<Repacking::Done> Repacking::run() {
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
   Done done;
   Pace pace(options_.bytes_per_second);
-  std::size_t looked = 0;
+  std::uint64_t looked = 0, all = 0;
+  for (const auto& [id, bytes] : composites) all += bytes;
   for (const auto& [id, bytes] : composites) {
     if (stopped()) break;
     const CompositeId composite = id;
@@ -41,10 +42,8 @@ Result<Repacking::Done> Repacking::run() {
       fs_.log("composite " + std::to_string(id.value) + " stays as it is: " + packed.error().message());
     }
     if (packed && *packed) ++done.composites;
-    if (options_.on_progress && ++looked % 8 == 0) {
-      options_.on_progress("packing: " + std::to_string(looked) + " of " + std::to_string(composites.size()) +
-                           " composites");
-    }
+    looked += bytes;
+    if (options_.on_progress) options_.on_progress({"packing", looked, all, WorkStep::kBytes});
     if (packed && *packed) pace.spent(bytes, [this] { return !stopped(); });
   }
   done.stopped = stopped();

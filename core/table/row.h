@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/table/entry_name.h"
 #include "core/table/inode.h"
 #include "core/table/key.h"
 
@@ -21,13 +22,6 @@ struct Entry {
   InodeId ino;
   mode_t type = 0;             // S_IFMT bits, also known for hard links
   std::optional<Inode> inode;  // nullopt: hard link, attributes are in the null-name row of `ino`
-};
-
-// Where in the namespace an entry is.
-struct EntryName {
-  InodeId parent;
-  std::string name;
-  friend bool operator==(const EntryName&, const EntryName&) = default;
 };
 
 struct Row {

@@ -22,7 +22,8 @@ enum class SystemField : std::uint64_t {
   values =
       7,  // what the value log holds, and how much of it is named; true only where the store was closed (value_log.h)
   compression = 8,  // how composites are compressed (core/packed/compression.h); absent: not at all
-  sharing = 9,      // whether files share members of composites (Sharing, core/table/table.h); absent: they never did
+  sharing =
+      9,  // whether files share members of composites (Sharing, core/table/table.h); absent: they never did
 };
 
 inline Key system_key(SystemField field) {
@@ -51,6 +52,7 @@ struct ScrubProgress {
   std::uint64_t files = 0, bytes = 0;      // read
   std::uint64_t sealed = 0;                // files that got checksums
   std::uint64_t damaged = 0;
+  std::uint64_t bytes_in_all = 0;  // to be read, about; 0: not known. Not in the row
 };
 std::string encode_scrub_progress(const ScrubProgress& progress);
 Result<ScrubProgress> decode_scrub_progress(std::string_view bytes);

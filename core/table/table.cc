@@ -240,6 +240,7 @@ Status Table::sync() {
     data_since_sync_.store(0, std::memory_order_relaxed);
     bool ended = true;
     const Status done = sync_logs(ended);
+    syncs_counted_.fetch_add(1, std::memory_order_relaxed);
     guard.lock();
     syncing_ = false;
     sync_done_.notify_all();

@@ -16,8 +16,8 @@
 #include "core/object/object_store.h"
 #include "core/table/batch.h"
 #include "core/table/key.h"
-#include "core/table/replay_check.h"
 #include "core/table/member_files.h"
+#include "core/table/replay_check.h"
 #include "core/table/row.h"
 #include "core/table/value_log.h"
 #include "core/table/value_log_options.h"
@@ -151,6 +151,18 @@ class Table {
   // rewrites it, a part at a time, as long as `go_on` says so; false: there was nothing to do. LevelDB by itself gives their
   // room back when others are written near them.
   bool compact_garbage(std::uint64_t least, const std::function<bool()>& go_on);
+  // What it can tell at any time without waiting for the medium. Totals since it was opened.
+  struct Activity {
+    std::vector<std::uint64_t> files;  // by level
+    std::uint64_t block_reads = 0, block_read_bytes = 0, file_bytes_written = 0;
+    std::uint64_t log_bytes = 0, log_bytes_written = 0, value_bytes_written = 0;
+    std::uint64_t writes = 0;                                 // batches
+    std::uint64_t block_cache_bytes = 0, memtable_bytes = 0;  // memory
+  };
+  Activity activity() const;
+  // What LevelDB wrote to its log lately: the newest 64 KiB.
+  std::string library_log() const;
+  std::uint64_t syncs() const { return syncs_counted_.load(std::memory_order_relaxed); }
   // Bytes that LevelDB may have to write before it gives any back: its log and the rows in memory a second time, and the files
   // that a compaction reads. It is compared with the room there is where that runs short.
   std::uint64_t room_needed() const;
@@ -242,6 +254,7 @@ class Table {
   std::atomic<std::uint64_t> writes_{0};  // completed
   std::atomic<std::uint64_t> namespace_changes_{0};
   std::atomic<std::uint64_t> garbage_{0};  // bytes
+  std::atomic<std::uint64_t> syncs_counted_{0};
   std::uint64_t synced_writes_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_started_ CFFS_GUARDED_BY(sync_mutex_) = 0;
   std::uint64_t syncs_finished_ CFFS_GUARDED_BY(sync_mutex_) = 0;

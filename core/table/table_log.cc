@@ -24,6 +24,46 @@ struct Work {
   std::uint64_t left;
 };
 
+struct Header {
+  std::uint32_t sum;
+  std::size_t length;
+  std::uint8_t type;
+};
+
+// nullopt: what is at `at` cannot be one.
+std::optional<Header> header_at(std::string_view log, std::size_t at) {
+  if (at + kHeader > log.size()) return {};
+  ByteReader bytes(log.substr(at, kHeader));
+  Header header{bytes.u32(), 0, 0};
+  header.length = bytes.u8();
+  header.length |= static_cast<std::size_t>(bytes.u8()) << 8;
+  header.type = bytes.u8();
+  if (header.type < 1 || header.type > 4) return {};
+  if (kHeader + header.length > room_in_block(at) || at + kHeader + header.length > log.size()) return {};
+  return header;
+}
+
+// Where behind damage something whole begins again: at any byte, since a length may be what is damaged. In rows many bytes look like a
+// type, and what is before them like a length.
+class Search {
+ public:
+  explicit Search(std::string_view log) : log_(log), sums_(kBlock) {}
+
+  bool may_begin(std::size_t at) {
+    const auto header = header_at(log_, at);
+    if (!header) return false;
+    const std::size_t block = at - at % kBlock, body = at - block + kHeader - 1;
+    if (block_ != block) sums_.take(log_.substr(block, kBlock));
+    block_ = block;
+    return sums_.masked_crc32c(body, body + 1 + header->length) == header->sum;
+  }
+
+ private:
+  const std::string_view log_;
+  RangeSums sums_;
+  std::optional<std::size_t> block_;  // that they are of
+};
+
 struct PhysicalRecord {
   Piece piece;
   std::string_view data;
@@ -32,18 +72,13 @@ struct PhysicalRecord {
 
 // nullopt: no whole record begins at `at`.
 std::optional<PhysicalRecord> physical_at(std::string_view log, std::size_t at, Work& work) {
-  if (at + kHeader > log.size()) return {};
-  ByteReader header(log.substr(at, kHeader));
-  const std::uint32_t expected = header.u32();
-  std::size_t length = header.u8();
-  length |= static_cast<std::size_t>(header.u8()) << 8;
-  const std::uint8_t type = header.u8();
-  if (type < 1 || type > 4) return {};
-  const std::size_t end = at + kHeader + length;
-  if (kHeader + length > room_in_block(at) || end > log.size()) return {};
+  const auto header = header_at(log, at);
+  if (!header) return {};
+  const std::size_t length = header->length;
   work.left -= std::min(work.left, std::uint64_t{length});
-  if (masked_crc32c(log.substr(at + kHeader - 1, length + 1)) != expected) return {};
-  return PhysicalRecord{static_cast<Piece>(type), log.substr(at + kHeader, length), end};
+  if (masked_crc32c(log.substr(at + kHeader - 1, length + 1)) != header->sum) return {};
+  return PhysicalRecord{static_cast<Piece>(header->type), log.substr(at + kHeader, length),
+                        at + kHeader + length};
 }
 
 // A record as it was written, in one piece or in several.
@@ -63,8 +98,7 @@ std::optional<LogRecord> record_at(std::string_view log, std::size_t at, Work& w
 
 }  // namespace
 
-// Behind damage every byte may begin a record, and a log made for it has one that looks so at each of them: when this many
-// bytes were summed for each of the log's, only the beginnings of blocks, where LevelDB begins anew, are tried.
+// Behind damage every byte may begin a record, and a log made for it has many that do and have no end: when this many bytes were summed for each of the log's, only the beginnings of blocks, where LevelDB begins anew, are tried.
 constexpr std::uint64_t kWorkPerByte = 64;
 
 LogContent read_log(std::string_view log) {
@@ -73,8 +107,11 @@ LogContent read_log(std::string_view log) {
   content.size = content.intact = log.size();
   const std::size_t room = begin_of_log_filler(log);
   bool intact = true;
+  std::optional<Search> search;
   for (std::size_t at = next_header(0); at < log.size();) {
-    if (auto record = record_at(log, at, work)) {
+    if (!intact && !search) search.emplace(log);
+    const bool may_begin = intact || search->may_begin(at);
+    if (auto record = may_begin ? record_at(log, at, work) : std::nullopt) {
       at = next_header(record->end);
       (intact ? content.before : content.behind).push_back(std::move(*record));
       continue;

@@ -181,6 +181,7 @@ std::optional<std::vector<ValuePointer>> ValueLog::append(std::span<const std::s
   if (!reserved) return {};
   ValuePointer at = *reserved;
   const Status done = object->write_at(at.offset, as_bytes(bytes));
+  if (done) bytes_written_.fetch_add(bytes.size(), std::memory_order_relaxed);
   bool many = false;
   {
     const MutexLock guard(mutex_);

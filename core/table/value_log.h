@@ -13,6 +13,7 @@
 // (core/table/replay_check.h). Thread safety: everything.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -88,6 +89,7 @@ class ValueLog {
   // Where what is not named is much more than what is: those that have least that is named, never one that is appended to.
   std::vector<std::uint64_t> wasteful() const;
   std::map<std::uint64_t, Known> known() const;
+  std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
 
   // All that is there, whoever wrote it, is durable on return.
   static Status sync_all(ObjectStore& store);
@@ -112,6 +114,7 @@ class ValueLog {
   ObjectStore& store_;
   const std::uint64_t object_bytes_;
   const bool only_reads_;
+  std::atomic<std::uint64_t> bytes_written_{0};
   Mutex sync_mutex_;  // before mutex_
   bool failed_ CFFS_GUARDED_BY(sync_mutex_) = false;
   mutable Mutex mutex_;  // leaf

@@ -1,189 +1,190 @@
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
+#include <memory>
 #include <unordered_map>
+#include <vector>
 
-#include "core/object/beneath.h"
-#include "core/object/file_descriptor.h"
+#include "core/transfer/directory_destination.h"
 #include "core/transfer/export.h"
+#include "core/transfer/import_target.h"
 #include "core/transfer/tree_visit.h"
 
 namespace cffs {
 namespace {
 
-// Writes below one directory and nowhere else, whatever the names say and whoever changes that directory meanwhile: each is
-// made in a folder's descriptor, and no symbolic link is followed, be it one that was exported before.
-class DirectoryExport {
+ExportReport report_of(const ImportReport& r) {
+  ExportReport out;
+  static_cast<Failures&>(out) = r;
+  out.files = r.files + r.symlinks + r.links + r.specials;
+  out.directories = r.directories;
+  out.bytes = r.bytes;
+  out.same = r.same;
+  out.same_bytes = r.same_bytes;
+  out.updated = r.updated;
+  out.removed = r.removed;
+  out.out_of_room = r.out_of_room;
+  out.interrupted = r.interrupted;
+  return out;
+}
+
+// Gives a store's tree to who takes imports.
+class StoreSource {
  public:
-  DirectoryExport(FileSystem& fs, std::string destination, FileDescriptor root)
-      : fs_(fs), destination_(std::move(destination)), root_(std::move(root)), beneath_(root_.get()) {}
+  StoreSource(FileSystem& fs, std::string shown, ImportTarget& target)
+      : fs_(fs), shown_(std::move(shown)), target_(target) {}
 
+  // Ends the visit where there is no more room.
   Status enter(const VisitedFile& file) {
-    const auto made = make(file);
-    if (made && *made == Made::file) ++report.files;
-    if (made && *made == Made::directory) ++report.directories;
-    if (made) return {};
-    report.fail(made.error().message());
-    // A directory that cannot be made takes its children along: stop there.
-    return S_ISDIR(file.attributes.mode) ? Status(fail(made.error())) : Status();
-  }
-
-  // Directories get their attributes when they are full.
-  Status leave(const VisitedFile& file) {
-    if (const Status done = settle(file); !done) report.fail(done.error().message());
+    if (target_.stopped()) return fail(ENOSPC);
+    const Status done = S_ISDIR(file.attributes.mode) ? directory(file) : give(file);
+    if (!done) {
+      const bool whole = done.error().kind == ErrorKind::usage;  // names the file itself
+      target_.failed(whole ? done.error().message() : "'" + file.path + "': " + done.error().message());
+    }
     return {};
   }
-
-  ExportReport report;
+  bool descends() const { return last_was_made_; }
+  void listed(const VisitedFile& file, const std::set<std::string, std::less<>>& names) {
+    if (target_.rules().erase) target_.only(levels_.back().made, file.path, names);
+  }
+  Status leave(const VisitedFile&) {
+    levels_.pop_back();
+    return {};
+  }
 
  private:
-  enum class Made { file, link, directory };
-  std::string place(const VisitedFile& file) const {
-    return file.path.empty() ? destination_ : destination_ + "/" + file.path;
-  }
-
-  // Where a path is made: its folder's descriptor, and its last component ("." of the destination itself).
-  struct Spot {
-    int folder;
-    std::string name;
+  struct Level {
+    InodeId from, made;
   };
-  Result<Spot> spot(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return Spot{root_.get(), path.empty() ? "." : path};
-    const std::string folder = path.substr(0, slash);
-    if (!folder_ || folder != folder_path_) {
-      folder_ = beneath_.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-      if (!folder_) return fail(errno, destination_ + "/" + folder);
-      folder_path_ = folder;
+  struct Forget {
+    FileSystem* fs;
+    void operator()(const InodeId* ino) const {
+      fs->forget(*ino, 1);
+      delete ino;
     }
-    return Spot{folder_.get(), path.substr(slash + 1)};
-  }
+  };
 
-  Status make_directory(const VisitedFile& file, const Spot& at) {
-    if (file.path.empty() || ::mkdirat(at.folder, at.name.c_str(), 0700) == 0) return {};
-    const int reason = errno;
-    struct stat st;
-    const bool there = reason == EEXIST &&
-                       ::fstatat(at.folder, at.name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       S_ISDIR(st.st_mode);
-    return there ? Status() : Status(fail(reason, place(file)));
-  }
+  static std::string name_of(const VisitedFile& file) { return file.path.substr(file.path.rfind('/') + 1); }
 
-  // False: it is the file's first name.
-  Result<bool> make_link(const VisitedFile& file) {
-    const auto [it, first] = first_names_.try_emplace(file.attributes.ino, file.path);
-    if (first) return false;
-    CFFS_TRY(const Spot from, spot(it->second));
-    const FileDescriptor folder(::fcntl(from.folder, F_DUPFD_CLOEXEC, 0));  // the other name may be elsewhere
-    CFFS_TRY(const Spot at, spot(file.path));
-    if (!folder || ::linkat(folder.get(), from.name.c_str(), at.folder, at.name.c_str(), 0) != 0) {
-      return fail(errno, place(file));
-    }
-    return true;
-  }
-
-  Status make_regular(const VisitedFile& file, const Spot& at) {
-    const std::string path = place(file);
-    const FileDescriptor fd(
-        ::openat(at.folder, at.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd) return fail(errno, path);
-    CFFS_TRY_VOID(
-        visit_data(fs_, file.attributes, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-          for (std::size_t done = 0; done < bytes.size();) {
-            const ssize_t n = ::pwrite(fd.get(), bytes.data() + done, bytes.size() - done,
-                                       static_cast<off_t>(offset + done));
-            if (n < 0 && errno == EINTR) continue;
-            if (n < 0) return fail(errno, path);
-            done += static_cast<std::size_t>(n);
-          }
-          return {};
-        }));
-    if (::ftruncate(fd.get(), static_cast<off_t>(file.attributes.size)) != 0) return fail(errno, path);
-    report.bytes += file.attributes.size;
-    return {};
-  }
-
-  Result<Made> make(const VisitedFile& file) {
-    const Attributes& a = file.attributes;
-    if (a.nlink > 1 && !S_ISDIR(a.mode)) {
-      CFFS_TRY(const bool linked, make_link(file));
-      if (linked) return Made::link;
-    }
-    CFFS_TRY(const Spot at, spot(file.path));
-    if (S_ISDIR(a.mode)) {
-      CFFS_TRY_VOID(make_directory(file, at));
-      return Made::directory;
-    }
-    if (S_ISLNK(a.mode)) {
-      CFFS_TRY(const std::string target, fs_.readlink(a.ino));
-      if (::symlinkat(target.c_str(), at.folder, at.name.c_str()) != 0) return fail(errno, place(file));
-    } else if (S_ISREG(a.mode)) {
-      CFFS_TRY_VOID(make_regular(file, at));
-    } else if (::mknodat(at.folder, at.name.c_str(), a.mode, a.rdev) != 0) {
-      return fail(errno, place(file));
-    }
-    CFFS_TRY_VOID(settle(file));
-    return Made::file;
-  }
-
-  Status settle(const VisitedFile& file) {
-    const Attributes& a = file.attributes;
-    const std::string path = place(file);
-    CFFS_TRY(const Spot at, spot(file.path));
-    const char* const name = at.name.c_str();
-    // Owners only where we may set them, as tar and cp do.
-    if (::fchownat(at.folder, name, a.uid, a.gid, AT_SYMLINK_NOFOLLOW) != 0 && ::geteuid() == 0) {
-      return fail(errno, path);
-    }
-    CFFS_TRY_VOID(set_attributes(file, at));
-    if (!S_ISLNK(a.mode) && ::fchmodat(at.folder, name, a.mode & 07777, AT_SYMLINK_NOFOLLOW) != 0) {
-      return fail(errno, path);
-    }
-    const timespec times[2] = {to_timespec(a.atime_ns), to_timespec(a.mtime_ns)};
-    if (::utimensat(at.folder, name, times, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno, path);
-    return {};
-  }
-
-  // There is no call that takes a descriptor of a folder and a name.
-  Status set_attributes(const VisitedFile& file, const Spot& at) {
-    CFFS_TRY(const auto names, fs_.listxattr(file.attributes.ino));
-    const std::string by_folder = "/proc/self/fd/" + std::to_string(at.folder) + "/" + at.name;
+  Result<Inode> inode_of(const Attributes& a) {
+    Inode inode;
+    inode.mode = a.mode;
+    inode.uid = a.uid;
+    inode.gid = a.gid;
+    inode.rdev = a.rdev;
+    inode.size = S_ISREG(a.mode) ? a.size : 0;
+    inode.atime_ns = a.atime_ns;
+    inode.mtime_ns = a.mtime_ns;
+    CFFS_TRY(const auto names, fs_.listxattr(a.ino));
     for (const std::string& name : names) {
-      CFFS_TRY(const std::string value, fs_.getxattr(file.attributes.ino, name));
-      if (::lsetxattr(by_folder.c_str(), name.c_str(), value.data(), value.size(), 0) != 0) {
-        report.fail(Error::os(errno, place(file) + ", attribute " + name).message());
+      CFFS_TRY(std::string value, fs_.getxattr(a.ino, name));
+      inode.xattrs.emplace_back(name, std::move(value));
+    }
+    return inode;
+  }
+
+  Status directory(const VisitedFile& file) {
+    last_was_made_ = false;
+    CFFS_TRY(const Inode attributes, inode_of(file.attributes));
+    InodeId made = target_.root();
+    if (file.path.empty()) {
+      target_.directory_attributes(made, attributes);
+    } else {
+      CFFS_TRY(made, target_.directory(levels_.back().made, name_of(file), attributes));
+    }
+    levels_.push_back({file.attributes.ino, made});
+    last_was_made_ = true;
+    return {};
+  }
+
+  Status give(const VisitedFile& file) {
+    const Attributes& a = file.attributes;
+    const InodeId parent = levels_.back().made;
+    const std::string name = name_of(file);
+    if (a.nlink > 1) {
+      const auto [it, first] = first_names_.try_emplace(a.ino, parent, name);
+      if (!first) {
+        target_.hard_link(parent, name, it->second.first, it->second.second);
+        return {};
       }
     }
+    CFFS_TRY(Inode attributes, inode_of(a));
+    if (S_ISLNK(a.mode)) {
+      CFFS_TRY(attributes.target, fs_.readlink(a.ino));
+      target_.symlink(parent, name, attributes);
+    } else if (!S_ISREG(a.mode)) {
+      target_.special(parent, name, attributes);
+    } else {
+      CFFS_TRY_VOID(regular(file, parent, name, std::move(attributes)));
+    }
+    return {};
+  }
+
+  // A worker reads it when the visit is elsewhere, so it has a reference of its own.
+  Status regular(const VisitedFile& file, InodeId parent, const std::string& name, Inode attributes) {
+    CFFS_TRY(const Attributes again, fs_.lookup(levels_.back().from, name));
+    const std::shared_ptr<const InodeId> held(new InodeId(again.ino), Forget{&fs_});
+    const auto copy = [this, held, a = file.attributes, path = shown_ + file.path](const WriteAt& write) {
+      Status from_there;
+      const Status done = visit_data(fs_, a, [&](std::uint64_t offset, std::string_view bytes) {
+        from_there = write(offset, bytes);
+        return from_there;
+      });
+      // What could not be read is named as the store has it.
+      if (!done && from_there)
+        return Status(fail(Error::usage(path + " in the store: " + done.error().message())));
+      return done;
+    };
+    const auto same = [this, held, size = attributes.size](const ReadAt& there) {
+      std::string here(std::min<std::uint64_t>(size, 1u << 20), '\0'), other = here;
+      for (std::uint64_t at = 0; at < size;) {
+        const auto n = fs_.read(*held, at, as_writable_bytes(here));
+        if (!n || *n == 0) return false;
+        const auto m = there(at, as_writable_bytes(other).first(*n));
+        if (!m || *m != *n || here.compare(0, *n, other, 0, *n) != 0) return false;
+        at += *n;
+      }
+      return true;
+    };
+    target_.large_file(parent, name, std::move(attributes), copy, same);
     return {};
   }
 
   FileSystem& fs_;
-  const std::string destination_;
-  const FileDescriptor root_;
-  const Beneath beneath_;
-  FileDescriptor folder_;  // the last one that something was made in
-  std::string folder_path_;
-  std::unordered_map<InodeId, std::string> first_names_;
+  const std::string shown_;
+  ImportTarget& target_;
+  std::vector<Level> levels_;
+  bool last_was_made_ = false;
+  std::unordered_map<InodeId, std::pair<InodeId, std::string>> first_names_;
 };
 
 }  // namespace
 
-Result<ExportReport> export_directory(FileSystem& fs, const std::string& path,
-                                      const std::string& destination) {
+Result<ExportReport> export_directory(FileSystem& fs, const std::string& path, const std::string& destination,
+                                      const ImportRules& rules, unsigned jobs,
+                                      const ExportProgress& on_progress) {
   CFFS_TRY(const Attributes start, resolve(fs, path));
+  const std::shared_ptr<void> held(nullptr, [&](void*) { fs.forget(start.ino, 1); });
   if (!S_ISDIR(start.mode)) return fail(ENOTDIR, "'" + path + "' in the store");
-  if (::mkdir(destination.c_str(), 0700) != 0 && errno != EEXIST) return fail(errno, destination);
-  FileDescriptor root(::open(destination.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) return fail(errno, destination);
-  DirectoryExport out(fs, destination, std::move(root));
-  const Status done = visit_tree(
-      fs, start, [&](const VisitedFile& f) { return out.enter(f); },
-      [&](const VisitedFile& f) { return out.leave(f); });
-  fs.forget(start.ino, 1);
-  if (!done) return fail(done.error());
-  return out.report;
+  CFFS_TRY(auto to, DirectoryDestination::at(destination, true));
+  ImportTarget target(
+      std::move(to), jobs,
+      [&](const ImportReport& r) {
+        if (on_progress) on_progress(report_of(r));
+      },
+      rules);
+  CFFS_TRY_VOID(target.begin_at(""));
+  StoreSource source(fs, path.empty() || path.ends_with('/') ? path : path + "/", target);
+  VisitChoice choice;
+  choice.excludes = &rules.excludes;
+  choice.descend = [&](const VisitedFile&) { return source.descends(); };
+  choice.listed = [&](const VisitedFile& f, const auto& names) { source.listed(f, names); };
+  const Status visited = visit_tree(
+      fs, start, [&](const VisitedFile& f) { return source.enter(f); },
+      [&](const VisitedFile& f) { return source.leave(f); }, choice);
+  CFFS_TRY(const ImportReport report, target.finish());
+  if (!visited && !target.stopped()) return fail(visited.error());
+  return report_of(report);
 }
 
 }  // namespace cffs

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/xattr.h>
 
 #include <algorithm>
 #include <map>
@@ -12,12 +11,15 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/object/beneath.h"
 #include "core/object/file_descriptor.h"
+#include "core/transfer/file_xattrs.h"
 
 namespace cffs {
 namespace {
 
 constexpr std::size_t kCopyBytes = 1u << 20;
+constexpr std::size_t kMostInMemory = 64u << 20;  // of one that was small when it was listed
 
 Inode inode_of(const struct stat& st) {
   Inode inode;
@@ -32,71 +34,84 @@ Inode inode_of(const struct stat& st) {
   return inode;
 }
 
-// Reads all attributes of a path (not following links) or an open file. A source without them has none.
-template <typename List, typename Get>
-Xattrs read_xattrs(List list, Get get) {
-  Xattrs found;
-  char few[1024];
-  std::string names;
-  ssize_t n = list(few, sizeof few);
-  if (n > 0) names.assign(few, static_cast<std::size_t>(n));
-  if (n < 0 && errno == ERANGE) {
-    names.resize(64 * 1024);
-    n = list(names.data(), names.size());
-    names.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+// The source itself, from which its files are opened when it is their turn.
+struct SourceRoot {
+  explicit SourceRoot(FileDescriptor opened) : fd(std::move(opened)), beneath(fd.get()) {}
+  const FileDescriptor fd;
+  const Beneath beneath;
+};
+
+// A regular file of it. Between the listing and its turn its owner may have put anything in its place, or in that of a directory above
+// it: a link to what he must not read, a pipe that makes who opens it wait for ever.
+class SourceFile {
+ public:
+  SourceFile(std::shared_ptr<const SourceRoot> root, std::string inside, std::string path,
+             const struct stat& st)
+      : root_(std::move(root)), inside_(std::move(inside)), path_(std::move(path)), listed_(st) {}
+
+  const std::string& path() const { return path_; }  // for people
+
+  Result<FileDescriptor> open() const {
+    return open_by([this](int flags) { return root_->beneath.open(inside_, flags); });
   }
-  for (std::size_t at = 0; at < names.size();) {
-    const std::string name = names.c_str() + at;
-    at += name.size() + 1;
-    std::string value(64 * 1024, '\0');
-    const ssize_t size = get(name.c_str(), value.data(), value.size());
-    if (size < 0) continue;
-    value.resize(static_cast<std::size_t>(size));
-    found.emplace_back(name, std::move(value));
+  // Of one that is too deep for a path: through its directory, which is open now.
+  Result<FileDescriptor> open_in(int directory, const std::string& name) const {
+    return open_by([&](int flags) { return open_by_components(directory, name, flags | O_NONBLOCK); });
   }
-  std::sort(found.begin(), found.end());
-  return found;
-}
+  // Whose is it, and who may read it, where another file has the name by now.
+  Status take_attributes(const FileDescriptor& fd, Inode& attributes) const {
+    struct stat st {};
+    if (::fstat(fd.get(), &st) != 0) return fail(errno, path_);
+    if (st.st_dev != listed_.st_dev || st.st_ino != listed_.st_ino) attributes = inode_of(st);
+    attributes.xattrs = xattrs_of_file(fd.get());
+    return {};
+  }
 
-Xattrs xattrs_of_path(const std::string& path) {
-  return read_xattrs(
-      [&](char* b, std::size_t n) { return ::llistxattr(path.c_str(), b, n); },
-      [&](const char* name, char* b, std::size_t n) { return ::lgetxattr(path.c_str(), name, b, n); });
-}
+ private:
+  template <typename Open>
+  Result<FileDescriptor> open_by(Open open) const {
+    constexpr int kFlags = O_RDONLY | O_CLOEXEC;
+    FileDescriptor fd = open(kFlags | O_NOATIME);
+    if (!fd && errno == EPERM) fd = open(kFlags);
+    struct stat st {};
+    if (!fd || ::fstat(fd.get(), &st) != 0) return fail(errno, path_);
+    if (!S_ISREG(st.st_mode))
+      return fail(
+          Error::usage(path_ + " became something else meanwhile; the same command looks at it again"));
+    return fd;
+  }
 
-Xattrs xattrs_of_file(int fd) {
-  return read_xattrs([fd](char* b, std::size_t n) { return ::flistxattr(fd, b, n); },
-                     [fd](const char* name, char* b, std::size_t n) { return ::fgetxattr(fd, name, b, n); });
-}
+  std::shared_ptr<const SourceRoot> root_;
+  std::string inside_, path_;
+  struct stat listed_;
+};
 
-Result<FileDescriptor> open_source(const std::string& path) {
-  FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOATIME));
-  if (!fd && errno == EPERM) fd = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return fail(errno, path);
-  return fd;
-}
-
-Result<std::string> read_small(const std::string& path, Inode& attributes) {
-  CFFS_TRY(const FileDescriptor fd, open_source(path));
+Result<std::string> read_small(const SourceFile& file, const FileDescriptor& fd, Inode& attributes) {
+  CFFS_TRY_VOID(file.take_attributes(fd, attributes));
+  const auto grew = [&] {
+    return fail(
+        Error::usage(file.path() + " grew while it was imported; the same command looks at it again"));
+  };
+  if (attributes.size > kMostInMemory) return grew();
   std::string content(attributes.size + 1, '\0');
   std::size_t done = 0;
   for (;;) {
     const ssize_t n =
         ::pread(fd.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return fail(errno, path);
+    if (n < 0) return fail(errno, file.path());
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
+    if (done > kMostInMemory) return grew();
     if (done == content.size()) content.resize(content.size() * 2);  // it grew since it was listed
   }
   content.resize(done);
-  attributes.xattrs = xattrs_of_file(fd.get());
   return content;
 }
 
-Status copy_large(const std::string& path, const ImportTarget::WriteAt& write) {
-  CFFS_TRY(const FileDescriptor fd, open_source(path));
-  std::string buffer(kCopyBytes, '\0');
+Status copy_large(const std::string& path, const FileDescriptor& fd, std::uint64_t size,
+                  const ImportTarget::WriteAt& write) {
+  std::string buffer(std::min<std::uint64_t>(kCopyBytes, size + 1), '\0');
   off_t at = 0;
   for (;;) {
     // From data to data: holes stay holes.
@@ -114,6 +129,22 @@ Status copy_large(const std::string& path, const ImportTarget::WriteAt& write) {
   }
 }
 
+// Whether what is read there, which has its size, is what is in that file. What cannot be read is taken for another.
+bool has_content_of(const Result<FileDescriptor>& fd, const ReadAt& there) {
+  if (!fd) return false;
+  std::string here(kCopyBytes, '\0'), other(kCopyBytes, '\0');
+  for (std::uint64_t at = 0;;) {
+    const ssize_t n = ::pread(fd->get(), here.data(), here.size(), static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return false;
+    const auto bytes = static_cast<std::size_t>(n);
+    const auto read = there(at, as_writable_bytes(other).first(std::max<std::size_t>(bytes, 1)));
+    if (!read || *read != bytes || here.compare(0, bytes, other, 0, bytes) != 0) return false;
+    if (bytes == 0) return true;
+    at += bytes;
+  }
+}
+
 // Walks by descriptors, from one directory to the next, and without recursion: a tree may be deeper than a path is long.
 class Walk {
  public:
@@ -124,11 +155,15 @@ class Walk {
     here_ = FileDescriptor(::open(source.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat st;
     if (!here_ || ::fstat(here_.get(), &st) != 0) return fail(errno, source);
+    FileDescriptor root(::openat(here_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root) return fail(errno, source);
+    root_ = std::make_shared<const SourceRoot>(std::move(root));
     Inode attributes = inode_of(st);
     attributes.xattrs = xattrs_of_file(here_.get());
-    target_.directory_attributes(kRootInode, attributes);
-    enter(kRootInode, st);
-    while (!levels_.empty()) {
+    source_bytes_ = path_.size();
+    target_.directory_attributes(target_.root(), attributes);
+    enter(target_.root(), st);
+    while (!levels_.empty() && !target_.stopped()) {
       Level& level = levels_.back();
       if (level.next < level.directories.size()) {
         descend(level.ino, level.directories[level.next++]);
@@ -161,6 +196,7 @@ class Walk {
     levels_.push_back({ino, {st.st_dev, st.st_ino}, path_.size(), {}, 0});
     above_.insert(levels_.back().identity);
     std::vector<Found> found = list();
+    take_away_others(ino, found);
     // Files by name: who wants some of them mostly wants neighbours. Directories as the store will list them, which is how those
     // who go through all of them come by.
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) {
@@ -170,7 +206,7 @@ class Walk {
     for (Found& f : found) {
       if (f.is_directory()) {
         levels_.back().directories.push_back(std::move(f));
-      } else {
+      } else if (!target_.stopped()) {
         file(f.name, ino, f.st);
       }
     }
@@ -199,9 +235,24 @@ class Walk {
         target_.failed(Error::os(errno, path_ + "/" + name).message());
         continue;
       }
-      if (f.is_directory()) f.order = target_.name_hash()(name);
+      const auto& excludes = target_.rules().excludes;
+      if (!excludes.empty() && excludes.match(inside(name), f.is_directory())) continue;
+      if (f.is_directory()) f.order = target_.order_of(name);
       found.push_back(std::move(f));
     }
+  }
+
+  // Where it is in the source: "a/b".
+  std::string inside(const std::string& name) const {
+    const std::string here = path_.size() > source_bytes_ ? path_.substr(source_bytes_ + 1) : "";
+    return here.empty() ? name : name.empty() ? here : here + "/" + name;
+  }
+
+  void take_away_others(InodeId ino, const std::vector<Found>& found) {
+    if (!target_.rules().erase) return;
+    std::set<std::string, std::less<>> names;
+    for (const Found& f : found) names.insert(f.name);
+    target_.only(ino, inside(""), names);
   }
 
   void descend(InodeId parent, const Found& f) {
@@ -212,6 +263,11 @@ class Walk {
     FileDescriptor below(
         ::openat(here_.get(), f.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     const int refused = !below || ::fstat(below.get(), &st) != 0 ? errno : 0;
+    if (refused == 0 && target_.is_destination(st.st_dev, st.st_ino)) {
+      target_.failed(path_ + " is where the files go; it was left out");
+      path_.resize(path_bytes);
+      return;
+    }
     if (refused == 0 && above_.contains({st.st_dev, st.st_ino})) {
       target_.failed(path_ + " is a directory that it lies in itself; it was left out");
       path_.resize(path_bytes);
@@ -220,7 +276,10 @@ class Walk {
     Inode attributes = inode_of(st);
     if (below) attributes.xattrs = xattrs_of_file(below.get());
     const auto made = target_.directory(parent, f.name, attributes);
-    if (!made) target_.failed(path_ + ": " + made.error().message());
+    if (!made) {
+      const bool whole = made.error().kind == ErrorKind::usage;
+      target_.failed(whole ? made.error().message() : path_ + ": " + made.error().message());
+    }
     if (made && refused != 0) target_.failed(Error::os(refused, path_).message());
     if (made && refused == 0) {
       here_ = std::move(below);
@@ -251,39 +310,58 @@ class Walk {
       const auto [it, first] = first_names_.try_emplace({st.st_dev, st.st_ino}, parent, name);
       if (!first) return target_.hard_link(parent, name, it->second.first, it->second.second);
     }
-    // What is too deep for a path is reached through its directory, which is open now and not later.
-    const bool now = path_.size() + 1 + name.size() >= PATH_MAX;
-    const std::string path = (now ? "/proc/self/fd/" + std::to_string(here_.get()) : path_) + "/" + name;
-    if (S_ISREG(st.st_mode)) return regular(path, name, parent, std::move(attributes), now);
-    attributes.xattrs = xattrs_of_path(path);
+    const std::string shown = path_ + "/" + name;
+    if (S_ISREG(st.st_mode))
+      return regular({root_, inside(name), shown, st}, name, parent, std::move(attributes));
+    attributes.xattrs = xattrs_of_path("/proc/self/fd/" + std::to_string(here_.get()) + "/" + name);
     if (!S_ISLNK(st.st_mode)) return target_.special(parent, name, attributes);
     std::string link(4096, '\0');
-    const ssize_t n = ::readlink(path.c_str(), link.data(), link.size());
-    if (n < 0) return target_.failed(Error::os(errno, path_ + "/" + name).message());
+    const ssize_t n = ::readlinkat(here_.get(), name.c_str(), link.data(), link.size());
+    if (n < 0) return target_.failed(Error::os(errno, shown).message());
     attributes.target.assign(link.data(), static_cast<std::size_t>(n));
     target_.symlink(parent, name, attributes);
   }
 
-  void regular(const std::string& path, const std::string& name, InodeId parent, Inode attributes, bool now) {
-    if (attributes.size > target_.small_limit()) {
-      attributes.xattrs = xattrs_of_path(path);
-      const auto copy = [path](const ImportTarget::WriteAt& write) { return copy_large(path, write); };
-      if (now) return target_.large_file_now(parent, path_ + "/" + name, name, attributes, copy);
-      return target_.large_file(parent, name, attributes, copy);
+  void regular(const SourceFile& file, const std::string& name, InodeId parent, Inode attributes) {
+    // What is too deep for a path is reached through its directory, which is open now and not later.
+    const bool now = file.path().size() >= PATH_MAX;
+    const bool small = target_.is_small(attributes.size);
+    const auto same = [&](const ReadAt& there) {
+      return has_content_of(now ? file.open_in(here_.get(), name) : file.open(), there);
+    };
+    if (small && !now) {
+      const auto read = [file](Inode& a) -> Result<std::string> {
+        CFFS_TRY(const FileDescriptor fd, file.open());
+        return read_small(file, fd, a);
+      };
+      return target_.small_file(parent, name, attributes, read, same);
     }
-    if (!now) {
-      return target_.small_file(parent, name, attributes, [path](Inode& a) { return read_small(path, a); });
+    // Its attributes are those of the file that is open here, and so is what is read.
+    auto opened = file.open_in(here_.get(), name);
+    if (!opened) return target_.failed(opened.error().message());
+    if (small) {
+      auto content = read_small(file, *opened, attributes);
+      if (!content) return target_.failed(content.error().message());
+      auto shared = std::make_shared<std::string>(std::move(*content));
+      return target_.small_file(
+          parent, name, attributes, [shared](Inode&) -> Result<std::string> { return std::move(*shared); },
+          same);
     }
-    auto content = read_small(path, attributes);
-    if (!content) return target_.failed(Error::os(content.error().errno_value, path_ + "/" + name).message());
-    auto shared = std::make_shared<std::string>(std::move(*content));
-    target_.small_file(parent, name, attributes,
-                       [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
+    if (const Status taken = file.take_attributes(*opened, attributes); !taken)
+      return target_.failed(taken.error().message());
+    const auto fd = std::make_shared<const FileDescriptor>(std::move(*opened));
+    const auto copy = [path = file.path(), fd, size = attributes.size](const ImportTarget::WriteAt& write) {
+      return copy_large(path, *fd, size, write);
+    };
+    if (now) return target_.large_file_now(parent, file.path(), name, attributes, copy, same);
+    target_.large_file(parent, name, attributes, copy, same);
   }
 
   ImportTarget& target_;
   FileDescriptor here_;
-  std::string path_;  // for people, and as long as it is one for the kernel
+  std::shared_ptr<const SourceRoot> root_;
+  std::string path_;              // for people
+  std::size_t source_bytes_ = 0;  // of it: the source
   std::vector<Level> levels_;
   std::set<Identity> above_;
   std::map<Identity, std::pair<InodeId, std::string>> first_names_;

@@ -1,30 +1,39 @@
-// Export of a store, or of a directory in it, to a directory or a tar archive; everything that import keeps
-// is kept.
+// Export of a store, or of a directory in it, to a directory or an archive; everything that import keeps
+// is kept by directories and by tar.
 #pragma once
 
+#include <functional>
+
+#include "core/base/failures.h"
 #include "core/fs/file_system.h"
+#include "core/transfer/archive_form.h"
+#include "core/transfer/import_rules.h"
 
 namespace cffs {
 
-struct ExportReport {
-  std::uint64_t files = 0, directories = 0, bytes = 0;  // that are there, whole
-  std::uint64_t failed = 0;
-  std::vector<std::string> problems;  // the first of what failed, one sentence each
-
-  void fail(std::string problem) {
-    constexpr std::size_t kMostProblems = 20;
-    ++failed;
-    if (problems.size() < kMostProblems) problems.push_back(std::move(problem));
-  }
+struct ExportReport : Failures {
+  std::uint64_t files = 0, directories = 0,
+                bytes = 0;  // that came, whole: names that are no directories, and those that are
+  std::uint64_t same = 0, updated = 0,
+                removed = 0;     // were there already; replaced others; were not in the store
+  std::uint64_t same_bytes = 0;  // of those that were there already
+  bool out_of_room = false;      // it ended there
+  bool interrupted = false;      // the rule `stop` ended it
 };
 
+// Called now and then.
+using ExportProgress = std::function<void(const ExportReport&)>;
+
 // `path` in the store ("" or "/" is the root); its content goes into `destination`, which is made if it is
-// not there.
-Result<ExportReport> export_directory(FileSystem& fs, const std::string& path,
-                                      const std::string& destination);
-// The compression follows the name: .tar, .tar.gz/.tgz, .tar.xz/.txz, .tar.zst; "-" is standard output,
-// plain.
-Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const std::string& destination);
+// not there. By the rules of an import, with several workers.
+Result<ExportReport> export_directory(FileSystem& fs, const std::string& path, const std::string& destination,
+                                      const ImportRules& rules = {}, unsigned jobs = 2,
+                                      const ExportProgress& on_progress = {});
+// To a file, which is there when all of it is; "-": to standard output. What a format cannot have (a socket in a zip) is told of and left
+// out. Of the rules those of an archive, which is written anew: `excludes` and `stop`.
+Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, const std::string& destination,
+                                    const ArchiveForm& form, const ImportRules& rules = {},
+                                    const ExportProgress& on_progress = {});
 
 // The inode a path leads to, symlinks not followed, with a reference.
 Result<Attributes> resolve(FileSystem& fs, const std::string& path);

@@ -1,10 +1,13 @@
 #include "core/transfer/import_target.h"
 
-#include "core/base/thread.h"
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/clock.h"
 #include "core/fs/check_name.h"
-#include "core/fs/kept_in_table.h"
-#include "core/fs/xattr.h"
-#include "grouping/packing.h"
+#include "core/transfer/store_destination.h"
 
 namespace cffs {
 namespace {
@@ -12,40 +15,171 @@ namespace {
 constexpr std::size_t kMostPending = 8192;  // files of one job
 // Of all jobs together, unless there is one alone: a member may be large, and is in memory as a file, in a composite, and packed.
 constexpr std::uint64_t kMostBytes = 128u << 20;
-constexpr std::size_t kMostProblems = 20;  // shown in full
 
-std::string taken(const std::string& name) {
-  return "'" + name + "' is already in the store; remove it there first";
+std::string taken(const std::string& path, const Destination& to) {
+  return "'" + path + "' is already " + to.where() + ", and differs; with --update it is replaced";
 }
 
-// An import may set any attribute.
-Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.uid, attributes.gid); }
+bool is_no_room(int reason) { return reason == ENOSPC || reason == EDQUOT; }
+
+// It is so for all that is to come: the medium is full, or became read-only, or a mount's daemon is gone.
+bool ends_all(const Error& error) {
+  const int reason = error.errno_value;
+  return error.kind == ErrorKind::os &&
+         (is_no_room(reason) || reason == EROFS || reason == ENOTCONN || reason == ECONNABORTED);
+}
 
 }  // namespace
 
 ImportTarget::ImportTarget(FileSystem& fs, unsigned jobs,
-                           std::function<void(const ImportReport&)> on_progress)
-    : fs_(fs),
+                           std::function<void(const ImportReport&)> on_progress, ImportRules rules)
+    : ImportTarget(std::make_unique<StoreDestination>(fs), jobs, std::move(on_progress), std::move(rules)) {}
+
+ImportTarget::ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
+                           std::function<void(const ImportReport&)> on_progress, ImportRules rules)
+    : to_(std::move(to)),
+      small_(to_->small_files()),
+      rules_(std::move(rules)),
+      existing_(*to_, rules_.checksum),
       on_progress_(std::move(on_progress)),
-      first_new_inode_(fs.next_inode()),
-      table_bytes_(kept_in_table(*fs.policy(), fs.store_format())),
-      pending_(fs.store_format().composite_max, kMostPending) {
-  workers_.reserve(std::max(1u, jobs));
-  for (unsigned i = 0; i < std::max(1u, jobs); ++i) {
-    auto worker = make_thread("a thread that imports", [this] { work(); });
-    if (!worker) break;  // those that there are do it, or the caller's own
-    workers_.push_back(std::move(*worker));
-  }
+      pending_(small_ != nullptr ? small_->share_bytes() : 1, kMostPending),
+      jobs_("a thread that imports", jobs, kMostBytes,
+            [this](const std::string& what) { failed("import: " + what); }) {
+  to_->tell_problems_to([this](const std::string& problem) { failed(problem); });
+  if (existing_.is_empty(kRootInode)) existing_.is_new(kRootInode);
 }
 
-ImportTarget::~ImportTarget() {
+ImportTarget::~ImportTarget() { jobs_.end(); }
+
+Status ImportTarget::begin_at(const std::string& path) {
+  for (std::size_t from = 0; from < path.size();) {
+    const std::size_t slash = std::min(path.find('/', from), path.size());
+    const std::string part = path.substr(from, slash - from);
+    from = slash + 1;
+    if (part.empty() || part == ".") continue;
+    CFFS_TRY_VOID(check_new_name(part));
+    Inode open_to_all;
+    open_to_all.mode = S_IFDIR | 0755;
+    open_to_all.uid = ::geteuid();
+    open_to_all.gid = ::getegid();
+    open_to_all.atime_ns = open_to_all.mtime_ns = SystemClock().now_ns();
+    auto there = to_->make_directory(root_, part, open_to_all);
+    if (there) {
+      existing_.is_new(*there);
+      to_->settle_directory(*there, open_to_all);
+    } else if (there.error().errno_value == EEXIST) {
+      there = to_->enter(root_, part);
+      if (!there && there.error().errno_value == ENOTDIR)
+        return fail(Error::usage("'" + to_->shown(path.substr(0, slash)) + "' " +
+                                 (small_ != nullptr ? "in the store " : "") + "is no directory"));
+    }
+    if (!there) return fail(there.error());
+    {
+      const MutexLock guard(mutex_);
+      places_[*there] = {root_, part};
+    }
+    root_ = *there;
+  }
+  return existing_.clear(root_);
+}
+
+ExistingFiles::Keep ImportTarget::keep_excluded() const {
+  if (rules_.excludes.empty()) return {};
+  return
+      [this](std::string_view path, bool is_directory) { return rules_.excludes.match(path, is_directory); };
+}
+
+// In the store, or from where the sources came into it.
+std::string ImportTarget::path_of(InodeId parent, const std::string& name, bool in_source) {
+  const MutexLock guard(mutex_);
+  std::string path = name;
+  while (!in_source || parent != root_) {
+    const auto at = places_.find(parent);
+    if (at == places_.end()) break;
+    path = at->second.second + "/" + path;
+    parent = at->second.first;
+  }
+  return in_source ? path : to_->shown(path);
+}
+
+// Of what ends all the first that met it is told of. What did not come because it is to stop is no failure.
+void ImportTarget::failed_to_write(const std::string& path, const Error& error, std::uint64_t files) {
+  if (rules_.is_to_stop() && error.errno_value == EINTR) return;
+  if (!ends_all(error))
+    return count([&](ImportReport& r) { r.fail("'" + path + "': " + error.message(), files); });
+  if (int none = 0; !stopped_.compare_exchange_strong(none, error.errno_value))
+    return count([&](ImportReport& r) { r.failed += files; });
+  count([&](ImportReport& r) { r.fail("'" + path + "': " + Error::os(error.errno_value).message(), files); });
+}
+
+void ImportTarget::left_out(std::uint64_t files) {
+  if (!rules_.is_to_stop()) count([&](ImportReport& r) { r.failed += files; });
+}
+
+ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& name, const Inode& attributes,
+                                            const ExistingFiles::SameContent& same) {
+  using What = ExistingFiles::What;
+  const ExistingFiles::Found found = existing_.look(parent, name, attributes, same);
+  switch (found.what) {
+    case What::nothing:
+      return Place::free;
+    case What::same:
+      if (rules_.update && found.attributes_differ) to_->settle(parent, name, attributes);
+      count([&](ImportReport& r) {
+        ++r.same;
+        if (S_ISREG(attributes.mode)) r.same_bytes += attributes.size;
+      });
+      return Place::none;
+    case What::differs:
+      if (rules_.update) return Place::replaces;
+      failed(taken(path_of(parent, name), *to_));
+      return Place::none;
+    case What::directory:
+      break;
+  }
+  if (!rules_.erase) {
+    failed("'" + path_of(parent, name) + "' is a directory " + to_->where() +
+           "; --update --delete replaces it");
+    return Place::none;
+  }
+  const Status away = take_away_directory(parent, name);
+  if (away) return Place::free;
+  failed("'" + path_of(parent, name) + "': " + away.error().message());
+  return Place::none;
+}
+
+Status ImportTarget::take_away_directory(InodeId parent, const std::string& name) {
+  if (rules_.excludes.match(path_of(parent, name, true), true))
+    return fail(Error::usage("a directory that is left out is there, and stays"));
+  CFFS_TRY(const std::uint64_t removed,
+           existing_.remove(parent, name, keep_excluded(), path_of(parent, name, true)));
+  count([&](ImportReport& r) { r.removed += removed; });
+  if (to_->look(parent, name)) return fail(Error::usage("something in it is left out, and stays"));
+  return {};
+}
+
+void ImportTarget::only(InodeId directory, std::string_view path,
+                        const std::set<std::string, std::less<>>& names) {
   {
     const MutexLock guard(mutex_);
-    ending_ = true;
+    if (report_.failed > 0) return;  // what could not be read is not gone
   }
-  changed_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
-  for (const auto& [ino, attributes] : directories_) fs_.forget(ino, 1);
+  const auto there = to_->names(directory);
+  if (!there) return failed(there.error().message());
+  for (const auto& [name, is_directory] : *there) {
+    const std::string inside = std::string(path) + (path.empty() ? "" : "/") + name;
+    if (names.contains(name) || rules_.excludes.match(inside, is_directory)) continue;
+    if (to_->is_mounted_in(directory))
+      return failed("'" + path_of(directory, name) +
+                    "' is on another file system, mounted in the destination; " +
+                    "--delete takes nothing away there");
+    const auto removed = existing_.remove(directory, name, keep_excluded(), inside);
+    if (!removed) {
+      failed("'" + path_of(directory, name) + "': " + removed.error().message());
+      continue;
+    }
+    count([&](ImportReport& r) { r.removed += *removed; });
+  }
 }
 
 template <typename Change>
@@ -55,74 +189,74 @@ void ImportTarget::count(Change change) {
   if (on_progress_) on_progress_(report_);
 }
 
+void ImportTarget::archive_read(std::uint64_t bytes) {
+  if (bytes > 0) count([&](ImportReport& r) { r.archive_bytes += bytes; });
+}
+
+bool ImportTarget::has_any() {
+  if (!pending_.is_empty() || !directories_.empty() || !links_.empty()) return true;
+  jobs_.wait();
+  const MutexLock guard(mutex_);
+  return report_.files + report_.symlinks + report_.specials + report_.same + report_.failed > 0;
+}
+
 void ImportTarget::failed(const std::string& problem) {
-  count([&](ImportReport& r) {
-    ++r.failed;
-    if (r.problems.size() < kMostProblems) r.problems.push_back(problem);
-  });
+  count([&](ImportReport& r) { r.fail(problem); });
 }
 
-void ImportTarget::work() {
-  MutexLock guard(mutex_);
-  for (;;) {
-    while (!ending_ && queue_.empty()) changed_.wait(mutex_);
-    if (queue_.empty()) return;
-    const Job job = std::move(queue_.front());
-    queue_.pop_front();
-    ++busy_;
-    guard.unlock();
-    changed_.notify_all();
-    try {
-      job.run();
-    } catch (const std::exception& error) {
-      failed(std::string("import: ") + error.what());
-    }
-    guard.lock();
-    --busy_;
-    bytes_ -= job.bytes;
-    changed_.notify_all();
-  }
-}
-
-void ImportTarget::enqueue(Job job) {
-  if (workers_.empty()) return job.run();
-  MutexLock guard(mutex_);
-  while (queue_.size() > workers_.size() || (bytes_ > 0 && bytes_ + job.bytes > kMostBytes))
-    changed_.wait(mutex_);
-  bytes_ += job.bytes;
-  queue_.push_back(std::move(job));
-  changed_.notify_all();
-}
-
-Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name, const Inode& attributes) {
+Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name, const Inode& attributes,
+                                        bool implied) {
   // Open to its owner while it is filled; the real mode comes with finish().
-  auto made = fs_.mkdir(parent, name, 0700, owner_of(attributes));
-  if (!made && made.error().errno_value == EEXIST) {
-    made = fs_.lookup(parent, name);
-    if (made && !S_ISDIR(made->mode)) {
-      fs_.forget(made->ino, 1);
-      return fail(EEXIST, name);
-    }
-  } else if (made) {
+  auto made = to_->make_directory(parent, name, attributes);
+  const bool is_new = made.has_value();
+  if (is_new) {
+    existing_.is_new(*made);
     count([](ImportReport& r) { ++r.directories; });
+  } else if (made.error().errno_value == EEXIST) {
+    made = to_->enter(parent, name);
+    if (!made && made.error().errno_value == ENOTDIR) {
+      if (!rules_.erase)
+        return fail(Error{ErrorKind::usage, EEXIST,
+                          "'" + path_of(parent, name) + "' is a file " + to_->where() +
+                              ", not a directory; --update --delete replaces it"});
+      CFFS_TRY(const std::uint64_t removed, existing_.remove(parent, name));
+      count([&](ImportReport& r) { r.removed += removed; });
+      return this->directory(parent, name, attributes, implied);
+    }
   }
-  if (!made) return fail(made.error());
-  if (!directories_.try_emplace(made->ino, attributes).second) fs_.forget(made->ino, 1);
-  return made->ino;
+  if (!made) {
+    if (int none = 0; ends_all(made.error()))
+      stopped_.compare_exchange_strong(none, made.error().errno_value);
+    return fail(made.error());
+  }
+  {
+    const MutexLock guard(mutex_);
+    places_[*made] = {parent, name};
+  }
+  // One that is there, and that the source does not speak of, stays as it is.
+  const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
+  const bool first = directories_.try_emplace(*made, wanted).second;
+  if (first && !is_new) {
+    CFFS_TRY_VOID(existing_.clear(*made));
+  }
+  return *made;
 }
 
 void ImportTarget::directory_attributes(InodeId directory, const Inode& attributes) {
-  // The root is not made here; it is referenced like the others.
-  if (directories_.contains(directory) || fs_.lookup(directory, ".")) directories_[directory] = attributes;
+  directories_[directory] = attributes;
 }
 
-void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read) {
+void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read,
+                              const ExistingFiles::SameContent& same) {
   if (const Status good = check_new_name(name); !good) {
     return failed("'" + name + "': " + good.error().message());
   }
+  const Place place = place_for(parent, name, attributes, same);
+  if (place == Place::none) return;
   const std::uint64_t size = attributes.size;
-  Pending file{parent, std::move(name), std::move(attributes), size, std::move(read)};
-  const bool grouped = in_a_group(file);
+  Pending file{parent, std::move(name), std::move(attributes),
+               size,   std::move(read), place == Place::replaces};
+  const bool grouped = small_->in_a_group(size);
   pending_.add(std::move(file), grouped);
   hand_out();
 }
@@ -132,192 +266,183 @@ void ImportTarget::files_complete(InodeId directory) {
   hand_out();
 }
 
-bool ImportTarget::in_a_group(const Pending& file) const {
-  return file.size > table_bytes_ && fs_.policy()->makes_composites();
-}
-
 void ImportTarget::hand_out() {
   for (auto& share : pending_.take()) {
     auto files = std::make_shared<std::vector<Pending>>(std::move(share));
     std::uint64_t bytes = 0;
     for (const Pending& file : *files) bytes += file.size;
-    enqueue({[this, files] { load(std::move(*files)); }, bytes});
+    jobs_.add([this, files] { load(std::move(*files)); }, bytes);
   }
 }
 
 void ImportTarget::load(std::vector<Pending> files) {
+  if (stopped()) return left_out(files.size());
   std::vector<NewFile> ready;
-  std::vector<grouping::Candidate> candidates;
+  struct Replacement {
+    InodeId parent;
+    std::string temporary, name;
+  };
+  std::vector<Replacement> replacements;
+  std::string first_path;
+  std::uint64_t bytes = 0;
   for (Pending& file : files) {
     auto content = file.read(file.attributes);
     if (!content) {
       failed(content.error().message());
       continue;
     }
-    for (const auto& [name, value] : std::exchange(file.attributes.xattrs, {})) {
-      const Inode before = file.attributes;
-      if (const Status done = put_xattr(file.attributes, name, value, Caller::privileged()); !done) {
-        file.attributes = before;
-        failed(file.name + ": extended attribute " + name + ": " + done.error().message());
-      }
+    if (ready.empty()) first_path = path_of(file.parent, file.name);
+    if (file.replaces) {
+      replacements.push_back({file.parent, to_->temporary_name(), file.name});
+      file.name = replacements.back().temporary;
     }
-    candidates.push_back({file.parent.value, content->size(), {}, 0});
+    bytes += content->size();
     ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
   }
-  const auto policy = fs_.policy();
-  std::vector<grouping::Candidate> members;
-  std::vector<std::size_t> index;
-  grouping::Group together;  // what is in no group
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!policy->makes_composites() || candidates[i].size <= table_bytes_) {
-      together.push_back(i);
-    } else {
-      members.push_back(std::move(candidates[i]));
-      index.push_back(i);
-    }
-  }
-  std::vector<grouping::Group> groups;
-  if (!members.empty()) groups = policy->group(members, fs_.store_format().composite_max, {});
-  for (grouping::Group& group : groups) {
-    for (std::size_t& i : group) i = index[i];
-  }
-  if (!together.empty()) groups.push_back(std::move(together));
-  std::vector<std::vector<NewFile>> grouped;
-  std::uint64_t bytes = 0;
-  for (const grouping::Group& group : groups) {
-    grouped.emplace_back();
-    for (const std::size_t i : group) {
-      bytes += ready[i].content.size();
-      grouped.back().push_back(std::move(ready[i]));
-    }
-  }
   const std::size_t n = ready.size();
-  const auto loaded = fs_.load(std::move(grouped));
+  const auto loaded = small_->load(std::move(ready));
   if (!loaded) {
-    failed(loaded.error().message());
+    failed_to_write(first_path, loaded.error(), n);
+    // Some of them may have come before that.
+    for (const Replacement& r : replacements) (void)to_->remove(r.parent, r.temporary, false);
     return;
   }
-  for (const std::string& name : *loaded) failed(taken(name));
+  const std::set<std::string> there(loaded->begin(), loaded->end());
+  for (const std::string& name : *loaded) failed(taken(name, *to_));
+  std::uint64_t updated = 0, kept = 0;
+  for (const Replacement& r : replacements) {
+    if (there.contains(r.temporary)) continue;  // somebody else's
+    const Status done = existing_.take_name(r.parent, r.temporary, r.name);
+    done ? ++updated : ++kept;
+    if (!done) failed("'" + path_of(r.parent, r.name) + "': " + done.error().message());
+  }
   count([&](ImportReport& r) {
-    r.files += n - loaded->size();
+    r.files += n - loaded->size() - kept;
+    r.updated += updated;
     r.bytes += bytes;
   });
 }
 
-// Attributes that creation does not set.
-void ImportTarget::settle(InodeId ino, const Inode& wanted) {
-  AttributeChange change;
-  change.uid = wanted.uid;
-  change.gid = wanted.gid;
-  if (!wanted.is_symlink()) change.mode = wanted.mode & 07777;
-  change.atime_ns = wanted.atime_ns;
-  change.mtime_ns = wanted.mtime_ns;
-  if (const auto done = fs_.setattr(ino, change, Caller::privileged()); !done) failed(done.error().message());
-  // After the owner: a change of it takes capabilities away.
-  for (const auto& [name, value] : wanted.xattrs) {
-    if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any, Caller::privileged()); !done) {
-      failed("extended attribute " + name + ": " + done.error().message());
-    }
-  }
-}
-
 void ImportTarget::large_file_now(InodeId parent, const std::string& path, const std::string& name,
-                                  const Inode& attributes, const CopyFile& copy) {
-  const auto made = fs_.mknod(parent, name, S_IFREG | 0600, 0, owner_of(attributes));
-  if (!made) {
-    failed(made.error().errno_value == EEXIST ? taken(name) : name + ": " + made.error().message());
-    return;
-  }
-  AttributeChange size;
-  size.size = attributes.size;
-  Status done;
-  if (auto sized = fs_.setattr(made->ino, size, Caller::privileged()); !sized) done = fail(sized.error());
-  if (done) {
-    done = copy([&](std::uint64_t offset, std::string_view bytes) {
-      return fs_.write(made->ino, offset, as_bytes(bytes), Caller::privileged());
-    });
-  }
-  if (done) {
-    settle(made->ino, attributes);
-    count([&](ImportReport& r) {
-      ++r.files;
-      r.bytes += attributes.size;
-    });
-  } else {
-    (void)fs_.unlink(parent, name);
-    failed("'" + path + "': " + done.error().message());
-  }
-  fs_.forget(made->ino, 1);
+                                  const Inode& attributes, const CopyFile& copy,
+                                  const ExistingFiles::SameContent& same) {
+  const Place place = place_for(parent, name, attributes, same);
+  if (place != Place::none) write_large(parent, path, name, attributes, copy, place == Place::replaces);
 }
 
-void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy) {
-  enqueue({[this, parent, name = std::move(name), attributes = std::move(attributes),
-            copy = std::move(copy)] { large_file_now(parent, name, name, attributes, copy); }});
+// It has no name until all of it is there, so that whoever is killed leaves no part of it.
+void ImportTarget::write_large(InodeId parent, const std::string& path, const std::string& name,
+                               const Inode& attributes, const CopyFile& copy, bool replaces) {
+  if (stopped()) return left_out(1);
+  const std::string as = replaces ? to_->temporary_name() : name;
+  const CopyFile copy_or_stop = [&](const WriteAt& write) {
+    return copy([&](std::uint64_t at, std::string_view bytes) -> Status {
+      if (rules_.is_to_stop()) return fail(EINTR, path);
+      return write(at, bytes);
+    });
+  };
+  Status done = to_->make_file(parent, as, attributes, copy_or_stop);
+  if (done && replaces) done = existing_.take_name(parent, as, name);
+  if (!done && done.error().errno_value == EEXIST) {
+    // It was not there when this was begun.
+    return failed(rules_.update ? "'" + path +
+                                      "' was made by another meanwhile, and stays; the same command "
+                                      "looks at it again"
+                                : taken(path, *to_));
+  }
+  if (!done) return failed_to_write(path, done.error(), 1);
+  count([&](ImportReport& r) {
+    ++r.files;
+    r.updated += replaces ? 1 : 0;
+    r.bytes += attributes.size;
+  });
+}
+
+void ImportTarget::large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy,
+                              const ExistingFiles::SameContent& same) {
+  const Place place = place_for(parent, name, attributes, same);
+  if (place == Place::none) return;
+  jobs_.add([this, parent, path = path_of(parent, name), name, attributes = std::move(attributes),
+             copy = std::move(copy), replaces = place == Place::replaces] {
+    write_large(parent, path, name, attributes, copy, replaces);
+  });
 }
 
 void ImportTarget::symlink(InodeId parent, const std::string& name, const Inode& attributes) {
-  settle_made(fs_.symlink(parent, name, attributes.target, owner_of(attributes)), name, attributes,
-              &ImportReport::symlinks);
+  make_node(parent, name, attributes, &ImportReport::symlinks);
 }
 
 void ImportTarget::special(InodeId parent, const std::string& name, const Inode& attributes) {
-  settle_made(fs_.mknod(parent, name, attributes.mode, attributes.rdev, owner_of(attributes)), name,
-              attributes, &ImportReport::specials);
+  make_node(parent, name, attributes, &ImportReport::specials);
 }
 
-void ImportTarget::settle_made(const Result<Attributes>& made, const std::string& name,
-                               const Inode& attributes, std::uint64_t ImportReport::*counter) {
-  if (!made) return failed(name + ": " + made.error().message());
-  settle(made->ino, attributes);
-  fs_.forget(made->ino, 1);
-  count([&](ImportReport& r) { ++(r.*counter); });
+void ImportTarget::make_node(InodeId parent, const std::string& name, const Inode& attributes,
+                             std::uint64_t ImportReport::*counter) {
+  const Place place = place_for(parent, name, attributes, {});
+  if (place == Place::none) return;
+  const bool replaces = place == Place::replaces;
+  const std::string as = replaces ? to_->temporary_name() : name;
+  Status done = to_->make_node(parent, as, attributes);
+  if (!done) return failed_to_write(path_of(parent, name), done.error(), 1);
+  if (replaces) done = existing_.take_name(parent, as, name);
+  if (!done) return failed("'" + path_of(parent, name) + "': " + done.error().message());
+  count([&](ImportReport& r) {
+    ++(r.*counter);
+    r.updated += replaces ? 1 : 0;
+  });
 }
 
 void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
   links_.push_back({parent, std::move(name), first_parent, std::move(first_name)});
 }
 
-void ImportTarget::wait_for_workers() {
-  MutexLock guard(mutex_);
-  while (!queue_.empty() || busy_ > 0) changed_.wait(mutex_);
-}
-
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   pending_.erase_if([&](const Pending& p) { return p.parent == parent && p.name == name; });
-  wait_for_workers();  // whatever is on its way must have arrived before it can be replaced
-  const auto there = fs_.lookup(parent, name);
-  if (!there) return;
-  const bool ours = there->ino >= first_new_inode_ && !S_ISDIR(there->mode);
-  fs_.forget(there->ino, 1);
-  if (!ours || !fs_.unlink(parent, name)) return;
+  jobs_.wait();  // whatever is on its way must have arrived before it can be replaced
+  const auto there = to_->look(parent, name);
+  if (!there || S_ISDIR(there->mode) || !to_->was_made_here(*there)) return;
+  if (!to_->remove(parent, name, false)) return;
   count([&](ImportReport& r) {
     --(S_ISREG(there->mode) ? r.files : S_ISLNK(there->mode) ? r.symlinks : r.specials);
+  });
+}
+
+void ImportTarget::make_link(const Link& link) {
+  const auto path = [&] { return path_of(link.parent, link.name); };
+  const auto first = to_->look(link.first_parent, link.first_name);
+  if (!first) return failed("hard link '" + path() + "': its first name is missing");
+  const auto there = to_->look(link.parent, link.name);
+  if (there && there->ino == first->ino) return count([](ImportReport& r) { ++r.same; });
+  if (there && (!rules_.update || S_ISDIR(there->mode))) return failed(taken(path(), *to_));
+  const std::string as = there ? to_->temporary_name() : link.name;
+  Status done = to_->make_link(link.first_parent, link.first_name, link.parent, as);
+  if (done && there) done = existing_.take_name(link.parent, as, link.name);
+  if (!done) return failed("hard link '" + path() + "': " + done.error().message());
+  count([&](ImportReport& r) {
+    ++r.links;
+    r.updated += there ? 1 : 0;
   });
 }
 
 Result<ImportReport> ImportTarget::finish() {
   pending_.all_complete();
   hand_out();
-  wait_for_workers();
+  jobs_.wait();
+  // A link whose first name did not come any more is no failure.
   for (const Link& link : links_) {
-    const auto first = fs_.lookup(link.first_parent, link.first_name);
-    if (!first) {
-      failed("hard link '" + link.name + "': its first name is missing");
-      continue;
-    }
-    const auto made = fs_.link(first->ino, link.parent, link.name);
-    if (made) {
-      fs_.forget(made->ino, 1);
-      count([](ImportReport& r) { ++r.links; });
-    } else {
-      failed("hard link '" + link.name + "': " + made.error().message());
-    }
-    fs_.forget(first->ino, 1);
+    if (!rules_.is_to_stop()) make_link(link);
   }
-  // In any order: setting a directory's times touches no other.
-  for (const auto& [ino, attributes] : directories_) settle(ino, attributes);
-  CFFS_TRY_VOID(fs_.sync());
+  // What is in a directory comes before it, which may not be entered any more then.
+  std::vector<InodeId> directories;
+  for (const auto& [directory, attributes] : directories_) {
+    if (attributes) directories.push_back(directory);
+  }
+  std::sort(directories.begin(), directories.end(), std::greater<>());
+  for (const InodeId directory : directories) to_->settle_directory(directory, *directories_.at(directory));
+  CFFS_TRY_VOID(to_->sync());
   const MutexLock guard(mutex_);
+  report_.out_of_room = is_no_room(stopped_.load());
+  report_.interrupted = rules_.is_to_stop();
   return report_;
 }
 

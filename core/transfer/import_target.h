@@ -7,59 +7,95 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
-#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "core/base/failures.h"
 #include "core/base/mutex.h"
 #include "core/fs/file_system.h"
-#include "core/fs/new_file.h"
+#include "core/transfer/destination.h"
+#include "core/transfer/existing_files.h"
+#include "core/transfer/import_rules.h"
+#include "core/transfer/job_queue.h"
 #include "core/transfer/pending_groups.h"
 
 namespace cffs {
 
-struct ImportReport {
+struct ImportReport : Failures {
   std::uint64_t files = 0, directories = 0, symlinks = 0, specials = 0, links = 0, bytes = 0;
-  std::uint64_t failed = 0;
-  std::vector<std::string> problems;  // the first few, one sentence each
+  std::uint64_t same = 0, updated = 0, removed = 0;  // were there already; replaced others; were in no source
+  std::uint64_t same_bytes = 0;                      // of those that were there already
+  std::uint64_t archive_bytes = 0;                   // of archives, as they lie: read up to there
+  bool out_of_room = false;                          // it ended there
+  bool interrupted = false;                          // the rule `stop` ended it
 };
 
 class ImportTarget {
  public:
   // on_progress is called now and then from any thread.
-  ImportTarget(FileSystem& fs, unsigned jobs, std::function<void(const ImportReport&)> on_progress);
+  ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
+               std::function<void(const ImportReport&)> on_progress, ImportRules rules = {});
+  // Into a store.
+  ImportTarget(FileSystem& fs, unsigned jobs, std::function<void(const ImportReport&)> on_progress,
+               ImportRules rules = {});
   ~ImportTarget();
 
+  // The directory that sources come into is this one ("a/b"), made if it is not there; no link is followed. Before anything is added.
+  Status begin_at(const std::string& path);
+  InodeId root() const { return root_; }
+  const ImportRules& rules() const { return rules_; }
+  // Whether anything was given to it, or failed.
+  bool has_any();
+  // No room is left, nothing can be written any more, or it is to stop: what is added from now on is lost.
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed) != 0 || rules_.is_to_stop(); }
+  // All names of a directory of the source: all others in it go (the rule `erase`), but for those that are left out. `path` as for Excludes.
+  void only(InodeId directory, std::string_view path, const std::set<std::string, std::less<>>& names);
+
   // The directory of this name, made if it is not there. Its attributes are settled in finish().
-  Result<InodeId> directory(InodeId parent, const std::string& name, const Inode& attributes);
+  // `implied`: the source has files in it, and does not say how it is itself: one that is there stays as it is.
+  Result<InodeId> directory(InodeId parent, const std::string& name, const Inode& attributes,
+                            bool implied = false);
   void directory_attributes(InodeId directory, const Inode& attributes);
 
-  // A file of at most small_limit() bytes. `read` is called later, once, by a worker, and may set attributes.
+  // A file that is_small(). `read` is called later, once, by a worker, and may set attributes.
   using ReadFile = std::function<Result<std::string>(Inode& attributes)>;
-  void small_file(InodeId parent, std::string name, Inode attributes, ReadFile read);
+  // `same`: ExistingFiles.
+  void small_file(InodeId parent, std::string name, Inode attributes, ReadFile read,
+                  const ExistingFiles::SameContent& same = {});
   // No more small files of this directory are to come: what is together need not wait for others.
   void files_complete(InodeId directory);
   // Called by a worker with a function that writes at an offset; the file gets its size from `attributes`.
-  using WriteAt = std::function<Status(std::uint64_t offset, std::string_view bytes)>;
-  using CopyFile = std::function<Status(const WriteAt&)>;
-  void large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy);
+  using WriteAt = cffs::WriteAt;
+  using CopyFile = cffs::CopyFile;
+  void large_file(InodeId parent, std::string name, Inode attributes, CopyFile copy,
+                  const ExistingFiles::SameContent& same = {});
   // The same at once, in the caller's thread: for sources that cannot wait. `path` is what a problem names.
   void large_file_now(InodeId parent, const std::string& path, const std::string& name,
-                      const Inode& attributes, const CopyFile& copy);
+                      const Inode& attributes, const CopyFile& copy,
+                      const ExistingFiles::SameContent& same = {});
   void symlink(InodeId parent, const std::string& name, const Inode& attributes);
   void special(InodeId parent, const std::string& name, const Inode& attributes);
   // Another name for a file that is, or will be, at (first_parent, first_name).
   void hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name);
-  // Removes a name that this import made; an archive may hold a path twice, and the later one counts.
+  // A source may hold a path twice, as archives do, and the later one counts: before anything is added,
+  void expect_repeats() { to_->expect_repeats(); }
+  // and where it comes by one again, which removes a name that this import made.
   void forget_earlier(InodeId parent, const std::string& name);
   void failed(const std::string& problem);
+  // Of an archive, as it lies, this many bytes more have been read.
+  void archive_read(std::uint64_t bytes);
+  // This directory of the machine is where the files come.
+  bool is_destination(dev_t device, ino_t number) const { return to_->is(root_, device, number); }
 
-  std::uint64_t small_limit() const { return fs_.load_limit(); }
-  const NameHash& name_hash() const { return fs_.name_hash(); }
+  // Of small files, bytes; 0: every file comes alone.
+  std::uint64_t small_limit() const { return small_ != nullptr ? small_->limit() : 0; }
+  bool is_small(std::uint64_t size) const { return small_ != nullptr && size <= small_->limit(); }
+  std::uint64_t order_of(const std::string& directory_name) const { return to_->order_of(directory_name); }
   // Waits for all, links, sets directory times, makes everything durable.
   Result<ImportReport> finish();
 
@@ -70,28 +106,33 @@ class ImportTarget {
     Inode attributes;
     std::uint64_t size = 0;
     ReadFile read;
+    bool replaces = false;
   };
-  struct Job {
-    std::function<void()> run;
-    std::uint64_t bytes = 0;  // that it has, or will have, in memory
-  };
-
-  bool in_a_group(const Pending& file) const;
+  // What is to be done with a file: nothing more (it is there, or may not come), or to make it, perhaps in another's place.
+  enum class Place { none, free, replaces };
+  Place place_for(InodeId parent, const std::string& name, const Inode& attributes,
+                  const ExistingFiles::SameContent& same);
+  void write_large(InodeId parent, const std::string& path, const std::string& name, const Inode& attributes,
+                   const CopyFile& copy, bool replaces);
+  Status take_away_directory(InodeId parent, const std::string& name);
+  ExistingFiles::Keep keep_excluded() const;
+  std::string path_of(InodeId parent, const std::string& name, bool in_source = false);
+  void failed_to_write(const std::string& path, const Error& error, std::uint64_t files);
+  void left_out(std::uint64_t files);
   void hand_out();
   void load(std::vector<Pending> files);
-  void enqueue(Job job);
-  void wait_for_workers();
-  void work();
-  void settle(InodeId ino, const Inode& attributes);
-  void settle_made(const Result<Attributes>& made, const std::string& name, const Inode& attributes,
-                   std::uint64_t ImportReport::*counter);
+  void make_node(InodeId parent, const std::string& name, const Inode& attributes,
+                 std::uint64_t ImportReport::*counter);
   template <typename Change>
   void count(Change change);
 
-  FileSystem& fs_;
+  const std::unique_ptr<Destination> to_;
+  SmallFiles* const small_;  // null: none
+  const ImportRules rules_;
+  ExistingFiles existing_;  // the caller's thread alone, but for what replaces
+  InodeId root_ = kRootInode;
+  std::atomic<int> stopped_{0};  // errno
   const std::function<void(const ImportReport&)> on_progress_;
-  const InodeId first_new_inode_;
-  const std::uint64_t table_bytes_;  // files of at most so many stay in the table
   PendingGroups<Pending> pending_;
   struct Link {
     InodeId parent;
@@ -99,17 +140,15 @@ class ImportTarget {
     InodeId first_parent;
     std::string first_name;
   };
+  void make_link(const Link& link);
   std::vector<Link> links_;
-  std::unordered_map<InodeId, Inode> directories_;  // each referenced once, until the end
+  std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
 
   Mutex mutex_;
-  CondVar changed_;
-  std::deque<Job> queue_ CFFS_GUARDED_BY(mutex_);
-  unsigned busy_ CFFS_GUARDED_BY(mutex_) = 0;
-  std::uint64_t bytes_ CFFS_GUARDED_BY(mutex_) = 0;  // of the jobs that are waiting or at work
-  bool ending_ CFFS_GUARDED_BY(mutex_) = false;
   ImportReport report_ CFFS_GUARDED_BY(mutex_);
-  std::vector<std::thread> workers_;
+  std::unordered_map<InodeId, std::pair<InodeId, std::string>> places_
+      CFFS_GUARDED_BY(mutex_);  // of directories
+  JobQueue jobs_;
 };
 
 }  // namespace cffs

@@ -60,6 +60,8 @@ class PendingGroups {
   // Shares that a worker can have: groups in the order in which they were complete.
   std::vector<std::vector<File>> take() { return std::exchange(ready_, {}); }
 
+  bool is_empty() const { return groups_.empty() && share_.empty() && ready_.empty(); }
+
   template <typename Predicate>
   void erase_if(const Predicate& gone) {
     std::erase_if(share_, gone);

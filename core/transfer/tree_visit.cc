@@ -41,7 +41,7 @@ struct Entered {
 // Without recursion: a tree may be deep.
 Status visit_tree(FileSystem& fs, const Attributes& start,
                   const std::function<Status(const VisitedFile&)>& enter,
-                  const std::function<Status(const VisitedFile&)>& leave) {
+                  const std::function<Status(const VisitedFile&)>& leave, const VisitChoice& choice) {
   VisitedFile file{"", start};
   std::vector<Entered> open;
   std::unordered_set<InodeId> entered;
@@ -60,12 +60,23 @@ Status visit_tree(FileSystem& fs, const Attributes& start,
       open.push_back(std::move(directory));
       return fail(Error::corruption("directory '" + file.path + "' has two names"));
     }
+    std::set<std::string, std::less<>> names;
+    std::string inside;
     const Status listed = fs.readdir(file.attributes.ino, 2, true, [&](const DirectoryEntry& e) {
+      if (choice.excludes != nullptr && !choice.excludes->empty()) {
+        inside = file.path + (file.path.empty() ? "" : "/") + std::string(e.name);
+        if (choice.excludes->match(inside, S_ISDIR(e.attributes.mode))) {
+          fs.forget(e.attributes.ino, 1);
+          return true;
+        }
+      }
+      if (choice.listed) names.emplace(e.name);
       (S_ISDIR(e.attributes.mode) ? directory.directories : files)
           .push_back({std::string(e.name), e.attributes});
       return true;
     });
     Status result = listed;
+    if (result && choice.listed) choice.listed(file, names);
     for (const Child& child : files) {
       below(directory, child);
       if (result) result = enter(file);
@@ -74,8 +85,9 @@ Status visit_tree(FileSystem& fs, const Attributes& start,
     open.push_back(std::move(directory));
     return result;
   };
+  const auto goes_below = [&] { return !choice.descend || choice.descend(file); };
   Status result = enter(file);
-  if (result && S_ISDIR(start.mode)) result = descend();
+  if (result && S_ISDIR(start.mode) && goes_below()) result = descend();
   while (!open.empty()) {
     Entered& directory = open.back();
     if (directory.next < directory.directories.size()) {
@@ -83,7 +95,7 @@ Status visit_tree(FileSystem& fs, const Attributes& start,
       if (result) {
         below(directory, child);
         result = enter(file);
-        if (result) {
+        if (result && goes_below()) {
           result = descend();
           continue;
         }

@@ -229,6 +229,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   LogInput input;
   input.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   input.format = options_.format;
+  input.bytes_in_all = reader.bytes_in_all();
   constexpr std::uint64_t kGiveUp = 1000;
   std::uint64_t unknown = 0;  // lines before the format is known
   // Those of them that an access log has between its requests: messages of the server, S3's other operations.
@@ -238,7 +239,10 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
     if (!line) break;
     ++input.lines;
     input.hash = checksum(*line) + input.hash * 0x9e3779b97f4a7c15u;
-    if (progress && input.lines % 65536 == 0) progress(input);
+    if (progress && input.lines % 8192 == 0) {
+      input.bytes = reader.bytes_read();
+      progress(input);
+    }
     if (line->empty() || line->starts_with('#')) {
       (void)access_log_.parse(*line);  // may name the fields of those that follow
       continue;

@@ -45,6 +45,8 @@ struct LogInput {
       0;  // well-formed, but no access: other methods, calls, files outside `below`, paths too long
   std::int64_t first_ms = 0, last_ms = 0;
   std::vector<std::string> samples;  // of malformed lines, with their numbers
+  std::uint64_t bytes = 0;           // of the file, compressed as it is, that were read
+  std::uint64_t bytes_in_all = 0;    // 0: it is no file
 };
 
 struct LoggedFile {

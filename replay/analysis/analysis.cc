@@ -72,8 +72,7 @@ Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& 
   return {};
 }
 
-Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
-                         const std::function<void(const std::string&)>& on_progress) {
+Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options, const WorkTeller& on_progress) {
   Analysis a;
   a.transactions = std::move(read.transactions);
   a.sessions = read.sessions;
@@ -100,7 +99,7 @@ Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
         a.plan.itemsets, supports, grouping::sizes_to_group(sizes, options.mining.table_bytes), selection);
     grouping::order_groups(a.plan.groups, *a.transactions);
   } else {
-    auto mined = grouping::mine_groups(*a.transactions, sizes, options.mining, on_progress);
+    auto mined = grouping::mine_groups(*a.transactions, sizes, options.mining, tell_names(on_progress));
     if (!mined.problem.empty()) return fail(Error::usage(mined.problem));
     a.min_support = mined.min_support;
     a.support_raised = mined.support_raised;
@@ -133,7 +132,7 @@ Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
 }
 
 Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
-                         const std::function<void(const std::string&)>& on_progress) {
+                         const WorkTeller& on_progress) {
   ReadLogs read;
   read.transactions = std::make_shared<grouping::Transactions>();
   AccessReader reader(options.reader);
@@ -157,8 +156,10 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
   };
   for (const std::string& log : logs) {
     const auto report = [&](const LogInput& input) {
-      if (on_progress)
-        on_progress(fmt::format("{}: {} lines, {} files", input.name, input.lines, reader.files().size()));
+      if (on_progress) {
+        on_progress({input.name, input.bytes, input.bytes_in_all, WorkStep::kBytes,
+                     fmt::format("{} lines, {} files", input.lines, reader.files().size())});
+      }
     };
     CFFS_TRY_VOID(reader.read(log, visit, report));
   }

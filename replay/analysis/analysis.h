@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "core/base/work_step.h"
 #include "grouping/mining/adjacency.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/plan.h"
@@ -51,10 +52,9 @@ struct ReadLogs {
 // A sentence where too many lines are malformed, or where there is no access.
 Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& options);
 // From there to the plan. The same logs read give the same plan, whoever read them.
-Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options,
-                         const std::function<void(const std::string&)>& on_progress);
+Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options, const WorkTeller& on_progress);
 
 Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOptions& options,
-                         const std::function<void(const std::string&)>& on_progress);
+                         const WorkTeller& on_progress);
 
 }  // namespace cffs::replay

@@ -70,7 +70,10 @@ Result<Observed> observe(const std::vector<std::string>& logs, const AccessReade
   Observed observed;
   for (const std::string& log : logs) {
     const auto report = [&](const LogInput& input) {
-      if (on_progress) on_progress(input.name + ": " + std::to_string(input.lines) + " lines");
+      if (on_progress) {
+        on_progress({input.name, input.bytes, input.bytes_in_all, WorkStep::kBytes,
+                     std::to_string(input.lines) + " lines"});
+      }
     };
     CFFS_TRY_VOID(reader.read(
         log, [&](const grouping::Access& a) { observed.accesses.push_back(a); }, report));
@@ -106,7 +109,7 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
   if (!kept) return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
   std::vector<std::uint64_t> sizes;
   for (const auto& f : observed.tree.files) sizes.push_back(f.size);
-  const auto mined = grouping::mine_groups(transactions, sizes, options.mining, on_progress);
+  const auto mined = grouping::mine_groups(transactions, sizes, options.mining, tell_names(on_progress));
   if (!mined.problem.empty()) return fail(Error::usage(mined.problem));
   auto plan = std::make_shared<grouping::PlanGroups>();
   plan->set_rest_bytes(options.rest_bytes);

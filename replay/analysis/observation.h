@@ -10,7 +10,7 @@
 
 namespace cffs::replay {
 
-using Progress = std::function<void(const std::string&)>;
+using Progress = WorkTeller;
 
 // Files of the tree in tree order, and the place of each logged file among them; files that the tree lacks are added.
 struct ObservedTree {

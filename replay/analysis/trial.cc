@@ -31,7 +31,7 @@ class Judge {
 
   // What comes after the first `cut` accesses, which fill the cache first, unless it is to be cold.
   Judgement judge(const Layout& layout, std::size_t cut) const {
-    if (on_progress_) on_progress_("judging " + layout.name);
+    if (on_progress_) on_progress_({"judging " + layout.name});
     Judgement judgement{layout.name, {}};
     for (const DiskProfile& disk : options_.disks) judgement.on.push_back(judge(layout, cut, disk));
     return judgement;
@@ -62,7 +62,7 @@ Result<Fixed> fixed_layouts(const Judge& judge, const TrialOptions& options, con
   fixed.policies.push_back(judge.lay_out("none", grouping::NonePolicy()));
   fixed.policies.push_back(judge.lay_out("directory", grouping::DirectoryPolicy()));
   if (!options.tree.empty()) {
-    if (on_progress) on_progress("reading documents");
+    if (on_progress) on_progress({"reading documents"});
     fixed.policies.push_back(judge.lay_out("reference", grouping::ReferencePolicy(options.references)));
   }
   for (const std::string& path : options.plans) {
@@ -84,7 +84,7 @@ std::size_t Trial::best(std::size_t disk) const {
 }
 
 Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOptions& options,
-                           const std::function<void(const std::string&)>& on_progress) {
+                           const WorkTeller& on_progress) {
   CFFS_TRY(const Observed observed, observe(logs, options.analysis.reader, options.tree, on_progress));
   Trial trial;
   trial.files = observed.tree.files.size();

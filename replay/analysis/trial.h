@@ -48,6 +48,6 @@ struct Trial {
 };
 
 Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOptions& options,
-                           const std::function<void(const std::string&)>& on_progress);
+                           const WorkTeller& on_progress);
 
 }  // namespace cffs::replay

@@ -29,7 +29,7 @@ const Evaluation* Tuning::better_policy(const DiskProfile& disk) const {
 }
 
 Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions& options,
-                    const TuningOptions& tuning, const std::function<void(const std::string&)>& on_progress) {
+                    const TuningOptions& tuning, const WorkTeller& on_progress) {
   CFFS_TRY(const Observed observed, observe(logs, options.reader, "", on_progress));
   Tuning tuned;
   tuned.accesses = observed.accesses.size();
@@ -39,7 +39,7 @@ Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions&
     return static_cast<std::size_t>(share * static_cast<double>(accesses.size()));
   };
   const auto judge = [&](Evaluation& total, const grouping::Policy& policy, std::size_t cut) {
-    if (on_progress) on_progress("judging " + total.name);
+    if (on_progress) on_progress({"judging " + total.name});
     total.add(evaluate(lay_out(total.name, policy, observed.tree.files), observed.tree.files, accesses,
                        tuning.model, cut));
   };

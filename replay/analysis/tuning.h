@@ -32,6 +32,6 @@ struct Tuning {
 // No groups at all, and algorithms closed and benefit, each with the other files alone and by directory at several sizes, and with
 // files of at most 4 KiB, a store's default for its table, in groups or in the table.
 Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions& options,
-                    const TuningOptions& tuning, const std::function<void(const std::string&)>& on_progress);
+                    const TuningOptions& tuning, const WorkTeller& on_progress);
 
 }  // namespace cffs::replay

@@ -22,7 +22,7 @@ std::string problem_of(archive* a) {
 void LineReader::Close::operator()(archive* a) const { archive_read_free(a); }
 
 Result<LineReader> LineReader::open(const std::string& path) {
-  struct stat st;
+  struct stat st {};
   if (path != "-" && ::stat(path.c_str(), &st) != 0) return fail(errno, path);
   if (path != "-" && S_ISDIR(st.st_mode))
     return fail(Error::usage(path + " is a directory; name the files in it"));
@@ -37,12 +37,17 @@ Result<LineReader> LineReader::open(const std::string& path) {
   }
   const int state = archive_read_next_header(a.get(), &entry);
   LineReader reader(std::move(a), path);
+  if (S_ISREG(st.st_mode)) reader.bytes_in_all_ = static_cast<std::uint64_t>(st.st_size);
   if (state == ARCHIVE_EOF) {
     reader.end_ = true;
   } else if (state < ARCHIVE_WARN) {
     return fail(Error::usage(path + ": " + problem_of(reader.archive_.get()) + "; is the file complete?"));
   }
   return reader;
+}
+
+std::uint64_t LineReader::bytes_read() const {
+  return static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(archive_.get(), -1)));
 }
 
 Status LineReader::fill() {

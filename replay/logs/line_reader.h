@@ -20,6 +20,9 @@ class LineReader {
   // Without its end; nullopt at the end of the file. Of a line longer than 1 MiB the first
   // MiB comes, as one line.
   Result<std::optional<std::string>> next();
+  // Of the file as it is, compressed perhaps; somewhat ahead of the lines. 0 in all: it is no regular file.
+  std::uint64_t bytes_read() const;
+  std::uint64_t bytes_in_all() const { return bytes_in_all_; }
 
  private:
   friend Result<std::string> read_whole(const std::string& path);
@@ -35,6 +38,7 @@ class LineReader {
   std::string path_;
   std::string buffer_;
   std::size_t at_ = 0;
+  std::uint64_t bytes_in_all_ = 0;
   bool end_ = false;
 };
 

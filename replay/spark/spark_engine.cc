@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
-using Progress = std::function<void(const std::string&)>;
+using Progress = WorkTeller;
 
 // A directory of the run, gone with it.
 class Scratch {
@@ -140,7 +140,7 @@ class SparkMiner final : public grouping::Miner {
                                               {"min_support", options.min_support},
                                               {"max_size", options.max_size},
                                               {"max_itemsets", options.max_itemsets}},
-                                             on_progress_));
+                                             tell_names(on_progress_)));
     grouping::MiningResult result;
     result.gave_up = answer.at("gave_up").get<bool>();
     if (result.gave_up) return result;
@@ -156,7 +156,7 @@ class SparkMiner final : public grouping::Miner {
           return {};
         }));
     if (!with_last) {
-      if (on_progress_) on_progress_("looking for the latest session with each set");
+      if (on_progress_) on_progress_({"looking for the latest session with each set"});
       grouping::find_latest(result.itemsets, transactions);
     }
     grouping::sort_itemsets(result.itemsets);
@@ -219,13 +219,13 @@ Result<Analysis> run(const std::vector<std::string>& logs, AnalysisOptions optio
   CFFS_TRY(const auto scratch, Scratch::make());
   CFFS_TRY(const auto process,
            SparkProcess::start(spark, spark.log.empty() ? scratch->path() + "/spark.log" : spark.log));
-  if (on_progress) on_progress("starting Spark");
+  if (on_progress) on_progress({"starting Spark"});
   CFFS_TRY(const Json read_answer,
-           process->ask(settings_of(logs, options, spark, scratch->path()), on_progress));
+           process->ask(settings_of(logs, options, spark, scratch->path()), tell_names(on_progress)));
   ReadLogs read;
   read.inputs = inputs_of(read_answer);
   CFFS_TRY_VOID(check_inputs(read.inputs, options));
-  CFFS_TRY(const Json cut_answer, process->ask({{"ask", "cut"}}, on_progress));
+  CFFS_TRY(const Json cut_answer, process->ask({{"ask", "cut"}}, tell_names(on_progress)));
   read.format = log_format(cut_answer.at("format").get<std::string>()).value_or(LogFormat::automatic);
   read.gap_ms = cut_answer.at("gap_ms").get<std::int64_t>();
   read.sessions = {

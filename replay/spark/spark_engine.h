@@ -24,7 +24,6 @@ struct SparkOptions {
 
 // A problem of Spark's, too, is one sentence with its cure.
 Result<Analysis> analyse_by_spark(const std::vector<std::string>& logs, const AnalysisOptions& options,
-                                  const SparkOptions& spark,
-                                  const std::function<void(const std::string&)>& on_progress);
+                                  const SparkOptions& spark, const WorkTeller& on_progress);
 
 }  // namespace cffs::replay

@@ -176,6 +176,7 @@ for r in range(30):
             print(f'10.0.{r}.{i} - - [01/Aug/2025:{r % 24:02}:{i:02}:{n:02} +0000] "GET {path} HTTP/1.1" 200 2000')
 PY
   check "analyze" "$cffs" analyze "$log" -o "$plan" --graph "$base/work/plan.svg"
+  check "its picture says what is what" grep -q "used together; thicker: more" "$base/work/plan.svg"
   check "the same log gives the same plan" bash -c "'$cffs' analyze '$log' -o '$plan.2' >/dev/null && cmp '$plan' '$plan.2'"
   check "40 groups" test "$(sqlite3 "$plan" 'SELECT count(*) FROM groups')" = 40
   check "members in the order of access" test "$(sqlite3 "$plan" "SELECT group_concat(path) FROM group_files WHERE grp = (SELECT grp FROM group_files WHERE path = 'pages/p7.html')")" = "pages/p7.html,img/own 7.png"
@@ -208,7 +209,7 @@ PY
   check "mount -o plan_ahead" bash -c "'$cffs' mount -o plan_ahead --policy=frequency --plan='$plan.strange' '$store' '$mnt' 2>&1 | grep -qx 'cffs: 0 of 80 files of the plan are in this store'"
   check "umount" "$cffs" umount "$mnt"
   check "mount with the right one again" "$cffs" mount --policy=frequency --plan="$plan" "$store" "$mnt"
-  check "import into a mount" refused "$mnt/pages is in the mount of store $store: unmount it and import" "$cffs" import "$base/work/site" "$mnt/pages"
+  check "a policy for an import into a mount" refused "$mnt is mounted, and the daemon groups what comes" "$cffs" import --policy=frequency "$base/work/site" "$mnt/pages"
   check "fsck of a mount" refused "$mnt is in the mount of store $store; unmount it" "$cffs" fsck "$mnt"
   check "umount" "$cffs" umount "$mnt"
   printf 'damaged' | dd of="$store/plan" bs=1 seek=20 conv=notrunc 2>/dev/null

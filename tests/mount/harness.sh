@@ -77,6 +77,13 @@ check() {  # "what" command...
   return 1
 }
 same() { diff -r --no-dereference "$1" "$2"; }
+# The same with all that rsync knows of a file, times to the nanosecond. Shown: what it would change; further options are its own.
+same_all() {  # from to [option...]
+  local out
+  out=$(rsync -aHAX --modify-window=-1 --checksum --dry-run --itemize-changes "${@:3}" "$1/" "$2/") || return 1
+  echo "$out"
+  test -z "$out"
+}
 # A command must fail with exit code != 0 and print exactly one line that matches.
 refused() {  # pattern command...
   local pattern=$1 output

@@ -93,6 +93,23 @@ case_commands() {
 
 # What was read once is read from a local disk the next time, whatever becomes of it there.
 cached() { "$cffs" stat --json "$mnt" | python3 -c "import json,sys; print(json.load(sys.stdin)['local_cache']['$1'])"; }
+# Looking into a store of a pool, at rest and beside its writer.
+case_browsing() {
+  fresh -- --policy=directory
+  cp -a "$source_tree/linux/netfilter" "$mnt/"
+  seen() { echo "$1" >"$mnt/just now" && test "$("$cffs" cat "$store:/just now")" = "$1"; }
+  check "beside its writer, what was written just now" seen once
+  check "and again" seen twice
+  check "ls beside it" bash -c "diff <(cd '$mnt' && ls netfilter) <('$cffs' ls '$store:/netfilter')"
+  check "diff with its mount" "$cffs" diff "$store:/netfilter" "$mnt/netfilter"
+  check "its mount is warmed" "$cffs" warm -q "$mnt"
+  check "the mount ends" timeout 60 "$cffs" umount "$mnt"
+  check "at rest" test "$("$cffs" cat "$store:/just now")" = twice
+  check "find" bash -c "diff <(cd '$source_tree/linux' && find netfilter -name '*.h' | sort) <('$cffs' find '$store:/netfilter' -name '*.h' | sed 's|^.*:/||' | sort)"
+  check "du" bash -c "'$cffs' du -s '$store' | grep -q '^[0-9]'"
+  check "the store is not warmed" refused "is in a pool" "$cffs" warm "$store"
+}
+
 case_local_cache() {
   local near=$base/near damaged
   mkdir -p "$base/second"
@@ -370,4 +387,4 @@ case_acceptance() {
 osds=1
 [ "$*" != three_osds ] || osds=3
 start_cluster --osd-size=4G --osds=$osds
-run_cases contract objects commands local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"
+run_cases contract objects commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"

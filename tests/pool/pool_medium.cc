@@ -1,5 +1,6 @@
 #include "tests/pool/pool_medium.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <functional>
 #include <optional>
@@ -30,7 +31,12 @@ int apply_step(std::optional<PoolMedium::Object>& object, const PoolMedium::Step
       if (object) object->bytes.resize(step.offset);
       return 0;
     case Kind::zero:
-      if (object) put(object->bytes, step.offset, std::string(step.length, '\0'));
+      // As an OSD does: zeros up to the end are a cut.
+      if (object && step.offset + step.length >= object->bytes.size()) {
+        object->bytes.resize(std::min<std::size_t>(object->bytes.size(), step.offset));
+      } else if (object) {
+        put(object->bytes, step.offset, std::string(step.length, '\0'));
+      }
       return 0;
     case Kind::erase_attribute:
       if (!object) return -ENOENT;

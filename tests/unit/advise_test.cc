@@ -338,6 +338,14 @@ TEST_CASE("predictions hold against stores that are made", "[advise]") {
     // What is a blob in a store that is not compressed is not timed as a member of it.
     if (sample->whole) CHECK(paces[1].bytes - paces[0].bytes == (3u << 20) + record_overhead(3u << 20, 9));
     const Prediction p = predict(s, *sample, paces, modelled_disks(), 2);
+    CHECK(sample->find(Codec::zstd)->unpack_seconds_a_byte > 0);
+    CHECK(p.store("zstd:3")->unpack_s > 0);
+    CHECK(p.store("plain")->unpack_s == 0);
+    Duplicates twice;
+    twice.shared_bytes = 1u << 20;
+    CHECK(p.store("plain")->bytes_deduped(twice) == p.store("plain")->object_bytes - twice.shared_bytes);
+    CHECK(p.store("zstd:3")->bytes_deduped(twice) > p.store("zstd:3")->object_bytes - twice.shared_bytes);
+    CHECK(p.store("tablefs")->bytes_deduped(twice) == p.store("tablefs")->object_bytes);
     for (const char* how : {"none", "lz4", "zstd:3"}) {
       INFO(how << ", of " << bytes << " bytes");
       const auto compression = parse_compression(how);
@@ -391,7 +399,7 @@ TreeSurvey made_up(std::uint64_t files, std::uint64_t size) {
 
 Recommendation advised(const TreeSurvey& s, const char* disk, double share) {
   ContentSample sample;
-  sample.packings = {{{Codec::lz4, 0}, share * 1.3, 0, 2e-9}, {{Codec::zstd, 3}, share, 0, 5e-9}};
+  sample.packings = {{{Codec::lz4, 0}, share * 1.3, 0, 2e-9, 0}, {{Codec::zstd, 3}, share, 0, 5e-9, 0}};
   const Prediction p = predict(s, sample, {}, modelled_disks(), 2);
   return recommend(s, p, {}, *p.disk(disk), nullptr);
 }
@@ -429,7 +437,7 @@ TEST_CASE("many small files on a slow disk are what cffs is for, few large ones 
 TEST_CASE("a log decides the policy, if it is the tree's", "[advise]") {
   const TreeSurvey s = made_up(20'000, 5'000);
   ContentSample sample;
-  sample.packings = {{{Codec::zstd, 3}, 0.3, 0, 5e-9}};
+  sample.packings = {{{Codec::zstd, 3}, 0.3, 0, 5e-9, 0}};
   const Prediction p = predict(s, sample, {}, modelled_disks(), 2);
   LogFindings log{"none", 1, 10, 0.5, 0};
   const Recommendation by_log = recommend(s, p, {}, *p.disk("cloud"), &log);
@@ -440,6 +448,17 @@ TEST_CASE("a log decides the policy, if it is the tree's", "[advise]") {
   const Recommendation of_another = recommend(s, p, {}, *p.disk("cloud"), &log);
   CHECK(of_another.policy == "directory");
   CHECK(says(of_another.against, "log_of_another_tree"));
+}
+
+TEST_CASE("a disk is told by how long pages and long reads take, and never as endlessly fast", "[advise]") {
+  const Disk quick = disk_of_times(0.05, 0.55, 4096, 1 << 20);
+  CHECK(quick.seek_ms == Approx(0.05));
+  CHECK(quick.bytes_per_second == Approx(((1 << 20) - 4096) / 0.5e-3));
+  CHECK_FALSE(quick.has_arm);
+  CHECK(disk_of_times(8, 16, 4096, 1 << 20).has_arm);
+  // On a busy disk pages may take as long as what is read at once, or longer.
+  CHECK(disk_of_times(0.62, 0.5, 4096, 1 << 20).bytes_per_second < 1.01 * (1 << 20) / 0.125e-3);
+  CHECK(disk_of_times(0.5, 0.5, 4096, 1 << 20).bytes_per_second > 1e9);
 }
 
 TEST_CASE("nothing at all is surveyed and predicted without a division by it", "[advise]") {

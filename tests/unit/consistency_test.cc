@@ -239,9 +239,14 @@ TEST_CASE("fsck says the same, whatever the number of its threads") {
   }
   const auto alone = v.findings();
   REQUIRE(alone.size() == 6);
-  std::vector<std::string> told;
-  REQUIRE(*find_inconsistencies(*v.fs, {8, [&](const std::string& text) { told.push_back(text); }}) == alone);
+  std::vector<WorkStep> told;
+  REQUIRE(*find_inconsistencies(*v.fs, {8, [&](const WorkStep& step) { told.push_back(step); }}) == alone);
   REQUIRE(told.size() >= 3);
+  // The objects are counted in bytes, up to the last.
+  std::erase_if(told, [](const WorkStep& step) { return step.unit != WorkStep::kBytes; });
+  REQUIRE(told.size() >= 50);
+  REQUIRE(told.back().in_all > 0);
+  REQUIRE(told.back().done == told.back().in_all);
   allow_threads(1);
   const auto with_one_helper = find_inconsistencies(*v.fs, {8, nullptr});
   allow_threads(-1);

@@ -191,7 +191,7 @@ inline bool look(ObjectStore& store, const std::string& outside) {
   });
   const std::string here = outside + "/export";
   (void)export_directory(**fs, "", here);
-  (void)export_tar(**fs, "", outside + "/export.tar");
+  (void)export_archive(**fs, "", outside + "/export.tar", {});
   const auto found = find_inconsistencies(**fs);
   return !found || !found->empty();
 }

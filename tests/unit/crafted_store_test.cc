@@ -7,7 +7,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/base/crc32c.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_log.h"
 #include "tests/unit/object_bytes.h"
@@ -292,7 +294,33 @@ TEST_CASE("a log in which every byte may begin a record is judged with bounded w
   const LogContent content = read_log(log);
   REQUIRE(content.damaged());
   REQUIRE(content.summed <= 65 * log.size());
-  REQUIRE(content.summed > 60 * log.size());  // the search was one
+  LogRecord record;
+  record.bytes = "what is behind it";
+  const LogContent more = read_log(log + write_log({&record}));
+  REQUIRE(more.summed <= 65 * log.size());
+  REQUIRE(more.behind.size() == 1);
+  REQUIRE(more.behind.front().bytes == record.bytes);
+}
+
+TEST_CASE("a log in which records begin and have no end is judged with bounded work") {
+  // A first piece of one byte, again and again, and behind them pieces that lead on to the log's end.
+  std::string log, first(1, '\2'), middle(1, '\3');
+  first += 'x';
+  middle += std::string(32768 - 7, 'm');
+  const auto put = [&](const std::string& body) {
+    ByteWriter(log).u32(masked_crc32c(body));
+    ByteWriter(log).u8(static_cast<std::uint8_t>(body.size() - 1));
+    ByteWriter(log).u8(static_cast<std::uint8_t>((body.size() - 1) >> 8));
+    log += body;
+  };
+  log = std::string(8, '\xff');
+  for (int i = 0; i < 4095; ++i) put(first);
+  log.resize(32768, '\0');
+  for (int i = 0; i < 64; ++i) put(middle);
+  const LogContent content = read_log(log);
+  REQUIRE(content.damaged());
+  REQUIRE(content.behind.empty());
+  REQUIRE(content.summed <= 65 * log.size());
 }
 
 }  // namespace cffs::test

@@ -17,9 +17,9 @@ namespace {
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
 // Tells what was asked of it; the medium answers when it is let.
-class Telling final : public PassingObject {
+class ToldOfWriteback final : public PassingObject {
  public:
-  Telling() : PassingObject(make_memory_object()) {}
+  ToldOfWriteback() : PassingObject(make_memory_object()) {}
   void begin_writeback(std::uint64_t offset, std::uint64_t length) override {
     std::unique_lock<std::mutex> guard(mutex_);
     told_.emplace_back(offset, length);
@@ -53,7 +53,7 @@ constexpr std::uint64_t kStep = EarlyWriteback::kStep;
 }  // namespace
 
 TEST_CASE("early writeback: whole steps of a file that has grown by two, each byte once, in order") {
-  const auto object = std::make_shared<Telling>();
+  const auto object = std::make_shared<ToldOfWriteback>();
   EarlyWriteback early;
   constexpr std::uint64_t kWrite = 1u << 20;
   for (std::uint64_t at = 0; at < 5 * kStep + 3 * kWrite; at += kWrite) early.grew(object, at, at + kWrite);
@@ -64,7 +64,7 @@ TEST_CASE("early writeback: whole steps of a file that has grown by two, each by
 }
 
 TEST_CASE("early writeback: a write over several steps asks for all of them, one within a step for none") {
-  const auto object = std::make_shared<Telling>();
+  const auto object = std::make_shared<ToldOfWriteback>();
   EarlyWriteback early;
   early.grew(object, 100, 2 * kStep - 1);
   early.grew(object, 2 * kStep, 3 * kStep - 1);
@@ -76,17 +76,17 @@ TEST_CASE("early writeback: a write over several steps asks for all of them, one
 }
 
 TEST_CASE("early writeback: who writes waits for nothing, what is gone or left at the end is not asked for") {
-  const auto slow = std::make_shared<Telling>();
+  const auto slow = std::make_shared<ToldOfWriteback>();
   slow->hold(true);
-  auto gone = std::make_shared<Telling>();
-  const std::weak_ptr<Telling> seen = gone;
+  auto gone = std::make_shared<ToldOfWriteback>();
+  const std::weak_ptr<ToldOfWriteback> seen = gone;
   EarlyWriteback early;
   early.grew(slow, kStep, 2 * kStep);
   REQUIRE(slow->wait_for(1).size() == 1);  // the medium is at it
   early.grew(gone, kStep, 2 * kStep);
   gone.reset();
   REQUIRE(seen.expired());  // nobody keeps it for this
-  const auto last = std::make_shared<Telling>();
+  const auto last = std::make_shared<ToldOfWriteback>();
   early.grew(last, kStep, 2 * kStep);
   slow->hold(false);
   REQUIRE(last->wait_for(1).size() == 1);
@@ -99,7 +99,7 @@ TEST_CASE("early writeback: who writes waits for nothing, what is gone or left a
 }
 
 TEST_CASE("early writeback: without a thread nothing is asked for") {
-  const auto object = std::make_shared<Telling>();
+  const auto object = std::make_shared<ToldOfWriteback>();
   EarlyWriteback early;
   allow_threads(0);
   early.grew(object, kStep, 2 * kStep);

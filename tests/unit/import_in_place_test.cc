@@ -17,7 +17,7 @@
 #include "core/reorganise/small_files.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/import_target.h"
-#include "core/transfer/tar_import.h"
+#include "core/transfer/archive_import.h"
 #include "grouping/directory_policy.h"
 #include "grouping/frequency_policy.h"
 #include "grouping/reference_policy.h"
@@ -80,7 +80,7 @@ struct Imported {
     REQUIRE(adopt_policy(*fs, policy));
     ImportTarget target(*fs, jobs, nullptr);
     REQUIRE(
-        (std::filesystem::is_directory(from) ? import_directory(from, target) : import_tar(from, target)));
+        (std::filesystem::is_directory(from) ? import_directory(from, target) : import_archive(from, target)));
     report = target.finish().value();
     REQUIRE(report.problems.empty());
   }

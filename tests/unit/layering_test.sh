@@ -14,6 +14,7 @@ core/table       core/base core/object | leveldb
 core/blob        core/base core/object |
 core/packed      core/base core/object | zstd lz4
 core/composite   core/base core/object core/packed core/table |
+core/live        core/base |
 core/database    core/base | sqlite3
 grouping/mining  |
 grouping/reference | libxml uriparser
@@ -25,9 +26,12 @@ core/inspect     core/base core/object core/packed core/table core/blob core/com
 core/repair      core/base core/object core/packed core/table core/blob core/composite core/fs |
 core/plan        core/base core/object core/packed core/database core/fs core/reorganise grouping |
 core/transfer    core/base core/object core/table core/fs grouping | archive
+core/browse      core/base core/object core/table core/fs |
+core/batch       core/base core/object core/table core/composite core/fs core/browse |
+core/warm        core/base core/object core/packed core/table core/blob core/composite core/fs core/browse |
 core/advise      core/base core/object core/packed core/table core/composite core/fs core/transfer grouping |
 core/backup      core/base core/object core/table core/blob core/composite core/fs core/reorganise core/inspect |
-fusefs           core/base core/object core/region core/rados core/backend core/fs core/follow core/reorganise core/inspect core/plan core/backup | fuse liburing
+fusefs           core/base core/object core/live core/region core/rados core/backend core/fs core/follow core/reorganise core/inspect core/plan core/backup | fuse liburing
 
 replay/logs      core/base grouping/reference | archive
 replay/results   core/base core/object core/backend core/table core/database | sqlite3
@@ -46,6 +50,7 @@ bench/suite      core/base core/object core/region core/backend fusefs replay/tr
 bench/report     core/base replay/results bench/rig bench/suite |
 
 cli              * | CLI
+python/extension core/base core/object core/backend core/composite core/fs core/follow core/reorganise core/plan core/browse core/batch | pybind11
 tests            core/base core/object core/fs |
 tests/pool       core/base core/rados |
 tests/fuzz       * |
@@ -59,12 +64,12 @@ tests/mount      core/base fusefs tests tests/model | fuse
 faults() {
   cd "$1" || return
   local tops=() top
-  for top in core grouping fusefs replay bench cli tests; do [ -d "$top" ] && tops+=("$top"); done
+  for top in core grouping fusefs replay bench cli python tests; do [ -d "$top" ] && tops+=("$top"); done
   { find "${tops[@]}" -name '*.h' -o -name '*.cc' | sed 's|/[^/]*$||' | sort -u
     grep -rHnE '^[ ]*#[ ]*include' --include='*.h' --include='*.cc' "${tops[@]}"
   } | layers=$layers lenient=${2:-0} awk '
     BEGIN {
-      guarded = "leveldb sqlite3 fuse liburing CLI archive libxml uriparser rados zstd lz4"; libraries = split(guarded, library, " ")
+      guarded = "pybind11 leveldb sqlite3 fuse liburing CLI archive libxml uriparser rados zstd lz4"; libraries = split(guarded, library, " ")
       n = split(ENVIRON["layers"], line, "\n")
       for (i = 1; i <= n; ++i) {
         if (line[i] == "") continue

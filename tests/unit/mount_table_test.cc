@@ -12,9 +12,18 @@ TEST_CASE("a line of mountinfo, with optional fields and escapes") {
   CHECK(entry->id == 36);
   CHECK(entry->parent == 35);
   CHECK(entry->device == "0:53");
+  CHECK(entry->root == "/store");
   CHECK(entry->point == "/mnt with\\odd\tname");
   CHECK(entry->type == "fuse.cffs");
   CHECK(entry->source == "/srv/a b");
+  CHECK_FALSE(entry->user);
+}
+
+TEST_CASE("who mounted it, where FUSE says so") {
+  const auto entry = parse_mount_line(
+      "40 35 0:54 / /mnt rw - fuse.cffs /srv/store rw,user_id=1000,group_id=100,default_permissions");
+  REQUIRE(entry);
+  CHECK(entry->user == 1000u);
 }
 
 TEST_CASE("a line of mountinfo without optional fields; what is no such line") {

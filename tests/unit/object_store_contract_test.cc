@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "core/object/faulty_store.h"
@@ -29,6 +30,7 @@ struct Backend {
   std::string directory;
   std::unique_ptr<ObjectStore> below;
   std::unique_ptr<ObjectStore> store;
+  std::function<std::unique_ptr<ObjectStore>()> again;  // the same, opened anew, where that is something else
   explicit Backend(const std::string& name) {
     if (name == "memory") store = std::make_unique<MemoryStore>();
     if (name == "faulty") store = std::make_unique<FaultyStore>();
@@ -58,7 +60,8 @@ struct Backend {
       const auto address = *RadosAddress::parse("rados:cffs/contract-" + std::to_string(::getpid()) + "-" +
                                                 std::to_string(++number));
       REQUIRE(RadosStore::format(address));
-      store = *RadosStore::open(address, false);
+      again = [address]() -> std::unique_ptr<ObjectStore> { return *RadosStore::open(address, false); };
+      store = again();
     }
 #endif
     if (name == "overlay") {
@@ -122,6 +125,17 @@ TEST_CASE("object store contract") {
     const auto cached = object->try_read_at(0, as_writable_bytes(part));
     REQUIRE(cached);
     if (*cached) REQUIRE(**cached == 4);
+  }
+  SECTION("a hole up to the end") {
+    REQUIRE((*store.create("hole", Create::exclusive))->append(as_bytes("0123456789")));
+    REQUIRE((*store.open("hole"))->punch_hole(4, 100));
+    REQUIRE((*store.open("hole"))->sync());
+    REQUIRE(read_all(**store.open("hole")) == std::string("0123\0\0\0\0\0\0", 10));
+    REQUIRE((*store.open("hole"))->punch_hole(9, 1));
+    REQUIRE((*store.open("hole"))->sync());
+    REQUIRE(store.sync_names());
+    if (backend.again) backend.store = backend.again();  // what it remembers is not what is there
+    REQUIRE(read_all(**backend.store->open("hole")) == std::string("0123\0\0\0\0\0\0", 10));
   }
   SECTION("names") {
     REQUIRE(store.create("x/1", Create::exclusive));

@@ -10,6 +10,7 @@
 #include "core/object/memory_store.h"
 #include "core/packed/frame_codec.h"
 #include "core/packed/packer.h"
+#include "core/packed/unpacker.h"
 
 namespace cffs::test {
 namespace {
@@ -110,6 +111,24 @@ TEST_CASE("a packed object reads as its plain bytes, wherever one looks", "[pack
       REQUIRE(*object->next_data(70'000) == 70'000);
       REQUIRE(*object->next_hole(70'000) == sample.plain.size());
     }
+  }
+}
+
+TEST_CASE("a packed composite in memory unpacks to its plain bytes, and a damaged one is refused",
+          "[packed]") {
+  const Sample sample;
+  for (const Compression& how : {kZstd, kLz4}) {
+    const std::string packed = *pack(sample.plain, sample.ends, how);
+    std::string plain;
+    REQUIRE(unpack(packed, plain));
+    REQUIRE(plain == sample.plain);
+    for (const std::size_t n :
+         {std::size_t{0}, std::size_t{40}, kPackedHeadBytes, packed.size() / 2, packed.size() - 1})
+      REQUIRE_FALSE(unpack(std::string_view(packed).substr(0, n), plain));
+    REQUIRE_FALSE(unpack(packed + "x", plain));
+    REQUIRE_FALSE(unpack(with_flip(packed, 70), plain));
+    REQUIRE_FALSE(unpack(with_flip(packed, packed.size() / 2), plain));
+    REQUIRE_FALSE(unpack(sample.plain, plain));
   }
 }
 

@@ -3,7 +3,7 @@
 # file that a page or a header names without its folder (`homes.cc`). History (CHANGELOG, docs/adr) may name what is gone.
 set -u
 export LC_ALL=C
-readonly kTops='core|grouping|fusefs|replay|bench|cli|tests|scripts|docs|traces|cmake'
+readonly kTops='core|grouping|fusefs|replay|bench|cli|python|tests|scripts|docs|traces|cmake|packaging'
 
 # "file:line:name" for each name below a directory that leads nowhere.
 dangling() {

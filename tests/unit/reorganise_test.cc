@@ -239,7 +239,7 @@ TEST_CASE("a dry run of a regrouping changes neither policy nor plan nor what be
   RegroupOptions options;
   options.dry_run = true;
   // While it runs, files become quiet and are grouped as ever.
-  options.on_progress = [&](const std::string&) { REQUIRE(s.fs->policy()->name() == "directory"); };
+  options.on_progress = [&](const WorkStep&) { REQUIRE(s.fs->policy()->name() == "directory"); };
   auto groups = std::make_shared<grouping::PlanGroups>();
   groups->add_group({{"f0", 0}, {"f3", 0}});
   const auto report = regroup(reorganiser, grouping::FrequencyPolicy(groups), options);

@@ -1,6 +1,7 @@
 // Files that share what is the same of them: each is as if it had its own, whatever happens to the others.
 #include <catch2/catch.hpp>
 #include <random>
+#include <thread>
 
 #include "core/reorganise/punching.h"
 #include "core/reorganise/regrouping.h"
@@ -130,6 +131,37 @@ TEST_CASE("compaction takes those that share along as one", "[sharing]") {
   REQUIRE(s.live() == kLength);
   s.expect_whole();
   s.open();
+  s.expect_whole();
+}
+
+TEST_CASE("loads at the same time write a content once", "[sharing]") {
+  SharingStore s;
+  constexpr int kLoads = 4, kRounds = 20, kKinds = 12;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> ready = 0;
+    std::array<bool, kLoads> done{};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kLoads; ++t) {
+      threads.emplace_back([&, t] {
+        std::vector<std::vector<NewFile>> groups(1);
+        for (int k = 0; k < kKinds; ++k) {
+          // Half of them come to the contents in the other order.
+          const int kind = round * kKinds + (t % 2 == 0 ? k : kKinds - 1 - k);
+          groups.front().push_back(new_file(std::to_string(t) + "-" + std::to_string(kind), kind));
+        }
+        for (++ready; ready < kLoads;) std::this_thread::yield();
+        const auto loaded = s.fs->load(std::move(groups));
+        done[static_cast<std::size_t>(t)] = loaded && loaded->empty();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (int t = 0; t < kLoads; ++t) {
+      REQUIRE(done[static_cast<std::size_t>(t)]);
+      for (int kind = round * kKinds; kind < (round + 1) * kKinds; ++kind)
+        s.here[std::to_string(t) + "-" + std::to_string(kind)] = kind;
+    }
+  }
+  REQUIRE(s.live() == kRounds * kKinds * kLength);
   s.expect_whole();
 }
 

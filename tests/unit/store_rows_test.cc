@@ -1,6 +1,7 @@
 // System rows, pending removals, moved members.
 #include <catch2/catch.hpp>
 
+#include "core/table/member_files.h"
 #include "core/table/pending_removal.h"
 #include "core/table/row.h"
 #include "core/table/system_rows.h"

@@ -221,7 +221,7 @@ TEST_CASE("logs that were written to fill memory do not", "[strange]") {
   const std::uint64_t before = held();
   std::uint64_t most = 0;
   const auto analyse = [&] {
-    return replay::analyse({path}, options, [&](const std::string&) { most = std::max(most, held()); });
+    return replay::analyse({path}, options, [&](const WorkStep&) { most = std::max(most, held()); });
   };
   SECTION("long paths") {
     std::ofstream out(path, std::ios::binary);

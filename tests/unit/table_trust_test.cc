@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "core/fs/new_file.h"
 #include "core/fs/recovery.h"
 #include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
@@ -145,6 +146,42 @@ TEST_CASE("damage in what was durable is refused, and names object, byte and cur
   }
   REQUIRE(*image->list("") == *before);  // refusing changes nothing
   REQUIRE(bytes_of(*image, busy.log) == damaged);
+}
+
+// What an import wrote is a few long records, and in rows nearly everything looks like the header of one.
+TEST_CASE("damage in a long record of a closed store is refused, however many rows it has") {
+  for (const int files : {100, 300, 500}) {
+    MemoryStore store;
+    REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+    {
+      const auto fs = std::move(*FileSystem::open(store, quiet()));
+      std::vector<NewFile> group;
+      for (int i = 0; i < files; ++i) {
+        Inode inode;
+        inode.mode = S_IFREG | 0644;
+        group.push_back({kRootInode, "file" + std::to_string(i), inode, std::string(3000, 'x')});
+      }
+      REQUIRE(fs->load({group}));
+      REQUIRE(fs->close());
+    }
+    const auto names = store.list("table");
+    const auto name =
+        std::find_if(names->begin(), names->end(), [](const std::string& n) { return n.ends_with(".log"); });
+    REQUIRE(name != names->end());
+    const std::string whole = bytes_of(store, *name);
+    const std::size_t size = read_log(whole).size;
+    REQUIRE(size > 5000);
+    for (const std::size_t at : {std::size_t{600}, std::size_t{2500}, size / 2}) {
+      INFO(files << " files, byte " << at << " of " << size);
+      std::string damaged = whole;
+      damaged[at] = static_cast<char>(~damaged[at]);
+      const auto image = copy_of(store);
+      replace(*image, *name, damaged);
+      const auto opened = FileSystem::open(*image, quiet());
+      REQUIRE_FALSE(opened);
+      CHECK(opened.error().kind == ErrorKind::corruption);
+    }
+  }
 }
 
 TEST_CASE("what is whole on both sides of the damage is kept when asked, and nothing is removed") {

@@ -32,11 +32,13 @@ kinds() {
       core/*.h | grouping/*.h | fusefs/*.h | replay/*.h | bench/*.h | cli/*.h | tests/*.h) ;;
       CMakeLists.txt | */CMakeLists.txt | cmake/*.cmake | cmake/precompiled.cc | cmake/*.cmake.in | cmake/*.supp | CMakePresets.json) ;;
       replay/spark/*.py) ;;
-      scripts/*.sh | scripts/*.py | bench/*.sh | bench/*.py | tests/*.sh | tests/*.py | tests/suites/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
+      python/extension/*.cc | python/extension/*.h | python/*.py | python/pyproject.toml) ;;
+      scripts/*.sh | scripts/*.py | scripts/site/*.css | bench/*.sh | bench/*.py | tests/*.sh | tests/*.py | tests/suites/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
       tests/golden/*.tar.xz | tests/golden/*.tree | tests/golden/*.superblock | tests/fuzz/corpus/*/*) ;;
-      README.md | CHANGELOG.md | docs/*.md | docs/images/*.svg | docs/man/*.1 | traces/README.md) ;;
+      README.md | CHANGELOG.md | CONTRIBUTING.md | docs/*.md | docs/images/*.svg | docs/man/*.1 | docs/man/*.8 | docs/grafana/*.json | traces/README.md) ;;
       traces/*.xz | traces/*.txt) ;;
       cli/completion/_cffs | cli/completion/cffs.bash | cli/completion/cffs.fish) ;;
+      packaging/debian/* | packaging/systemd/*.in | packaging/container/Containerfile | packaging/alpine/APKBUILD | packaging/fedora/cffs.spec) ;;
       .clang-format | .clang-tidy | .gitignore) ;;
       LICENSE* | COPYING*) ;;
       *)

@@ -9,8 +9,6 @@ case_dedupe() {
   check "fsck after import" "$cffs" fsck "$store"
   local large
   large=$(find "$base/work/tree/one" -type f -size +4095c -size -1048577c -printf '%s\n' | awk '{ sum += $1 } END { print sum }')
-  # Two workers of the import that come to the same file at once both write it (docs/DEDUPLICATION.md).
-  check "regroup" "$cffs" regroup --dedupe=on "$store"
   check "two of three copies are spared" test "$(stat_number "$store" shared_bytes)" -ge $((2 * large))
   check "mount" "$cffs" mount "$store" "$mnt"
   check "diff through the mount" same "$base/work/tree" "$mnt/tree"

@@ -69,6 +69,13 @@ case_holders() {
   # Interrupted as by Ctrl-C after some seconds; a shell that ignores SIGINT must not count.
   interrupted() { timeout 60 env --default-signal=INT timeout --preserve-status -s INT 5 "$cffs" umount "$1" 2>"$base/work/said"; }
   end_of() { kill "$1" 2>/dev/null; wait "$1" 2>/dev/null; }
+  # The second comes just after the first was taken: where the signals were let through then, that is made to last.
+  twice() {
+    strace -qq -o /dev/null -e trace=rt_sigprocmask -e inject=rt_sigprocmask:delay_exit=500000 \
+      env --default-signal=INT "$cffs" umount "$1" 2>"$base/work/said" & local traced=$!
+    while mountpoint -q "$1"; do sleep 0.05; done
+    pkill -INT -P $traced; sleep 0.1; pkill -INT -P $traced; wait $traced
+  }
   in_own_namespace() { unshare -m --propagation private sleep 120 & holder=$!; until grep -q "$mnt" "/proc/$holder/mountinfo" && grep -q sleep "/proc/$holder/comm"; do sleep 0.05; done; }
 
   fresh -- --commit-interval=60 || return 1
@@ -92,6 +99,12 @@ case_holders() {
   ( sleep 4; kill $holder ) &
   check "umount returns when the holder ends" timeout 60 "$cffs" umount "$mnt"
   wait
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" || return 1
+  in_own_namespace
+  twice "$mnt"
+  check "who presses Ctrl-C twice is told as well" said "the mount is gone here; store $store is still in use by pid [0-9]+ on"
+  end_of $holder
+  check "its daemon ends" timeout 30 flock --exclusive "$lock" true
   check "fsck" "$cffs" fsck "$store"
 
   mkdir "$base/work/second"
@@ -278,7 +291,7 @@ case_successors() {
   kill -KILL "$holder"
   tail --pid="$holder" -f /dev/null
   check "mount on a dead mount is refused" bash -c "! timeout 60 '$cffs' mount '$store' '$mnt' 2>'$base/work/err'"
-  check "with its cure" grep -q "^cffs: mount point $mnt has a mount whose daemon is gone; umount -l $mnt takes it away$" "$base/work/err"
+  check "with its cure" grep -q "^cffs: mount point $mnt has a mount whose daemon is gone; cffs umount $mnt takes it away, then the same command mounts again$" "$base/work/err"
   ( sleep 0.5; umount -l "$mnt" ) &
   check "mount on one that goes" timeout 60 "$cffs" mount "$store" "$mnt"
   wait

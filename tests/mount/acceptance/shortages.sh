@@ -4,8 +4,8 @@ case_errors() {
   fresh || return 1
   mkdir -p "$base/work/other"
   : >"$base/work/file"
-  check "unknown command" refused 'cffs: .*see cffs --help' "$cffs" frobnicate
-  check "unknown option" refused 'cffs: .*--frob.*' "$cffs" mount --frob "$store" "$mnt"
+  check "unknown command" refused "cffs: no command 'frobnicate'; all commands: cffs --help" "$cffs" frobnicate
+  check "unknown option" refused "cffs mount: no option '--frob'; all options: cffs mount --help" "$cffs" mount --frob "$store" "$mnt"
   check "unknown -o word" refused "unknown mount option 'frob'" "$cffs" mount -o frob "$store" "$mnt"
   check "unknown policy" refused "unknown policy 'magic'" "$cffs" mount --policy=magic "$store" "$mnt"
   check "bad size" refused "wants a size" "$cffs" format --inline-max=lots "$base/work/new"

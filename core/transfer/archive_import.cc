@@ -1,7 +1,9 @@
-#include "core/transfer/tar_import.h"
+#include "core/transfer/archive_import.h"
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -9,6 +11,7 @@
 #include <set>
 
 #include "core/fs/check_name.h"
+#include "core/object/file_descriptor.h"
 
 namespace cffs {
 namespace {
@@ -59,6 +62,10 @@ class ArchiveBytes {
     return end_ || state >= ARCHIVE_WARN;
   }
   const char* problem() const { return archive_error_string(archive_.get()); }
+  // Compressed, as they lie in the file.
+  std::uint64_t bytes_read() const {
+    return static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(archive_.get(), -1)));
+  }
   void begin_header() { left_ = kHeaderMax; }
   void end_header() { left_.reset(); }
 
@@ -103,9 +110,9 @@ bool split(std::string_view path, std::vector<std::string>& parts) {
   return true;
 }
 
-class TarReader {
+class ArchiveReader {
  public:
-  TarReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
+  ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
 
   Status member(archive_entry* entry) {
     const char* raw = archive_entry_pathname(entry);
@@ -117,9 +124,10 @@ class TarReader {
     }
     Inode attributes = inode_of(entry);
     if (parts.empty()) {
-      if (S_ISDIR(attributes.mode)) target_.directory_attributes(kRootInode, attributes);
+      if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
       return {};
     }
+    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
     const std::string name = parts.back();
     const auto parent_there = parent_of(parts);
     if (!parent_there) return left_out(path, parent_there.error());
@@ -139,6 +147,12 @@ class TarReader {
       }
       const auto first_parent = parent_of(first_parts);
       if (!first_parent) return left_out(path, first_parent.error());
+      // cpio(1) writes what several names share with the last of them.
+      if (S_ISREG(attributes.mode) && attributes.size > 0) {
+        target_.failed("'" + path + "': this archive has the data of '" + first +
+                       "' here, which is not read; make it with bsdtar, or import the directory");
+        return {};
+      }
       target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }
@@ -150,7 +164,9 @@ class TarReader {
       target_.symlink(parent, name, attributes);
     } else if (!S_ISREG(attributes.mode)) {
       target_.special(parent, name, attributes);
-    } else if (attributes.size <= target_.small_limit()) {
+    } else if (archive_entry_size_is_set(entry) == 0) {
+      target_.failed("'" + path + "': the archive does not say how long it is; it was left out");
+    } else if (target_.is_small(attributes.size)) {
       std::string content(attributes.size, '\0');
       const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
         bytes.copy(content.data() + offset, bytes.size());
@@ -169,9 +185,24 @@ class TarReader {
     return {};
   }
 
+  // False: the archive itself ended it.
+  bool readable() const { return archive_state_.has_value(); }
+
  private:
   static std::string checked_key(InodeId parent, const std::string& name) {
     return std::to_string(parent.value) + "/" + name;
+  }
+
+  // Itself, or a directory that it lies in.
+  bool is_excluded(const std::vector<std::string>& parts, bool is_directory) const {
+    const Excludes& excludes = target_.rules().excludes;
+    if (excludes.empty()) return false;
+    std::string path;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      path += (i > 0 ? "/" : "") + parts[i];
+      if (excludes.match(path, i + 1 < parts.size() || is_directory)) return true;
+    }
+    return false;
   }
 
   // Of a member that cannot be kept: the others are, where the archive can still be read and the store be written.
@@ -227,7 +258,7 @@ class TarReader {
 
   Result<InodeId> directory(const std::vector<std::string>& parts, const Inode& attributes) {
     // By parent and name: with paths, a deep one would take the square of its length.
-    InodeId at = kRootInode;
+    InodeId at = target_.root();
     for (const std::string& part : parts) {
       const auto known = directories_.find({at, part});
       if (known != directories_.end()) {
@@ -235,7 +266,7 @@ class TarReader {
         continue;
       }
       CFFS_TRY_VOID(check_new_name(part));
-      const auto made = target_.directory(at, part, attributes);
+      const auto made = target_.directory(at, part, attributes, true);
       const bool taken = !made && (made.error().errno_value == EEXIST || made.error().errno_value == ENOTDIR);
       if (taken) return fail(no_directory(parts, part));
       if (!made) return fail(made.error());
@@ -254,23 +285,55 @@ class TarReader {
 
 }  // namespace
 
-Status import_tar(const std::string& source, ImportTarget& target) {
+namespace {
+
+// What a zip begins with: its first member, or the end of one without members.
+bool is_zip(const std::string& path) {
+  const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char head[4] = {};
+  if (!fd || ::pread(fd.get(), head, sizeof head, 0) != static_cast<ssize_t>(sizeof head)) return false;
+  const std::string_view magic(head, sizeof head);
+  return magic == std::string_view("PK\3\4", 4) || magic == std::string_view("PK\5\6", 4);
+}
+
+}  // namespace
+
+Status import_archive(const std::string& source, ImportTarget& target) {
   ArchiveBytes bytes;
   const Archive a(archive_read_new(), archive_read_free);
-  archive_read_support_format_tar(a.get());
-  archive_read_support_format_gnutar(a.get());
   const char* path = source == "-" ? nullptr : source.c_str();
+  if (path != nullptr && ::access(path, R_OK) != 0)
+    return fail(errno, source);  // libarchive does not say why
+  const bool zip = path != nullptr && is_zip(source);
   const auto problem = [&] {
     const char* text = archive_error_string(a.get());
-    if (text == nullptr) text = bytes.problem();
+    if (text == nullptr && !zip) text = bytes.problem();
     return fail(Error::usage((source == "-" ? "standard input" : source) + ": " +
-                             (text != nullptr ? text : "not a tar archive")));
+                             (text != nullptr ? text : "not a tar, cpio or zip archive")));
   };
-  if (!bytes.open(path)) return problem();
-  bytes.begin_header();
-  if (archive_read_open(a.get(), &bytes, nullptr, ArchiveBytes::read, nullptr) != ARCHIVE_OK)
-    return problem();
-  TarReader reader(a.get(), target);
+  constexpr std::size_t kZipBlock = 256 * 1024;
+  if (zip) {  // its directory is at its end
+    archive_read_support_format_zip_seekable(a.get());
+    if (archive_read_open_filename(a.get(), path, kZipBlock) != ARCHIVE_OK) return problem();
+  } else {
+    archive_read_support_format_tar(a.get());
+    archive_read_support_format_gnutar(a.get());
+    archive_read_support_format_cpio(a.get());
+    if (!bytes.open(path)) return problem();
+    bytes.begin_header();
+    if (archive_read_open(a.get(), &bytes, nullptr, ArchiveBytes::read, nullptr) != ARCHIVE_OK)
+      return problem();
+  }
+  target.expect_repeats();
+  ArchiveReader reader(a.get(), target);
+  std::uint64_t told = 0;  // of the file's bytes
+  const auto tell = [&] {
+    const auto at =
+        zip ? static_cast<std::uint64_t>(archive_read_header_position(a.get())) : bytes.bytes_read();
+    if (at <= told) return;
+    target.archive_read(at - told);
+    told = at;
+  };
   for (;;) {
     archive_entry* entry = nullptr;
     bytes.begin_header();
@@ -278,7 +341,12 @@ Status import_tar(const std::string& source, ImportTarget& target) {
     bytes.end_header();
     if (state == ARCHIVE_EOF) return {};
     if (state < ARCHIVE_WARN) return problem();
-    CFFS_TRY_VOID(reader.member(entry));
+    tell();
+    if (const Status done = reader.member(entry); !done) {
+      if (!reader.readable()) return problem();
+      return fail(done.error());
+    }
+    if (target.stopped()) return {};
     // What of it nobody read, so that it does not count to the next one's header.
     if (archive_read_data_skip(a.get()) < ARCHIVE_WARN) return problem();
   }

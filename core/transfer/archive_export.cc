@@ -1,20 +1,28 @@
 #include <archive.h>
 #include <archive_entry.h>
+#include <unistd.h>
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
+#include "core/transfer/whole_file.h"
 
 namespace cffs {
 namespace {
 
-bool ends(const std::string& name, std::initializer_list<const char*> suffixes) {
-  for (const char* suffix : suffixes) {
-    if (name.ends_with(suffix)) return true;
-  }
-  return false;
+void choose_form(archive* a, const ArchiveForm& form) {
+  using Format = ArchiveForm::Format;
+  using Filter = ArchiveForm::Filter;
+  if (form.format == Format::tar) archive_write_set_format_pax(a);
+  if (form.format == Format::cpio) archive_write_set_format_cpio_newc(a);
+  if (form.format == Format::zip) archive_write_set_format_zip(a);
+  if (form.filter == Filter::gzip) archive_write_add_filter_gzip(a);
+  if (form.filter == Filter::bzip2) archive_write_add_filter_bzip2(a);
+  if (form.filter == Filter::xz) archive_write_add_filter_xz(a);
+  if (form.filter == Filter::zstd) archive_write_add_filter_zstd(a);
 }
 
 // An archive has holes as zeros: a file that is little else would never come to an end.
@@ -35,25 +43,38 @@ Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
 
 }  // namespace
 
-Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const std::string& destination) {
+Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, const std::string& destination,
+                                    const ArchiveForm& form, const ImportRules& rules,
+                                    const ExportProgress& on_progress) {
   CFFS_TRY(const Attributes start, resolve(fs, path));
   const std::unique_ptr<archive, int (*)(archive*)> a(archive_write_new(), archive_write_free);
-  archive_write_set_format_pax_restricted(a.get());
-  if (ends(destination, {".gz", ".tgz"})) archive_write_add_filter_gzip(a.get());
-  if (ends(destination, {".xz", ".txz"})) archive_write_add_filter_xz(a.get());
-  if (ends(destination, {".zst", ".tzst"})) archive_write_add_filter_zstd(a.get());
-  const auto problem = [&] { return fail(Error::usage(destination + ": " + archive_error_string(a.get()))); };
-  if (archive_write_open_filename(a.get(), destination == "-" ? nullptr : destination.c_str()) !=
-      ARCHIVE_OK) {
-    return problem();
+  choose_form(a.get(), form);
+  const auto problem = [&] {
+    const std::string text = archive_error_string(a.get());
+    const int reason = archive_errno(a.get());
+    if (text == "Write error" && reason > 0) return fail(reason, destination);
+    return fail(Error::usage(destination + ": " + text));
+  };
+  std::optional<WholeFile> file_made;
+  if (destination != "-") {
+    auto made = WholeFile::create(destination);
+    if (!made) return fail(made.error());
+    file_made.emplace(std::move(*made));
   }
+  if (archive_write_open_fd(a.get(), file_made ? file_made->fd() : STDOUT_FILENO) != ARCHIVE_OK)
+    return problem();
   ExportReport report;
   std::unordered_map<InodeId, std::string> first_names;
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
+  const auto go_on = [&rules] { return rules.is_to_stop() ? Status(fail(EINTR)) : Status(); };
   const auto enter = [&](const VisitedFile& file) -> Status {
+    CFFS_TRY_VOID(go_on());
     const Attributes& f = file.attributes;
-    const std::string name = file.path.empty() ? "./" : "./" + file.path;
+    // What reads zips takes no name for another that is written differently.
+    const bool is_zip = form.format == ArchiveForm::Format::zip;
+    if (is_zip && file.path.empty()) return {};
+    const std::string name = (is_zip ? "" : "./") + file.path;
     archive_entry* e = archive_entry_clear(entry.get());
     archive_entry_copy_pathname(e, name.c_str());
     archive_entry_set_mode(e, f.mode);
@@ -64,6 +85,7 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
     for (const std::string& x : names) {
+      if (!form.has_xattrs()) break;
       CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
     }
@@ -76,7 +98,7 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     }
     bool has_data = S_ISREG(f.mode);
     std::uint64_t& counter = S_ISDIR(f.mode) ? report.directories : report.files;
-    if (f.nlink > 1 && !S_ISDIR(f.mode)) {
+    if (f.nlink > 1 && !S_ISDIR(f.mode) && form.has_hard_links()) {
       const auto [it, first] = first_names.try_emplace(f.ino, name);
       if (!first) {
         archive_entry_copy_hardlink(e, it->second.c_str());
@@ -88,9 +110,14 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
       archive_entry_copy_symlink(e, target.c_str());
     }
     if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
-    if (archive_write_header(a.get(), e) < ARCHIVE_WARN) return problem();
+    const int header = archive_write_header(a.get(), e);
+    if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
+      report.fail("'" + file.path + "': " + archive_error_string(a.get()) + "; it was left out");
+      return {};
+    }
+    if (header < ARCHIVE_WARN) return problem();
     if (!has_data) {
-      ++counter;
+      if (!file.path.empty()) ++counter;  // the root is what they come into
       return {};
     }
     std::uint64_t written = 0;
@@ -105,7 +132,8 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     };
     Status written_out;  // what became of the archive; the file's own damage is its alone
     const Status read = visit_data(fs, f, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-      written_out = fill(offset);
+      written_out = go_on();
+      if (written_out) written_out = fill(offset);
       if (written_out && archive_write_data(a.get(), bytes.data(), bytes.size()) < 0) written_out = problem();
       written += bytes.size();
       return written_out;
@@ -118,12 +146,26 @@ Result<ExportReport> export_tar(FileSystem& fs, const std::string& path, const s
     }
     ++counter;
     report.bytes += f.size;
+    if (on_progress) on_progress(report);
     return {};
   };
-  const Status done = visit_tree(fs, start, enter, [](const VisitedFile&) -> Status { return {}; });
+  VisitChoice choice;
+  choice.excludes = &rules.excludes;
+  const Status done = visit_tree(
+      fs, start, enter, [](const VisitedFile&) -> Status { return {}; }, choice);
   fs.forget(start.ino, 1);
-  if (!done) return fail(done.error());
+  if (!done) {
+    archive_write_fail(a.get());  // no end that would look like that of a whole archive
+    if (rules.is_to_stop()) {
+      report.interrupted = true;
+      return report;
+    }
+    return fail(done.error());
+  }
   if (archive_write_close(a.get()) != ARCHIVE_OK) return problem();
+  if (file_made) {
+    CFFS_TRY_VOID(file_made->finish());
+  }
   return report;
 }
 

@@ -1,0 +1,22 @@
+# Whether Python's module is built (python/): where its headers are, beside tests; `pip install ./python` asks for it.
+if(NOT SKBUILD AND NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
+  set(Python3_EXECUTABLE /usr/bin/python3)  # the one that the distribution's packages are for, pybind11's and pytest's among them
+endif()
+find_package(Python3 COMPONENTS Interpreter Development.Module QUIET)
+set(python_default OFF)
+if(Python3_Development.Module_FOUND)
+  set(PYBIND11_FINDPYTHON OFF)
+  set(PYBIND11_NOPYTHON ON)  # it is found already
+  find_package(pybind11 CONFIG QUIET)
+  if(pybind11_FOUND AND BUILD_TESTING AND NOT CFFS_SANITIZE)
+    set(python_default ON)
+  endif()
+endif()
+option(CFFS_PYTHON "The Python module (Debian: python3-dev pybind11-dev)" ${python_default})
+if(CFFS_PYTHON AND NOT pybind11_FOUND)
+  message(FATAL_ERROR "CFFS_PYTHON: Python 3's headers or pybind11 are missing (Debian: python3-dev pybind11-dev)")
+endif()
+set(CFFS_PYTHON_INTERPRETER ${Python3_EXECUTABLE})
+if(NOT CFFS_PYTHON_INTERPRETER)
+  set(CFFS_PYTHON_INTERPRETER python3)
+endif()

@@ -1,0 +1,451 @@
+#include "core/transfer/directory_destination.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/base/clock.h"
+#include "core/fs/check_name.h"
+#include "core/fs/stat_attributes.h"
+#include "core/object/page_cache_io.h"
+
+namespace cffs {
+namespace {
+
+constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr std::size_t kOpenFolders = 64;
+constexpr const char* kAccessAcl = "system.posix_acl_access";
+constexpr const char* kDefaultAcl = "system.posix_acl_default";
+
+// Where nobody has it. What has been linked has the temporary one, too, if it could not be taken away.
+Status give_name(int folder, const std::string& temporary, const std::string& name) {
+  if (::renameat2(folder, temporary.c_str(), folder, name.c_str(), RENAME_NOREPLACE) == 0) return {};
+  const bool cannot_say_so = errno == EINVAL || errno == ENOSYS;  // a file system may not
+  if (!cannot_say_so || ::linkat(folder, temporary.c_str(), folder, name.c_str(), 0) != 0) return fail(errno);
+  (void)::unlinkat(folder, temporary.c_str(), 0);
+  return {};
+}
+
+std::string self_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+}  // namespace
+
+Result<std::unique_ptr<DirectoryDestination>> DirectoryDestination::at(const std::string& path, bool make) {
+  if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return fail(errno, path);
+  FileDescriptor root(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) return fail(errno, path);
+  return std::unique_ptr<DirectoryDestination>(new DirectoryDestination(path, std::move(root)));
+}
+
+DirectoryDestination::DirectoryDestination(std::string path, FileDescriptor root)
+    : path_(std::move(path)),
+      root_(folder_of(std::move(root))),
+      mount_(mount_of(root_->fd.get(), "")),
+      privileged_(::geteuid() == 0) {}
+
+// Before Linux 5.8 mounts have no numbers, and file systems alone are told apart.
+std::optional<DirectoryDestination::Mount> DirectoryDestination::mount_of(int at, const std::string& name) {
+  struct statx st {};
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0);
+  if (::statx(at, name.c_str(), flags, STATX_TYPE | STATX_MNT_ID, &st) != 0) return {};
+  return Mount{makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_mnt_id};
+}
+
+bool DirectoryDestination::is_mounted_in(InodeId directory) {
+  const auto at = folder(directory);
+  return !at || mount_of((*at)->fd.get(), "") != mount_;
+}
+
+DirectoryDestination::OpenFolder DirectoryDestination::folder_of(FileDescriptor fd) {
+  const bool gives_acl = ::fgetxattr(fd.get(), kDefaultAcl, nullptr, 0) > 0;
+  return std::make_shared<const Folder>(Folder{std::move(fd), gives_acl});
+}
+
+std::string DirectoryDestination::shown(const std::string& path) const {
+  if (path.empty()) return path_;
+  return path_.ends_with('/') ? path_ + path : path_ + "/" + path;
+}
+
+std::string DirectoryDestination::shown(InodeId parent, const std::string& name) {
+  std::string path = name;
+  const MutexLock guard(mutex_);
+  for (auto at = known_.find(parent); at != known_.end(); at = known_.find(at->second.parent)) {
+    path = at->second.name + (path.empty() ? "" : "/") + path;
+  }
+  return shown(path);
+}
+
+// From the nearest folder above that is open.
+Result<DirectoryDestination::OpenFolder> DirectoryDestination::folder(InodeId directory) {
+  std::vector<std::pair<InodeId, std::string>> below;  // the innermost first
+  OpenFolder at;
+  {
+    const MutexLock guard(mutex_);
+    for (InodeId number = directory; !at;) {
+      if (number == kRootInode) {
+        at = root_;
+        break;
+      }
+      const auto open =
+          std::find_if(open_.begin(), open_.end(), [&](const auto& o) { return o.first == number; });
+      if (open != open_.end()) {
+        open_.splice(open_.begin(), open_, open);
+        at = open_.front().second;
+        break;
+      }
+      const auto known = known_.find(number);
+      if (known == known_.end()) return fail(ESTALE, path_);
+      below.emplace_back(number, known->second.name);
+      number = known->second.parent;
+    }
+  }
+  for (; !below.empty(); below.pop_back()) {
+    FileDescriptor next(::openat(at->fd.get(), below.back().second.c_str(), kFolder));
+    if (!next) return fail(errno == ELOOP ? ENOTDIR : errno);
+    at = folder_of(std::move(next));
+    keep_open(below.back().first, at);
+  }
+  return at;
+}
+
+// A damaged store may hold any name.
+Result<DirectoryDestination::OpenFolder> DirectoryDestination::folder_for(InodeId parent,
+                                                                          const std::string& name) {
+  if (!check_new_name(name)) return fail(EINVAL, "no file can have this name");
+  return folder(parent);
+}
+
+void DirectoryDestination::keep_open(InodeId directory, OpenFolder folder) {
+  std::list<std::pair<InodeId, OpenFolder>> gone;  // is closed without the lock
+  const MutexLock guard(mutex_);
+  open_.emplace_front(directory, std::move(folder));
+  if (open_.size() > kOpenFolders) gone.splice(gone.begin(), open_, std::prev(open_.end()));
+}
+
+InodeId DirectoryDestination::know(InodeId parent, const std::string& name) {
+  const MutexLock guard(mutex_);
+  const auto [number, first] = numbers_.try_emplace({parent, name}, InodeId{last_number_ + 1});
+  if (first) known_[InodeId{++last_number_}] = {parent, name};
+  return number->second;
+}
+
+void DirectoryDestination::leave(InodeId directory) {
+  close_again(directory);
+  OpenFolder gone;  // is closed without the lock
+  const MutexLock guard(mutex_);
+  const auto known = known_.find(directory);
+  if (known == known_.end()) return;
+  numbers_.erase({known->second.parent, known->second.name});
+  known_.erase(known);
+  const auto open =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& o) { return o.first == directory; });
+  if (open == open_.end()) return;
+  gone = std::move(open->second);
+  open_.erase(open);
+}
+
+bool DirectoryDestination::is(InodeId directory, dev_t device, ino_t number) {
+  const auto at = folder(directory);
+  struct stat st {};
+  return at && ::fstat((*at)->fd.get(), &st) == 0 && st.st_dev == device && st.st_ino == number;
+}
+
+Result<Attributes> DirectoryDestination::look(InodeId directory, const std::string& name) {
+  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  struct stat st {};
+  if (::fstatat(at->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno);
+  return attributes_of(st);
+}
+
+Result<std::string> DirectoryDestination::target(InodeId directory, const std::string& name) {
+  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  std::string link(4096, '\0');
+  const ssize_t n = ::readlinkat(at->fd.get(), name.c_str(), link.data(), link.size());
+  if (n < 0) return fail(errno);
+  link.resize(static_cast<std::size_t>(n));
+  return link;
+}
+
+Result<ReadAt> DirectoryDestination::open(InodeId directory, const std::string& name) {
+  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  const auto file = std::make_shared<const FileDescriptor>(
+      ::openat(at->fd.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!*file) return fail(errno);
+  return ReadAt([file](std::uint64_t offset, Bytes out) -> Result<std::size_t> {
+    const ssize_t n = read_fully(file->get(), offset, out);
+    if (n < 0) return fail(errno);
+    return static_cast<std::size_t>(n);
+  });
+}
+
+Result<std::vector<std::pair<std::string, bool>>> DirectoryDestination::names(InodeId directory) {
+  CFFS_TRY(const OpenFolder at, folder(directory));
+  FileDescriptor again(::openat(at->fd.get(), ".", kFolder));
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(again ? ::fdopendir(again.get()) : nullptr, ::closedir);
+  if (!listing) return fail(errno);
+  (void)again.release();
+  std::vector<std::pair<std::string, bool>> found;
+  for (;;) {
+    errno = 0;
+    const dirent* const entry = ::readdir(listing.get());
+    if (entry == nullptr && errno != 0) return fail(errno);
+    if (entry == nullptr) return found;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    bool is_directory = entry->d_type == DT_DIR;
+    if (entry->d_type == DT_UNKNOWN) {
+      struct stat st {};
+      is_directory =
+          ::fstatat(at->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+    }
+    found.emplace_back(name, is_directory);
+  }
+}
+
+Result<InodeId> DirectoryDestination::make_directory(InodeId parent, const std::string& name, const Inode&) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  if (::mkdirat(at->fd.get(), name.c_str(), 0700) != 0) return fail(errno);
+  FileDescriptor made(::openat(at->fd.get(), name.c_str(), kFolder));
+  if (!made) return fail(errno == ELOOP ? ENOTDIR : errno);
+  if (at->gives_acl) {  // it is to have its source's, or none
+    (void)::fremovexattr(made.get(), kDefaultAcl);
+    (void)::fremovexattr(made.get(), kAccessAcl);
+  }
+  const InodeId number = know(parent, name);
+  keep_open(number, std::make_shared<const Folder>(Folder{std::move(made), false}));
+  return number;
+}
+
+Result<InodeId> DirectoryDestination::enter(InodeId parent, const std::string& name, bool to_remove) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  struct stat st {};
+  if (::fstatat(at->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno);
+  if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR);
+  if (to_remove && mount_of(at->fd.get(), name) != mount_)
+    return fail(EXDEV, "another file system is mounted there");
+  const InodeId number = know(parent, name);
+  if (!privileged_ && (st.st_mode & 0700) != 0700 && st.st_uid == ::geteuid()) {
+    open_up(number, at->fd.get(), name, st.st_mode);
+  }
+  return number;
+}
+
+std::uint64_t DirectoryDestination::transfer_number() const { return static_cast<std::uint64_t>(::getpid()); }
+
+// A number that another process has by now leaves a file for the transfer after this one.
+bool DirectoryDestination::may_be_at_work(std::uint64_t transfer) const {
+  const auto process = static_cast<pid_t>(transfer);
+  if (process <= 0 || process == ::getpid() || (::kill(process, 0) != 0 && errno != EPERM)) return false;
+  // It may have ended, and nobody have asked how.
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text, '\0');
+  const std::size_t name_end = text.rfind(')');  // the name may hold anything
+  return name_end == std::string::npos || name_end + 2 >= text.size() ||
+         (text[name_end + 2] != 'Z' && text[name_end + 2] != 'X');
+}
+
+void DirectoryDestination::expect_repeats() {
+  const MutexLock guard(mutex_);
+  repeats_ = true;
+}
+
+void DirectoryDestination::note_made(int fd) {
+  {
+    const MutexLock guard(mutex_);
+    if (!repeats_) return;
+  }
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return;
+  const MutexLock guard(mutex_);
+  made_.insert(st.st_ino);
+}
+
+bool DirectoryDestination::was_made_here(const Attributes& file) const {
+  const MutexLock guard(mutex_);
+  return made_.contains(static_cast<ino_t>(file.ino.value));
+}
+
+// What cannot be set is told, and the file comes all the same: its content is what matters. Where another keeps it, nobody gets its
+// owner's rights by set-id bits.
+void DirectoryDestination::set_attributes(int at, const std::string& name, const Inode& wanted,
+                                          const std::string& path) const {
+  const bool is_open = name.empty();
+  const char* const file = name.c_str();
+  int refused = 0;
+  const auto note = [&](int result) { refused = result != 0 && refused == 0 ? errno : refused; };
+  const auto own = [&](uid_t uid, gid_t gid) {
+    return is_open ? ::fchown(at, uid, gid) : ::fchownat(at, file, uid, gid, AT_SYMLINK_NOFOLLOW);
+  };
+  // Owners only where we may set them, as tar and cp do.
+  struct stat st {};
+  note(is_open ? ::fstat(at, &st) : ::fstatat(at, file, &st, AT_SYMLINK_NOFOLLOW));
+  const bool owned = st.st_uid == wanted.uid && st.st_gid == wanted.gid;
+  bool is_owners = owned;
+  if (privileged_ && !owned) {
+    is_owners = own(wanted.uid, wanted.gid) == 0;
+    note(is_owners ? 0 : -1);
+  } else if (!privileged_ && !owned) {
+    const bool is_groups = st.st_gid == wanted.gid || own(static_cast<uid_t>(-1), wanted.gid) == 0;
+    is_owners = is_groups && st.st_uid == wanted.uid;
+  }
+  // There is no call for these that takes a descriptor of a folder and a name.
+  const std::string by_folder = self_of(at) + "/" + name;
+  for (const auto& [x, value] : wanted.xattrs) {
+    if (is_order_to_mount(x)) {
+      tell_order(path + ", attribute " + x);
+      continue;
+    }
+    const int set = is_open ? ::fsetxattr(at, x.c_str(), value.data(), value.size(), 0)
+                            : ::lsetxattr(by_folder.c_str(), x.c_str(), value.data(), value.size(), 0);
+    if (set != 0) tell(Error::os(errno, path + ", attribute " + x).message());
+  }
+  const mode_t mode = wanted.mode & (is_owners || wanted.is_directory() ? 07777u : 01777u);
+  const bool change_mode =
+      !wanted.is_symlink() && (!owned || (st.st_mode & 07777) != mode || !wanted.xattrs.empty());
+  if (change_mode) note(is_open ? ::fchmod(at, mode) : ::fchmodat(at, file, mode, AT_SYMLINK_NOFOLLOW));
+  const timespec times[2] = {to_timespec(wanted.atime_ns), to_timespec(wanted.mtime_ns)};
+  note(is_open ? ::futimens(at, times) : ::utimensat(at, file, times, AT_SYMLINK_NOFOLLOW));
+  if (refused != 0) tell("'" + path + "': owner, mode or times: " + Error::os(refused).message());
+}
+
+// With a temporary name where it cannot be without, which is O_EXCL's and nobody else's.
+Status DirectoryDestination::make_file(InodeId parent, const std::string& name, const Inode& attributes,
+                                       const CopyFile& copy) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  const int in = at->fd.get();
+  std::string temporary;
+  FileDescriptor file(::openat(in, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
+    for (int again = 0; !file && again < 100; ++again) {
+      temporary = temporary_name();
+      file = FileDescriptor(
+          ::openat(in, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+      if (!file && errno != EEXIST) break;
+    }
+  }
+  if (!file) return fail(errno);
+  if (at->gives_acl) (void)::fremovexattr(file.get(), kAccessAcl);
+  std::uint64_t end = 0;
+  Status done = copy([&](std::uint64_t offset, std::string_view bytes) {
+    end = std::max(end, offset + bytes.size());
+    return write_fully(file.get(), offset, as_bytes(bytes)) ? Status() : Status(fail(errno));
+  });
+  if (done && end < attributes.size && ::ftruncate(file.get(), static_cast<off_t>(attributes.size)) != 0)
+    done = fail(errno);
+  // Some file systems say only to who closes a file that there was no room for it.
+  if (const int again = done ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0) : -1;
+      again >= 0 && ::close(again) != 0)
+    done = fail(errno);
+  if (done) set_attributes(file.get(), "", attributes, shown(parent, name));
+  if (done && temporary.empty()) {
+    if (::linkat(AT_FDCWD, self_of(file.get()).c_str(), in, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+      done = fail(errno);
+  } else if (done) {
+    done = give_name(in, temporary, name);
+  }
+  if (!done && !temporary.empty()) (void)::unlinkat(in, temporary.c_str(), 0);
+  if (done) note_made(file.get());
+  return done;
+}
+
+Status DirectoryDestination::make_node(InodeId parent, const std::string& name, const Inode& attributes) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  const int in = at->fd.get();
+  if (attributes.is_symlink()) {
+    if (::symlinkat(attributes.target.c_str(), in, name.c_str()) != 0) return fail(errno);
+    set_attributes(in, name, attributes, shown(parent, name));
+  } else {
+    // Whoever is killed leaves none with a mode that is not its own.
+    const std::string temporary = temporary_name();
+    if (::mknodat(in, temporary.c_str(), (attributes.mode & S_IFMT) | 0600, attributes.rdev) != 0)
+      return fail(errno);
+    if (at->gives_acl) (void)::lremovexattr((self_of(in) + "/" + temporary).c_str(), kAccessAcl);
+    set_attributes(in, temporary, attributes, shown(parent, name));
+    if (const Status named = give_name(in, temporary, name); !named) {
+      (void)::unlinkat(in, temporary.c_str(), 0);
+      return named;
+    }
+  }
+  if (const FileDescriptor node(::openat(in, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)); node) {
+    note_made(node.get());
+  }
+  return {};
+}
+
+Status DirectoryDestination::make_link(InodeId first_parent, const std::string& first_name, InodeId parent,
+                                       const std::string& name) {
+  CFFS_TRY(const OpenFolder from, folder_for(first_parent, first_name));
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  if (::linkat(from->fd.get(), first_name.c_str(), at->fd.get(), name.c_str(), 0) != 0) return fail(errno);
+  return {};
+}
+
+Status DirectoryDestination::replace(InodeId parent, const std::string& from, const std::string& to) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, to));
+  if (::renameat(at->fd.get(), from.c_str(), at->fd.get(), to.c_str()) != 0) return fail(errno);
+  return {};
+}
+
+Status DirectoryDestination::remove(InodeId parent, const std::string& name, bool is_directory) {
+  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  if (::unlinkat(at->fd.get(), name.c_str(), is_directory ? AT_REMOVEDIR : 0) != 0) return fail(errno);
+  return {};
+}
+
+void DirectoryDestination::settle(InodeId parent, const std::string& name, const Inode& attributes) {
+  const std::string path = shown(parent, name);
+  const auto at = folder_for(parent, name);
+  if (!at) return tell("'" + path + "': " + at.error().message());
+  set_attributes((*at)->fd.get(), name, attributes, path);
+}
+
+void DirectoryDestination::settle_directory(InodeId directory, const Inode& attributes) {
+  const std::string path = shown(directory, "");
+  const auto at = folder(directory);
+  if (!at) return tell("'" + path + "': " + at.error().message());
+  set_attributes((*at)->fd.get(), "", attributes, path);
+  const MutexLock guard(mutex_);
+  closed_.erase(directory);
+}
+
+// A directory that its owner cannot write in is opened to its owner for as long.
+void DirectoryDestination::open_up(InodeId directory, int in, const std::string& name, mode_t mode) {
+  if (::fchmodat(in, name.c_str(), (mode & 07777) | 0700, AT_SYMLINK_NOFOLLOW) != 0) return;
+  const MutexLock guard(mutex_);
+  closed_.try_emplace(directory, mode & 07777);
+}
+
+void DirectoryDestination::close_again(InodeId directory) {
+  mode_t mode = 0;
+  {
+    const MutexLock guard(mutex_);
+    const auto closed = closed_.find(directory);
+    if (closed == closed_.end()) return;
+    mode = closed->second;
+    closed_.erase(closed);
+  }
+  if (const auto at = folder(directory)) (void)::fchmod((*at)->fd.get(), mode);
+}
+
+Status DirectoryDestination::sync() {
+  std::vector<InodeId> closed;
+  {
+    const MutexLock guard(mutex_);
+    for (const auto& [directory, mode] : closed_) closed.push_back(directory);
+  }
+  std::sort(closed.begin(), closed.end(), std::greater<>());  // what is in a directory comes before it
+  for (const InodeId directory : closed) close_again(directory);
+  if (::syncfs(root_->fd.get()) != 0 || ::fsync(root_->fd.get()) != 0) return fail(errno, path_);
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,58 @@
+// A store that nobody has mounted, as a destination: small files go straight into composites.
+#pragma once
+
+#include <unordered_set>
+
+#include "core/base/mutex.h"
+#include "core/fs/file_system.h"
+#include "core/transfer/destination.h"
+
+namespace cffs {
+
+class StoreDestination final : public Destination, public SmallFiles {
+ public:
+  explicit StoreDestination(FileSystem& fs);
+  ~StoreDestination() override;
+
+  std::string shown(const std::string& path) const override { return path; }
+  std::string where() const override { return "in the store"; }
+  Result<Attributes> look(InodeId directory, const std::string& name) override;
+  Result<std::string> target(InodeId directory, const std::string& name) override;
+  Result<ReadAt> open(InodeId directory, const std::string& name) override;
+  Result<std::vector<std::pair<std::string, bool>>> names(InodeId directory) override;
+  Result<InodeId> make_directory(InodeId parent, const std::string& name, const Inode& attributes) override;
+  Result<InodeId> enter(InodeId parent, const std::string& name, bool to_remove) override;
+  void leave(InodeId directory) override;
+  Status make_file(InodeId parent, const std::string& name, const Inode& attributes,
+                   const CopyFile& copy) override;
+  Status make_node(InodeId parent, const std::string& name, const Inode& attributes) override;
+  Status make_link(InodeId first_parent, const std::string& first_name, InodeId parent,
+                   const std::string& name) override;
+  Status replace(InodeId parent, const std::string& from, const std::string& to) override;
+  Status remove(InodeId parent, const std::string& name, bool is_directory) override;
+  void settle(InodeId parent, const std::string& name, const Inode& attributes) override;
+  void settle_directory(InodeId directory, const Inode& attributes) override;
+  Status sync() override { return fs_.sync(); }
+  SmallFiles* small_files() override { return this; }
+  std::uint64_t order_of(const std::string& name) const override { return fs_.name_hash()(name); }
+  bool was_made_here(const Attributes& file) const override { return file.ino >= first_new_inode_; }
+  // Two imports have no name in common: the later one's first new number is larger than any that the one before gave.
+  std::uint64_t transfer_number() const override { return first_new_inode_.value; }
+
+  std::uint64_t limit() const override { return fs_.load_limit(); }
+  std::uint64_t share_bytes() const override { return fs_.store_format().composite_max; }
+  bool in_a_group(std::uint64_t size) const override;
+  Result<std::vector<std::string>> load(std::vector<NewFile> files) override;
+
+ private:
+  void settle_inode(InodeId ino, const Inode& wanted);
+  InodeId keep(InodeId directory);
+
+  FileSystem& fs_;
+  const InodeId first_new_inode_;
+  const std::uint64_t table_bytes_;  // files of at most so many stay in the table
+  Mutex mutex_;
+  std::unordered_set<InodeId> directories_ CFFS_GUARDED_BY(mutex_);  // referenced once each, but for the root
+};
+
+}  // namespace cffs

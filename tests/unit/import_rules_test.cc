@@ -1,0 +1,146 @@
+// What an import leaves out, what it finds in a store, and which archives names stand for.
+#include "core/transfer/import_rules.h"
+
+#include <catch2/catch.hpp>
+
+#include "core/object/memory_store.h"
+#include "core/transfer/archive_form.h"
+#include "core/transfer/existing_files.h"
+#include "core/transfer/store_destination.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+
+namespace cffs::test {
+
+TEST_CASE("patterns leave out what rsync's would", "[transfer]") {
+  struct Case {
+    const char* pattern;
+    const char* path;
+    bool is_directory, matches;
+  };
+  for (const Case& c : std::initializer_list<Case>{{"*.o", "a/b/x.o", false, true},
+                                                   {"*.o", "x.o.c", false, false},
+                                                   {"x", "a/x", true, true},
+                                                   {"x", "a/xy", true, false},
+                                                   {".git/", "a/.git", true, true},
+                                                   {".git/", "a/.git", false, false},
+                                                   {"/tmp", "tmp", true, true},
+                                                   {"/tmp", "a/tmp", true, false},
+                                                   {"build/out", "a/build/out", false, true},
+                                                   {"build/out", "build/out", false, true},
+                                                   {"build/out", "abuild/out", false, false},
+                                                   {"build/*", "build/a", false, true},
+                                                   {"/build/*", "build/a/b", false, false},
+                                                   {"/build/**", "build/a/b", false, true},
+                                                   {"a?c", "abc", false, true},
+                                                   {"a?c", "x/a/c", false, false},
+                                                   {"[ab]", "b", false, true},
+                                                   {"", "b", false, false}}) {
+    INFO(c.pattern << " " << c.path);
+    CHECK(Excludes({c.pattern}).match(c.path, c.is_directory) == c.matches);
+  }
+  CHECK(Excludes({"a", "b"}).match("b", false));
+  CHECK_FALSE(Excludes().match("b", false));
+}
+
+TEST_CASE("names stand for archives, for directories, or for what is not written", "[transfer]") {
+  using Format = ArchiveForm::Format;
+  using Filter = ArchiveForm::Filter;
+  const auto form = [](const std::string& name) { return archive_form(name).value().value(); };
+  CHECK(form("-").format == Format::tar);
+  CHECK(form("a.tar").filter == Filter::none);
+  CHECK(form("a.tar.gz").filter == Filter::gzip);
+  CHECK(form("a.tgz").filter == Filter::gzip);
+  CHECK(form("a.tar.bz2").filter == Filter::bzip2);
+  CHECK(form("a.cpio.zst").format == Format::cpio);
+  CHECK(form("a.cpio.zst").filter == Filter::zstd);
+  CHECK(form("a.zip").format == Format::zip);
+  for (const char* const directory : {"a", "a.d", "a.gz/", "a.zip/", "zip", "tar"}) {
+    INFO(directory);
+    const auto none = archive_form(directory);
+    REQUIRE(none);
+    CHECK_FALSE(*none);
+  }
+  for (const char* const other : {"a.7z", "a.rar", "a.tar.lz4", "a.iso", "a.gz", "a.zst"}) {
+    INFO(other);
+    const auto refused = archive_form(other);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind == ErrorKind::usage);
+  }
+}
+
+TEST_CASE("a tree of any depth is taken away, and nothing else", "[transfer]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  const auto make = [&](InodeId parent, const std::string& name) {
+    const auto made = fs->mknod(parent, name, S_IFREG | 0644, 0, kRoot);
+    REQUIRE(made);
+    fs->forget(made->ino, 1);
+  };
+  make(kRootInode, "stays");
+  constexpr int kDeep = 30'000;
+  InodeId at = kRootInode;
+  for (int i = 0; i < kDeep; ++i) {
+    const auto made = fs->mkdir(at, "d", 0755, kRoot);
+    REQUIRE(made);
+    if (at != kRootInode) fs->forget(at, 1);
+    at = made->ino;
+    if (i % 1000 == 0) make(at, "file");
+  }
+  fs->forget(at, 1);
+  StoreDestination to(*fs);
+  ExistingFiles existing(to, false);
+  CHECK(existing.remove(kRootInode, "d").value() == kDeep + kDeep / 1000);
+  const auto left = to.names(kRootInode);
+  REQUIRE(left);
+  REQUIRE(left->size() == 1);
+  CHECK(left->front() == std::pair<std::string, bool>("stays", false));
+  CHECK(existing.remove(kRootInode, "d").error().errno_value == ENOENT);
+  REQUIRE(fs->close());
+}
+
+TEST_CASE("what is there is the same by size and time, or by content", "[transfer]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  using What = ExistingFiles::What;
+  const auto made = fs->mknod(kRootInode, "file", S_IFREG | 0644, 0, kRoot);
+  REQUIRE(fs->write(made->ino, 0, as_bytes(std::string("text")), kRoot));
+  AttributeChange change;
+  change.mtime_ns = 5'000'000'007;
+  const auto attributes = fs->setattr(made->ino, change, kRoot);
+  REQUIRE(attributes);
+  fs->forget(made->ino, 1);
+  Inode wanted;
+  wanted.mode = S_IFREG | 0644;
+  wanted.uid = attributes->uid;
+  wanted.gid = attributes->gid;
+  wanted.size = 4;
+  wanted.mtime_ns = 5'000'000'007;
+  StoreDestination to(*fs);
+  ExistingFiles by_time(to, false), by_content(to, true);
+  const auto look = [&](ExistingFiles& existing, bool same) {
+    return existing.look(kRootInode, "file", wanted, [&](const ReadAt&) { return same; });
+  };
+  CHECK(look(by_time, false).what == What::same);
+  CHECK_FALSE(look(by_time, false).attributes_differ);
+  CHECK(look(by_content, false).what == What::differs);
+  CHECK(look(by_content, true).what == What::same);
+  wanted.mode = S_IFREG | 0600;
+  CHECK(look(by_time, false).attributes_differ);
+  wanted.mtime_ns += 1;
+  CHECK(look(by_time, false).what == What::differs);
+  CHECK(look(by_content, true).what == What::same);
+  wanted.size = 5;
+  CHECK(look(by_content, true).what == What::differs);
+  wanted.mode = S_IFLNK | 0777;
+  CHECK(look(by_time, true).what == What::differs);
+  REQUIRE(fs->mkdir(kRootInode, "directory", 0755, kRoot));
+  CHECK(by_time.look(kRootInode, "directory", wanted, {}).what == What::directory);
+  CHECK(by_time.look(kRootInode, "nothing", wanted, {}).what == What::nothing);
+  by_time.is_new(kRootInode);
+  CHECK(look(by_time, true).what == What::nothing);
+}
+
+}  // namespace cffs::test
