@@ -116,6 +116,8 @@ class CFFS_CAPABILITY("shared mutex") SharedMutex {
 
   void lock() CFFS_ACQUIRE() { mutex_.lock(); }
   void unlock() CFFS_RELEASE() { mutex_.unlock(); }
+  // False: somebody has it.
+  bool try_lock() CFFS_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void lock_shared() CFFS_ACQUIRE_SHARED() { mutex_.lock_shared(); }
   void unlock_shared() CFFS_RELEASE_SHARED() { mutex_.unlock_shared(); }
   // False: somebody has it for himself alone.

@@ -133,7 +133,7 @@ void BulkLoader::stop_counting(std::span<const Placed> files) const {
   for (const Placed& placed : files) {
     if (placed.file->parent == last) continue;
     last = placed.file->parent;
-    if (const NodePtr directory = nodes_.find(last)) directory->entries_at_most = Node::kUncounted;
+    if (const NodePtr directory = nodes_.find(last)) directory->entry_count.stop();
   }
 }
 
@@ -205,6 +205,7 @@ Status BulkLoader::insert(std::span<const Placed> files, Made& made, grouping::P
     accounts.grow(made.builder->id(), made.builder->object_bytes(), made.builder->slots());
   }
   CFFS_TRY_VOID(rows_.write(batch, accounts));
+  stop_counting(files);  // of a node that came in between, too
   made.named = made.named || has_members;
   count_.added(inserted);
   return {};

@@ -21,6 +21,7 @@
 #include "core/fs/file_system.h"
 #include "core/fs/handle_index.h"
 #include "core/fs/homes.h"
+#include "core/fs/listed_entries.h"
 #include "core/fs/moment.h"
 #include "core/fs/node_rows.h"
 #include "core/fs/publishing.h"
@@ -273,6 +274,7 @@ class Engine final : public FileSystem {
   StagedDirectories staged_;
   FreedComposites freed_;
   RenamedFiles renamed_;
+  ListedEntries listed_;
   NodeRows rows_;
   Homes homes_;
   HandleIndex handles_;

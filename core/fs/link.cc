@@ -119,7 +119,7 @@ Result<Attributes> Engine::link(InodeId ino, InodeId parent_ino, std::string_vie
   if (parent->unlinked) return fail(ENOENT);
   if (S_ISDIR(file->type)) return fail(EPERM);
   const std::int64_t at = now();
-  parent->entry_comes();
+  parent->entry_count.comes();
   std::optional<Attributes> linked;
   while (!linked) {
     CFFS_TRY(linked, try_link(file, parent, name, at));

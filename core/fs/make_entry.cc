@@ -60,7 +60,7 @@ Result<Attributes> Engine::make_entry(InodeId parent_ino, std::string_view name,
 Status Engine::insert_new(const NodePtr& parent, std::string_view name, const Inode& inode) {
   const Key key = rows_.entry_key(parent->ino, name);
   const bool is_directory = inode.is_directory();
-  parent->entry_comes();
+  parent->entry_count.comes();
   for (;;) {
     std::vector<Key> keys{key};
     if (is_directory) {
@@ -96,7 +96,8 @@ Status Engine::insert_new(const NodePtr& parent, std::string_view name, const In
     }
     file_count_.added(1);
     CFFS_TRY(const NodePtr made, rows_.refer(inode, key, alone, parent, name));
-    if (is_directory) made->entries_at_most = 0;  // before the stripe is let go: nobody else can have come by it
+    if (is_directory)
+      made->entry_count.starts_empty();  // before the stripe is let go: nobody else can have come by it
     return {};
   }
 }

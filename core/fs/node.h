@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/base/mutex.h"
+#include "core/fs/entry_count.h"
 #include "core/fs/nameless.h"
 #include "core/object/object_store.h"
 #include "core/table/inode.h"
@@ -41,12 +42,6 @@ struct Node {
     return !inode.sealed && seals_broken == seals_broken_durably;
   }
 
-  // Directories, with `entries` held in whichever way: before an entry is written, and after one has gone.
-  void entry_comes() { entries_at_most.fetch_add(1); }
-  void entry_went() { entries_at_most.fetch_sub(1); }
-  // With `entries` held exclusively. False: nobody counted, the rows know.
-  bool is_known_empty() const { return entries_at_most.load() == 0; }
-
   // The content is elsewhere, or needed no more.
   void let_go_of_content() CFFS_REQUIRES(mutex) {
     orphan_bytes.reset();
@@ -63,10 +58,7 @@ struct Node {
   // Directories: held shared while an entry comes or goes, exclusively while the directory itself goes.
   SharedMutex entries;
 
-  // Directories: never less than there are. Counted from mkdir on, so that rmdir need not look for entries where nothing but
-  // the deletion marks of everything that was there and behind it may be left; of a node that came from a row it is unknown.
-  static constexpr std::uint64_t kUncounted = std::uint64_t{1} << 62;
-  std::atomic<std::uint64_t> entries_at_most{kUncounted};
+  EntryCount entry_count;  // directories
 
   // No other entry shares the inode's row; the stripe is that row's.
   bool row_alone CFFS_GUARDED_BY(row_stripes);

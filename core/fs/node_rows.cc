@@ -208,7 +208,7 @@ void NodeRows::append_keys(std::vector<Key>& keys, InodeId parent, std::string_v
 }
 
 Result<bool> NodeRows::directory_is_empty(const Target& target, const NodePtr& locked) const {
-  if (locked && target.node == locked && locked->is_known_empty()) return true;
+  if (locked && target.node == locked && locked->entry_count.is_zero()) return true;
   bool empty = true;
   CFFS_TRY_VOID(table_.scan_directory(target.entry.ino, 0, [&](Key, const Row& row) {
     empty = row.entries.empty();

@@ -61,8 +61,10 @@ class Engine::Listing {
     return visit_({"..", kDotDot, up});
   }
 
-  Status entries(std::uint64_t cookie, bool refer) {
+  // Whether the visitor has all.
+  Result<bool> entries(std::uint64_t cookie, bool refer, std::optional<ListedEntries::Listed>& counted) {
     Cookies cookies;
+    bool all = true;
     Status problem;
     const auto on_row = [&](Key key, const Row& row) {
       for (const Entry& entry : row.entries) {
@@ -70,12 +72,17 @@ class Engine::Listing {
         if (at <= cookie) continue;
         const auto more = refer ? deliver_referred(key, row, entry, at) : deliver(key, entry, at);
         if (!more) problem = fail(more.error());
-        if (!more || !*more) return false;
+        if (!more || !*more) return all = false;
+        if (counted) {  // also what has gone since the snapshot, and what leads nowhere: the rows have it
+          counted->seen += 1;
+          counted->cookie = at;
+        }
       }
       return true;
     };
     CFFS_TRY_VOID(e_.table_->scan_directory(directory_->ino, Cookies::first_hash(cookie), on_row));
-    return problem;
+    if (!problem) return fail(problem.error());
+    return all;
   }
 
  private:
@@ -154,9 +161,14 @@ class Engine::Listing {
 Status Engine::readdir(InodeId ino, std::uint64_t cookie, bool refer,
                        const std::function<bool(const DirectoryEntry&)>& visit) {
   CFFS_TRY(const NodePtr self, rows_.directory(ino));
+  auto listed = listed_.begin(self, cookie);
   Listing listing(*this, self, visit);
   if (!listing.dots(cookie)) return {};
-  return listing.entries(cookie, refer);
+  if (listed) listed->cookie = cookie;
+  CFFS_TRY(const bool all, listing.entries(cookie, refer, listed));
+  if (listed && all) ListedEntries::finish(*listed);
+  if (listed && !all) listed_.pause(std::move(*listed));
+  return {};
 }
 
 }  // namespace cffs

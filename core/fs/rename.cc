@@ -261,15 +261,15 @@ class Engine::RenameOperation {
       rows.write(batch);
       if (is_staged(from_.now->inode)) e_.staged_.note(batch, *to_.directory);
       if (exchanges_ && is_staged(to_.now->inode)) e_.staged_.note(batch, *from_.directory);
-      if (!exchanges_ && !to_.now) to_.directory->entry_comes();
-      if (whiteout_) from_.directory->entry_comes();
+      if (!exchanges_ && !to_.now) to_.directory->entry_count.comes();
+      if (whiteout_) from_.directory->entry_count.comes();
       done = e_.rows_.write(batch, accounts);
     }
     if (!done) {
       restore_link_counts();
       return done;
     }
-    if (!exchanges_) from_.directory->entry_went();
+    if (!exchanges_) from_.directory->entry_count.went();
     if (whiteout_) e_.file_count_.added(1);
     settle(*from_.now, to_);
     if (exchanges_) {

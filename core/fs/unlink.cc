@@ -55,7 +55,7 @@ Result<bool> Engine::try_remove(const NodePtr& parent, std::string_view name, co
   target->refresh();
   if (!target->same_place(seen)) return false;  // a write may have moved it before the node was locked
   CFFS_TRY_VOID(remove_locked(parent, rows_.entry_key(parent->ino, name), name, *target, at));
-  parent->entry_went();
+  parent->entry_count.went();
   return true;
 }
 

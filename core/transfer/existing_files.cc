@@ -94,11 +94,11 @@ Result<std::uint64_t> ExistingFiles::remove(InodeId parent, const std::string& n
       }
       continue;
     }
-    to_.leave(level.ino);
     at.resize(level.path_bytes);
     const bool keeps = level.keeps;
     if (!keeps) done = to_.remove(level.parent, level.name, true);
     if (!keeps && done) ++removed;
+    to_.leave(level.ino);  // after it: who is in a directory knows by then that it is empty
     levels.pop_back();
     if (keeps && !levels.empty()) levels.back().keeps = true;
   }
