@@ -21,11 +21,19 @@ bool Consolidation::should_move(const Inode& inode) const {
   return staged && inode.size <= most && !inode.holds_room();
 }
 
-Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bool& waiting) const {
-  std::vector<FileToMove> found;
+Result<std::vector<Consolidation::Quiet>> Consolidation::quiet_files(InodeId directory,
+                                                                     std::optional<std::uint64_t>& hash,
+                                                                     bool& waiting) const {
+  std::vector<Quiet> found;
+  const std::uint64_t from = hash.value_or(0);
+  hash.reset();
   const auto visit = [&](Key key, const Row& row) {
+    if (found.size() >= bounds_.names) {
+      hash = key.lower;
+      return false;
+    }
     for (const Entry& entry : row.entries) {
-      auto file = fs_.rehousing().look(key, directory, entry);
+      const auto file = fs_.rehousing().look(key, directory, entry);
       if (!file) continue;
       if (!should_move(file->inode)) {
         if (Sealing::wanted(fs_.store_format(), file->inode)) sealing_.note(*file);
@@ -34,15 +42,13 @@ Result<std::vector<FileToMove>> Consolidation::quiet_files(InodeId directory, bo
       if (file->inode.ctime_ns > quiet_before_ns_) {
         waiting = true;
       } else {
-        found.push_back(std::move(*file));
+        found.push_back({entry.name, entry.ino});
       }
     }
     return true;
   };
-  CFFS_TRY_VOID(fs_.table().scan_directory(directory, 0, visit));
-  // By name, as an import lays them.
-  std::sort(found.begin(), found.end(),
-            [](const FileToMove& a, const FileToMove& b) { return a.at.name < b.at.name; });
+  CFFS_TRY_VOID(fs_.table().scan_directory(directory, from, visit));
+  std::sort(found.begin(), found.end(), [](const Quiet& a, const Quiet& b) { return a.name < b.name; });
   return found;
 }
 
@@ -66,28 +72,48 @@ Status Consolidation::may_go_on() const {
   return fail(EINTR, "the store is being closed, or somebody else is first");
 }
 
+// A slice bounds the memory; where its bytes end it, a composite would end anyway.
+Status Consolidation::add(FileToMove file) {
+  slice_bytes_ += file.inode.size;
+  slice_.push_back(std::move(file));
+  if (slice_bytes_ < fs_.store_format().composite_max && slice_.size() < bounds_.files) return {};
+  CFFS_TRY_VOID(move_slice());
+  return may_go_on();
+}
+
+Status Consolidation::move_slice(const std::vector<FileToMove>& renamed) {
+  slice_bytes_ = 0;
+  return move(std::exchange(slice_, {}), renamed);
+}
+
+Status Consolidation::run_directory(InodeId directory, bool& waiting) {
+  std::optional<std::uint64_t> hash = 0;
+  while (hash) {
+    CFFS_TRY_VOID(may_go_on());
+    CFFS_TRY(const auto quiet, quiet_files(directory, hash, waiting));
+    for (const Quiet& one : quiet) {
+      CFFS_TRY(auto file, fs_.rehousing().find({directory, one.name}, one.ino));
+      if (!file || !should_move(file->inode)) continue;  // since
+      if (file->inode.ctime_ns > quiet_before_ns_) {
+        waiting = true;
+      } else {
+        CFFS_TRY_VOID(add(std::move(*file)));
+      }
+    }
+  }
+  return {};
+}
+
 Result<Consolidation::Left> Consolidation::run(const std::vector<InodeId>& directories,
                                                const std::vector<RenamedFiles::Renamed>& renamed) {
   Left left;
-  std::vector<FileToMove> files;
-  std::uint64_t bytes = 0;
   for (const InodeId directory : directories) {
-    CFFS_TRY_VOID(may_go_on());
     bool waiting = false;
-    CFFS_TRY(auto found, quiet_files(directory, waiting));
+    CFFS_TRY_VOID(run_directory(directory, waiting));
     if (waiting) left.directories.push_back(directory);
-    for (FileToMove& file : found) {
-      bytes += file.inode.size;
-      files.push_back(std::move(file));
-      // A slice bounds the memory; it ends where a composite would anyway.
-      if (bytes < fs_.store_format().composite_max) continue;
-      bytes = 0;
-      CFFS_TRY_VOID(move(std::exchange(files, {})));
-      CFFS_TRY_VOID(may_go_on());
-    }
   }
   CFFS_TRY(const auto members, quiet_members(renamed, left.renamed));
-  if (!files.empty() || !members.empty()) CFFS_TRY_VOID(move(std::move(files), members));
+  if (!slice_.empty() || !members.empty()) CFFS_TRY_VOID(move_slice(members));
   if (some_left_) left.directories = directories;
   return left;
 }

@@ -8,6 +8,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/reorganise/composite_filler.h"
@@ -17,16 +19,23 @@ namespace cffs {
 
 class Consolidation {
  public:
+  // What is held in memory at once, however many files wait: names of one directory, some 80 bytes each, so that they are moved
+  // by name, as an import lays them (more of them come in so many turns); and files, some 500 bytes each and their contents.
+  struct Bounds {
+    std::size_t names = std::size_t{1} << 18;
+    std::size_t files = std::size_t{1} << 13;
+  };
   // One pass, by one policy; `filler` lives longer and goes on where the last pass ended.
   // `stopped`: it ends early, with EINTR.
   Consolidation(FileSystem& fs, CompositeFiller& filler, Sealing& sealing, std::int64_t quiet_before_ns,
-                std::function<bool()> stopped = {})
+                std::function<bool()> stopped, Bounds bounds)
       : fs_(fs),
         filler_(filler),
         sealing_(sealing),
         policy_(fs.policy()),
         quiet_before_ns_(quiet_before_ns),
-        stopped_(std::move(stopped)) {}
+        stopped_(std::move(stopped)),
+        bounds_(bounds) {}
 
   // What is to be looked at again.
   struct Left {
@@ -43,9 +52,19 @@ class Consolidation {
   // The quiet members among them; `waiting` gets the others.
   Result<std::vector<FileToMove>> quiet_members(const std::vector<RenamedFiles::Renamed>& renamed,
                                                 std::vector<InodeId>& waiting) const;
-  // The quiet ones of a directory; `waiting` tells that there are others.
-  Result<std::vector<FileToMove>> quiet_files(InodeId directory, bool& waiting) const;
-  Status move(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed = {});
+  struct Quiet {
+    std::string name;
+    InodeId ino;
+  };
+  // Some quiet ones of a directory, by name, from the names' hash on; it goes on to where the next turn begins, none: that was all.
+  // `waiting` tells that there are others.
+  Result<std::vector<Quiet>> quiet_files(InodeId directory, std::optional<std::uint64_t>& hash,
+                                         bool& waiting) const;
+  // To be moved with what comes behind it, or, where a slice is full, with what came before.
+  Status add(FileToMove file);
+  Status move_slice(const std::vector<FileToMove>& renamed = {});
+  Status run_directory(InodeId directory, bool& waiting);
+  Status move(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed);
   Status move_to_table(const std::vector<FileToMove>& files);
   Status move_to_composites(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed);
 
@@ -55,6 +74,9 @@ class Consolidation {
   const std::shared_ptr<const grouping::Policy> policy_;
   const std::int64_t quiet_before_ns_;
   const std::function<bool()> stopped_;
+  const Bounds bounds_;
+  std::vector<FileToMove> slice_;  // not moved yet
+  std::uint64_t slice_bytes_ = 0;
   bool some_left_ = false;  // found no place this time
 };
 

@@ -117,7 +117,7 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
   const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
   const auto renamed = fs_.renamed_files().take();
   const auto left =
-      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped).run(directories, renamed);
+      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped, {}).run(directories, renamed);
   // After a failure all directories stay remembered; the next pass tries again.
   staged.put_back(left ? left->directories : directories);
   if (!left) return fail(left.error());
