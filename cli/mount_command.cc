@@ -59,14 +59,18 @@ void add_mount(CLI::App& app, int& exit_code) {
   command->add_option("--quiet", o->mount.quiet_s, "Seconds without change before a file joins a composite")
       ->check(between(0.01, 86400.0))
       ->capture_default_str();
-  command->add_option("--cache-size", o->mount.cache_size, "Memory for blocks of the table")
+  command
+      ->add_option(
+          "--cache-size", o->mount.cache_size,
+          "Memory for blocks of the table; auto: 32M, less where less than 1G of memory is to be had")
       ->capture_default_str();
   command->add_option("--local-cache", o->mount.local_cache,
                       "DIR:SIZE: of a store in a pool, what was read is kept in a directory of this machine");
   command
       ->add_option(
           "--awake-inodes", o->mount.awake_inodes,
-          "Cached inodes that are kept whole, 600 bytes each; the others cost 64, and a look at the table")
+          "Cached inodes that are kept whole, 600 bytes each; the others cost 64, and a look at the table; "
+          "auto: 64K, less where less than 1G of memory is to be had")
       ->capture_default_str();
   command
       ->add_option("--known-inodes", o->mount.known_inodes,

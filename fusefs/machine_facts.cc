@@ -9,12 +9,14 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
+#include "core/base/control_groups.h"
 #include "core/object/file_descriptor.h"
 #include "fusefs/mount.h"
 
@@ -124,8 +126,10 @@ MachineFacts machine_facts() {
     facts.open_files_hard = limit.rlim_max;
   }
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) facts.locked_bytes = limit.rlim_cur;
-  facts.memory_bytes = number_behind("/proc/meminfo", "MemTotal:", 10).value_or(0) * 1024;
+  facts.memory_bytes = most_memory();
   facts.memory_available_bytes = number_behind("/proc/meminfo", "MemAvailable:", 10).value_or(0) * 1024;
+  for (const GroupMemory& group : limited_memory())
+    facts.memory_available_bytes = std::min(facts.memory_available_bytes, group.left());
   for (const char* directory : {"/sbin", "/usr/sbin", "/usr/local/sbin"})
     facts.mount_helper = facts.mount_helper || exists(std::string(directory) + "/mount.cffs");
   facts.rados_library = can_load("librados.so.2");

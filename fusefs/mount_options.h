@@ -26,12 +26,12 @@ struct MountOptions {
   std::string access_record = "4M";  // size of the ring; 0: none is kept
   double commit_interval_s = 5;
   double quiet_s = 2;
-  std::string cache_size = "32M";
-  std::string local_cache;                                 // "DIR:SIZE", of stores in a pool; empty: none
+  std::string cache_size = "auto";  // bytes; auto: by the memory that there is (memory_shares.h)
+  std::string local_cache;          // "DIR:SIZE", of stores in a pool; empty: none
   std::optional<rados::LocalCache::Place> local_cache_at;  // the same, found and checked by mount_store()
   std::string metrics;  // where numbers are told (fusefs/metrics_address.h); empty: nowhere
   std::optional<MetricsAddress> metrics_at;  // the same, checked by mount_store()
-  std::string awake_inodes = "64K";          // a number of them
+  std::string awake_inodes = "auto";         // a number of them; auto: the same
   std::string known_inodes = "1M";           // a number of them; 0: no bound
   unsigned threads = 16;
   Transport transport = Transport::automatic;

@@ -4,21 +4,33 @@
 #include <thread>
 
 #include "core/backend/store_at.h"
+#include "core/base/control_groups.h"
 #include "core/plan/plan_coverage.h"
 #include "core/plan/policy_choice.h"
 #include "core/reorganise/policy_adoption.h"
+#include "fusefs/memory_shares.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
 namespace {
+
+constexpr const char* kAutomatic = "auto";
 
 std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
 Result<FileSystemOptions> engine_options(const MountOptions& options, const ServedStore::Log& log) {
   FileSystemOptions engine;
   engine.commit_interval_ms = milliseconds(options.commit_interval_s);
-  CFFS_TRY(engine.cache_bytes, parse_size(options.cache_size, "--cache-size"));
-  CFFS_TRY(engine.awake_nodes, parse_size(options.awake_inodes, "--awake-inodes"));
+  const MemoryShares shares = shares_of(most_memory());
+  engine.cache_bytes = shares.table_cache;
+  engine.write_buffer_bytes = shares.write_buffer;
+  engine.awake_nodes = shares.awake_inodes;
+  if (options.cache_size != kAutomatic) {
+    CFFS_TRY(engine.cache_bytes, parse_size(options.cache_size, "--cache-size"));
+  }
+  if (options.awake_inodes != kAutomatic) {
+    CFFS_TRY(engine.awake_nodes, parse_size(options.awake_inodes, "--awake-inodes"));
+  }
   engine.keep_ms = milliseconds(options.keep_s);
   engine.log = log;
   engine.read_only = options.read_only;
@@ -33,7 +45,7 @@ Result<FileSystemOptions> engine_options(const MountOptions& options, const Serv
 Result<RegroupJobsOptions> regroup_options(const MountOptions& options) {
   RegroupJobsOptions regrouping;
   if (!options.read_only) regrouping.interval_ms = milliseconds(options.regroup_interval_s);
-  if (options.regroup_budget != "auto") {
+  if (options.regroup_budget != kAutomatic) {
     CFFS_TRY(regrouping.bytes_per_second, parse_size(options.regroup_budget, "--regroup-budget"));
   }
   return regrouping;

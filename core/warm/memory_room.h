@@ -1,5 +1,5 @@
 // How much of memory may be filled with what will be read later, so that nothing else has to go: of what the kernel calls available, and
-// of what the process's control group may have, the less.
+// of what the process's control groups may have, the less.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,6 @@ namespace cffs {
 
 // "MemAvailable" of a text like /proc/meminfo, in bytes; nullopt: it does not say.
 std::optional<std::uint64_t> available_in(const std::string& meminfo);
-// Of control group version 2: what memory.max leaves beside what memory.current counts that is no page cache ("file" of memory.stat);
-// nullopt: no limit.
-std::optional<std::uint64_t> left_in_group(const std::string& max, const std::string& current,
-                                           const std::string& stat);
 // Three quarters of what there is; all where nobody can tell.
 std::uint64_t memory_room();
 
