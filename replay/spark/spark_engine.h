@@ -2,9 +2,9 @@
 // (docs/SPARK.md). What analyse() does, with the same answer: reading is write_accesses() and the choice of groups is plan_of() there
 // as here, so the same logs give the same plan.
 //
-// A Python program (cffs_spark.py) drives Spark as a child process. It is spoken to in lines of JSON over its standard input and
-// output; what is large goes through files of frames (columns.h) in a directory of the run. What Spark itself has to say goes to a
-// file, never to the terminal.
+// A Python program (cffs_spark.py, with the package cffs_on_spark) drives Spark as a child process. It is spoken to in lines of JSON
+// over its standard input and output; what is large goes through files of frames (columns.h) in a directory of the run. What Spark
+// itself has to say goes to a file, never to the terminal.
 //
 // Thread safety: one run at a time.
 #pragma once
