@@ -1,32 +1,19 @@
 """The program that `cffs analyze --engine=spark` starts (docs/SPARK.md). What it does is in cffs_on_spark.
 
-Asked and answering in lines of JSON on standard input and output; all else that is said goes to standard error, a file.
+Asked and answering in lines of JSON on standard input and output; all else that is said goes to standard error, a file. The argument
+is the directory of the run, which goes when this ends.
 """
 import json
 import os
 import queue
-import shutil
 import sys
 import threading
+import time
 import traceback
 
 from cffs_on_spark.installation import java_there, pyspark_there
+from cffs_on_spark.ending import end_all
 from cffs_on_spark.problem import Problem, sentence_of
-
-
-def end_spark(scratch):
-    """Java goes when its input ends, and takes its files along. The run's own go with it, too, should cffs have been killed."""
-    try:
-        from pyspark import SparkContext
-        if SparkContext._gateway is not None:
-            java = SparkContext._gateway.proc
-            java.stdin.close()
-            java.wait(timeout=9)
-    except BaseException:
-        pass
-    if scratch:
-        shutil.rmtree(scratch, ignore_errors=True)
-    os._exit(0)
 
 
 def begun(q, answer):
@@ -45,11 +32,13 @@ def main():
         out.flush()
 
     asked, first, run = queue.Queue(), {}, None
+    ending = threading.Event()
 
     def listen():
         for line in sys.stdin:
             asked.put(json.loads(line))
-        end_spark(first.get("scratch"))  # nobody waits for an answer
+        ending.set()  # nobody waits for an answer
+        end_all(sys.argv[1])
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
@@ -66,6 +55,8 @@ def main():
         except Problem as problem:
             answer({"problem": str(problem)})
         except Exception as e:
+            while ending.is_set():  # what fails now does since Spark is being ended
+                time.sleep(1)
             traceback.print_exc()
             answer({"problem": sentence_of(e, first)})
 

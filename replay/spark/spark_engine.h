@@ -26,4 +26,7 @@ struct SparkOptions {
 Result<Analysis> analyse_by_spark(const std::vector<std::string>& logs, const AnalysisOptions& options,
                                   const SparkOptions& spark, const WorkTeller& on_progress);
 
+// For a handler of signals, after which the process ends: has Spark end, if it runs, and waits until it is gone with all it has started.
+void end_running_spark();
+
 }  // namespace cffs::replay

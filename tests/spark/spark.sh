@@ -3,6 +3,8 @@
 # where something is wrong. Usage: CFFS_BINARY=... tests/spark/spark.sh CASE...
 #   sentences   what is refused; needs no Spark but for the last of them
 #   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
+#   local_cluster  two workers as processes of one run
+#   interrupted Ctrl-C, and cffs killed: what is said and left
 #   cluster     a master and two workers on loopback, which are made here and go at the end
 #   every       (not by CTest) each log named by CFFS_SPARK_LOGS, by both algorithms
 # 77: Spark is not installed.
@@ -158,6 +160,102 @@ case_cluster() {
   end_daemons
 }
 
+# Whoever has this TMPDIR: a run's own processes, and those that they started.
+of_run() {
+  local environ pid
+  for environ in /proc/[0-9]*/environ; do
+    if grep -qzxF "TMPDIR=$1" "$environ" 2>/dev/null; then
+      pid=${environ#/proc/}
+      echo "${pid%/environ} $(tr '\0' ' ' <"/proc/${pid%/environ}/cmdline" 2>/dev/null | cut -c 1-150)"
+    fi
+  done
+}
+none_of_run() {
+  local left
+  left=$(of_run "$1")
+  [ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+# SIGINT to the group of cffs, as a terminal's Ctrl-C comes, when Spark has said this.
+interrupted() {  # what Spark says, options...
+  local said=$1 dir=$base/interrupted pid code=0 tenths
+  shift
+  rm -rf "$dir"
+  mkdir "$dir"
+  # What a script starts in the background ignores SIGINT; setsid: a group of its own.
+  TMPDIR=$dir setsid env --default-signal=INT "$cffs" analyze --engine=spark --spark="$place" --spark-log="$base/spark.log" "$@" -o "$base/never.db" "$base/nasa.log" \
+    >"$base/out" 2>"$base/err" &
+  pid=$!
+  for tenths in $(seq 1500); do
+    if [ -e "$base/spark.log" ] && { [ -z "$said" ] || grep -q "$said" "$base/spark.log"; }; then break; fi
+    sleep 0.1
+  done
+  [ -z "$said" ] || grep -q "$said" "$base/spark.log" || { echo "Spark did not say '$said'"; kill -9 -- -$pid; return 1; }
+  sleep "${LATER:-0.5}"
+  kill -INT -- -$pid
+  wait $pid || code=$?
+  echo "ended with $code, said: $(cat "$base/err")"
+  none_of_run "$dir" || return 1
+  rm -f "$base/spark.log"
+  [ $code = 130 ] && [ "$(tail -n 1 "$base/err")" = "cffs: interrupted; no plan was written" ] && [ "$(grep -c '^cffs: ' "$base/err")" = 1 ] && [ ! -s "$base/out" ] || return 1
+  ! ls "$base" | grep never || return 1
+  ! ls -A "$dir" | grep .
+}
+killed() {
+  local dir=$base/interrupted pid tenths
+  mkdir -p "$dir"
+  rm -f "$base/spark.log"
+  TMPDIR=$dir "$cffs" analyze --engine=spark --spark="$place" --spark-log="$base/spark.log" --master='local[2]' -o "$base/never.db" "$base/nasa.log" >"$base/out" 2>&1 &
+  pid=$!
+  for tenths in $(seq 1500); do
+    if grep -q 'cutting' "$base/spark.log" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  kill -9 $pid
+  wait $pid
+  for tenths in $(seq 150); do
+    if none_of_run "$dir" >/dev/null; then break; fi
+    sleep 0.1
+  done
+  none_of_run "$dir" && ! ls -A "$dir" | grep . && ! ls "$base" | grep never
+}
+case_interrupted() {
+  need_spark
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  LATER=0 check "Ctrl-C before Java is there" interrupted '' --master='local[2]'
+  LATER=1.5 check "Ctrl-C while Java starts" interrupted '' --master='local[2]'
+  check "Ctrl-C while it reads" interrupted 'reading 1 logs' --master='local[2]'
+  check "Ctrl-C while it cuts sessions" interrupted 'cutting .* into sessions' --master='local[2]'
+  LATER=2 check "Ctrl-C while it mines" interrupted 'mining closed sets' --master='local[2]' --spark-conf=spark.cffs.closedFromFrequent=0 --min-support=2
+  check "Ctrl-C with workers as processes" interrupted 'cutting .* into sessions' --master='local-cluster[2,1,1024]'
+  check "cffs killed: Spark ends by itself" killed
+}
+
+# Both of Spark's executors had tasks, and none was lost on the way.
+both_worked() {
+  python3 - "$1" <<'END'
+import glob, json, sys
+events = [json.loads(line) for file in glob.glob(sys.argv[1] + "/*") for line in open(file)]
+worked = {e["Task Info"]["Executor ID"] for e in events if e["Event"] == "SparkListenerTaskEnd"}
+added = {e["Executor ID"] for e in events if e["Event"] == "SparkListenerExecutorAdded"}
+print(f"executors {sorted(added)}, at work {sorted(worked)}")
+sys.exit(0 if added == worked == {"0", "1"} else 1)
+END
+}
+case_local_cluster() {
+  need_spark
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  local pyspark
+  pyspark=$("$place/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
+  mkdir "$base/events"
+  find "$pyspark" ! -name "*.pyc" | sort >"$base/before"
+  check "two workers as processes of one run" same "$base/nasa.log" -- --master='local-cluster[2,1,1024]' --spark-conf=spark.sql.files.maxPartitionBytes=400000 \
+    --spark-conf=spark.cffs.closedFromFrequent=0 --spark-conf=spark.eventLog.enabled=true --spark-conf=spark.eventLog.dir="file://$base/events"
+  check "each of them had a part" both_worked "$base/events"
+  check "one with less memory than Spark takes by itself" same "$traces/semicomplete_2015.log.xz" --min-support=40 -- --master='local-cluster[1,1,600]'
+  check "nothing is left" nothing_left
+  check "nor in Spark's own directory" diff "$base/before" <(find "$pyspark" ! -name "*.pyc" | sort)
+}
+
 case_every() {
   need_spark
   local log
@@ -167,6 +265,6 @@ case_every() {
   done
 }
 
-[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, cluster, every" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, local_cluster, interrupted, cluster, every" >&2; exit 2; }
 for name in "$@"; do "case_$name"; done
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }

@@ -6,6 +6,7 @@ import sys
 import time
 import zipfile
 
+import pyspark
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from .problem import Problem
 
 SMALL = 64 << 20  # bytes of all logs
 OURS = "spark.cffs."  # settings that are ours
+LOCAL_CLUSTER = re.compile(r"local-cluster\[\d+, *\d+, *(\d+)\]$")
 
 
 def master_there(master):
@@ -51,6 +53,9 @@ def settings_for(q, small):
     if small:
         settings.update({"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "spark.sql.adaptive.enabled": "false",
                          "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"})
+    cluster = LOCAL_CLUSTER.match(q["master"])
+    if cluster:  # a worker has that much, and Spark asks for 1024 by itself
+        settings["spark.executor.memory"] = f"{cluster.group(1)}m"
     settings.update(q["settings"])
     # A split is all that a task has: where a file's room counts as much as a task's, no second one fits.
     settings["spark.sql.files.openCostInBytes"] = settings["spark.sql.files.maxPartitionBytes"]
@@ -78,11 +83,23 @@ def ship(sc, scratch):
     sc.addPyFile(path)
 
 
+def home_in(scratch):
+    """Workers of a local cluster have their directories in Spark's home, which others use, or may not be written to, and leave them there.
+    So it gets a home in the run's directory, of links to what is in its own."""
+    own, home = os.path.dirname(pyspark.__file__), os.path.join(scratch, "home")
+    os.mkdir(home)
+    for name in os.listdir(own):
+        os.symlink(os.path.join(own, name), os.path.join(home, name))
+    os.environ["SPARK_HOME"] = home
+
+
 def session_at(q, small):
     """Spark's session, and the settings that are ours."""
     master = q["master"]
     if is_here(master):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    if LOCAL_CLUSTER.match(master):
+        home_in(q["scratch"])
     os.environ["PYSPARK_PYTHON"] = sys.executable
     settings = settings_for(q, small)
     ours = {name: settings.pop(name) for name in list(settings) if name.startswith(OURS)}
