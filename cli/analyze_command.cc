@@ -195,6 +195,7 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
     if (o.tune)
       return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
     CFFS_TRY(spark, spark_options(o.spark, o.logs));
+    spark.outputs = {o.output, o.graph, o.transactions};
   }
   auto signals =
       std::make_optional<EndingSignals>("interrupted; no plan was written", replay::end_running_spark);

@@ -19,7 +19,8 @@ struct SparkOptions {
   std::string program;                                        // cffs_spark.py
   std::string cffs;                                           // what tasks run; there on each worker
   std::vector<std::pair<std::string, std::string>> settings;  // of Spark
-  std::string log;  // what Spark says goes there; empty: nowhere, in the end
+  std::string log;                   // what Spark says goes there; empty: nowhere, in the end
+  std::vector<std::string> outputs;  // what is written in the end: none of the logs
 };
 
 // A problem of Spark's, too, is one sentence with its cure.

@@ -3,6 +3,8 @@
 # where something is wrong. Usage: CFFS_BINARY=... tests/spark/spark.sh CASE...
 #   sentences   what is refused; needs no Spark but for the last of them
 #   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
+#   places      directories, patterns and addresses of logs, and file systems that are not this machine's
+#   no_places   logs that are refused for where they are
 #   local_cluster  two workers as processes of one run
 #   interrupted Ctrl-C, and cffs killed: what is said and left
 #   cluster     a master and two workers on loopback, which are made here and go at the end
@@ -55,7 +57,8 @@ refused() {  # pattern, command...
   "$@" >"$base/out" 2>"$base/err" || code=$?
   cat "$base/err"
   [ $code != 0 ] || { echo "ended with 0"; return 1; }
-  [ "$(wc -l <"$base/err")" = 1 ] || { echo "not one line"; return 1; }
+  # A slow run says every ten seconds where it is.
+  [ "$(grep -n '^cffs: ' "$base/err" | cut -d : -f 1)" = "$(wc -l <"$base/err")" ] || { echo "not one sentence at the end"; return 1; }
   ! grep -qE 'Traceback|Exception|^\s+at ' "$base/err" "$base/out" || return 1
   grep -qE "$pattern" "$base/err"
 }
@@ -256,6 +259,47 @@ case_local_cluster() {
   check "nor in Spark's own directory" diff "$base/before" <(find "$pyspark" ! -name "*.pyc" | sort)
 }
 
+# Logs whose names Hadoop takes for patterns and escapes; what is compressed by content, of any name; what is no log.
+make_places() {
+  mkdir -p "$base/logs/a" "$base/logs/b" "$base/logs/none"
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  (cd "$base" && split -n l/5 nasa.log part. && cp part.aa "logs/a/access one%20[1].log" && gzip -c part.ab >logs/a/b.log.gz && cp part.ac 'logs/b/c{2}.log' &&
+    xz -c part.ad >'logs/b/d ü[2]' && cp part.ae logs/b/e.log && cp part.aa logs/b/.hidden && : >logs/b/_SUCCESS)
+  logs=("$base/logs/a/access one%20[1].log" "$base/logs/a/b.log.gz" "$base/logs/b/c{2}.log" "$base/logs/b/d ü[2]" "$base/logs/b/e.log")
+  "$cffs" analyze "${logs[@]}" -o "$base/native.db" >"$base/native.said"
+}
+places() {
+  rm -f "$base/spark.db"
+  spark --master='local[2]' --spark-log="$base/spark.log" "$@" -o "$base/spark.db" >"$base/spark.said" && cmp "$base/native.db" "$base/spark.db" &&
+    diff <(grep -v '^plan: ' "$base/native.said") <(grep -v '^plan: ' "$base/spark.said")
+}
+case_places() {
+  need_spark
+  check "five logs by the native engine" make_places
+  check "files" places "${logs[@]}"
+  check "directories" places "$base/logs/a/" "$base/logs/b"
+  check "a pattern of directories" places "$base/logs/[ab]"
+  check "a directory's address, and patterns in addresses" places "file://$base/logs/a" "file:$base/logs/b/[cd]*" "file://$base/logs/b/*e.log"
+  # The client of federated HDFS, whose addresses are no local files for Spark.
+  check "another file system's addresses" places --spark-conf=spark.hadoop.fs.viewfs.mounttable.site.link./logs="file://$base/logs" 'viewfs://site/logs/a' 'viewfs://site/logs/b/*'
+  check "nothing is left" nothing_left
+}
+case_no_places() {
+  need_spark
+  mkdir -p "$base/logs/none"
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/logs/e.log"
+  echo kept >"$base/logs/plan.db"
+  check "a pattern that nothing has" refused 'logs/\*.no: No such file' spark --master='local[1]' "$base/logs/*.no"
+  check "a directory without a log" refused 'none: no file in it' spark --master='local[1]' "$base/logs/none"
+  check "a log twice" refused 'e.log is given twice' spark --master='local[1]' "$base/logs" "$base/logs/e.log"
+  check "the plan among the logs" refused 'plan.db is what is read, and would be overwritten' spark --master='local[1]' "$base/logs" -o "$base/logs/plan.db"
+  check "which is as it was" grep -qx kept "$base/logs/plan.db"
+  check "an address without a jar for it" refused 's3a://bucket/x.log: Spark has no file system for .*spark.jars=' spark --master='local[1]' s3a://bucket/x.log
+  check "an address of no kind" refused 'nosuch://x/y.log: Spark has no file system for' spark --master='local[1]' nosuch://x/y.log
+  check "a name node that is not there" refused 'hdfs://127.0.0.1:1/x.log: Spark cannot read it .*Connection refused\);' spark --master='local[1]' hdfs://127.0.0.1:1/x.log
+  check "nothing is left" nothing_left
+}
+
 case_every() {
   need_spark
   local log
@@ -265,6 +309,6 @@ case_every() {
   done
 }
 
-[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, local_cluster, interrupted, cluster, every" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
 for name in "$@"; do "case_$name"; done
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }

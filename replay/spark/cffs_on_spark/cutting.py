@@ -12,8 +12,6 @@ from .transactions import file_frames, numbered, transaction_frames
 
 
 @dataclass
-
-
 class Sessions:
     transactions: DataFrame  # number, items
     count: int

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from .accesses import ROWS, split_reader, whole_reader
-from .logs import listed, look_into
+from .logs import escaped, listed, look_into
 from .problem import Problem
 
 MOST_WHOLE = 1 << 30  # bytes of a log that is no local file and is read whole
@@ -16,8 +16,6 @@ HASH_STEP, WORD = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 @dataclass
-
-
 class Accesses:
     rows: DataFrame
     bases: list  # (split, number of its first access)
@@ -34,14 +32,14 @@ def cut_logs(run, logs, indexes):
     hashed = run.spark.createDataFrame(uris, "i int, p string").select("i", F.xxhash64("p").alias("h")).collect()
     parse = split_reader(run.cffs, run.version, run.q["reader"], {row.h: row.i for row in hashed},
                          {index: logs[index].format for index in indexes}, {index: (logs[index].name, logs[index].base) for index in indexes})
-    lines = run.spark.read.option("__globPaths__", "false").text([logs[index].path.toString() for index in indexes], lineSep="\n")
+    lines = run.spark.read.text([escaped(logs[index].path) for index in indexes], lineSep="\n")
     return lines.select(F.col("value").cast("binary"), F.xxhash64("_metadata.file_path").alias("p"),
                         F.col("_metadata.file_block_start").alias("s")).mapInArrow(parse, ROWS)
 
 
 def whole_logs(run, logs, units):
     """Of logs that are not cut: a task for each unit, which is indexes of logs."""
-    spark, tasks, contents = run.spark, [], []
+    spark, tasks, contents, addresses = run.spark, [], [], []
     for number, unit in enumerate(units):
         for place, index in enumerate(unit):
             log = logs[index]
@@ -50,11 +48,12 @@ def whole_logs(run, logs, units):
             if log.length > MOST_WHOLE:
                 raise Problem(f"{log.name}: {log.length} bytes that cannot be read in parts, and Spark takes up to {MOST_WHOLE} whole: cut it, or decompress it")
             contents.append((number, place, log.path.toString()))
+            addresses.append(escaped(log.path))
         tasks.append((unit[0], [(logs[index].name, logs[index].local) for index in unit]))
     frame = spark.range(0, len(units), 1, len(units)).select(F.col("id").cast("int").alias("unit"), F.lit(None).cast("array<binary>").alias("contents"))
     if contents:
         rows = spark.createDataFrame(contents, "unit int, number int, p string")
-        bytes_of = spark.read.format("binaryFile").option("__globPaths__", "false").load([p for _, _, p in contents]).select("path", "content")
+        bytes_of = spark.read.format("binaryFile").load(addresses).select("path", "content")
         held = rows.join(bytes_of, rows.p == bytes_of.path).groupBy("unit").agg(
             F.sort_array(F.collect_list(F.struct("number", "content"))).alias("c")).select("unit", F.col("c.content").alias("contents"))
         frame = frame.drop("contents").join(held, "unit", "left").repartition(len(units), "unit")
