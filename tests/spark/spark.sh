@@ -3,7 +3,8 @@
 # where something is wrong. Usage: CFFS_BINARY=... tests/spark/spark.sh CASE...
 #   sentences   what is refused; needs no Spark but for the last of them
 #   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
-#   places      directories, patterns and addresses of logs, and file systems that are not this machine's
+#   places      directories, patterns and addresses of logs
+#   elsewhere   file systems that are not this machine's
 #   no_places   logs that are refused for where they are
 #   local_cluster  two workers as processes of one run
 #   interrupted Ctrl-C, and cffs killed: what is said and left
@@ -280,8 +281,22 @@ case_places() {
   check "directories" places "$base/logs/a/" "$base/logs/b"
   check "a pattern of directories" places "$base/logs/[ab]"
   check "a directory's address, and patterns in addresses" places "file://$base/logs/a" "file:$base/logs/b/[cd]*" "file://$base/logs/b/*e.log"
+  check "nothing is left" nothing_left
+}
+case_elsewhere() {
+  need_spark
+  check "five logs by the native engine" make_places
   # The client of federated HDFS, whose addresses are no local files for Spark.
   check "another file system's addresses" places --spark-conf=spark.hadoop.fs.viewfs.mounttable.site.link./logs="file://$base/logs" 'viewfs://site/logs/a' 'viewfs://site/logs/b/*'
+  local nodes port=
+  exec {nodes}> >(exec python3 "$here/web_hdfs.py" "$base/logs" >"$base/port")  # ends with this script
+  for _ in $(seq 100); do
+    port=$(cat "$base/port")
+    [ -z "$port" ] || break
+    sleep 0.1
+  done
+  check "over the net, as HDFS's own HTTP has it, in splits" places --spark-conf=spark.sql.files.maxPartitionBytes=200000 "webhdfs://127.0.0.1:$port/a" "webhdfs://127.0.0.1:$port/[b]"
+  exec {nodes}>&-
   check "nothing is left" nothing_left
 }
 case_no_places() {
@@ -309,6 +324,6 @@ case_every() {
   done
 }
 
-[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, elsewhere, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
 for name in "$@"; do "case_$name"; done
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }
