@@ -195,8 +195,10 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
     if (o.tune)
       return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
     CFFS_TRY(spark, spark_options(o.spark, o.logs));
+    spark.outputs = {o.output, o.graph, o.transactions};
   }
-  auto signals = std::make_optional<EndingSignals>("interrupted; no plan was written");
+  auto signals =
+      std::make_optional<EndingSignals>("interrupted; no plan was written", replay::end_running_spark);
   if (o.tune) {
     CFFS_TRY(tuned, tune(o, disk, options));
     if (!o.json) print_tuning(o, *tuned, disk);

@@ -8,8 +8,10 @@ namespace {
 std::atomic<bool> stop_signal_came{false};
 std::atomic<int> stop_signal{0};
 std::atomic<const std::string*> last_words{nullptr};
+std::atomic<void (*)()> last_work{nullptr};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free &&
-              std::atomic<const std::string*>::is_always_lock_free);
+              std::atomic<const std::string*>::is_always_lock_free &&
+              std::atomic<void (*)()>::is_always_lock_free);
 
 std::vector<std::pair<int, struct sigaction>> handle(const std::vector<int>& signals, void (*handler)(int)) {
   std::vector<std::pair<int, struct sigaction>> before;
@@ -34,6 +36,7 @@ void note_stop(int signal) {
 void say_and_end(int signal) {
   if (const std::string* const words = last_words.load(); words != nullptr)
     (void)!::write(STDERR_FILENO, words->data(), words->size());
+  if (void (*const work)() = last_work.load(); work != nullptr) work();
   ::_exit(128 + signal);
 }
 
@@ -57,15 +60,17 @@ const std::atomic<bool>& StopSignals::flag() { return stop_signal_came; }
 int StopSignals::exit_code() { return 128 + stop_signal.load(); }
 
 // Over the line of progress, which a terminal shows just now.
-EndingSignals::EndingSignals(const std::string& sentence)
+EndingSignals::EndingSignals(const std::string& sentence, void (*first)())
     : text_((::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + ("cffs: " + sentence) + "\n") {
   last_words.store(&text_);
+  last_work.store(first);
   before_ = handle(StopSignals::not_ignored(kStopSignals), say_and_end);
 }
 
 EndingSignals::~EndingSignals() {
   give_back(before_);
   last_words.store(nullptr);
+  last_work.store(nullptr);
 }
 
 }  // namespace cffs::cli

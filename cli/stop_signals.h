@@ -34,11 +34,11 @@ class StopSignals {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-// For work that changes nothing, and need not end anywhere: while one lives, a signal says this on stderr and ends the process. One at a
-// time.
+// For work that changes nothing, and need not end anywhere: while one lives, a signal says this on stderr and ends the process, after
+// `first`, which may do what a handler of signals may. One at a time.
 class EndingSignals {
  public:
-  explicit EndingSignals(const std::string& sentence);
+  explicit EndingSignals(const std::string& sentence, void (*first)() = nullptr);
   ~EndingSignals();
   EndingSignals(const EndingSignals&) = delete;
   EndingSignals& operator=(const EndingSignals&) = delete;

@@ -193,6 +193,7 @@ Json settings_of(const std::vector<std::string>& logs, const AnalysisOptions& o,
           {"cffs", spark.cffs},
           {"scratch", scratch},
           {"logs", logs},
+          {"outputs", spark.outputs},
           {"reader",
            {{"format", name_of(o.reader.format)},
             {"stream", stream},
@@ -218,7 +219,8 @@ Result<Analysis> run(const std::vector<std::string>& logs, AnalysisOptions optio
   }
   CFFS_TRY(const auto scratch, Scratch::make());
   CFFS_TRY(const auto process,
-           SparkProcess::start(spark, spark.log.empty() ? scratch->path() + "/spark.log" : spark.log));
+           SparkProcess::start(spark, spark.log.empty() ? scratch->path() + "/spark.log" : spark.log,
+                               scratch->path()));
   if (on_progress) on_progress({"starting Spark"});
   CFFS_TRY(const Json read_answer,
            process->ask(settings_of(logs, options, spark, scratch->path()), tell_names(on_progress)));
@@ -270,5 +272,7 @@ Result<Analysis> analyse_by_spark(const std::vector<std::string>& logs, const An
     return fail(e.code().value(), e.path1().string());
   }
 }
+
+void end_running_spark() { SparkProcess::end_running(); }
 
 }  // namespace cffs::replay

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 
 namespace cffs::replay {
 namespace {
@@ -32,10 +33,26 @@ class NoPipeSignal {
   sigset_t pipe_{}, before_{};
 };
 
+// The one that runs, for a handler of signals, which has no other way to it.
+std::atomic<pid_t> running{0};
+std::atomic<int> running_input{-1};
+static_assert(std::atomic<pid_t>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
+
+// It takes up to ten seconds to end what it has started.
+constexpr int kEndTenths = 120;
+
+// For handlers of signals too.
+void wait_for(pid_t pid) {
+  for (int tenths = 0; ::waitpid(pid, nullptr, WNOHANG) == 0; ++tenths) {
+    if (tenths == kEndTenths) ::kill(-pid, SIGKILL);
+    (void)::poll(nullptr, 0, 100);
+  }
+}
+
 }  // namespace
 
-Result<std::unique_ptr<SparkProcess>> SparkProcess::start(const SparkOptions& options,
-                                                          const std::string& log) {
+Result<std::unique_ptr<SparkProcess>> SparkProcess::start(const SparkOptions& options, const std::string& log,
+                                                          const std::string& scratch) {
   std::array<int, 2> down{}, up{};
   if (::pipe2(down.data(), O_CLOEXEC) != 0) return fail(errno, "pipe");
   FileDescriptor its_input(down[0]), to(down[1]);
@@ -44,11 +61,12 @@ Result<std::unique_ptr<SparkProcess>> SparkProcess::start(const SparkOptions& op
   FileDescriptor errors(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!errors) return fail(errno, log);
   const std::string python = options.place + "/bin/python";
-  std::array<std::string, 3> words{python, "-B", options.program};
-  std::array<char*, 4> argv{words[0].data(), words[1].data(), words[2].data(), nullptr};
+  std::array<std::string, 4> words{python, "-B", options.program, scratch};
+  std::array<char*, 5> argv{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
   const pid_t pid = ::fork();
   if (pid < 0) return fail(errno, "fork");
   if (pid == 0) {
+    (void)::setsid();
     ::dup2(its_input.get(), STDIN_FILENO);
     ::dup2(its_output.get(), STDOUT_FILENO);
     ::dup2(errors.get(), STDERR_FILENO);
@@ -58,6 +76,8 @@ Result<std::unique_ptr<SparkProcess>> SparkProcess::start(const SparkOptions& op
   std::unique_ptr<SparkProcess> process(new SparkProcess());
   process->pid_ = pid;
   process->to_ = std::move(to);
+  running_input.store(process->to_.get());
+  running.store(pid);
   process->from_.reset(::fdopen(from.get(), "r"));
   if (!process->from_) return fail(errno, "fdopen");
   (void)from.release();
@@ -65,13 +85,17 @@ Result<std::unique_ptr<SparkProcess>> SparkProcess::start(const SparkOptions& op
 }
 
 SparkProcess::~SparkProcess() {
+  running_input.store(-1);
   to_.reset();
   // It ends by itself when it sees that; Spark's own end is not worth a long wait.
   from_.reset();
-  for (int tenths = 0; pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++tenths) {
-    if (tenths == 100) ::kill(pid_, SIGKILL);
-    (void)::poll(nullptr, 0, 100);
-  }
+  if (pid_ > 0) wait_for(pid_);
+  running.store(0);
+}
+
+void SparkProcess::end_running() {
+  if (const int input = running_input.exchange(-1); input >= 0) ::close(input);
+  if (const pid_t pid = running.load(); pid > 0) wait_for(pid);
 }
 
 Result<nlohmann::json> SparkProcess::ask(const nlohmann::json& question,
@@ -96,7 +120,10 @@ Result<nlohmann::json> SparkProcess::ask(const nlohmann::json& question,
     if (on_progress) on_progress(answer["step"].get<std::string>());
   }
   int status = 0;
-  if (::waitpid(pid_, &status, 0) == pid_) pid_ = -1;
+  if (::waitpid(pid_, &status, 0) == pid_) {
+    running.store(0);
+    pid_ = -1;
+  }
   return fail(
       Error::usage("Spark's program ended before its answer; --spark-log=FILE keeps what it said, and less "
                    "memory is asked "

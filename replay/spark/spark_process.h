@@ -1,6 +1,7 @@
 // The Python program that drives Spark, as a child process that is asked and answers in lines of JSON.
 //
-// It ends with this object: who asks no more closes its input, and what runs then is not waited for.
+// It ends with this object: who asks no more closes its input, and what runs then is not waited for. It is a session of its own, so
+// that it knows all that Spark has started, and a terminal's Ctrl-C comes to cffs alone, which has it end in order.
 #pragma once
 
 #include <sys/types.h>
@@ -16,8 +17,11 @@ namespace cffs::replay {
 
 class SparkProcess {
  public:
-  // `log` gets its standard error.
-  static Result<std::unique_ptr<SparkProcess>> start(const SparkOptions& options, const std::string& log);
+  // `log` gets its standard error; it removes `scratch` when it ends.
+  static Result<std::unique_ptr<SparkProcess>> start(const SparkOptions& options, const std::string& log,
+                                                     const std::string& scratch);
+  // Ends the one that runs, if any, from a handler of signals: nothing of it may be used after that.
+  static void end_running();
   ~SparkProcess();
   SparkProcess(const SparkProcess&) = delete;
   SparkProcess& operator=(const SparkProcess&) = delete;

@@ -3,6 +3,11 @@
 # where something is wrong. Usage: CFFS_BINARY=... tests/spark/spark.sh CASE...
 #   sentences   what is refused; needs no Spark but for the last of them
 #   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
+#   places      directories, patterns and addresses of logs
+#   elsewhere   file systems that are not this machine's
+#   no_places   logs that are refused for where they are
+#   local_cluster  two workers as processes of one run
+#   interrupted Ctrl-C, and cffs killed: what is said and left
 #   cluster     a master and two workers on loopback, which are made here and go at the end
 #   every       (not by CTest) each log named by CFFS_SPARK_LOGS, by both algorithms
 # 77: Spark is not installed.
@@ -53,7 +58,8 @@ refused() {  # pattern, command...
   "$@" >"$base/out" 2>"$base/err" || code=$?
   cat "$base/err"
   [ $code != 0 ] || { echo "ended with 0"; return 1; }
-  [ "$(wc -l <"$base/err")" = 1 ] || { echo "not one line"; return 1; }
+  # A slow run says every ten seconds where it is.
+  [ "$(grep -n '^cffs: ' "$base/err" | cut -d : -f 1)" = "$(wc -l <"$base/err")" ] || { echo "not one sentence at the end"; return 1; }
   ! grep -qE 'Traceback|Exception|^\s+at ' "$base/err" "$base/out" || return 1
   grep -qE "$pattern" "$base/err"
 }
@@ -158,6 +164,157 @@ case_cluster() {
   end_daemons
 }
 
+# Whoever has this TMPDIR: a run's own processes, and those that they started.
+of_run() {
+  local environ pid
+  for environ in /proc/[0-9]*/environ; do
+    if grep -qzxF "TMPDIR=$1" "$environ" 2>/dev/null; then
+      pid=${environ#/proc/}
+      echo "${pid%/environ} $(tr '\0' ' ' <"/proc/${pid%/environ}/cmdline" 2>/dev/null | cut -c 1-150)"
+    fi
+  done
+}
+none_of_run() {
+  local left
+  left=$(of_run "$1")
+  [ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+# SIGINT to the group of cffs, as a terminal's Ctrl-C comes, when Spark has said this.
+interrupted() {  # what Spark says, options...
+  local said=$1 dir=$base/interrupted pid code=0 tenths
+  shift
+  rm -rf "$dir"
+  mkdir "$dir"
+  # What a script starts in the background ignores SIGINT; setsid: a group of its own.
+  TMPDIR=$dir setsid env --default-signal=INT "$cffs" analyze --engine=spark --spark="$place" --spark-log="$base/spark.log" "$@" -o "$base/never.db" "$base/nasa.log" \
+    >"$base/out" 2>"$base/err" &
+  pid=$!
+  for tenths in $(seq 1500); do
+    if [ -e "$base/spark.log" ] && { [ -z "$said" ] || grep -q "$said" "$base/spark.log"; }; then break; fi
+    sleep 0.1
+  done
+  [ -z "$said" ] || grep -q "$said" "$base/spark.log" || { echo "Spark did not say '$said'"; kill -9 -- -$pid; return 1; }
+  sleep "${LATER:-0.5}"
+  kill -INT -- -$pid
+  wait $pid || code=$?
+  echo "ended with $code, said: $(cat "$base/err")"
+  none_of_run "$dir" || return 1
+  rm -f "$base/spark.log"
+  [ $code = 130 ] && [ "$(tail -n 1 "$base/err")" = "cffs: interrupted; no plan was written" ] && [ "$(grep -c '^cffs: ' "$base/err")" = 1 ] && [ ! -s "$base/out" ] || return 1
+  ! ls "$base" | grep never || return 1
+  ! ls -A "$dir" | grep .
+}
+killed() {
+  local dir=$base/interrupted pid tenths
+  mkdir -p "$dir"
+  rm -f "$base/spark.log"
+  TMPDIR=$dir "$cffs" analyze --engine=spark --spark="$place" --spark-log="$base/spark.log" --master='local[2]' -o "$base/never.db" "$base/nasa.log" >"$base/out" 2>&1 &
+  pid=$!
+  for tenths in $(seq 1500); do
+    if grep -q 'cutting' "$base/spark.log" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  kill -9 $pid
+  wait $pid
+  for tenths in $(seq 150); do
+    if none_of_run "$dir" >/dev/null; then break; fi
+    sleep 0.1
+  done
+  none_of_run "$dir" && ! ls -A "$dir" | grep . && ! ls "$base" | grep never
+}
+case_interrupted() {
+  need_spark
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  LATER=0 check "Ctrl-C before Java is there" interrupted '' --master='local[2]'
+  LATER=1.5 check "Ctrl-C while Java starts" interrupted '' --master='local[2]'
+  check "Ctrl-C while it reads" interrupted 'reading 1 logs' --master='local[2]'
+  check "Ctrl-C while it cuts sessions" interrupted 'cutting .* into sessions' --master='local[2]'
+  LATER=2 check "Ctrl-C while it mines" interrupted 'mining closed sets' --master='local[2]' --spark-conf=spark.cffs.closedFromFrequent=0 --min-support=2
+  check "Ctrl-C with workers as processes" interrupted 'cutting .* into sessions' --master='local-cluster[2,1,1024]'
+  check "cffs killed: Spark ends by itself" killed
+}
+
+# Both of Spark's executors had tasks, and none was lost on the way.
+both_worked() {
+  python3 - "$1" <<'END'
+import glob, json, sys
+events = [json.loads(line) for file in glob.glob(sys.argv[1] + "/*") for line in open(file)]
+worked = {e["Task Info"]["Executor ID"] for e in events if e["Event"] == "SparkListenerTaskEnd"}
+added = {e["Executor ID"] for e in events if e["Event"] == "SparkListenerExecutorAdded"}
+print(f"executors {sorted(added)}, at work {sorted(worked)}")
+sys.exit(0 if added == worked == {"0", "1"} else 1)
+END
+}
+case_local_cluster() {
+  need_spark
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  local pyspark
+  pyspark=$("$place/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')
+  mkdir "$base/events"
+  find "$pyspark" ! -name "*.pyc" | sort >"$base/before"
+  check "two workers as processes of one run" same "$base/nasa.log" -- --master='local-cluster[2,1,1024]' --spark-conf=spark.sql.files.maxPartitionBytes=400000 \
+    --spark-conf=spark.cffs.closedFromFrequent=0 --spark-conf=spark.eventLog.enabled=true --spark-conf=spark.eventLog.dir="file://$base/events"
+  check "each of them had a part" both_worked "$base/events"
+  check "one with less memory than Spark takes by itself" same "$traces/semicomplete_2015.log.xz" --min-support=40 -- --master='local-cluster[1,1,600]'
+  check "nothing is left" nothing_left
+  check "nor in Spark's own directory" diff "$base/before" <(find "$pyspark" ! -name "*.pyc" | sort)
+}
+
+# Logs whose names Hadoop takes for patterns and escapes; what is compressed by content, of any name; what is no log.
+make_places() {
+  mkdir -p "$base/logs/a" "$base/logs/b" "$base/logs/none"
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
+  (cd "$base" && split -n l/5 nasa.log part. && cp part.aa "logs/a/access one%20[1].log" && gzip -c part.ab >logs/a/b.log.gz && cp part.ac 'logs/b/c{2}.log' &&
+    xz -c part.ad >'logs/b/d ü[2]' && cp part.ae logs/b/e.log && cp part.aa logs/b/.hidden && : >logs/b/_SUCCESS)
+  logs=("$base/logs/a/access one%20[1].log" "$base/logs/a/b.log.gz" "$base/logs/b/c{2}.log" "$base/logs/b/d ü[2]" "$base/logs/b/e.log")
+  "$cffs" analyze "${logs[@]}" -o "$base/native.db" >"$base/native.said"
+}
+places() {
+  rm -f "$base/spark.db"
+  spark --master='local[2]' --spark-log="$base/spark.log" "$@" -o "$base/spark.db" >"$base/spark.said" && cmp "$base/native.db" "$base/spark.db" &&
+    diff <(grep -v '^plan: ' "$base/native.said") <(grep -v '^plan: ' "$base/spark.said")
+}
+case_places() {
+  need_spark
+  check "five logs by the native engine" make_places
+  check "files" places "${logs[@]}"
+  check "directories" places "$base/logs/a/" "$base/logs/b"
+  check "a pattern of directories" places "$base/logs/[ab]"
+  check "a directory's address, and patterns in addresses" places "file://$base/logs/a" "file:$base/logs/b/[cd]*" "file://$base/logs/b/*e.log"
+  check "nothing is left" nothing_left
+}
+case_elsewhere() {
+  need_spark
+  check "five logs by the native engine" make_places
+  # The client of federated HDFS, whose addresses are no local files for Spark.
+  check "another file system's addresses" places --spark-conf=spark.hadoop.fs.viewfs.mounttable.site.link./logs="file://$base/logs" 'viewfs://site/logs/a' 'viewfs://site/logs/b/*'
+  local nodes port=
+  exec {nodes}> >(exec python3 "$here/web_hdfs.py" "$base/logs" >"$base/port")  # ends with this script
+  for _ in $(seq 100); do
+    port=$(cat "$base/port")
+    [ -z "$port" ] || break
+    sleep 0.1
+  done
+  check "over the net, as HDFS's own HTTP has it, in splits" places --spark-conf=spark.sql.files.maxPartitionBytes=200000 "webhdfs://127.0.0.1:$port/a" "webhdfs://127.0.0.1:$port/[b]"
+  exec {nodes}>&-
+  check "nothing is left" nothing_left
+}
+case_no_places() {
+  need_spark
+  mkdir -p "$base/logs/none"
+  xz -dc "$traces/nasa_19950801.log.xz" >"$base/logs/e.log"
+  echo kept >"$base/logs/plan.db"
+  check "a pattern that nothing has" refused 'logs/\*.no: No such file' spark --master='local[1]' "$base/logs/*.no"
+  check "a directory without a log" refused 'none: no file in it' spark --master='local[1]' "$base/logs/none"
+  check "a log twice" refused 'e.log is given twice' spark --master='local[1]' "$base/logs" "$base/logs/e.log"
+  check "the plan among the logs" refused 'plan.db is what is read, and would be overwritten' spark --master='local[1]' "$base/logs" -o "$base/logs/plan.db"
+  check "which is as it was" grep -qx kept "$base/logs/plan.db"
+  check "an address without a jar for it" refused 's3a://bucket/x.log: Spark has no file system for .*spark.jars=' spark --master='local[1]' s3a://bucket/x.log
+  check "an address of no kind" refused 'nosuch://x/y.log: Spark has no file system for' spark --master='local[1]' nosuch://x/y.log
+  check "a name node that is not there" refused 'hdfs://127.0.0.1:1/x.log: Spark cannot read it .*Connection refused\);' spark --master='local[1]' hdfs://127.0.0.1:1/x.log
+  check "nothing is left" nothing_left
+}
+
 case_every() {
   need_spark
   local log
@@ -167,6 +324,6 @@ case_every() {
   done
 }
 
-[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, cluster, every" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, elsewhere, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
 for name in "$@"; do "case_$name"; done
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }

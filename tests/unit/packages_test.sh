@@ -23,6 +23,8 @@ holds "$command" usr/bin/cffs usr/sbin/mount.cffs usr/sbin/mount.fuse.cffs usr/s
   usr/lib/systemd/system/cffs@.service usr/share/man/man1/cffs.1.gz usr/share/man/man1/cffs-mount.1.gz usr/share/man/man8/mount.cffs.8.gz \
   usr/share/bash-completion/completions/cffs usr/share/zsh/site-functions/_cffs usr/share/fish/vendor_completions.d/cffs.fish \
   usr/share/doc/cffs/copyright usr/share/doc/cffs/changelog.gz usr/share/doc/cffs/changelog.Debian.gz
+# What cffs analyze --engine=spark starts, whole.
+spark=$(cd "$(dirname "$0")/../../replay/spark" && ls cffs_spark.py cffs_on_spark/*.py | sed 's,^,usr/share/cffs/spark/,') && holds "$command" $spark
 holds "$library" usr/include/cffs/core/fs/file_system.h usr/share/doc/libcffs-dev/copyright
 dpkg-deb -c "$command" | awk '$6 !~ /^\.\/usr\// && $6 != "./"' | grep . && wrong "cffs has files outside of /usr"
 twice=$(for package in "$work"/out/*.deb; do dpkg-deb -c "$package" | awk '$1 !~ /^d/ { print $6 }'; done | sort | uniq -d)
