@@ -23,6 +23,14 @@ inline std::int64_t to_ns(const timespec& t) {
   return ns;
 }
 
+// From one time to another, in their unit. A file's times are whatever somebody said, so a difference that 64 bits cannot hold becomes the
+// nearest that they can.
+inline std::int64_t time_between(std::int64_t from, std::int64_t to) {
+  std::int64_t between = 0;
+  if (!__builtin_sub_overflow(to, from, &between)) return between;
+  return from < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
 // Nanoseconds of a monotonic clock, since some moment: how long things take on the medium, which no test's clock can turn.
 inline std::uint64_t elapsed_ns() {
   return static_cast<std::uint64_t>(
