@@ -130,6 +130,21 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a file that became longer than there is memory for is the error of that file") {
+  BatchedStore s;
+  s.look_at_all();
+  const auto file = s.fs->lookup(s.directory, "inline");
+  REQUIRE(file);
+  AttributeChange longer;
+  longer.size = kFileMax;
+  REQUIRE(s.fs->setattr(file->ino, longer, kRoot));
+  s.fs->forget(file->ino, 1);
+  for (const unsigned threads : {1u, 4u}) {
+    const auto read = s.expect_all_but({"/d/inline"}, threads);
+    CHECK(s.error(read, "/d/inline").errno_value == ENOMEM);
+  }
+}
+
 TEST_CASE("a composite that a writer removed in between is read by the names") {
   BatchedStore s;
   s.look_at_all();
