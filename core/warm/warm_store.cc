@@ -164,6 +164,22 @@ void want_composite(ObjectStore& objects, FileSystem& fs, CompositeId id,
     wanted.add(name, std::min(range.begin, info->size), std::min(range.end, info->size));
 }
 
+// Holes take nothing of the medium, and may be as long as a file can be. What cannot be asked for them is told when it is read.
+void want_blob(ObjectStore& objects, InodeId ino, std::uint64_t size, Wanted& wanted) {
+  const std::string name = BlobStore::object_name(ino);
+  const auto object = objects.open(name);
+  std::uint64_t at = 0;
+  while (object && at < size) {
+    const auto from = (*object)->next_data(at);
+    if (!from) break;
+    if (*from >= size) return;
+    const std::uint64_t to = std::min(size, (*object)->next_hole(*from).value_or(size));
+    wanted.add(name, *from, to);
+    at = std::max(to, *from + 1);
+  }
+  if (at < size) wanted.add(name, at, at + std::min(kPieceBytes, size - at));
+}
+
 // Files in the table are read as files.
 Status read_inline(FileSystem& fs, const PlacedData& placed, const WarmOptions& options, WarmReport& report) {
   std::string buffer(64u << 10, '\0');
@@ -213,7 +229,7 @@ Result<WarmReport> warm_store(ObjectStore& objects, FileSystem& fs, const std::v
   if (options.metadata_only) return report;
   Wanted data;
   for (auto& [id, ranges] : placed.composites) want_composite(objects, fs, id, std::move(ranges), data);
-  for (const auto& [ino, size] : placed.blobs) data.add(BlobStore::object_name(ino), 0, size);
+  for (const auto& [ino, size] : placed.blobs) want_blob(objects, ino, size, data);
   report.bytes_in_all += data.bytes();
   report.found_bytes += bytes_there(objects, data);
   CFFS_TRY_VOID(warmer.read(data));
