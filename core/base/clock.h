@@ -10,8 +10,9 @@ namespace cffs {
 
 inline timespec to_timespec(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);  // before 1970 too
-  return {seconds, ns - seconds * kSecond};
+  const std::int64_t within = ns % kSecond;
+  if (within >= 0) return {ns / kSecond, within};
+  return {ns / kSecond - 1, within + kSecond};  // before 1970
 }
 // Times that 64 bits of nanoseconds cannot hold (before 1677, after 2262) become the nearest that they can.
 inline std::int64_t to_ns(const timespec& t) {

@@ -129,9 +129,9 @@ void BatchReader::read_by_name(std::size_t file, Bytes room) {
     try {
       return read_named(file, room);
     } catch (const std::bad_alloc&) {
-      return fail(ENOMEM, path_(file));
+      return fail(ENOMEM);
     } catch (const std::length_error&) {
-      return fail(ENOMEM, path_(file));
+      return fail(ENOMEM);
     }
   };
   if (const Status done = read(); !done) {

@@ -164,20 +164,22 @@ void want_composite(ObjectStore& objects, FileSystem& fs, CompositeId id,
     wanted.add(name, std::min(range.begin, info->size), std::min(range.end, info->size));
 }
 
-// Holes take nothing of the medium, and may be as long as a file can be. What cannot be asked for them is told when it is read.
+// What the object has of it: holes take nothing of the medium, and may be as long as a file can be; what a damaged row claims beyond the
+// object is nowhere. What cannot be asked of it is told when it is read.
 void want_blob(ObjectStore& objects, InodeId ino, std::uint64_t size, Wanted& wanted) {
   const std::string name = BlobStore::object_name(ino);
   const auto object = objects.open(name);
-  std::uint64_t at = 0;
-  while (object && at < size) {
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+  if (!info) return wanted.add(name, 0, std::min(kPieceBytes, size));
+  const std::uint64_t end = std::min(size, info->size);
+  for (std::uint64_t at = 0; at < end;) {
     const auto from = (*object)->next_data(at);
-    if (!from) break;
-    if (*from >= size) return;
-    const std::uint64_t to = std::min(size, (*object)->next_hole(*from).value_or(size));
+    if (!from) return wanted.add(name, at, std::min(at + kPieceBytes, end));
+    if (*from >= end) return;
+    const std::uint64_t to = std::min(end, (*object)->next_hole(*from).value_or(end));
     wanted.add(name, *from, to);
     at = std::max(to, *from + 1);
   }
-  if (at < size) wanted.add(name, at, at + std::min(kPieceBytes, size - at));
 }
 
 // Files in the table are read as files.

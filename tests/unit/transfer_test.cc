@@ -230,6 +230,12 @@ TEST_CASE("an archive's times may be of any century", "[transfer]") {
   CHECK(time_of("late") == std::numeric_limits<std::int64_t>::max());
   CHECK(time_of("early") == std::numeric_limits<std::int64_t>::min());
   CHECK(time_of("usual") == 1'500'000'000);
+  const auto exported = export_directory(*store.fs, "", directory.path + "/exported");
+  REQUIRE(exported);
+  CHECK(exported->files == 3);
+  struct stat st {};
+  REQUIRE(::stat((directory.path + "/exported/usual").c_str(), &st) == 0);
+  CHECK(to_ns(st.st_mtim) == 1'500'000'000);
 }
 
 TEST_CASE("an archive whose header has no end is refused", "[transfer]") {
