@@ -4,6 +4,7 @@
 #include "cli/browsed_stores.h"
 #include "cli/browsing_commands.h"
 #include "cli/help_formatter.h"
+#include "core/base/clock.h"
 #include "core/browse/find_expression.h"
 #include "core/browse/listing.h"
 #include "core/browse/tree_path.h"
@@ -25,8 +26,7 @@ class FindUsage : public HelpFormatter {
 Result<std::int64_t> time_of_file(BrowsedStores& stores, const BrowsedStores::Place& here,
                                   const std::string& text) {
   struct stat st;
-  if (!text.starts_with(':') && ::stat(text.c_str(), &st) == 0)
-    return std::int64_t{st.st_mtim.tv_sec} * 1'000'000'000 + st.st_mtim.tv_nsec;
+  if (!text.starts_with(':') && ::stat(text.c_str(), &st) == 0) return to_ns(st.st_mtim);
   const int reason = errno;
   FileSystem* fs = here.fs;
   std::string path = text.substr(std::min<std::size_t>(1, text.size()));

@@ -14,6 +14,7 @@
 
 #include "core/advise/surveyed_content.h"
 #include "core/base/checksum.h"
+#include "core/base/clock.h"
 #include "core/base/mutex.h"
 #include "core/base/parallel.h"
 #include "core/base/printable.h"
@@ -47,7 +48,7 @@ std::string surveyed_extension(std::string_view name) {
 }
 
 std::uint64_t surveyed_age_s(std::int64_t now_s, const timespec& then) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now_s - then.tv_sec));
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, time_between(then.tv_sec, now_s)));
 }
 
 class SurveyWalk {

@@ -10,8 +10,9 @@ namespace cffs {
 
 inline timespec to_timespec(std::int64_t ns) {
   constexpr std::int64_t kSecond = 1'000'000'000;
-  const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);  // before 1970 too
-  return {seconds, ns - seconds * kSecond};
+  const std::int64_t within = ns % kSecond;
+  if (within >= 0) return {ns / kSecond, within};
+  return {ns / kSecond - 1, within + kSecond};  // before 1970
 }
 // Times that 64 bits of nanoseconds cannot hold (before 1677, after 2262) become the nearest that they can.
 inline std::int64_t to_ns(const timespec& t) {
@@ -21,6 +22,14 @@ inline std::int64_t to_ns(const timespec& t) {
     return t.tv_sec < 0 ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
   }
   return ns;
+}
+
+// From one time to another, in their unit. A file's times are whatever somebody said, so a difference that 64 bits cannot hold becomes the
+// nearest that they can.
+inline std::int64_t time_between(std::int64_t from, std::int64_t to) {
+  std::int64_t between = 0;
+  if (!__builtin_sub_overflow(to, from, &between)) return between;
+  return from < 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
 
 // Nanoseconds of a monotonic clock, since some moment: how long things take on the medium, which no test's clock can turn.

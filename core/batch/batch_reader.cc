@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
+#include <stdexcept>
 
 #include "core/base/checksum.h"
 #include "core/base/parallel.h"
@@ -50,8 +52,14 @@ BatchPlan::BatchPlan(std::span<const FilePlace> files) {
   }
   if (!runs_.empty()) bytes_ = runs_.back().at + (runs_.back().end - runs_.back().begin);
   for (Member& other : others_) {
+    const std::uint64_t size = files[other.file].size;
+    // A file of holes may be as long as a file can be, and what they are together more than fits in a number.
+    if (bytes_ >= kMoreThanAny - kAlignment || size >= kMoreThanAny - kAlignment - bytes_) {
+      bytes_ = kMoreThanAny;
+      return;
+    }
     other.at = aligned(bytes_);
-    bytes_ = other.at + files[other.file].size;
+    bytes_ = other.at + size;
   }
 }
 
@@ -73,6 +81,7 @@ void BatchReader::ask() const {
 }
 
 std::vector<BatchReader::Content> BatchReader::read(Bytes memory, unsigned threads) {
+  CFFS_INVARIANT(memory.size() >= plan_.memory_bytes());
   const std::size_t others = (plan_.others().size() + kOthersAtOnce - 1) / kOthersAtOnce;
   const auto work = [&](std::size_t i) {
     if (i < plan_.runs().size()) return read_run(plan_.runs()[i], memory);
@@ -115,7 +124,17 @@ void BatchReader::read_other(const BatchPlan::Member& other, Bytes memory) {
 }
 
 void BatchReader::read_by_name(std::size_t file, Bytes room) {
-  if (const Status done = read_named(file, room); !done) {
+  // It may have become longer than there is memory for, and threads take no exceptions.
+  const auto read = [&]() -> Status {
+    try {
+      return read_named(file, room);
+    } catch (const std::bad_alloc&) {
+      return fail(ENOMEM);
+    } catch (const std::length_error&) {
+      return fail(ENOMEM);
+    }
+  };
+  if (const Status done = read(); !done) {
     read_[file].data = nullptr;
     read_[file].bytes = 0;
     read_[file].error = done.error();

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,8 @@ class BatchPlan {
   // What one read asks for at most, unless a file is larger. So much is still in the processor's cache when its checksums are looked at.
   static constexpr std::uint64_t kRunBytes = 256u << 10;
 
+  static constexpr std::size_t kMoreThanAny = std::numeric_limits<std::ptrdiff_t>::max();
+
   explicit BatchPlan(std::span<const FilePlace> files);
 
   struct Member {
@@ -43,6 +46,7 @@ class BatchPlan {
     std::size_t at = 0;                         // in memory
     std::size_t first_member = 0, members = 0;  // of members()
   };
+  // kMoreThanAny: together the files are larger than any memory, and nothing of the plan holds.
   std::size_t memory_bytes() const { return bytes_; }
   const std::vector<Run>& runs() const { return runs_; }
   const std::vector<Member>& members() const { return members_; }

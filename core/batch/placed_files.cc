@@ -71,26 +71,31 @@ Result<PlacedFiles> PlacedFiles::below(FileSystem& fs, const std::string& path) 
     return found;
   }
   found.directories_.push_back({start.ino, shown});
-  for (std::size_t i = 0; i < found.directories_.size(); ++i) CFFS_TRY_VOID(found.walk(fs, i));
+  std::unordered_set<InodeId> met{start.ino};
+  for (std::size_t i = 0; i < found.directories_.size(); ++i) CFFS_TRY_VOID(found.walk(fs, i, met));
   return found;
 }
 
-Status PlacedFiles::walk(FileSystem& fs, std::size_t directory) {
+Status PlacedFiles::walk(FileSystem& fs, std::size_t directory, std::unordered_set<InodeId>& met) {
   Status done;
   CFFS_TRY_VOID(fs.table().scan_directory(directories_[directory].ino, 0, [&](Key, const Row& row) {
     for (const Entry& entry : row.entries) {
-      if (done) done = take(fs, static_cast<std::uint32_t>(directory), entry);
+      if (done) done = take(fs, static_cast<std::uint32_t>(directory), entry, met);
     }
     return done.has_value();
   }));
   return done;
 }
 
-Status PlacedFiles::take(FileSystem& fs, std::uint32_t directory, const Entry& entry) {
+Status PlacedFiles::take(FileSystem& fs, std::uint32_t directory, const Entry& entry,
+                         std::unordered_set<InodeId>& met) {
   constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (S_ISDIR(entry.type)) {
     if (directories_.size() >= kMost) return fail(EOVERFLOW, directories_[directory].path);
-    directories_.push_back({entry.ino, directories_[directory].path + "/" + entry.name});
+    std::string path = directories_[directory].path + "/" + entry.name;
+    if (!met.insert(entry.ino).second)
+      return fail(Error::corruption("directory '" + path + "' has two names"));
+    directories_.push_back({entry.ino, std::move(path)});
     return {};
   }
   if (!S_ISREG(entry.type)) return {};

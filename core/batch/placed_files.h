@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/fs/file_system.h"
@@ -56,8 +57,9 @@ class PlacedFiles {
     InodeId ino;
     std::string path;
   };
-  Status take(FileSystem& fs, std::uint32_t directory, const Entry& entry);
-  Status walk(FileSystem& fs, std::size_t first);
+  // `met`: directories so far; rows of a damaged store may lead in a circle.
+  Status walk(FileSystem& fs, std::size_t directory, std::unordered_set<InodeId>& met);
+  Status take(FileSystem& fs, std::uint32_t directory, const Entry& entry, std::unordered_set<InodeId>& met);
 
   std::vector<Directory> directories_;
   std::vector<File> files_;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <map>
 
+#include "core/base/clock.h"
 #include "core/base/printable.h"
 
 namespace cffs {
@@ -124,7 +125,7 @@ Result<Test> age_test(const std::string& word, const std::string& text, std::int
   CFFS_TRY(const Compared compared, comparison(word, text));
   return Test([compared, days, now_ns, which = word[1]](const FoundFile& file, FoundVerdict&) {
     const std::int64_t unit = (days ? 86'400 : 60) * kFoundSecondNs;
-    const std::int64_t age = now_ns - time_in(file.attributes, which);
+    const std::int64_t age = time_between(time_in(file.attributes, which), now_ns);
     std::int64_t n = age / unit;
     if (days && age % unit < 0) --n;
     if (!days && age % unit > 0) ++n;

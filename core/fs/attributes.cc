@@ -1,4 +1,5 @@
 // getattr, setattr, access times.
+#include "core/base/clock.h"
 #include "core/fs/acl.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -82,7 +83,7 @@ void Engine::accessed(InodeId ino) {
   const auto due = [&](const Inode& inode) {
     if (options_.access_times == AccessTimes::strict) return inode.atime_ns != at;
     return inode.atime_ns <= inode.mtime_ns || inode.atime_ns <= inode.ctime_ns ||
-           at - inode.atime_ns >= kDayNs;
+           time_between(inode.atime_ns, at) >= kDayNs;
   };
   {
     const ReadLock guard(found->mutex);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/clock.h"
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -95,7 +96,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
       return fail(written.error());
     }
     const std::uint64_t end = offset + data.size();
-    settle_now = end > node.inode.size || at - node.inode.mtime_ns > kTimesSettledNs;
+    settle_now = end > node.inode.size || time_between(node.inode.mtime_ns, at) > kTimesSettledNs;
     if (end > node.inode.size || node.inode.allocated < node.inode.size) {
       if (const auto info = object->info()) node.inode.allocated = info->allocated;
     }

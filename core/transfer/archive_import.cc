@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "core/base/clock.h"
 #include "core/fs/check_name.h"
 #include "core/object/file_descriptor.h"
 
@@ -25,9 +26,9 @@ Inode inode_of(archive_entry* entry) {
   inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
   inode.rdev = archive_entry_rdev(entry);
   inode.size = static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_entry_size(entry)));
-  inode.mtime_ns = archive_entry_mtime(entry) * 1'000'000'000 + archive_entry_mtime_nsec(entry);
+  inode.mtime_ns = to_ns({archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)});
   inode.atime_ns = archive_entry_atime_is_set(entry) != 0
-                       ? archive_entry_atime(entry) * 1'000'000'000 + archive_entry_atime_nsec(entry)
+                       ? to_ns({archive_entry_atime(entry), archive_entry_atime_nsec(entry)})
                        : inode.mtime_ns;
   inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
   const char* name = nullptr;

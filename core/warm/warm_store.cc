@@ -164,6 +164,24 @@ void want_composite(ObjectStore& objects, FileSystem& fs, CompositeId id,
     wanted.add(name, std::min(range.begin, info->size), std::min(range.end, info->size));
 }
 
+// What the object has of it: holes take nothing of the medium, and may be as long as a file can be; what a damaged row claims beyond the
+// object is nowhere. What cannot be asked of it is told when it is read.
+void want_blob(ObjectStore& objects, InodeId ino, std::uint64_t size, Wanted& wanted) {
+  const std::string name = BlobStore::object_name(ino);
+  const auto object = objects.open(name);
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+  if (!info) return wanted.add(name, 0, std::min(kPieceBytes, size));
+  const std::uint64_t end = std::min(size, info->size);
+  for (std::uint64_t at = 0; at < end;) {
+    const auto from = (*object)->next_data(at);
+    if (!from) return wanted.add(name, at, std::min(at + kPieceBytes, end));
+    if (*from >= end) return;
+    const std::uint64_t to = std::min(end, (*object)->next_hole(*from).value_or(end));
+    wanted.add(name, *from, to);
+    at = std::max(to, *from + 1);
+  }
+}
+
 // Files in the table are read as files.
 Status read_inline(FileSystem& fs, const PlacedData& placed, const WarmOptions& options, WarmReport& report) {
   std::string buffer(64u << 10, '\0');
@@ -213,7 +231,7 @@ Result<WarmReport> warm_store(ObjectStore& objects, FileSystem& fs, const std::v
   if (options.metadata_only) return report;
   Wanted data;
   for (auto& [id, ranges] : placed.composites) want_composite(objects, fs, id, std::move(ranges), data);
-  for (const auto& [ino, size] : placed.blobs) data.add(BlobStore::object_name(ino), 0, size);
+  for (const auto& [ino, size] : placed.blobs) want_blob(objects, ino, size, data);
   report.bytes_in_all += data.bytes();
   report.found_bytes += bytes_there(objects, data);
   CFFS_TRY_VOID(warmer.read(data));

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "core/batch/batch_reader.h"
+
 namespace cffs::python {
 namespace {
 
@@ -20,6 +22,7 @@ Buffer::~Buffer() {
 }
 
 std::shared_ptr<Buffer> BufferPool::get(std::size_t bytes) {
+  if (bytes >= BatchPlan::kMoreThanAny) throw std::bad_alloc();
   {
     const std::lock_guard guard(mutex_);
     // One that fits without wasting half of it.

@@ -1,5 +1,6 @@
 // What a plan of many files reads with one call, and where in memory each comes to lie.
 #include <catch2/catch.hpp>
+#include <limits>
 #include <set>
 
 #include "core/batch/batch_reader.h"
@@ -102,6 +103,18 @@ TEST_CASE("a plan's reads end where what follows is far, and where they are larg
     expect_sound(places, plan);
     REQUIRE(plan.runs().size() == 3);
     CHECK(plan.runs()[1].end - plan.runs()[1].begin == 2 * BatchPlan::kRunBytes);
+  }
+}
+
+TEST_CASE("files that are longer together than any memory are no plan") {
+  constexpr auto kLongest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  for (const std::vector<std::uint64_t>& sizes : {std::vector{kLongest},
+                                                  {kLongest, kLongest, std::uint64_t{4096}},
+                                                  {kLongest / 2, kLongest / 2, kLongest / 2},
+                                                  {std::uint64_t{1}, kLongest - 64}}) {
+    std::vector<FilePlace> places;
+    for (const std::uint64_t size : sizes) places.push_back(in_table(size));
+    CHECK(BatchPlan(places).memory_bytes() == BatchPlan::kMoreThanAny);
   }
 }
 

@@ -1,6 +1,8 @@
 // Many files read at once: every content is whole whatever happened since places were looked up, and what is wrong with one file is that
 // one's error.
 #include <catch2/catch.hpp>
+#include <new>
+#include <stdexcept>
 
 #include "core/composite/composite_store.h"
 #include "tests/unit/batched_store.h"
@@ -127,6 +129,28 @@ TEST_CASE(
     CHECK(s.error(read, "/d/inline").errno_value == ENOENT);
     CHECK(s.error(read, "/d/large").errno_value == EISDIR);
     CHECK(s.error(read, "/d/waits").errno_value == EINVAL);
+  }
+}
+
+// It may have become longer than memory is; here nothing of it can be had at all.
+TEST_CASE("a file that there is no memory for is the error of that file") {
+  BatchedStore s;
+  s.look_at_all();
+  const BatchPlan plan(s.places);
+  std::string memory(plan.memory_bytes(), '?');
+  for (const unsigned threads : {1u, 4u}) {
+    BatchReader reader(*s.fs, s.places, plan, [&](std::size_t i) {
+      if (s.paths[i] == "/d/inline") throw std::length_error("no memory");
+      if (s.paths[i] == "/d/large") throw std::bad_alloc();
+      return s.paths[i];
+    });
+    const auto read = reader.read(as_writable_bytes(memory), threads);
+    for (const auto& [path, content] : s.contents) {
+      INFO(path);
+      const bool lost = path == "/d/inline" || path == "/d/large";
+      CHECK(s.content(read, path).error.has_value() == lost);
+      if (lost) CHECK(s.error(read, path).errno_value == ENOMEM);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Looking into a store without a mount: places, paths, what find looks for, lines of ls, sums of du.
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -243,6 +244,11 @@ TEST_CASE("find: permissions, owners, ages") {
   CHECK(prints(expression({"-mtime", "2"}, now), "a", a) == 0);
   CHECK(prints(expression({"-mmin", "2820"}, now), "a", a) == 1);
   CHECK(prints(expression({"-mmin", "-2820"}, now), "a", a) == 0);
+  a.mtime_ns =
+      std::numeric_limits<std::int64_t>::min();  // of before 1677, or from somebody who makes times up
+  CHECK(prints(expression({"-mtime", "+90000"}, now), "a", a) == 1);
+  a.mtime_ns = std::numeric_limits<std::int64_t>::max();
+  CHECK(prints(expression({"-mtime", "-1"}, -now), "a", a) == 1);
   a.mtime_ns = 1'001;
   CHECK(prints(expression({"-newer", "old"}), "a", a) == 1);
   a.mtime_ns = 1'000;

@@ -13,6 +13,11 @@
 #include <filesystem>
 #include <unordered_set>
 
+#include "core/batch/batch_reader.h"
+#include "core/batch/group_members.h"
+#include "core/browse/compared_tree.h"
+#include "core/browse/disk_usage.h"
+#include "core/browse/tree_difference.h"
 #include "core/composite/composite_store.h"
 #include "core/inspect/consistency.h"
 #include "core/inspect/row_names.h"
@@ -24,6 +29,7 @@
 #include "core/repair/repair.h"
 #include "core/table/table.h"
 #include "core/transfer/export.h"
+#include "core/warm/warming.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -176,6 +182,42 @@ inline void use_tree(FileSystem& fs, bool changes) {
   (void)fs.sync();
 }
 
+// Browsing, warming, and many files at once; what they say is not looked at.
+inline void look_without_mount(ObjectStore& store, FileSystem& fs) {
+  const std::vector<std::string> root{"/"};
+  if (const auto start = fs.lookup(kRootInode, ".")) {
+    DiskUsageOptions lines;
+    lines.all_files = true;
+    lines.line = [](const std::string&, std::uint64_t) {};
+    (void)DiskUsage(fs, lines).of(*start);
+  }
+  const auto first = compared_store_tree(fs, "/", "first"), second = compared_store_tree(fs, "/", "second");
+  DifferenceOptions all;
+  all.times = true;
+  all.contents = false;  // of a file without end they have none either
+  if (first && second) (void)compare_trees(**first, **second, all);
+  WarmOptions some;
+  some.most_bytes = 1u << 20;
+  (void)warm_store(store, fs, root, some);
+  some.metadata_only = true;
+  (void)warm_store(store, fs, {"/directory", "/member"}, some);
+  (void)find_data_order(fs, root);
+  for (const char* path : {"/member", "/again", "/directory/inline", "/directory/blob", "/directory/symlink"})
+    (void)group_of(fs, path);
+  (void)fs.live_counters();
+  const auto files = PlacedFiles::below(fs, "/");
+  if (!files) return;
+  std::vector<FilePlace> places;
+  for (const std::uint32_t i : files->by_path()) places.push_back(files->place(i));
+  const BatchPlan plan(places);
+  if (plan.memory_bytes() > (256u << 20)) return;
+  std::string memory(plan.memory_bytes(), '\0');
+  const std::vector<std::uint32_t> order = files->by_path();
+  BatchReader reader(fs, places, plan, [&](std::size_t i) { return files->path(order[i]); });
+  reader.ask();
+  (void)reader.read(as_writable_bytes(memory), 2);
+}
+
 // False: nothing was found to be wrong, and all could be read.
 inline bool look(ObjectStore& store, const std::string& outside) {
   FileSystemOptions options = quiet();
@@ -189,6 +231,7 @@ inline bool look(ObjectStore& store, const std::string& outside) {
     if (key.tag() != KeyTag::namespace_ && key.tag() != KeyTag::file_data) (void)check_row(key, value);
     return true;
   });
+  look_without_mount(store, **fs);
   const std::string here = outside + "/export";
   (void)export_directory(**fs, "", here);
   (void)export_archive(**fs, "", outside + "/export.tar", {});

@@ -86,8 +86,7 @@ std::vector<Case> cases_of_sizes() {
 
 std::vector<Case> cases_of_names() {
   std::vector<Case> cases;
-  for (const std::string name :
-       {"a/b", "../escaped", "..", ".", "/etc/passwd", "", std::string("a\0b", 3).c_str()}) {
+  for (const std::string name : {"a/b", "../escaped", "..", ".", "/etc/passwd", "", "a"}) {
     cases.push_back({"name", [=](Crafted& c) { c.add_file(name); }});
   }
   cases.push_back({"a zero in a name", [](Crafted& c) { c.add_file(std::string("a\0b", 3)); }});

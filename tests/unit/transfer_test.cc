@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <utility>
 
 #include "core/fs/file_system.h"
@@ -206,6 +207,35 @@ TEST_CASE("an archive's deep path takes memory by its length", "[transfer]") {
   INFO(most - before << " bytes");
   CHECK(most - before < std::uint64_t{kLevels} * 4096);
   CHECK(depth_of(*store.fs) == kLevels);
+}
+
+// They cannot be held; the nearest that can be are the same on every machine.
+TEST_CASE("an archive's times may be of any century", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/times.tar";
+  write_transferred(path, pax("mtime", "99999999999999") + header("late", '0', 0) +
+                              pax("mtime", "-99999999999999") + header("early", '0', 0) +
+                              pax("mtime", "1.5") + header("usual", '0', 0) + std::string(1024, '\0'));
+  TransferStore store;
+  Status done;
+  const ImportReport report = store.import(path, done);
+  REQUIRE(done);
+  CHECK(report.files == 3);
+  const auto time_of = [&](const std::string& name) {
+    const auto found = store.fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    store.fs->forget(found->ino, 1);
+    return found->mtime_ns;
+  };
+  CHECK(time_of("late") == std::numeric_limits<std::int64_t>::max());
+  CHECK(time_of("early") == std::numeric_limits<std::int64_t>::min());
+  CHECK(time_of("usual") == 1'500'000'000);
+  const auto exported = export_directory(*store.fs, "", directory.path + "/exported");
+  REQUIRE(exported);
+  CHECK(exported->files == 3);
+  struct stat st {};
+  REQUIRE(::stat((directory.path + "/exported/usual").c_str(), &st) == 0);
+  CHECK(to_ns(st.st_mtim) == 1'500'000'000);
 }
 
 TEST_CASE("an archive whose header has no end is refused", "[transfer]") {

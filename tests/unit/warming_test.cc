@@ -5,10 +5,12 @@
 #include <random>
 
 #include "core/object/memory_store.h"
+#include "core/object/posix_store.h"
 #include "core/warm/memory_room.h"
 #include "core/warm/placed_data.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
 
@@ -53,6 +55,28 @@ TEST_CASE("a warming reads what the paths need, up to what may be filled") {
   CHECK(warm_store(objects, *fs, {"d"}, options).error().errno_value == EINTR);
   CHECK_FALSE(warm_store(objects, *fs, {"none"}, {}));
   CHECK(find_data_order(*fs, {""})->size() == 2);
+}
+
+// As many pieces as there is data: of the holes alone memory would have been full.
+TEST_CASE("a warming passes holes by") {
+  const TemporaryDirectory directory;
+  const auto objects = std::move(*PosixStore::open_directory(directory.path));
+  REQUIRE(FileSystem::format(*objects, repeatable(), SystemClock()));
+  auto fs = std::move(*FileSystem::open(*objects, quiet()));
+  const auto made = fs->mknod(kRootInode, "sparse", S_IFREG | 0644, 0, kRoot);
+  const std::string data(3u << 20, 'd');
+  for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{1} << 38, std::uint64_t{1} << 40})
+    REQUIRE(fs->write(made->ino, at, as_bytes(data), kRoot));
+  REQUIRE(fs->sync());
+  WarmOptions options;
+  options.most_bytes = 64u << 20;
+  const auto report = warm_store(*objects, *fs, {"sparse"}, options);
+  REQUIRE(report);
+  CHECK(report->problems.empty());
+  CHECK_FALSE(report->memory_full);
+  CHECK(report->bytes == report->bytes_in_all);
+  CHECK(report->bytes >= 3 * data.size());
+  CHECK(report->bytes < (64u << 20));
 }
 
 }  // namespace cffs::test

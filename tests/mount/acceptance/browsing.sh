@@ -25,6 +25,8 @@ case_browse() {
   check "find -name" found_as -name 'f*.h' -size +10k
   check "find with joined words" found_as '(' -type d -o -perm -4000 ')' ! -name usb
   check "find -links, -newer" found_as -links +1 -newer "$tree/pipe"
+  touch -d 2400-01-01 "$base/work/future"
+  check "find -newer than what a time here can be" found_as -newer "$base/work/future"
   check "find -print0 to cat" test "$("$cffs" find "$store" -type f -print0 | LC_ALL=C sort -z | xargs -0 "$cffs" cat | md5sum)" = "$(find "$tree" -type f -print0 | LC_ALL=C sort -z | xargs -0 cat | md5sum)"
   check "colons in names" test "$("$cffs" cat "$store:d:e/f:g" "$store:/d:e/f:g" "$store:d:e/../d:e/f:g")" = "$(printf 'c\nc\nc')"
   check "a link is followed" cmp <("$cffs" cat "$store:link") "$tree/linux/fs.h"
