@@ -24,6 +24,8 @@ def begun(q, answer):
 
 
 def main():
+    # What pyspark and Python's workers leave where they are ended in the midst goes with the run.
+    os.environ["TMPDIR"] = sys.argv[1]
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever prints
 

@@ -164,11 +164,11 @@ case_cluster() {
   end_daemons
 }
 
-# Whoever has this TMPDIR: a run's own processes, and those that they started.
+# Whoever has this TMPDIR, or one below: a run's own processes, and those that they started.
 of_run() {
   local environ pid
   for environ in /proc/[0-9]*/environ; do
-    if grep -qzxF "TMPDIR=$1" "$environ" 2>/dev/null; then
+    if grep -qzE "^TMPDIR=$1(/|\$)" "$environ" 2>/dev/null; then
       pid=${environ#/proc/}
       echo "${pid%/environ} $(tr '\0' ' ' <"/proc/${pid%/environ}/cmdline" 2>/dev/null | cut -c 1-150)"
     fi
@@ -226,7 +226,8 @@ case_interrupted() {
   need_spark
   xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
   LATER=0 check "Ctrl-C before Java is there" interrupted '' --master='local[2]'
-  LATER=1.5 check "Ctrl-C while Java starts" interrupted '' --master='local[2]'
+  for LATER in 0.6 1.5 3; do check "Ctrl-C $LATER s later" interrupted '' --master='local[2]'; done
+  unset LATER
   check "Ctrl-C while it reads" interrupted 'reading 1 logs' --master='local[2]'
   check "Ctrl-C while it cuts sessions" interrupted 'cutting .* into sessions' --master='local[2]'
   LATER=2 check "Ctrl-C while it mines" interrupted 'mining closed sets' --master='local[2]' --spark-conf=spark.cffs.closedFromFrequent=0 --min-support=2

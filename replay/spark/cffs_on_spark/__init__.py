@@ -7,8 +7,8 @@ what is here deals the work out and puts the order of the log back together:
   order in which the native engine closes them: at the stream's next access, at a sweep for idle ones (each 65,536th access), or
   at the end, where those that are left come as they began.
 
-  here:      installation, then run (with master), logs, reading, cutting, mining
+  here:      installation, then run (with master), logs, reading, cutting, mining; at last ending
   in tasks:  accesses, sessions, transactions, itemsets; they are shipped, this package as a zip, and import frames, part and problem
 
-What runs before it is known that pyspark is there is installation and problem, which need nothing.
+What runs before it is known that pyspark is there is installation, problem and ending, which need nothing.
 """
