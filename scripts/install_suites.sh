@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the test suites that tests/suites runs: packages, two crates, a source package, fsspec.
+# Installs what the tests of tests/suites and tests/services run: packages, two crates, a source package, fsspec.
 #   scripts/install_suites.sh [--sources]     --sources: also git's, built, for its own tests (minutes)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,6 +20,10 @@ packages=(ca-certificates acl attr libcap2-bin fio stress-ng dbench fsmark postm
 command -v cargo >/dev/null || packages+=("$(apt-cache show cargo-web >/dev/null 2>&1 && echo cargo-web || echo cargo)")
 [ -z "$sources" ] || packages+=(libssl-dev libcurl4-openssl-dev zlib1g-dev libexpat1-dev gettext)
 "$here/install_packages.sh" "${packages[@]}"
+
+# The services that are tried on a mount, and their clients.
+"$here/install_packages.sh" curl fcgiwrap samba smbclient nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind ||
+  echo "install_suites: without these packages tests services_* are skipped" >&2
 
 crate() {  # name, version
   [ -x "$tools/bin/$1" ] && return

@@ -55,9 +55,10 @@ step "installing lintian, which looks at the Debian packages" scripts/install_pa
   echo "test: lintian could not be installed, see above; the test packages does not ask it" >&2
 step "configuring" configure -DBUILD_TESTING=ON || fail "cmake could not configure the build"
 step "building cffs and its tests" cmake --build --preset release || fail "the build failed, see above"
-step "running the project's own tests" ctest --preset release -LE "foreign|fuzz|spark" || failed="tests"
+# Before the tests: those of a store in a pool run some of them, too.
 step "installing the suites that others wrote" scripts/install_suites.sh ${long:+--sources} ||
   echo "test: not all suites could be installed, see above; those that miss something are skipped" >&2
+step "running the project's own tests" ctest --preset release -LE "foreign|fuzz|spark" || failed="tests"
 step "running the suites that others wrote" ctest --preset release -L foreign || failed="${failed:+$failed and }suites"
 # It builds every decoder once more, with sanitizers: two to five minutes.
 if [ -n "$long" ] || [ $SECONDS -lt $((27 * 60)) ]; then
