@@ -2,6 +2,7 @@
 # Samba in front of a mount: docs/services/SAMBA.md.
 . "$(dirname "$0")/service.sh"
 require samba smbd
+require samba-vfs-modules /usr/lib/*/samba/vfs/streams_xattr.so
 require smbclient smbclient
 require "attr" getfattr
 
