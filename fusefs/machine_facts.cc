@@ -9,7 +9,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -127,9 +126,7 @@ MachineFacts machine_facts() {
   }
   if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0) facts.locked_bytes = limit.rlim_cur;
   facts.memory_bytes = most_memory();
-  facts.memory_available_bytes = number_behind("/proc/meminfo", "MemAvailable:", 10).value_or(0) * 1024;
-  for (const GroupMemory& group : limited_memory())
-    facts.memory_available_bytes = std::min(facts.memory_available_bytes, group.left());
+  facts.memory_available_bytes = available_memory().value_or(0);
   for (const char* directory : {"/sbin", "/usr/sbin", "/usr/local/sbin"})
     facts.mount_helper = facts.mount_helper || exists(std::string(directory) + "/mount.cffs");
   facts.rados_library = can_load("librados.so.2");

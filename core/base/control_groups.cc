@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <optional>
 
 #include "core/base/number_in_text.h"
 
@@ -72,6 +71,20 @@ std::uint64_t most_memory() {
     if (most == 0 || group.most < most) most = group.most;
   }
   return most;
+}
+
+std::optional<std::uint64_t> available_in(const std::string& meminfo) {
+  const auto kib = number_behind(meminfo, "MemAvailable:");
+  if (!kib) return std::nullopt;
+  return *kib * 1024;
+}
+
+std::optional<std::uint64_t> available_memory() {
+  auto available = available_in(text_of("/proc/meminfo"));
+  for (const GroupMemory& group : limited_memory()) {
+    if (!available || group.left() < *available) available = group.left();
+  }
+  return available;
 }
 
 }  // namespace cffs

@@ -1,7 +1,8 @@
-// What the control groups that this process is in let it have of memory (cgroups(7), version 1 and 2).
+// What memory this process can have: the machine's, and what the control groups that it is in let it have (cgroups(7), version 1 and 2).
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,9 @@ std::vector<GroupMemory> limited_memory();
 
 // The most memory that this process can have: the machine's, or less where a group says so; 0: nobody can tell.
 std::uint64_t most_memory();
+// "MemAvailable" of a text like /proc/meminfo, in bytes; nullopt: it does not say.
+std::optional<std::uint64_t> available_in(const std::string& meminfo);
+// What is available just now of the machine's, or less where a group has less left; nullopt: nobody can tell.
+std::optional<std::uint64_t> available_memory();
 
 }  // namespace cffs

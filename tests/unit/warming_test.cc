@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "core/base/control_groups.h"
 #include "core/object/memory_store.h"
 #include "core/object/posix_store.h"
 #include "core/warm/memory_room.h"
