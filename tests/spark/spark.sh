@@ -5,12 +5,13 @@
 #   same        sample logs by local[2]: a web log in many splits with closed sets by parts, recordings, all sets by FPGrowth
 #   places      directories, patterns and addresses of logs
 #   elsewhere   file systems that are not this machine's
+#   hdfs, s3    a name node with a data node, and a server of S3, which are made here and go at the end
 #   no_places   logs that are refused for where they are
 #   local_cluster  two workers as processes of one run
 #   interrupted Ctrl-C, and cffs killed: what is said and left
 #   cluster     a master and two workers on loopback, which are made here and go at the end
 #   every       (not by CTest) each log named by CFFS_SPARK_LOGS, by both algorithms
-# 77: Spark is not installed.
+# 77: Spark is not installed, or what serves logs (scripts/install_spark_places.sh).
 set -uo pipefail
 cffs=$(realpath "${CFFS_BINARY:?set CFFS_BINARY to the cffs binary under test}")
 here=$(cd "$(dirname "$0")" && pwd)
@@ -23,7 +24,7 @@ end_daemons() {
   local pid
   # A number may be somebody else's by now.
   for pid in "${daemons[@]}"; do
-    if grep -qa org.apache.spark.deploy "/proc/$pid/cmdline" 2>/dev/null; then kill "$pid" 2>/dev/null; fi
+    if grep -qaE 'org.apache.(spark.deploy|hadoop.hdfs.server)|moto_server' "/proc/$pid/cmdline" 2>/dev/null; then kill "$pid" 2>/dev/null; fi
   done
   for pid in "${daemons[@]}"; do wait "$pid" 2>/dev/null; done
   daemons=()
@@ -49,6 +50,7 @@ need_spark() {
   echo "spark: Spark is not installed: not tried; scripts/install_spark.sh installs it" | tee -a "${CFFS_SKIPPED:-/dev/null}"
   exit 77
 }
+. "$here/servers.sh"
 spark() { timeout 280 "$cffs" analyze --engine=spark --spark="$place" "$@"; }
 
 # One sentence on standard error, a code that is not 0, nothing of Python's or Java's.
@@ -300,6 +302,61 @@ case_elsewhere() {
   exec {nodes}>&-
   check "nothing is left" nothing_left
 }
+# Spark has begun to read by then.
+data_node_goes() {
+  rm -f "$base/spark.log"
+  { for _ in $(seq 1500); do
+      if grep -q 'reading 1 logs' "$base/spark.log" 2>/dev/null; then break; fi
+      sleep 0.1
+    done
+    kill -9 "$data_node"; } &
+  refused "$@"
+}
+case_hdfs() {
+  need_places
+  check "five logs by the native engine" make_places
+  check "a name node and a data node start" start_hdfs
+  [ $failures = 0 ] || return
+  for _ in $(seq 20); do cat "$base/nasa.log"; done >"$base/long.log"
+  check "logs are put there, in blocks of 1 MiB" into_hdfs "$base/logs" "$base/long.log" /
+  check "directories" places "$hdfs/logs/a" "$hdfs/logs/b/"
+  check "a pattern of directories, in splits" places --spark-conf=spark.sql.files.maxPartitionBytes=200000 "$hdfs/logs/[ab]"
+  check "patterns, and a file" places "$hdfs/logs/a/*" "$hdfs/logs/b/[cd]*" "$hdfs/logs/b/e.log"
+  check "over HTTP" places "$web_hdfs/logs/a" "$web_hdfs/logs/[b]"
+  check "a log that is not there" refused '/logs/missing.log: No such file' spark --master='local[1]' "$hdfs/logs/missing.log"
+  check "somebody who may not read it" refused "/mine/part.aa: Spark cannot read it .*Permission denied: user=somebody" forbidden_in_hdfs
+  check "the data node is killed while it is read" data_node_goes '/long.log: Spark cannot read it to its end .none of the data nodes' spark --master='local[1]' \
+    --spark-log="$base/spark.log" --spark-conf=spark.sql.files.maxPartitionBytes=1000000 "$hdfs/long.log"
+  check "without a data node" refused '/logs/b/e.log: Spark cannot read it .none of the data nodes' spark --master='local[1]' "$hdfs/logs/b/e.log"
+  end_daemons
+  check "nothing is left" nothing_left
+}
+forbidden_in_hdfs() {
+  mkdir "$base/mine"
+  cp "$base/part.aa" "$base/mine"
+  into_hdfs "$base/mine" / && (hadoop org.apache.hadoop.fs.FsShell -chmod -R 700 "$hdfs/mine") && HADOOP_USER_NAME=somebody spark --master='local[1]' "$hdfs/mine/part.aa"
+}
+case_s3() {
+  need_places
+  check "five logs by the native engine" make_places
+  check "a server of S3 starts" start_s3
+  [ $failures = 0 ] || return
+  check "logs are put there" into_s3 bucket "$base"
+  check "directories" places "${s3[@]}" "${s3_key[@]}" s3a://bucket/logs/a s3a://bucket/logs/b/
+  check "patterns, and a file, in splits" places "${s3[@]}" "${s3_key[@]}" --spark-conf=spark.sql.files.maxPartitionBytes=200000 's3a://bucket/logs/[a]' 's3a://bucket/logs/b/[cd]*' \
+    s3a://bucket/logs/b/e.log
+  check "a log that is not there" refused 's3a://bucket/logs/missing.log: No such file' spark --master='local[1]' "${s3[@]}" "${s3_key[@]}" s3a://bucket/logs/missing.log
+  check "no such bucket" refused 's3a://nowhere/logs: Spark cannot read it .there is no such bucket' spark --master='local[1]' "${s3[@]}" "${s3_key[@]}" s3a://nowhere/logs
+  check "without a key" refused 's3a://bucket/logs/a: .*no key is named: spark.hadoop.fs.s3a.access.key' env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY "$cffs" analyze --engine=spark \
+    --spark="$place" --master='local[1]' "${s3[@]}" s3a://bucket/logs/a
+  check "one of two jars" refused 'aws-java-sdk-bundle-1.12.262.jar has' spark --master='local[1]' "${s3[@]}" "${s3_key[@]}" --spark-conf=spark.jars="$(echo "$served"/jars/hadoop-aws-*.jar)" \
+    s3a://bucket/logs/a
+  check "the server takes no key any more" s3_forbids
+  check "another key" refused 's3a://bucket/logs/a: Spark cannot read it .it is forbidden' spark --master='local[1]' "${s3[@]}" "${s3_key[@]}" s3a://bucket/logs/a
+  end_daemons
+  check "nobody answers" refused 's3a://bucket/logs/a: .*Connection refused.*endpoint' spark --master='local[1]' "${s3[@]}" "${s3_key[@]}" s3a://bucket/logs/a
+  check "nothing is left" nothing_left
+}
 case_no_places() {
   need_spark
   mkdir -p "$base/logs/none"
@@ -325,6 +382,6 @@ case_every() {
   done
 }
 
-[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, elsewhere, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: tests/spark/spark.sh CASE...; there are sentences, same, places, elsewhere, hdfs, s3, no_places, local_cluster, interrupted, cluster, every" >&2; exit 2; }
 for name in "$@"; do "case_$name"; done
 [ $failures = 0 ] || { echo "$failures failed"; exit 1; }

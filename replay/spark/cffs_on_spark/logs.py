@@ -4,7 +4,7 @@ import re
 import subprocess
 from dataclasses import dataclass
 
-from .problem import Problem, first_line
+from .problem import Problem, first_line, why_no_place
 
 RECORDINGS = {"strace", "fatrace", "opensnoop", "trace", "transactions"}  # a line means what those before it say
 SPLIT = {"common", "combined", "json", "s3"}  # a line means what it says
@@ -98,6 +98,9 @@ def listed(run):
         except Problem:
             raise
         except Exception as e:
+            known = why_no_place(e)
+            if known:
+                raise Problem(f"{log}: Spark cannot read it ({known[1]})")
             why = re.sub(r"[\w.]+Exception: ", "", first_line(e).partition("; For more details")[0])
             if re.search("No FileSystem for scheme|Class .* not found", why):
                 raise Problem(f"{log}: Spark has no file system for such an address here; --spark-conf=spark.jars=FILE.jar,... brings one")
@@ -122,6 +125,9 @@ def look_into(run, log):
         finally:
             stream.close()
     except Exception as e:
+        known = why_no_place(e)
+        if known:
+            raise Problem(f"{log.name}: Spark cannot read it ({known[1]})")
         raise Problem(f"{log.name}: Spark cannot read it ({first_line(e)}); may its workers read it?")
     log.plain = bool(head) and not head.startswith(MAGIC) and not log.name.endswith(CODECS)
     log.format = run.q["reader"]["format"]

@@ -47,6 +47,8 @@ def settings_for(q, small):
         "spark.driver.memory": f"{min(max(room // 4, 1024), 8192)}m", "spark.driver.maxResultSize": "0",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer", "spark.sql.files.maxPartitionBytes": str(64 << 20),
         "spark.sql.execution.arrow.maxRecordsPerBatch": "65536", "spark.ui.showConsoleProgress": "false",
+        # Hadoop's client of S3 asks twenty times, and eight times that, before it says that nobody answers.
+        "spark.hadoop.fs.s3a.attempts.maximum": "5", "spark.hadoop.fs.s3a.retry.limit": "3",
         "spark.sql.warehouse.dir": os.path.join(q["scratch"], "warehouse"), "spark.sql.session.timeZone": "UTC"}
     if is_here(q["master"]):
         settings.update({"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"})
