@@ -24,7 +24,9 @@ hadoop() { exec_hadoop "$@"; }
 exec_hadoop() {
   local jars
   jars=$("$place/bin/python" -c 'import os, pyspark; print(os.path.dirname(pyspark.__file__))')/jars
-  exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$(printf %s: "$base/hadoop" "$served"/jars/hadoop-client-*.jar "$jars"/{hadoop-client,slf4j,log4j,commons-logging,jaxb,jakarta.xml.bind,activation,istack,FastInfoset,stax,txw2}*.jar)" "$@"
+  # Its HTTP server makes classes in a way that Java 17 forbids by itself, and Java 8 does not know the word for.
+  export JDK_JAVA_OPTIONS=--add-opens=java.base/java.lang=ALL-UNNAMED
+  exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" -Xmx256m -cp "$(printf %s: "$base/hadoop" "$served"/jars/hadoop-client-*.jar "$jars"/{hadoop-client,slf4j,log4j,commons-logging,jaxb,jakarta.xml.bind,activation,istack}*.jar)" "$@"
 }
 served_daemon() {  # log, command...
   local log=$1
