@@ -110,6 +110,7 @@ case_sentences() {
   check "nothing is left of them" nothing_left
 }
 
+not_by_frequent() { grep -q 'mining closed sets .* in parts' "$base/spark.log" && ! grep -q 'FPGrowth: sets' "$base/spark.log"; }
 case_same() {
   need_spark
   xz -dc "$traces/nasa_19950801.log.xz" >"$base/nasa.log"
@@ -118,6 +119,8 @@ case_same() {
     --spark-conf=spark.cffs.closedFromFrequent=0
   check "two web logs, closed sets from FPGrowth's" same "$traces/semicomplete_2015.log.xz" "$base/nasa.log" --min-support=40 --max-size=6 -- --master='local[2]' \
     --spark-conf=spark.cffs.closedFromFrequent=100000
+  check "more sessions than FPGrowth is tried with" same "$traces/semicomplete_2015.log.xz" --min-support=40 -- --master='local[2]' --spark-conf=spark.cffs.frequentOfSessions=100
+  check "for which it is not" not_by_frequent
   check "strace's output, all sets" same "$traces/c_project_session.strace.xz" --below=/home/dev/work --algorithm=apriori --min-support=30 -- --master='local[2]'
   check "nothing is left" nothing_left
 }

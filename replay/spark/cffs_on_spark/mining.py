@@ -8,6 +8,10 @@ from .frames import BLOBS
 from .itemsets import closed_miner, conditional_rows, itemset_frames
 from .problem import Problem
 
+# FPGrowth's sets are tried first up to so many, and of logs with up to so many sessions: it deals all of them out before it lists a set, which of
+# eleven million had not ended after 850 s of the processor, and what it lists is thrown away where there are more sets.
+FEW_SETS, FEW_SESSIONS = 20_000, 1_000_000
+
 
 def mine(run, sessions, ask):
     if ask["min_support"] > sessions.count:
@@ -51,7 +55,8 @@ def mine_all(run, sessions, ask):
 
 def mine_closed(run, sessions, ask):
     least, size, most = ask["min_support"], ask["max_size"], ask["max_itemsets"]
-    few = int(run.ours.get("spark.cffs.closedFromFrequent", 20_000))
+    is_tried = sessions.count <= int(run.ours.get("spark.cffs.frequentOfSessions", FEW_SESSIONS))
+    few = int(run.ours.get("spark.cffs.closedFromFrequent", FEW_SETS if is_tried else 0))
     sets = frequent(run, sessions, least, few) if few else None
     if sets is None:
         return mine_parts(run, sessions, least, size, most)
