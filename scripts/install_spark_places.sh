@@ -2,7 +2,7 @@
 # Installs what the tests spark_hdfs and spark_s3 serve logs from: HDFS's own name and data node and Hadoop's client of S3 from Maven Central, and moto,
 # a server that answers as S3 does, from PyPI; pinned and checked by their hashes. No program of cffs needs any of it.
 #   scripts/install_spark_places.sh [DIR]     by itself ${CFFS_SPARK_PLACES}, else ${CFFS_SUITE_TOOLS:-~/.cache/cffs-suites}/spark_places
-# Does nothing where the same is there. 400 MB.
+# Does nothing where the same is there. 430 MB.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
