@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "core/follow/followed_file_system.h"
 #include "core/fs/acl.h"
@@ -37,8 +38,12 @@ bool is_virtual(std::string_view name) {
 
 std::string follow_json(const FollowedFileSystem& followed) {
   const double age_s = static_cast<double>(followed.clock().now_ns() - followed.checkpoint_at_ns()) / 1e9;
-  return "{\"checkpoint\": " + std::to_string(followed.sequence()) + ", \"age_s\": " + std::to_string(age_s) +
-         ", \"pid\": " + std::to_string(::getpid()) + "}";
+  std::string json = "{\"checkpoint\": " + std::to_string(followed.sequence()) +
+                     ", \"age_s\": " + std::to_string(age_s) + ", \"pid\": " + std::to_string(::getpid());
+  if (const std::string problem = followed.problem(); !problem.empty()) {
+    json += ", \"problem\": " + nlohmann::json(problem).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  return json + "}";
 }
 
 // The depth behind the attribute's name; nullopt: it is none.

@@ -22,7 +22,7 @@ command -v cargo >/dev/null || packages+=("$(apt-cache show cargo-web >/dev/null
 "$here/install_packages.sh" "${packages[@]}"
 
 # The services that are tried on a mount, and their clients.
-"$here/install_packages.sh" curl fcgiwrap samba samba-vfs-modules smbclient nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind ||
+"$here/install_packages.sh" curl fcgiwrap samba samba-vfs-modules smbclient nfs-ganesha nfs-ganesha-vfs libnfs-utils rpcbind sshfs openssh-sftp-server ||
   echo "install_suites: without these packages tests services_* are skipped" >&2
 
 crate() {  # name, version

@@ -21,6 +21,9 @@ constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
 constexpr int kTriesAcrossMoves = 5;         // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
 constexpr std::chrono::milliseconds kBetweenTries{50};
+constexpr std::int64_t kBetweenLooksMs = 2'000;  // at a table of which nothing is published
+constexpr std::int64_t kUnseenMs =
+    10'000;  // a writer that sees a follower publishes within a second, and a commit
 
 InodeId number_of(InodeId node) { return InodeId{node.value & (kInodeLimit - 1)}; }
 InodeId with_revision(InodeId ino, std::uint64_t revision) {
@@ -90,10 +93,13 @@ void FollowedFileSystem::run() {
     } catch (const std::exception& e) {  // of memory, mostly; the next look may have more
       problem = e.what();
     }
-    if (!problem.empty() && problem != last_problem_) {
-      log("the next checkpoint cannot be opened, the one before is still shown: " + problem);
+    bool is_new = false;
+    {
+      const MutexLock known(mutex_);
+      is_new = !problem.empty() && problem != last_problem_;
+      last_problem_ = problem;
     }
-    last_problem_ = problem;
+    if (is_new) log("no later checkpoint can be shown, the one before still is: " + problem);
     guard.lock();
   }
 }
@@ -163,6 +169,7 @@ Status FollowedFileSystem::find_first() {
   }
   if (!following) return fail(following.error());
   following_ = std::move(*following);
+  if (const auto sign = table_sign(store_)) sign_ = *sign;
   StatePtr state;
   for (bool told = false; !state;) {
     std::string holder;
@@ -212,6 +219,37 @@ std::shared_ptr<const void> FollowedFileSystem::hold(InodeId node) const {
 
 std::uint64_t FollowedFileSystem::sequence() const { return current()->view->sequence(); }
 std::int64_t FollowedFileSystem::checkpoint_at_ns() const { return current()->at_ns; }
+std::string FollowedFileSystem::problem() const {
+  const MutexLock guard(mutex_);
+  return last_problem_;
+}
+
+// Locks are how a writer hears of us, and how we hear that there is one. Some file systems that are shared over a network keep them to the
+// host that took them: then a store that is written to looks at rest, and stays what it was when it was opened. A table that goes on and on
+// changing, of which nothing is published, says so; that it changed once may be its last user's close.
+Status FollowedFileSystem::check_seen(const Checkpoint& checkpoint) {
+  const std::int64_t now = options_.clock->steady_ms();
+  if (checkpoint.kept) {
+    sign_.reset();
+    unpublished_since_ms_.reset();
+    unseen_ = false;
+    return {};
+  }
+  if (now - looked_ms_ >= kBetweenLooksMs) {
+    looked_ms_ = now;
+    const std::uint64_t sign = table_sign(store_).value_or(0);  // what cannot be looked at is being changed
+    if (sign_ && *sign_ != sign) {
+      if (!unpublished_since_ms_) unpublished_since_ms_ = now;
+      unseen_ = unseen_ || now - *unpublished_since_ms_ >= kUnseenMs;
+    }
+    sign_ = sign;
+  }
+  if (!unseen_) return {};
+  return fail(
+      Error::usage("store " + store_.description() +
+                   " is written to by somebody who does not see that it is followed: what it lies on does "
+                   "not carry locks (flock) to the writer's host"));
+}
 
 Result<bool> FollowedFileSystem::move_on() {
   const StatePtr before = current();
@@ -226,6 +264,7 @@ Result<bool> FollowedFileSystem::move_on() {
     });
   }
   CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
+  CFFS_TRY_VOID(check_seen(checkpoint));
   // One with a smaller number that was made later is of a history that knows nothing of ours: its numbers began anew.
   const bool is_later = checkpoint.sequence > before->view->sequence();
   const bool is_other = checkpoint.sequence < before->view->sequence() && checkpoint.at_ns > before->at_ns;

@@ -59,6 +59,8 @@ class FollowedFileSystem final : public FileSystem {
   std::shared_ptr<const void> hold(InodeId node) const;
   std::uint64_t sequence() const;
   std::int64_t checkpoint_at_ns() const;  // the writer's clock
+  // Why it does not move on, as a sentence; empty where it does.
+  std::string problem() const;
 
   // Its content stays what it is until closed() as often. ESTALE: there is another by now, look it up again.
   Status opened(InodeId node);
@@ -166,6 +168,7 @@ class FollowedFileSystem final : public FileSystem {
   Result<StatePtr> open_state(const Checkpoint& checkpoint);
   Result<StatePtr> open_at_rest();
   Result<StatePtr> try_at_rest(std::string& holder);
+  Status check_seen(const Checkpoint& checkpoint);
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
   void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
   void run();
@@ -197,9 +200,15 @@ class FollowedFileSystem final : public FileSystem {
   std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
   InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
 
+  // What check_seen() found. One thread's, as move_on().
+  std::optional<std::uint64_t> sign_;
+  std::optional<std::int64_t> unpublished_since_ms_;
+  std::int64_t looked_ms_ = 0;
+  bool unseen_ = false;
+
   std::function<void(const Moved&)> on_move_;
-  std::string last_problem_;  // the thread's
-  Mutex thread_mutex_;        // leaf
+  std::string last_problem_ CFFS_GUARDED_BY(mutex_);
+  Mutex thread_mutex_;  // leaf
   CondVar wake_;
   bool stopping_ CFFS_GUARDED_BY(thread_mutex_) = false;
   std::thread thread_ CFFS_GUARDED_BY(thread_mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checksum.h"
+#include "core/object/log_filler.h"
 #include "core/table/table_files.h"
 
 namespace cffs {
@@ -14,6 +15,7 @@ constexpr std::size_t kCheckpointHeader = 8 + 4 + 4 + 8;  // magic, version, byt
 constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 56;  // beyond all that count up to it
 constexpr std::uint32_t kLongestBody = 64u << 10;
 constexpr std::string_view kCheckpointFolder = "table";
+constexpr std::size_t kLogBlock = 32768;  // leveldb/doc/log_format.md
 
 }  // namespace
 
@@ -47,7 +49,8 @@ Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
   if (!bytes.starts_with(kCheckpointMagic) || bytes.size() < kCheckpointHeader) return damaged();
   ByteReader head(bytes.substr(kCheckpointMagic.size()));
   if (head.u32() != kCheckpointVersion) {
-    return fail(Error::usage("checkpoint: its format is that of a later version of cffs; follow with that one"));
+    return fail(
+        Error::usage("checkpoint: its format is that of a later version of cffs; follow with that one"));
   }
   const std::uint32_t length = head.u32();
   const std::uint64_t sum = head.u64();
@@ -111,6 +114,30 @@ Result<TableState> table_state(ObjectStore& store, std::vector<std::pair<std::st
   CFFS_TRY(const ObjectInfo info, manifest->info());
   state.manifest_bytes = info.size;
   return state;
+}
+
+Result<std::uint64_t> table_sign(ObjectStore& store) {
+  CFFS_TRY(const TableState table, table_state_at_rest(store));
+  std::string sign = table.manifest + std::to_string(table.manifest_bytes);
+  std::string block(kLogBlock, '\0');
+  for (const auto& [name, bytes] : table.logs) {
+    sign += name;
+    // Each block of a log begins with the head of a record, and each of the room behind the last one with the room's text: so the last
+    // block that was written to is found by halves.
+    CFFS_TRY(const auto log, store.open(name));
+    std::uint64_t written = 0, beyond = (bytes + kLogBlock - 1) / kLogBlock;
+    while (beyond - written > 1) {
+      const std::uint64_t middle = written + (beyond - written) / 2;
+      std::string head(kLogFiller.size(), '\0');
+      CFFS_TRY(const std::size_t n, log->read_at(middle * kLogBlock, as_writable_bytes(head)));
+      const bool used = n == head.size() && head != kLogFiller;
+      (used ? written : beyond) = middle;
+    }
+    CFFS_TRY(const std::size_t n, log->read_at(written * kLogBlock, as_writable_bytes(block)));
+    sign += std::to_string(written);
+    sign.append(block, 0, n);
+  }
+  return checksum(sign);
 }
 
 Result<TableState> table_state_at_rest(ObjectStore& store) {

@@ -48,6 +48,9 @@ Status write_checkpoint(ObjectStore& store, const Checkpoint& checkpoint);
 
 // The state that goes with these logs, which were looked at before: the manifest, as far as it goes by now.
 Result<TableState> table_state(ObjectStore& store, std::vector<std::pair<std::string, std::uint64_t>> logs);
+// Another number, but for chance, when something was written to the table since: by its names and the ends of its logs. Some
+// twenty small reads.
+Result<std::uint64_t> table_sign(ObjectStore& store);
 // Of a table that nobody has open for writing.
 Result<TableState> table_state_at_rest(ObjectStore& store);
 

@@ -5,11 +5,11 @@
 #include "core/follow/followed_file_system.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "tests/manual_clock.h"
 #include "tests/model/library_surface.h"
 #include "tests/model/random_operations.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
-#include "tests/manual_clock.h"
 
 namespace cffs::test {
 namespace {
@@ -252,6 +252,72 @@ TEST_CASE("follow: who is known by an older number finds the file anew") {
   REQUIRE(now->ino != old->ino);
   REQUIRE(followed->getattr(old->ino)->size == 3);
   REQUIRE(followed->write(now->ino, 0, {}, Caller::privileged()).error().errno_value == EROFS);
+}
+
+// Locks are taken on a store of its own: as where a file system that is shared over a network keeps them to each host.
+class ElsewhereLocked final : public ObjectStore {
+ public:
+  ElsewhereLocked(ObjectStore& below, ObjectStore& locks) : below_(below), locks_(locks) {}
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    return below_.create(name, how);
+  }
+  Result<std::shared_ptr<Object>> open(std::string_view name) override { return below_.open(name); }
+  Status remove(std::string_view name) override { return below_.remove(name); }
+  Status rename(std::string_view from, std::string_view to) override { return below_.rename(from, to); }
+  Result<bool> exists(std::string_view name) override { return below_.exists(name); }
+  Result<std::vector<std::string>> list(std::string_view folder) override { return below_.list(folder); }
+  Status sync_names() override { return below_.sync_names(); }
+  Status sync_everything() override { return below_.sync_everything(); }
+  Result<Layout> layout() override { return below_.layout(); }
+  Result<SpaceInfo> space() override { return below_.space(); }
+  Result<std::unique_ptr<StoreLock>> lock(std::string_view user) override { return locks_.lock(user); }
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return locks_.lock_for_reading(); }
+  Result<std::unique_ptr<StoreLock>> follow() override { return locks_.follow(); }
+  std::string description() const override { return below_.description(); }
+
+ private:
+  ObjectStore& below_;
+  ObjectStore& locks_;
+};
+
+TEST_CASE("follow: a writer that does not see who follows is told of") {
+  MemoryStore store, locks;
+  ElsewhereLocked elsewhere(store, locks);
+  const auto clock = std::make_shared<ManualClock>();
+  REQUIRE(FileSystem::format(store, tiny_homes(), *clock));
+  const auto followed = *FollowedFileSystem::open(elsewhere, options_at(clock), {});
+  const auto looks = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      clock->pass_ms(2'000);
+      if (const auto moved = followed->move_on(); !moved) return moved.error().message();
+    }
+    return std::string();
+  };
+  auto writer = std::make_unique<LibrarySurface>(store, options_at(clock), nullptr);
+  REQUIRE(writer->create("f", 0644) == 0);
+  REQUIRE(writer->fs().sync());
+  REQUIRE(looks(10).empty());  // it may have been the last one's close
+  REQUIRE(writer->write("f", 0, "two") == 0);
+  REQUIRE(writer->fs().sync());
+  REQUIRE(looks(1).find("does not see that it is followed") != std::string::npos);
+  REQUIRE(!looks(1).empty());  // and it stays so
+  REQUIRE(followed->lookup(kRootInode, "f").error().errno_value == ENOENT);
+
+  // Where locks are seen nothing is said, however long nobody writes.
+  writer.reset();
+  const auto seen = *FollowedFileSystem::open(store, options_at(clock), {});
+  writer = std::make_unique<LibrarySurface>(store, options_at(clock), nullptr);
+  for (int i = 0; i < 12; ++i) {
+    REQUIRE(writer->write("f", 0, std::to_string(i)) == 0);
+    clock->pass_ms(2'000);
+    REQUIRE(writer->fs().sync());
+    REQUIRE(seen->move_on());
+  }
+  writer.reset();
+  for (int i = 0; i < 12; ++i) {
+    clock->pass_ms(2'000);
+    REQUIRE(seen->move_on());
+  }
 }
 
 }  // namespace cffs::test
