@@ -135,7 +135,7 @@ print(f"{len(sources)} files of {tree}, {files} files of 1 KB, {osds} OSD(s)", f
 def replayed(target, work, *words):
     before = requests()
     replay = subprocess.run([cffs, "replay", "--json", "--max-surprises=1", *words], capture_output=True, text=True)
-    if replay.returncode != 0:  # the FUSE client of CephFS knows no flags of renameat2
+    if replay.returncode != 0:
         print(f"{work}: not on {target.name}: {replay.stderr.strip().splitlines()[-1]}")
         return
     done = json.loads(replay.stdout)

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "core/object/file_descriptor.h"
+#include "replay/play/renaming.h"
 #include "replay/play/target.h"
 
 namespace cffs::replay {
@@ -107,7 +108,14 @@ class DirectoryTarget final : public Target {
     return result_of(::unlinkat(root_.get(), at(path), 0));
   }
   std::int64_t rename(const std::string& from, const std::string& to, std::uint32_t flags) override {
-    return result_of(::renameat2(root_.get(), at(from), root_.get(), at(to), flags));
+    const auto rename = [&](std::uint32_t with) {
+      return result_of(::renameat2(root_.get(), at(from), root_.get(), at(to), with));
+    };
+    const auto look = [&] {
+      struct stat there;
+      return result_of(::fstatat(root_.get(), at(to), &there, AT_SYMLINK_NOFOLLOW));
+    };
+    return rename_as_programs_do(flags, {rename, look});
   }
   std::int64_t link(const std::string& from, const std::string& to) override {
     return result_of(::linkat(root_.get(), at(from), root_.get(), at(to), 0));

@@ -10,6 +10,7 @@
 #include "core/object/memory_store.h"
 #include "replay/model/content.h"
 #include "replay/play/make_tree.h"
+#include "replay/play/renaming.h"
 #include "replay/play/replay.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
@@ -322,6 +323,29 @@ TEST_CASE("a pipe in the tree is opened without anybody at its other end") {
     REQUIRE(handle >= 0);
     REQUIRE((*target)->close(handle) == 0);
   }
+}
+
+TEST_CASE("play: a file system without flags of rename gets what mv does there") {
+  std::vector<std::uint32_t> asked;
+  const auto renamed = [&](std::uint32_t flags, std::int64_t with_flags, std::int64_t looked) {
+    asked.clear();
+    return rename_as_programs_do(flags, {[&](std::uint32_t with) {
+                                           asked.push_back(with);
+                                           return with == 0 ? 0 : with_flags;
+                                         },
+                                         [=] { return looked; }});
+  };
+  REQUIRE(renamed(RENAME_NOREPLACE, 0, -ENOENT) == 0);
+  REQUIRE(asked == std::vector<std::uint32_t>{RENAME_NOREPLACE});
+  for (const std::int64_t refusal : {-EINVAL, -ENOSYS}) {
+    REQUIRE(renamed(RENAME_NOREPLACE, refusal, -ENOENT) == 0);
+    REQUIRE(asked == std::vector<std::uint32_t>{RENAME_NOREPLACE, 0});
+    REQUIRE(renamed(RENAME_NOREPLACE, refusal, 0) == -EEXIST);
+    REQUIRE(renamed(RENAME_NOREPLACE, refusal, -EACCES) == -EACCES);
+    REQUIRE(asked.size() == 1);
+    REQUIRE(renamed(RENAME_EXCHANGE, refusal, 0) == refusal);  // nothing else does that
+  }
+  REQUIRE(renamed(RENAME_NOREPLACE, -EEXIST, -ENOENT) == -EEXIST);
 }
 
 }  // namespace cffs::replay::test
