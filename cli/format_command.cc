@@ -114,9 +114,11 @@ Result<std::string> address_of(const FormatOptions& o) {
   return RadosAddress{o.pool, o.pool_namespace, o.store.path, o.id, o.conf}.text();
 }
 
-Result<StoreFormat> format_of(const FormatOptions& o) {
+Result<StoreFormat> format_of(const FormatOptions& o, bool in_a_pool) {
   CFFS_TRY(const Compression how, parse_compression(o.compress));
   StoreFormat wanted = usual_format(how);
+  // With the records of its members a full composite is then one object of the pool, not one and a little of a second.
+  if (in_a_pool && how.codec == Codec::stored) wanted.composite_max = 3840u << 10;
   CFFS_TRY(wanted.inline_max, parse_size(o.inline_max, "--inline-max"));
   if (!o.composite_max.empty()) {
     CFFS_TRY(wanted.composite_max, parse_size(o.composite_max, "--composite-max"));
@@ -138,7 +140,7 @@ Status format(const FormatOptions& o) {
     return fail(Error::usage("--pool, --namespace, --conf and --id are for --backend=rados"));
   if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
     return fail(Error::usage("--size, --region-size and --force are for --backend=region"));
-  CFFS_TRY(const StoreFormat wanted, format_of(o));
+  CFFS_TRY(const StoreFormat wanted, format_of(o, in_a_pool));
   if (in_a_pool) {
     CFFS_TRY(const std::string address, address_of(o));
     CFFS_TRY_VOID(make_store({address, o.store.foreign_owner}, wanted));
@@ -206,8 +208,8 @@ void add_format(CLI::App& app, int& exit_code) {
   command->add_option("--composite-file-max", o->composite_file_max,
                       "Largest member of a composite; by default 1M, where it is compressed 32M");
   command->add_option("--composite-max", o->composite_max,
-                      "Size at which a composite is full; by default 4M, where it is compressed 8M; a member "
-                      "that is larger is alone in one");
+                      "Size at which a composite is full; by default 4M, in a pool 3840K, where it is "
+                      "compressed 8M; a member that is larger is alone in one");
   command
       ->add_option("--compress", o->compress,
                    "How composites are compressed: zstd[:LEVEL], lz4, none; cffs regroup changes it")
