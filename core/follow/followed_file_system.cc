@@ -245,10 +245,10 @@ Status FollowedFileSystem::check_seen(const Checkpoint& checkpoint) {
     sign_ = sign;
   }
   if (!unseen_) return {};
-  return fail(
-      Error::usage("store " + store_.description() +
-                   " is written to by somebody who does not see that it is followed: what it lies on does "
-                   "not carry locks (flock) to the writer's host"));
+  return fail(Error::usage(
+      "store " + store_.description() +
+      " is written to, and nothing is kept for who follows it: the locks (flock) of what it lies "
+      "on do not reach the writer's host, or its medium is full"));
 }
 
 Result<bool> FollowedFileSystem::move_on() {

@@ -299,7 +299,7 @@ TEST_CASE("follow: a writer that does not see who follows is told of") {
   REQUIRE(looks(10).empty());  // it may have been the last one's close
   REQUIRE(writer->write("f", 0, "two") == 0);
   REQUIRE(writer->fs().sync());
-  REQUIRE(looks(1).find("does not see that it is followed") != std::string::npos);
+  REQUIRE(looks(1).find("nothing is kept for who follows it") != std::string::npos);
   REQUIRE(!looks(1).empty());  // and it stays so
   REQUIRE(followed->lookup(kRootInode, "f").error().errno_value == ENOENT);
 

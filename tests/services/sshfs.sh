@@ -13,7 +13,7 @@ over_sshfs() {
   printf '#!/bin/sh\nexec %s\n' "$sftp" >"$base/work/ssh" && chmod 755 "$base/work/ssh"
   timeout 20 sshfs -o ssh_command="$base/work/ssh",dir_cache=no,direct_io there:"$store" "$far"
 }
-problem() { getfattr --absolute-names --only-values -n user.cffs.follow "$follower" | grep -o "\"problem\": \"store $far is written to by somebody who does not see that it is followed"; }
+problem() { getfattr --absolute-names --only-values -n user.cffs.follow "$follower" | grep -o "\"problem\": \"store $far is written to, and nothing is kept for who follows it"; }
 
 case_use() {
   fresh -- || return 1
