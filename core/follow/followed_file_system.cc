@@ -21,9 +21,6 @@ constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
 constexpr int kTriesAcrossMoves = 5;         // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
 constexpr std::chrono::milliseconds kBetweenTries{50};
-constexpr std::int64_t kBetweenLooksMs = 2'000;  // at a table of which nothing is published
-constexpr std::int64_t kUnseenMs =
-    10'000;  // a writer that sees a follower publishes within a second, and a commit
 
 InodeId number_of(InodeId node) { return InodeId{node.value & (kInodeLimit - 1)}; }
 InodeId with_revision(InodeId ino, std::uint64_t revision) {
@@ -119,6 +116,7 @@ Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_state(const Checkp
 
 // Nobody writes: the store is what its last user left, mended in memory. Who opens it next for writing sees that it is followed.
 Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_at_rest() {
+  unseen_writer_.begin(store_);
   CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
   CFFS_TRY(const auto kept, store_.list(kKeptFolder));
   std::uint64_t last_kept = 0;
@@ -169,7 +167,6 @@ Status FollowedFileSystem::find_first() {
   }
   if (!following) return fail(following.error());
   following_ = std::move(*following);
-  if (const auto sign = table_sign(store_)) sign_ = *sign;
   StatePtr state;
   for (bool told = false; !state;) {
     std::string holder;
@@ -224,33 +221,6 @@ std::string FollowedFileSystem::problem() const {
   return last_problem_;
 }
 
-// Locks are how a writer hears of us, and how we hear that there is one. Some file systems that are shared over a network keep them to the
-// host that took them: then a store that is written to looks at rest, and stays what it was when it was opened. A table that goes on and on
-// changing, of which nothing is published, says so; that it changed once may be its last user's close.
-Status FollowedFileSystem::check_seen(const Checkpoint& checkpoint) {
-  const std::int64_t now = options_.clock->steady_ms();
-  if (checkpoint.kept) {
-    sign_.reset();
-    unpublished_since_ms_.reset();
-    unseen_ = false;
-    return {};
-  }
-  if (now - looked_ms_ >= kBetweenLooksMs) {
-    looked_ms_ = now;
-    const std::uint64_t sign = table_sign(store_).value_or(0);  // what cannot be looked at is being changed
-    if (sign_ && *sign_ != sign) {
-      if (!unpublished_since_ms_) unpublished_since_ms_ = now;
-      unseen_ = unseen_ || now - *unpublished_since_ms_ >= kUnseenMs;
-    }
-    sign_ = sign;
-  }
-  if (!unseen_) return {};
-  return fail(Error::usage(
-      "store " + store_.description() +
-      " is written to, and nothing is kept for who follows it: the locks (flock) of what it lies "
-      "on do not reach the writer's host, or its medium is full"));
-}
-
 Result<bool> FollowedFileSystem::move_on() {
   const StatePtr before = current();
   {
@@ -264,7 +234,12 @@ Result<bool> FollowedFileSystem::move_on() {
     });
   }
   CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
-  CFFS_TRY_VOID(check_seen(checkpoint));
+  if (unseen_writer_.look(store_, checkpoint, options_.clock->steady_ms())) {
+    return fail(Error::usage(
+        "store " + store_.description() +
+        " is written to, and nothing is kept for who follows it: the locks (flock) of what it lies "
+        "on do not reach the writer's host, or its medium is full"));
+  }
   // One with a smaller number that was made later is of a history that knows nothing of ours: its numbers began anew.
   const bool is_later = checkpoint.sequence > before->view->sequence();
   const bool is_other = checkpoint.sequence < before->view->sequence() && checkpoint.at_ns > before->at_ns;

@@ -21,6 +21,7 @@
 #include "core/follow/checkpoint_view.h"
 #include "core/follow/past_bytes.h"
 #include "core/follow/state_changes.h"
+#include "core/follow/unseen_writer.h"
 #include "core/fs/file_system.h"
 
 namespace cffs {
@@ -168,7 +169,6 @@ class FollowedFileSystem final : public FileSystem {
   Result<StatePtr> open_state(const Checkpoint& checkpoint);
   Result<StatePtr> open_at_rest();
   Result<StatePtr> try_at_rest(std::string& holder);
-  Status check_seen(const Checkpoint& checkpoint);
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
   void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
   void run();
@@ -200,12 +200,7 @@ class FollowedFileSystem final : public FileSystem {
   std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
   InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
 
-  // What check_seen() found. One thread's, as move_on().
-  std::optional<std::uint64_t> sign_;
-  std::optional<std::int64_t> unpublished_since_ms_;
-  std::int64_t looked_ms_ = 0;
-  bool unseen_ = false;
-
+  UnseenWriter unseen_writer_;  // one thread's, as move_on()
   std::function<void(const Moved&)> on_move_;
   std::string last_problem_ CFFS_GUARDED_BY(mutex_);
   Mutex thread_mutex_;  // leaf

@@ -5,6 +5,7 @@
 #include "core/base/checksum.h"
 #include "core/object/log_filler.h"
 #include "core/table/table_files.h"
+#include "core/table/table_log.h"
 
 namespace cffs {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::size_t kCheckpointHeader = 8 + 4 + 4 + 8;  // magic, version, byt
 constexpr std::uint64_t kMostSequence = std::uint64_t{1} << 56;  // beyond all that count up to it
 constexpr std::uint32_t kLongestBody = 64u << 10;
 constexpr std::string_view kCheckpointFolder = "table";
-constexpr std::size_t kLogBlock = 32768;  // leveldb/doc/log_format.md
 
 }  // namespace
 

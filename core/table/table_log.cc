@@ -10,12 +10,11 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kBlock = 32768;
 constexpr std::size_t kHeader = 7;  // checksum, length, type
 
 enum class Piece : std::uint8_t { full = 1, first = 2, middle = 3, last = 4 };
 
-std::size_t room_in_block(std::size_t at) { return kBlock - at % kBlock; }
+std::size_t room_in_block(std::size_t at) { return kLogBlock - at % kLogBlock; }
 // What is left of a block that has no room for a header is nobody's.
 std::size_t next_header(std::size_t at) { return room_in_block(at) < kHeader ? at + room_in_block(at) : at; }
 
@@ -47,13 +46,13 @@ std::optional<Header> header_at(std::string_view log, std::size_t at) {
 // type, and what is before them like a length.
 class Search {
  public:
-  explicit Search(std::string_view log) : log_(log), sums_(kBlock) {}
+  explicit Search(std::string_view log) : log_(log), sums_(kLogBlock) {}
 
   bool may_begin(std::size_t at) {
     const auto header = header_at(log_, at);
     if (!header) return false;
-    const std::size_t block = at - at % kBlock, body = at - block + kHeader - 1;
-    if (block_ != block) sums_.take(log_.substr(block, kBlock));
+    const std::size_t block = at - at % kLogBlock, body = at - block + kHeader - 1;
+    if (block_ != block) sums_.take(log_.substr(block, kLogBlock));
     block_ = block;
     return sums_.masked_crc32c(body, body + 1 + header->length) == header->sum;
   }

@@ -4,6 +4,7 @@
 // one tells what is whole up to the first damage, and what is whole again behind it. Cost: a checksum of every byte.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -12,6 +13,8 @@
 #include <vector>
 
 namespace cffs {
+
+inline constexpr std::size_t kLogBlock = 32768;  // bytes; each begins with the head of a record
 
 struct LogRecord {
   std::uint64_t begin = 0;  // bytes, in the log
