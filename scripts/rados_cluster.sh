@@ -92,6 +92,14 @@ state() {
   echo gone
 }
 is() { [ "$(state "$1")" = "$2" ]; }
+# A process that ends has no command line any more before its files are closed, and with them what it had locked; they are its threads' until
+# the last one is gone, even where the first is a zombie.
+all_ended() {  # PID...
+  local pid
+  for pid in "$@"; do
+    ! grep -qs '^State:.[^ZX]' "/proc/$pid"/task/*/status || return 1
+  done
+}
 wait_for() {  # SECONDS COMMAND...
   local end=$((SECONDS + $1))
   shift
@@ -115,8 +123,10 @@ end_all() {
       wait_for 10 none_left "${kind}[.].+" || true
     done
   fi
+  local ended
+  mapfile -t ended < <(pids)
   killed() { signal KILL; none_left; }
-  wait_for 20 killed || fail "processes $(pids | xargs) of $dir do not end"
+  wait_for 20 killed && wait_for 20 all_ended "${ended[@]}" || fail "processes $(pids | xargs) of $dir do not end"
 }
 
 ceph() { timeout -k 1 20 ceph -c "$dir/ceph.conf" --connect-timeout 5 "$@" </dev/null 2>>"$dir/log/commands.log"; }
@@ -492,8 +502,10 @@ act() {  # NAME ACTION
   case $2 in
     kill)
       ! is "$1" gone || fail "$1 does not run"
+      local ended
+      mapfile -t ended < <(pids "$1")
       signal KILL "$1"
-      wait_for 20 is "$1" gone || fail "$1 does not end"
+      wait_for 20 all_ended "${ended[@]}" || fail "$1 does not end"
       ;;
     start)
       if [ "$1" = mon.a ]; then
