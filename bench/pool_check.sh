@@ -67,6 +67,16 @@ class Cffs:
         quietly(cffs, "format", self.store)
 
 
+def at_rest(target):
+    """Its objects and bytes once nothing is moved or removed any more: as many for ten seconds; after two minutes as they are."""
+    end, seen, since = time.monotonic() + 120, in_pools(target), time.monotonic()
+    while time.monotonic() < end and time.monotonic() - since < 10:
+        time.sleep(1)
+        now = in_pools(target)
+        if now[0] != seen[0]: seen, since = now, time.monotonic()
+    return in_pools(target)
+
+
 def requests():
     """Operations of clients that all OSDs have had since they were started."""
     return sum(json.loads(quietly("ceph", "--admin-daemon", f"{base}/ceph/run/osd.{osd}.asok", "perf", "dump"))["osd"]["op"]
@@ -156,8 +166,7 @@ for number in range(rounds):
         os.makedirs(f"{at}/web")
         quietly(cffs, "replay", log, "--min-files=1000", f"--target={at}/web", "--make-tree")
         cold(target, at)
-        time.sleep(3)
-        full = in_pools(target)
+        full = at_rest(target)
         add(target, "RADOS objects", full[0] - empty[0], (full[1] - empty[1]) / 1e6)
         measured(target, "cold sweep, files/s", len(sources), lambda: sweep(f"{at}/tree"))
         cold(target, at)

@@ -35,6 +35,7 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
   if (!S_ISREG(node.type)) return fail(ENODEV);
   const bool punches = mode == AllocateMode::punch_hole;
   if (!punches) CFFS_TRY_VOID(space_.charge(length));
+  CFFS_TRY_VOID(table_->begin_changes());
   announce_blocking();  // an object may take its time to find room
 
   const auto once = [&]() -> Status {

@@ -220,6 +220,7 @@ Status Engine::start() {
   CFFS_TRY_VOID(load_compression());
   CFFS_TRY_VOID(load_sharing());
   if (!options_.is_checkpoint) {
+    CFFS_TRY_VOID(file_count_.load());
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
                       .begin(options_.read_only, publishing_.followed()));
     CFFS_TRY_VOID(removals_.load());
@@ -233,7 +234,7 @@ Status Engine::start() {
   if (options_.is_checkpoint) {
     file_count_.take(options_.files_of_checkpoint);
   } else {
-    CFFS_TRY_VOID(file_count_.load(options_.background, options_.read_only));
+    if (options_.background) file_count_.begin_counting();
   }
   started_ = true;
   if (options_.read_only) {
@@ -289,6 +290,7 @@ Status Engine::leave_clean() {
   table_->shorten_log(kLittleToReplay);
   // An object whose removal did not reach the medium would be back, and after a store that was closed nobody looks for it.
   CFFS_TRY_VOID(store_.sync_names());
+  table_->end_without_change();  // where there was one, the rows that say so are durable
   Batch batch;
   table_->save_values(batch);
   Recovery::mark_closed(batch);

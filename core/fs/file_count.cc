@@ -19,18 +19,18 @@ void FileCount::format(Batch& batch) {
   batch.put(system_key(SystemField::file_count), encode_system_number(1));
 }
 
-Status FileCount::load(bool wanted, bool looks_only) {
+void FileCount::erase(Batch& batch) { batch.erase(system_key(SystemField::file_count)); }
+
+Status FileCount::load() {
   CFFS_TRY(const auto value, table_.get(system_key(SystemField::file_count)));
-  if (value) {
-    CFFS_TRY(const std::uint64_t n, decode_system_number(SystemField::file_count, *value));
-    counted_.store(static_cast<std::int64_t>(n));
-    if (looks_only) return {};
-    // Whoever does not close the store must not leave it: what follows in the log is never durable without this.
-    Batch batch;
-    batch.erase(system_key(SystemField::file_count));
-    return table_.write(batch);
-  }
-  if (!wanted) return {};
+  if (!value) return {};
+  CFFS_TRY(const std::uint64_t n, decode_system_number(SystemField::file_count, *value));
+  counted_.store(static_cast<std::int64_t>(n));
+  return {};
+}
+
+void FileCount::begin_counting() {
+  if (counted_.load() >= 0) return;
   std::promise<void> began;
   auto made = make_thread("the thread that counts the files", [this, &began] {
     bool told = false;
@@ -39,10 +39,9 @@ Status FileCount::load(bool wanted, bool looks_only) {
       told = true;
     });
   });
-  if (!made) return {};  // the count stays unknown, as where nobody wants it
+  if (!made) return;  // the count stays unknown, as where nobody wants it
   thread_ = std::move(*made);
   began.get_future().wait();  // from here on it sees the table as it is now
-  return {};
 }
 
 void FileCount::count(const std::function<void()>& began) {

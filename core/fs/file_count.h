@@ -15,9 +15,10 @@ class FileCount {
   explicit FileCount(Table& table) : table_(table) {}
   ~FileCount();
 
-  // Takes the count that the last close left; its row stays where the store is only looked at. Where there is none and
-  // `count`, counting begins: call before anything changes the table.
-  Status load(bool count, bool looks_only);
+  // Takes the count that the last close left.
+  Status load();
+  // Where it left none, counting begins; it has when this returns: call before anything changes the table.
+  void begin_counting();
   // What somebody else counted; nullopt: it stays unknown.
   void take(std::optional<std::uint64_t> counted) {
     if (counted) counted_.store(static_cast<std::int64_t>(*counted));
@@ -30,6 +31,8 @@ class FileCount {
   void save(Batch& batch);
   // Ends counting, whatever it has come to.
   void stop();
+  // To join the rows of the first change: whoever does not close the store must not leave a count.
+  static void erase(Batch& batch);
   // Of a new store: its root.
   static void format(Batch& batch);
 

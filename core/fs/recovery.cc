@@ -2,6 +2,7 @@
 
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
+#include "core/fs/file_count.h"
 #include "core/fs/moment.h"
 #include "core/fs/removals.h"
 #include "core/table/system_rows.h"
@@ -15,12 +16,12 @@ const Key kOpenKey = system_key(SystemField::open_boot);
 
 void Recovery::mark_closed(Batch& batch) { batch.erase(kOpenKey); }
 
-Status Recovery::mark_open() {
+void Recovery::mark_open_at_first_change() {
   Batch batch;
   batch.put(kOpenKey, boot_id_);
   batch.put(Key::namespace_end(), "");  // stores of older programs have none
-  CFFS_TRY_VOID(table_.write(batch));
-  return table_.sync();
+  FileCount::erase(batch);
+  table_.before_first_change(std::move(batch));
 }
 
 Status Recovery::begin(bool looks_only, bool followed) {
@@ -28,13 +29,16 @@ Status Recovery::begin(bool looks_only, bool followed) {
     if (log_) log_(damage.sentence());
   }
   CFFS_TRY(const auto open_since, table_.get(kOpenKey));
-  if (open_since || !table_.dropped().empty()) {
+  const bool unclean = open_since || !table_.dropped().empty();
+  if (unclean) {
     if (log_) log_("the store was not closed: checking all rows");
     // Rows that become durable from now on may name data that only the kernel has.
     if (!looks_only) CFFS_TRY_VOID(store_.sync_everything());
     CFFS_TRY_VOID(after_unclean_end(followed));
   }
-  return looks_only ? Status() : mark_open();
+  if (looks_only) return {};
+  mark_open_at_first_change();
+  return unclean ? table_.begin_changes() : Status();
 }
 
 // A file shows what it had before it grew, where the growth did not reach the medium.

@@ -1,6 +1,7 @@
 // What a store's next user does about how the last one ended.
 //
-// A row says that the store is in use. Found at open, it means that nobody closed it: the daemon died, the machine did, or the
+// A row says that the store is being changed: it is durable before the first change (Table::before_first_change()), and goes with the batch
+// that closes the store. Found at open, it means that nobody closed it: the daemon died, the machine did, or the
 // device lost what it had not written. The boot that the row names tells nothing: a daemon leaves data that only the kernel has,
 // and a device may reset while the machine lives. So everything that was written is made durable first, and every row is held
 // against its objects.
@@ -29,7 +30,8 @@ class Recovery {
            std::function<void(const std::string&)> log)
       : store_(store), table_(table), blobs_(blobs), boot_id_(std::move(boot_id)), log_(std::move(log)) {}
 
-  // Mends what an end without close() left, where there was one, and marks the store as open, unless it is only looked at.
+  // Mends what an end without close() left, where there was one, and sees to it that the first change marks the store as open, unless it
+  // is only looked at.
   // `followed`: somebody reads an earlier checkpoint, and what waits for its removal goes with the others.
   Status begin(bool looks_only, bool followed);
   // To join the batch that closes the store.
@@ -51,7 +53,7 @@ class Recovery {
   Status want_what_waits(std::set<std::string>& wanted) const;
   Status drop_removals_of(const Found& found);
   Status clear_away(const std::set<std::string>& wanted);
-  Status mark_open();
+  void mark_open_at_first_change();
 
   ObjectStore& store_;
   Table& table_;

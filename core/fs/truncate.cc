@@ -18,6 +18,7 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(make_room_to_grow(node, size));
+  CFFS_TRY_VOID(table_->begin_changes());
   std::optional<MomentHold::Passage> passage;
   for (;;) {
     CFFS_TRY_VOID(break_seal(node));

@@ -42,6 +42,7 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
   Node& node = *found;
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(space_.charge(data.size()));
+  CFFS_TRY_VOID(table_->begin_changes());
   Status done = write_to_home(node, offset, data, caller);
   if (!done && done.error().errno_value == ENOSPC && make_room()) {
     done = write_to_home(node, offset, data, caller);

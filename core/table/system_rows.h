@@ -13,7 +13,7 @@ namespace cffs {
 // Lower half of a system row's key. Never renumber: on disk.
 enum class SystemField : std::uint64_t {
   first_unreserved = 1,  // u64: the first inode number that is not reserved (core/table/inode_counter.h)
-  open_boot = 2,         // text: boot id of the machine that has the store open; absent where it was closed
+  open_boot = 2,         // text: boot id of the machine that changes the store; absent where it was closed
   file_count = 3,        // u64: inodes of the store; only while it is closed, and only where it is known
   log_synced =
       4,      // u64, u64: a log of the table's, and the bytes of it known durable (core/table/replay_check.h)

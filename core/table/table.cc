@@ -176,8 +176,37 @@ Status Table::writable() const {
   return {};
 }
 
+void Table::before_first_change(Batch rows) {
+  const MutexLock guard(first_mutex_);
+  first_ = std::move(rows);
+  awaits_first_.store(true, std::memory_order_release);
+}
+
+void Table::end_without_change() {
+  const MutexLock guard(first_mutex_);
+  first_.reset();
+  awaits_first_.store(false, std::memory_order_release);
+}
+
+Status Table::begin_changes() {
+  return awaits_first_.load(std::memory_order_acquire) ? write_first() : Status();
+}
+
+// Where it fails, the next change tries again.
+Status Table::write_first() {
+  const MutexLock guard(first_mutex_);
+  if (!first_) return {};
+  CFFS_TRY_VOID(writable());
+  CFFS_TRY_VOID(put_through(*first_->batch_, *first_, 0));
+  CFFS_TRY_VOID(sync());
+  first_.reset();
+  awaits_first_.store(false, std::memory_order_release);
+  return {};
+}
+
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
+  CFFS_TRY_VOID(begin_changes());
   CFFS_TRY_VOID(writable());
   if (!batch.data_.empty()) return write_data(batch);
   return put_through(*batch.batch_, batch, batch.erased_bytes_);

@@ -120,6 +120,12 @@ class Table {
   Result<Row> get_row(Key key) const;  // no such key: a row without entries
   Status write(Batch& batch);
   Status sync();
+  // These rows are to be written, and durable, before the first change from now on; call before anybody else uses the table.
+  void before_first_change(Batch rows);
+  // Sees to that. write() does so by itself: for whoever changes an object, and writes no row before.
+  Status begin_changes();
+  // They need not be any more: what is written from now on leaves the store as it was found.
+  void end_without_change();
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false. A value of the value log that
   // cannot be read is empty.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
@@ -203,6 +209,7 @@ class Table {
   std::uint64_t write_buffer_bytes_ = 0, file_bytes_ = 0;  // the most that LevelDB has of each
 
   Status writable() const;
+  Status write_first();
   Status put_through(leveldb::WriteBatch& changes, const Batch& batch, std::uint64_t erased_bytes);
   // --- the value log: table_values.cc ---
   struct ValueChanges {
@@ -247,6 +254,9 @@ class Table {
       values_move_;  // shared: rows of file data change by a batch; exclusive: one of them by tidy_values()
 
   std::atomic<bool> failed_{false};
+  Mutex first_mutex_;  // before values_turn_, values_move_ and sync_mutex_
+  std::optional<Batch> first_ CFFS_GUARDED_BY(first_mutex_);
+  std::atomic<bool> awaits_first_{false};  // first_ is not durable yet
   std::atomic<bool> read_only_{false};
   std::atomic<Sharing> sharing_{Sharing::never};
   Mutex sync_mutex_;

@@ -287,7 +287,7 @@ bool Table::note_before_values_go() {
 }
 
 void Table::drop_values(const std::vector<std::uint64_t>& dead) {
-  if (dead.empty() || failed() || !note_before_values_go()) return;
+  if (dead.empty() || failed() || !begin_changes() || !note_before_values_go()) return;
   for (const std::uint64_t number : dead) {
     const std::string name = ValueLog::object_name(number);
     if (keeps_file_ && keeps_file_(name)) {
@@ -320,6 +320,7 @@ Status Table::tidy_values(const std::function<bool()>& go_on) {
   if (!values_ || !writable()) return {};
   const std::vector<std::uint64_t> from = values_->wasteful();
   if (from.empty()) return {};
+  CFFS_TRY_VOID(begin_changes());
   {
     // Nobody begins anything in them any more; what was on its way is in rows then.
     const MutexLock turn(values_turn_);
