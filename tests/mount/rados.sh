@@ -91,6 +91,18 @@ case_commands() {
   check "of it" same "$source_tree/linux" "$base/work/out"
 }
 
+# A composite that is full is one RADOS object, its members' records with it.
+case_full_composites() {
+  local pieces composites f
+  fresh
+  mkdir -p "$base/work/full"
+  for f in $(seq 3000); do head -c 12000 /dev/urandom >"$base/work/full/$f"; done
+  check "import" "$cffs" import --policy=directory "$base/work/full" "$store"
+  composites=$("$cffs" stat --json "$store" | python3 -c "import json,sys; print(json.load(sys.stdin)['composites'])")
+  pieces=$(in_pool ls | grep -c "^${store##*/}\.[0-9a-f]\{16\}\.0*[1-9a-f]")
+  [ "$composites" -ge 8 ] && [ "$pieces" = 0 ] || { echo "  FAILED: $composites composites, $pieces pieces behind an object's first"; failures=$((failures + 1)); }
+}
+
 # What was read once is read from a local disk the next time, whatever becomes of it there.
 cached() { "$cffs" stat --json "$mnt" | python3 -c "import json,sys; print(json.load(sys.stdin)['local_cache']['$1'])"; }
 # Looking into a store of a pool, at rest and beside its writer.
@@ -379,7 +391,8 @@ run_suites() {
 
 case_acceptance() {
   local one
-  for one in writers names files follow holders; do  # threads: where the system has none left, librados ends the process
+  # threads: where the system has none left, librados ends the process. successors: whoever is paused is shut out, and nobody waits for it.
+  for one in writers names files follow holders; do
     check "acceptance: $one" timeout 250 "$here/acceptance.sh" $one
   done
 }
@@ -387,4 +400,4 @@ case_acceptance() {
 osds=1
 [ "$*" != three_osds ] || osds=3
 start_cluster --osd-size=4G --osds=$osds
-run_cases contract objects commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"
+run_cases contract objects full_composites commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"
