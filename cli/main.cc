@@ -84,6 +84,10 @@ int main(int argc, char** argv) {
       return 1;
     }
   }
+  if (const std::string problem = cffs::cli::option_without_value(named, words); !problem.empty()) {
+    std::fprintf(stderr, "%s\n", problem.c_str());
+    return 2;
+  }
   try {
     std::vector<std::string> reversed(words.rbegin(), words.rend());  // as CLI11 wants them
     app.parse(reversed);

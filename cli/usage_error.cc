@@ -94,6 +94,16 @@ std::string unknown_command(const NamedCommand& named) {
   return text + fmt::format("; all commands: {} --help", named.path);
 }
 
+std::string option_without_value(const NamedCommand& named, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const bool may_be = word.starts_with("--") && word.find('=') == word.size() - 1;
+    if (may_be && named.app->get_option_no_throw(word.substr(0, word.size() - 1)) != nullptr)
+      return fmt::format("{}: {} has no value; see {} --help", named.path, word, named.path);
+  }
+  return {};
+}
+
 std::string usage_error(const CLI::App& program, const std::vector<std::string>& words,
                         const CLI::ParseError& error) {
   const NamedCommand named = named_command(program, words);

@@ -22,6 +22,9 @@ std::vector<std::string> commands_of(const CLI::App& app);
 // "no command 'exprot'; the nearest is export: cffs export --help; all commands: cffs --help"
 std::string unknown_command(const NamedCommand& named);
 
+// "cffs format: --compress= has no value; see cffs format --help", where one of the command's options stands so; else empty. (CLI11 would
+// take the next word for it.)
+std::string option_without_value(const NamedCommand& named, const std::vector<std::string>& words);
 // What CLI11 found wrong, for people; several lines where the command was named alone: how it is used, with examples.
 std::string usage_error(const CLI::App& program, const std::vector<std::string>& words,
                         const CLI::ParseError& error);

@@ -54,6 +54,15 @@ Publication tablefs() {
           {"18", "listings with attributes", 1, 0, 5, {"readdir and stat"}, "none", "ext4"},
           {"19", "Postmark, 23 % less time", 1.3, 0, 6, {"create", "transactions", "delete"}, "none", "ext4"},
           {"20", "its transactions", 1, 0, 6, {"transactions"}, "none", "ext4"},
+          {"19",
+           "Postmark, grouped by directory",
+           1.3,
+           0,
+           6,
+           {"create", "transactions", "delete"},
+           "directory",
+           "ext4"},
+          {"20", "its transactions", 1, 0, 6, {"transactions"}, "directory", "ext4"},
       }};
 }
 

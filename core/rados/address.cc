@@ -45,7 +45,7 @@ Result<RadosAddress> RadosAddress::parse(std::string_view text) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     std::string& value = words[i].starts_with("id=") ? address.id : address.conf;
     if (!words[i].starts_with("id=") && !words[i].starts_with("conf="))
-      return wrong("'" + words[i] + "' is neither id= nor conf=");
+      return wrong("'" + words[i] + "' is neither id= nor conf=, and a path inside begins with '/'");
     if (!value.empty()) return wrong("'" + words[i] + "' is there twice");
     value = words[i].substr(words[i].find('=') + 1);
     if (value.empty()) return wrong("'" + words[i] + "' has no value");

@@ -29,6 +29,7 @@ case_manners() {
   done
   check "cffs alone shows all of them" says "^  export  " "$cffs"
   check "a short option mistyped" refused "cffs import: no option '-r'; all options: cffs import --help" "$cffs" import -r a b
+  check "an option without its value" refused "cffs format: --compress= has no value; see cffs format --help" "$cffs" format --compress= "$base/work/new"
   check "an argument that is missing" refused "B is required; see cffs diff --help" "$cffs" diff a
   mkdir -p "$base/work"
   check "a directory that is no store is not to become one" refused "cffs format makes one of a new or an empty directory" "$cffs" stat "$base/work"
