@@ -14,7 +14,7 @@ for word in "$@"; do
 done
 base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-following.XXXXXX")
 unmount_all() { awk -v below="$base/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | while read -r m; do timeout 30 "$cffs" umount "$m" >/dev/null 2>&1 || umount -l "$m"; done; }
-cleanup() { trap '' INT TERM; unmount_all; rm -rf "$base"; }
+cleanup() { trap '' INT TERM; set +e; unmount_all; rm -rf "$base"; }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 mkdir "$base/w" "$base/tree"

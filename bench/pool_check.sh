@@ -23,7 +23,7 @@ done
 [ -d "$tree" ] || { echo "pool_check: $tree is no directory; name one with --tree" >&2; exit 2; }
 base=$(mktemp -d "${TMPDIR:-/tmp}/cffs-pool.XXXXXX")
 unmount_all() { awk -v below="$base/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | while read -r m; do timeout 60 umount "$m" 2>/dev/null || umount -l "$m"; done; }
-cleanup() { trap '' INT TERM; unmount_all; pkill -KILL -f "^ceph-fuse -c $base/" || true; "$here/scripts/rados_cluster.sh" stop "$base/ceph" >/dev/null 2>&1; rm -rf "$base"; }
+cleanup() { trap '' INT TERM; set +e; unmount_all; pkill -KILL -f "^ceph-fuse -c $base/" || true; "$here/scripts/rados_cluster.sh" stop "$base/ceph" >/dev/null 2>&1; rm -rf "$base"; }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 "$here/scripts/rados_cluster.sh" start "$base/ceph" --osds="$osds" --osd-size=10G --cephfs | tail -n 2
