@@ -290,13 +290,12 @@ Status Engine::leave_clean() {
   table_->shorten_log(kLittleToReplay);
   // An object whose removal did not reach the medium would be back, and after a store that was closed nobody looks for it.
   CFFS_TRY_VOID(store_.sync_names());
-  table_->end_without_change();  // where there was one, the rows that say so are durable
+  if (table_->unchanged() && file_count_.is_in_table()) return {};
   Batch batch;
   table_->save_values(batch);
   Recovery::mark_closed(batch);
   file_count_.save(batch);
-  CFFS_TRY_VOID(table_->write(batch));
-  return table_->sync();
+  return table_->write_last(batch);
 }
 
 Status Engine::load_root() {

@@ -26,6 +26,7 @@ Status FileCount::load() {
   if (!value) return {};
   CFFS_TRY(const std::uint64_t n, decode_system_number(SystemField::file_count, *value));
   counted_.store(static_cast<std::int64_t>(n));
+  is_in_table_ = true;
   return {};
 }
 

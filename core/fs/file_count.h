@@ -25,6 +25,8 @@ class FileCount {
   }
   void added(std::uint64_t n) { changed_.fetch_add(static_cast<std::int64_t>(n), std::memory_order_relaxed); }
   void removed() { changed_.fetch_sub(1, std::memory_order_relaxed); }
+  // Whether load() found it; true until the first change.
+  bool is_in_table() const { return is_in_table_; }
   // nullopt: not counted yet.
   std::optional<std::uint64_t> value() const;
   // Ends counting. Leaves the count, where it is known, to the next user of the store; nothing may change after.
@@ -40,6 +42,7 @@ class FileCount {
   void count(const std::function<void()>& began);
 
   Table& table_;
+  bool is_in_table_ = false;
   std::atomic<std::int64_t> changed_{0};  // since the table was as counted
   std::atomic<std::int64_t> counted_{-1};
   std::atomic<bool> stop_{false};

@@ -186,6 +186,7 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
   const bool grows = how == Compression{};
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
+  CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
   const auto made = composites_.make_copy(id, row.size, how, zeros);
   const bool is_gone = !made && made.error().errno_value == ENOENT;
   if (is_gone) {  // with its last member, meanwhile?

@@ -107,6 +107,7 @@ Status Removals::settle(std::optional<PendingRemoval> at_once) {
     return due.first.is_object() && due.first != at_once && !publishing_.may_go(due.second);
   });
   if (now.empty()) return {};
+  CFFS_TRY_VOID(table_.begin_changes());  // the objects go before their rows do
   CFFS_TRY_VOID(table_.sync());
   Batch batch;
   std::size_t erased = 0;

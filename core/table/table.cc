@@ -10,6 +10,7 @@
 #include <charconv>
 
 #include "core/base/undisturbed.h"
+#include "core/object/blocking_section.h"
 #include "core/object/leveldb_env.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
@@ -143,6 +144,8 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   if (!status.ok()) return fail(to_error(status));
   table->db_.reset(db);
   CFFS_TRY_VOID(table->load_values(plan.closed));
+  table->found_closed_ = plan.closed;
+  table->found_logs_ = table->env_->log_ends();
   return table;
 }
 
@@ -182,10 +185,25 @@ void Table::before_first_change(Batch rows) {
   awaits_first_.store(true, std::memory_order_release);
 }
 
-void Table::end_without_change() {
-  const MutexLock guard(first_mutex_);
-  first_.reset();
-  awaits_first_.store(false, std::memory_order_release);
+bool Table::unchanged() const {
+  return found_closed_ && found_logs_.size() == 1 && found_logs_.front().second > 0 &&
+         env_->log_ends() == found_logs_ && writes_.load() == 0;
+}
+
+Status Table::write_last(Batch& batch) {
+  {
+    const MutexLock guard(first_mutex_);  // where nothing was changed, nothing has to come first
+    first_.reset();
+    awaits_first_.store(false, std::memory_order_release);
+  }
+  CFFS_TRY_VOID(writable());
+  bool ended = true;
+  if (Status done = sync_logs(ended); !done) {
+    if (ended) poison();
+    return done;
+  }
+  CFFS_TRY_VOID(write(batch));
+  return sync();
 }
 
 Status Table::begin_changes() {
@@ -194,6 +212,7 @@ Status Table::begin_changes() {
 
 // Where it fails, the next change tries again.
 Status Table::write_first() {
+  announce_blocking();  // who waits for the mutex waits for a sync
   const MutexLock guard(first_mutex_);
   if (!first_) return {};
   CFFS_TRY_VOID(writable());

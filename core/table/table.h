@@ -124,8 +124,10 @@ class Table {
   void before_first_change(Batch rows);
   // Sees to that. write() does so by itself: for whoever changes an object, and writes no row before.
   Status begin_changes();
-  // They need not be any more: what is written from now on leaves the store as it was found.
-  void end_without_change();
+  // Whether the table is as whoever closed it left it, what says so at its log's end.
+  bool unchanged() const;
+  // The last change, durable when this returns. Whoever replays it takes all before it for durable: so that is, first.
+  Status write_last(Batch& batch);
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false. A value of the value log that
   // cannot be read is empty.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
@@ -257,6 +259,9 @@ class Table {
   Mutex first_mutex_;  // before values_turn_, values_move_ and sync_mutex_
   std::optional<Batch> first_ CFFS_GUARDED_BY(first_mutex_);
   std::atomic<bool> awaits_first_{false};  // first_ is not durable yet
+  bool found_closed_ = false;
+  std::vector<std::pair<std::string, std::uint64_t>>
+      found_logs_;  // how long they were when the table had been opened
   std::atomic<bool> read_only_{false};
   std::atomic<Sharing> sharing_{Sharing::never};
   Mutex sync_mutex_;
