@@ -22,6 +22,11 @@ constexpr double kPaid = 2;
 // as much is enough, which in the worst case is three times the least, too. As long as what was read so saved what it cost.
 constexpr double kPaidWithArm = 0.5;
 constexpr std::uint64_t kTrusted = 16u << 20;  // bytes that may have saved nothing yet
+// What memory did not keep long enough the last time is read so again where single requests have cost so many times as much: a sixteenth
+// is the most that trying anew adds to them.
+constexpr double kPaidInDoubt = 16;
+// For what it brings as much goes that was wanted, and part of what is found would have been there anyway.
+constexpr std::uint64_t kEarns = 4;
 constexpr std::uint64_t kRemembered = 256u << 20;
 
 constexpr double kNews = 1.0 / 8;  // what the last one counts in a mean
@@ -120,7 +125,8 @@ bool ReadAhead::is_curious(const Extent& extent) {
 // Single requests have cost so much that the whole composite is better read, whoever made them.
 bool ReadAhead::is_paid(const Account& account, std::uint64_t total) const {
   const bool soon = worth_.has_arm() && returned_ + kTrusted >= bought_;
-  return static_cast<double>(account.paid) >= (soon ? kPaidWithArm : kPaid) * static_cast<double>(total);
+  const double times = account.doubted ? kPaidInDoubt : soon ? kPaidWithArm : kPaid;
+  return static_cast<double>(account.paid) >= times * static_cast<double>(total);
 }
 
 ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, const Visit& group,
@@ -128,11 +134,13 @@ ReadAhead::Scope ReadAhead::choose(const Reader& reader, const Extent& extent, c
   const std::uint64_t member =
       group.members >= kMembersThatTell ? group.touched / group.members : reader.composites.mean_member();
   const bool group_pays = extent.group_length > extent.length && fits(extent.group_length) &&
+                          !(account.doubted && is_most(group, account)) &&
                           (is_curious(extent) || pays(chance_of_group(reader.groups, group), member));
   if (whole.tells() && fits(whole.total)) {
     if (is_paid(account, whole.total)) return Scope::composite;
     const std::uint64_t item = group_pays ? extent.group_length : reader.composites.mean_member();
-    if (pays(chance_of_composite(reader.composites, whole), item)) return Scope::composite;
+    if (!account.doubted && pays(chance_of_composite(reader.composites, whole), item))
+      return Scope::composite;
   }
   return group_pays ? Scope::group : Scope::member;
 }
@@ -146,6 +154,7 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
       account.paid += worth_.of_a_request() + extent.group_length;
       asked_ += extent.group_length - std::min(extent.group_length, group.touched);
       group.ahead = true;
+      if (is_most(group, account)) account.saved = 0;
       break;
     case Scope::composite:
       asked_ += whole.total - std::min(whole.total, whole.touched);
@@ -161,6 +170,11 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
   account.brought = asked_;
 }
 
+// Then what is true of the composite is true of the group.
+bool ReadAhead::is_most(const Visit& group, const Account& account) {
+  return 2 * group.total > account.bytes;
+}
+
 // It was brought, and is gone before it was wanted. What was read ahead since then is what memory could not keep beside it; but
 // where it kept others beside more than that, all was dropped, and what came before this moment says nothing more. And where nearly
 // all is still there when it is wanted, what is gone grew cold: some kernels take that away though memory is free.
@@ -170,6 +184,10 @@ void ReadAhead::lose(Visit& group, Account& account) {
   account.paid = account.whole ? account.saved : 0;
   if (account.brought > dropped_) {
     stays_ -= kNews * stays_;
+    if (account.whole || is_most(group, account)) {
+      const std::uint64_t least = stays_ < kMostlyStays ? kEarns : kEarns / 2;
+      account.doubted = account.saved < least * account.bytes;
+    }
     if (since < kept_) {
       dropped_ = asked_;
       kept_ = 0;
@@ -232,10 +250,10 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
     found = Found::on_its_way;
   if (found != Found::absent) {
     if (ahead) used_ = std::min(asked_, used_ + extent.length);
-    if (paid.whole) {
+    if (ahead && (paid.whole || is_most(group, paid))) {
       const std::uint64_t saved = worth_.of_a_request() + extent.length;
       paid.saved += saved;
-      returned_ += saved;
+      if (paid.whole) returned_ += saved;
     }
     if (ahead && found == Found::in_memory) keep(paid);
   } else if (ahead) {

@@ -119,11 +119,13 @@ class ReadAhead {
     std::uint64_t paid =
         0;  // bytes: those of single requests and of groups, and what a request is worth for each
     std::uint64_t brought = 0;  // Counters::asked when it was read ahead last
-    std::uint64_t saved = 0;    // the same of what was wanted since all of it was brought, had it been absent
+    std::uint64_t saved =
+        0;  // the same of what was wanted since all or most of it was brought, had it been absent
     std::uint64_t asked_at = 0;  // asks_ when the medium was asked for it last
     unsigned being_asked = 0;    // by how many who have not asked the medium for all of it yet
     bool whole = false;
     bool guessed = false;  // it was read ahead, and nobody has come to it
+    bool doubted = false;  // it went from memory before it had saved what it cost, the last time
   };
   Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
   static std::size_t place_of(std::uint64_t composite);
@@ -139,6 +141,7 @@ class ReadAhead {
                const Account& account) CFFS_REQUIRES(mutex_);
   void book(Scope scope, const Extent& extent, Visit& group, const Visit& whole, Account& account)
       CFFS_REQUIRES(mutex_);
+  static bool is_most(const Visit& group, const Account& account);
   void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
   void keep(const Account& account) CFFS_REQUIRES(mutex_);
   static void arrive(Reader& reader, const Visit& whole, Account& account);

@@ -101,9 +101,12 @@ Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
     if (at == pages_.end()) {
       // No more at once than stays here until it was copied.
       const auto runs = claim(object, number, std::min(last, number + capacity_pages_ / 4));
+      const std::shared_ptr<Page> claimed = pages_.find(Key{object, number})->second;
       guard.unlock();
       for (const auto& [first, pages] : runs) start(source, first, pages);
       guard.lock();
+      // It may have failed, and gone, before anybody could wait for it: to ask again would be for ever.
+      if (claimed->state == Page::State::failed) return fail(claimed->error);
       continue;
     }
     const std::shared_ptr<Page> page = at->second;

@@ -168,6 +168,26 @@ TEST_CASE("pages: an error is whoever's who waits for it, and not kept") {
   REQUIRE(out == letters(100));
 }
 
+// What was asked for may have failed before who asked looks for it.
+TEST_CASE("pages: a source that refuses at once is asked once") {
+  class Refusing final : public PageCache::Source {
+   public:
+    PageCache::ObjectNumber number() const override { return 7; }
+    void fetch(std::uint64_t, std::uint64_t, std::function<void(Result<std::string>)> done) const override {
+      if (++requests > 3) std::abort();
+      done(fail(ESHUTDOWN, "the source"));
+    }
+    mutable int requests = 0;
+  };
+  const auto cache = std::make_shared<PageCache>(1 << 20);
+  const Refusing source;
+  std::string out(100, '?');
+  const Status refused = cache->read(source, 0, as_writable_bytes(out));
+  REQUIRE_FALSE(refused);
+  REQUIRE(refused.error().errno_value == ESHUTDOWN);
+  REQUIRE(source.requests == 1);
+}
+
 TEST_CASE("addresses of stores in a Ceph pool") {
   const auto address = RadosAddress::parse("rados:web/site");
   REQUIRE(address);
