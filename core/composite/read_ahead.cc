@@ -25,7 +25,8 @@ constexpr std::uint64_t kTrusted = 16u << 20;  // bytes that may have saved noth
 // What memory did not keep long enough the last time is read so again where single requests have cost so many times as much: a sixteenth
 // is the most that trying anew adds to them.
 constexpr double kPaidInDoubt = 16;
-// For what it brings as much goes that was wanted, and part of what is found would have been there anyway.
+// For what it brings as much goes that was wanted, and part of what is found would have been there anyway. Where a fourth of it was wanted
+// while it stayed it did what it was for, however little a request is worth: sweeps are so.
 constexpr std::uint64_t kEarns = 4;
 constexpr std::uint64_t kRemembered = 256u << 20;
 
@@ -154,12 +155,12 @@ void ReadAhead::book(Scope scope, const Extent& extent, Visit& group, const Visi
       account.paid += worth_.of_a_request() + extent.group_length;
       asked_ += extent.group_length - std::min(extent.group_length, group.touched);
       group.ahead = true;
-      if (is_most(group, account)) account.saved = 0;
+      if (is_most(group, account)) account.saved = account.used = 0;
       break;
     case Scope::composite:
       asked_ += whole.total - std::min(whole.total, whole.touched);
       account.whole = true;
-      account.saved = 0;
+      account.saved = account.used = 0;
       bought_ += whole.total;
       if (bought_ > kRemembered) {
         bought_ /= 2;
@@ -186,7 +187,7 @@ void ReadAhead::lose(Visit& group, Account& account) {
     stays_ -= kNews * stays_;
     if (account.whole || is_most(group, account)) {
       const std::uint64_t least = stays_ < kMostlyStays ? kEarns : kEarns / 2;
-      account.doubted = account.saved < least * account.bytes;
+      account.doubted = account.saved < least * account.bytes && account.used < account.bytes / kEarns;
     }
     if (since < kept_) {
       dropped_ = asked_;
@@ -253,6 +254,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
     if (ahead && (paid.whole || is_most(group, paid))) {
       const std::uint64_t saved = worth_.of_a_request() + extent.length;
       paid.saved += saved;
+      paid.used += extent.length;
       if (paid.whole) returned_ += saved;
     }
     if (ahead && found == Found::in_memory) keep(paid);
@@ -295,7 +297,7 @@ bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId 
   paid.guessed = true;
   paid.bytes = std::max(paid.bytes, bytes);
   paid.whole = true;
-  paid.saved = 0;
+  paid.saved = paid.used = 0;
   ++paid.being_asked;
   asked_ += bytes;
   paid.brought = asked_;

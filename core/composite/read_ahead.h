@@ -121,6 +121,7 @@ class ReadAhead {
     std::uint64_t brought = 0;  // Counters::asked when it was read ahead last
     std::uint64_t saved =
         0;  // the same of what was wanted since all or most of it was brought, had it been absent
+    std::uint64_t used = 0;      // bytes that were, each time
     std::uint64_t asked_at = 0;  // asks_ when the medium was asked for it last
     unsigned being_asked = 0;    // by how many who have not asked the medium for all of it yet
     bool whole = false;
