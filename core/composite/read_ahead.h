@@ -6,6 +6,7 @@
 // so without either it brings its member alone. And a
 // composite whose single requests have cost twice as much as all of it (half as much where an arm moves for each) is read to its
 // end, whoever made them: so at most about three times the least is spent where readers keep coming back.
+// What went from memory before it had earned what it cost is doubted: until sixteen times as much was paid it is not tried again.
 //
 // Pure; the clock is its callers'. Allocates nothing once it is made. Thread safety: everything.
 #pragma once
