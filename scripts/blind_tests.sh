@@ -38,11 +38,11 @@ a file of the table goes on after a write that failed
 -return result_ = to_leveldb(error);
 +return to_leveldb(error);
 
-a store is not marked as open before it is used
-@ core/fs/recovery.cc
--  CFFS_TRY_VOID(table_.write(batch));
--  return table_.sync();
-+  return table_.write(batch);
+the mark of a store that is changed is not durable before the change
+@ core/table/table.cc
+-  CFFS_TRY_VOID(put_through(*first_->batch_, *first_, 0));
+-  CFFS_TRY_VOID(sync());
++  CFFS_TRY_VOID(put_through(*first_->batch_, *first_, 0));
 
 what a killed user left with the kernel is not made durable
 @ core/fs/recovery.cc
@@ -78,10 +78,10 @@ a store is closed before removals are durable
 +
 
 the mark of a closed store is not synced
-@ core/fs/engine.cc
--  CFFS_TRY_VOID(table_->write(batch));
--  return table_->sync();
-+  return table_->write(batch);
+@ core/table/table.cc
+-  CFFS_TRY_VOID(write(batch));
+-  return sync();
++  return write(batch);
 = a mark that is still there costs the next user a scan, nothing else
 
 the barrier before a table file does nothing
@@ -152,8 +152,8 @@ a log is replayed although the values that it names are not there
 
 an object of the value log goes before the log says that it may
 @ core/table/table_values.cc
--  if (dead.empty() || failed() || !note_before_values_go()) return;
-+  if (dead.empty() || failed()) return;
+-  if (dead.empty() || failed() || !begin_changes() || !note_before_values_go()) return;
++  if (dead.empty() || failed() || !begin_changes()) return;
 
 a commit does not sync the log
 @ core/fs/durability.cc
