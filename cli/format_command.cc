@@ -205,8 +205,10 @@ void add_format(CLI::App& app, int& exit_code) {
                    "Largest file kept in the table for good (policy none; one that was durable before it "
                    "grew: four times)")
       ->capture_default_str();
-  command->add_option("--composite-file-max", o->composite_file_max,
-                      "Largest member of a composite; by default 1M, where it is compressed 32M");
+  command->add_option(
+      "--composite-file-max", o->composite_file_max,
+      "Largest member of a composite; by default 1M, where it is compressed 128M. Files above 32M become "
+      "members only where compressing them saves a quarter");
   command->add_option("--composite-max", o->composite_max,
                       "Size at which a composite is full; by default 4M, in a pool 3840K, where it is "
                       "compressed 8M; a member that is larger is alone in one");

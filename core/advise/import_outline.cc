@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/composite/record.h"
+#include "core/packed/packer.h"
 #include "core/transfer/pending_groups.h"
 
 namespace cffs {
@@ -37,7 +38,7 @@ class OutlineWalk {
       const std::uint32_t at = waiting.back();
       waiting.pop_back();
       const SurveyedDirectory& directory = survey_.directories[at];
-      for (std::uint32_t i = 0; i < directory.files.size(); ++i) file(at, i, directory.files[i].size);
+      for (std::uint32_t i = 0; i < directory.files.size(); ++i) file(at, i, directory.files[i]);
       pending_.directory_complete(InodeId{at});
       take();
       waiting.insert(waiting.end(), directory.children.rbegin(), directory.children.rend());
@@ -48,13 +49,17 @@ class OutlineWalk {
   }
 
  private:
-  void file(std::uint32_t directory, std::uint32_t index, std::uint64_t size) {
+  void file(std::uint32_t directory, std::uint32_t index, const SurveyedFile& surveyed) {
+    const std::uint64_t size = surveyed.size;
+    const std::uint64_t most = !composites_                                ? format_.inline_max
+                               : size > kPackedUnseen && !surveyed.shrinks ? kPackedUnseen
+                                                                           : format_.composite_file_max;
     if (size == 0) ++outline_.empty_files;
     if (!composites_ && size > 0 && size <= format_.inline_max) {
       ++outline_.inline_files;
       outline_.inline_bytes += size;
       outline_.chunks += (size + kChunkBytes - 1) / kChunkBytes;
-    } else if (size > (composites_ ? format_.composite_file_max : format_.inline_max)) {
+    } else if (size > most) {
       ++outline_.blobs;
       outline_.blob_bytes += size;
     } else if (composites_) {

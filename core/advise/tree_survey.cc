@@ -18,6 +18,8 @@
 #include "core/base/mutex.h"
 #include "core/base/parallel.h"
 #include "core/base/printable.h"
+#include "core/packed/packer.h"
+#include "core/table/inode.h"
 
 namespace cffs {
 
@@ -80,11 +82,17 @@ class SurveyWalk {
   }
 
  private:
+  // A file with several names.
+  struct LinkedFile {
+    std::string name;
+    struct stat st;
+    bool shrinks;
+  };
   // What one directory adds; given over at once, so that the lock is taken once for each.
   struct Found {
     SurveyedDirectory directory;
     std::vector<SurveyedDirectory> children;
-    std::vector<std::pair<std::string, struct stat>> linked;  // files with several names
+    std::vector<LinkedFile> linked;
     TreeSurvey counts;
   };
 
@@ -168,10 +176,11 @@ class SurveyWalk {
     ++found.directory.entries;
     found.counts.name_bytes += name.size();
     if (S_ISREG(st.st_mode)) {
+      const bool shrinks = this->shrinks(path.empty() ? name : path + "/" + name, st);
       if (st.st_nlink > 1) {
-        found.linked.emplace_back(name, st);
+        found.linked.push_back({name, st, shrinks});
       } else {
-        add_file(found.directory, found.counts, name, st);
+        add_file(found.directory, found.counts, {name, st, shrinks});
       }
       return;
     }
@@ -198,9 +207,23 @@ class SurveyWalk {
     found.counts.allocated_bytes += static_cast<std::uint64_t>(st.st_blocks) * 512;
   }
 
-  void add_file(SurveyedDirectory& directory, TreeSurvey& counts, const std::string& name,
-                const struct stat& st) const {
+  // As an import finds it (core/transfer/directory_import.cc).
+  bool shrinks(const std::string& path, const struct stat& st) const {
+    const auto size = static_cast<std::uint64_t>(st.st_size);
+    if (size <= kPackedUnseen) return true;
+    if (size > kMemberMax || static_cast<std::uint64_t>(st.st_blocks) * 512 < size - size / 4) return false;
+    return is_worth_packing({Codec::zstd, kUsualZstdLevel}, size,
+                            [&](std::uint64_t offset, Bytes out) -> Result<std::size_t> {
+                              const auto piece = content_->read(path, offset, out.size());
+                              if (!piece) return fail(ENODATA);
+                              return piece->copy(reinterpret_cast<char*>(out.data()), out.size());
+                            });
+  }
+
+  void add_file(SurveyedDirectory& directory, TreeSurvey& counts, const LinkedFile& found) const {
+    const auto& [name, st, shrinks] = found;
     SurveyedFile file;
+    file.shrinks = shrinks;
     file.size = static_cast<std::uint64_t>(st.st_size);
     file.name_at = static_cast<std::uint32_t>(directory.names.size());
     file.name_bytes = static_cast<std::uint16_t>(name.size());
@@ -219,11 +242,11 @@ class SurveyWalk {
 
   void take(std::uint32_t index, Found found) CFFS_REQUIRES(mutex_) {
     std::sort(found.linked.begin(), found.linked.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
+              [](const LinkedFile& a, const LinkedFile& b) { return a.name < b.name; });
     bool added = false;
-    for (const auto& [name, st] : found.linked) {
-      if (linked_.emplace(st.st_dev, st.st_ino).second) {
-        add_file(found.directory, found.counts, name, st);
+    for (const LinkedFile& file : found.linked) {
+      if (linked_.emplace(file.st.st_dev, file.st.st_ino).second) {
+        add_file(found.directory, found.counts, file);
         added = true;
       } else {
         ++survey_.further_names;

@@ -1,7 +1,7 @@
 // What a directory tree holds, for advice about it: counted by a walk that only looks.
 //
-// The walk is done by several threads, each with a directory at a time; no symbolic link is followed, nothing but directories is
-// opened, access times stay where the system lets them (O_NOATIME). What cannot be read is counted and named, and the survey goes
+// The walk is done by several threads, each with a directory at a time; no symbolic link is followed, nothing is opened but directories
+// and, for what their like becomes in a compressed store, files of more than kPackedUnseen; access times stay where the system lets them (O_NOATIME). What cannot be read is counted and named, and the survey goes
 // on; what vanishes meanwhile is counted apart. Memory: 16 bytes and its name for each regular file.
 #pragma once
 
@@ -24,6 +24,7 @@ struct SurveyedFile {
   std::uint64_t size = 0;
   std::uint32_t name_at = 0;  // in its directory's `names`
   std::uint16_t name_bytes = 0;
+  bool shrinks = true;  // of larger ones than kPackedUnseen: is_worth_packing()
 };
 
 struct SurveyedDirectory {

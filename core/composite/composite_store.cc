@@ -6,6 +6,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
+#include "core/composite/large_member.h"
 #include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
 #include "core/object/suspension.h"
@@ -21,8 +22,6 @@ struct Range {
 };
 
 constexpr std::uint64_t kUsualBytes = 4u << 20;   // of a composite that is full
-constexpr std::uint64_t kLargeMember = 1u << 20;  // such members only packed stores have
-constexpr std::uint64_t kPieceBytes = 256u << 10;
 constexpr std::uint64_t kFewBytes = 128u << 10;  // so many bytes at most may be there within a few wake-ups
 
 // Holds the member, wherever its row says that its group is.
@@ -208,11 +207,6 @@ Status CompositeStore::remove(CompositeId id) { return open_.remove(object_name(
 
 namespace {
 
-tl::unexpected<Error> differs(const Extent& extent) {
-  return fail(Error::corruption(CompositeStore::object_name(extent.composite) + ", slot " +
-                                std::to_string(extent.slot) + ": data differs from its checksum"));
-}
-
 // `read_whole(bytes)` reads all of the member; the part that is wanted of it arrives in `out`.
 template <typename ReadWhole>
 Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, Bytes out,
@@ -225,37 +219,12 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
     whole = Bytes(memory.get(), extent.length);
   }
   CFFS_TRY(const std::size_t n, read_whole(whole));
-  if (n != extent.length || checksum(whole) != extent.checksum) return differs(extent);
+  if (n != extent.length || checksum(whole) != extent.checksum) return member_differs(extent);
   if (memory) std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
   return wanted;
 }
 
-// The same of a large member that is not wanted whole: its bytes pass through memory that the thread keeps, instead of being there all at
-// once for each request.
-Result<std::size_t> read_in_pieces(const Object& object, const Extent& extent, std::uint64_t offset,
-                                   Bytes out) {
-  thread_local const auto memory = std::make_unique_for_overwrite<std::byte[]>(kPieceBytes);
-  const std::uint64_t end = offset + std::min<std::uint64_t>(out.size(), extent.length - offset);
-  announce_blocking();
-  ask_for(object, {extent.offset, extent.offset + extent.length});
-  RunningChecksum sum;
-  for (std::uint64_t at = 0; at < extent.length;) {
-    const Bytes piece(memory.get(), std::min(kPieceBytes, extent.length - at));
-    CFFS_TRY(const std::size_t n, object.read_at(extent.offset + at, piece));
-    if (n != piece.size()) return differs(extent);
-    sum.add(piece);
-    const std::uint64_t from = std::max(offset, at), to = std::min(end, at + n);
-    if (from < to) {
-      const Bytes part = piece.subspan(from - at, to - from);
-      std::copy(part.begin(), part.end(), out.begin() + static_cast<std::ptrdiff_t>(from - offset));
-    }
-    at += n;
-  }
-  if (sum.value() != extent.checksum) return differs(extent);
-  return end - offset;
-}
-
-bool goes_in_pieces(const Extent& extent, std::uint64_t offset, Bytes out) {
+bool is_part(const Extent& extent, std::uint64_t offset, Bytes out) {
   return extent.length > kLargeMember && (offset > 0 || out.size() < extent.length);
 }
 
@@ -264,7 +233,7 @@ bool goes_in_pieces(const Extent& extent, std::uint64_t offset, Bytes out) {
 Result<std::size_t> CompositeStore::read(const Object& object, const Extent& extent, std::uint64_t offset,
                                          Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
-  if (goes_in_pieces(extent, offset, out)) return read_in_pieces(object, extent, offset, out);
+  if (is_part(extent, offset, out)) return read_part(object, extent, offset, out);
   return read_verified(extent, offset, out, [&](Bytes whole) -> Result<std::size_t> {
     const auto share = object.share_in_memory(extent.offset, extent.length);
     if (!share || *share >= 1) {
@@ -280,25 +249,27 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
 Result<std::size_t> CompositeStore::read_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
-  if (goes_in_pieces(extent, offset, out)) return read_in_pieces(object, extent, offset, out);
+  if (is_part(extent, offset, out)) return read_part(object, extent, offset, out);
   return read_verified(extent, offset, out, [&](Bytes whole) { return fetch(wish, object, extent, whole); });
 }
 
 Result<std::size_t> CompositeStore::read_again(const Wish& wish, const Object& object, const Extent& extent,
                                                std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
+  if (is_part(extent, offset, out) && compression_of(object) != Compression{})
+    return read_part(object, extent, offset, out);
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
   const std::uint64_t at = extent.offset + offset;
   if (auto left = resumed<Arriving>(); left && left->is_for(extent.composite, at)) {
     CFFS_TRY(const std::size_t n, go_on(std::move(left), object, wanted));
-    if (n != wanted.size()) return differs(extent);
+    if (n != wanted.size()) return member_differs(extent);
     return n;
   }
   CFFS_TRY(const auto cached, object.try_read_at(at, wanted));
   if (cached) return *cached;
   const Look look = look_for(object, at, wanted.size());
   CFFS_TRY(const std::size_t n, wait_for(wish, object, extent, at, wanted, look));
-  if (n != wanted.size()) return differs(extent);
+  if (n != wanted.size()) return member_differs(extent);
   return n;
 }
 

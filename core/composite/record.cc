@@ -100,7 +100,7 @@ Result<std::optional<RecordMeta>> parse_record(std::string_view bytes) {
   record.parent.value = m.varint();
   record.name = m.string();
   record.ino.value = m.varint();  // the inode's first field
-  const bool possible = m.ok() && record.data_length <= kSmallFileMax && record.parent.value < kInodeLimit &&
+  const bool possible = m.ok() && record.data_length <= kMemberMax && record.parent.value < kInodeLimit &&
                         record.ino.value < kInodeLimit;
   if (!possible) return fail(Error::corruption("a record's meta is malformed"));
   return std::optional<RecordMeta>(std::move(record));

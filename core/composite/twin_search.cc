@@ -1,6 +1,9 @@
 #include "core/composite/twin_search.h"
 
+#include <algorithm>
+
 #include "core/base/checksum.h"
+#include "core/composite/large_member.h"
 #include "core/table/content_row.h"
 
 namespace cffs {
@@ -22,9 +25,13 @@ std::optional<Extent> TwinSearch::find(Key key, std::string_view content) const 
   if (!row || row->extent.length != content.size()) return {};
   const auto object = composites_.open(row->extent.composite);
   if (!object) return {};
-  std::string there(content.size(), '\0');
-  const auto n = CompositeStore::read(**object, row->extent, 0, as_writable_bytes(there));
-  if (!n || *n != content.size() || there != content) return {};
+  bool same = true;
+  const Status read = visit_member(**object, row->extent, [&](std::uint64_t at, ConstBytes piece) {
+    const ConstBytes here = as_bytes(content.substr(at, piece.size()));
+    same = same && std::equal(piece.begin(), piece.end(), here.begin(), here.end());
+    return Status();
+  });
+  if (!read || !same) return {};
   return row->extent;
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "core/composite/large_member.h"
 #include "core/fs/moment.h"
 
 namespace cffs {
@@ -18,12 +19,18 @@ constexpr std::uint64_t kGrownPerInline = 4;
 // much as five of them.
 constexpr std::uint64_t kChunksByKey = 4;
 
-Result<std::string> read_member(const Object& composite, const Inode& inode) {
-  if (inode.extent.length != inode.size) {
-    return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ"));
-  }
+constexpr ReaderId kWhoChanges = 0;  // all of them together
+
+Error sizes_differ(const Inode& inode) {
+  return Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ");
+}
+
+// `read` fills what it is given with all of the member.
+template <typename Read>
+Result<std::string> read_member(const Inode& inode, const Read& read) {
+  if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
   std::string bytes(inode.size, '\0');
-  CFFS_TRY(const std::size_t n, CompositeStore::read(composite, inode.extent, 0, as_writable_bytes(bytes)));
+  CFFS_TRY(const std::size_t n, read(as_writable_bytes(bytes)));
   CFFS_INVARIANT(n == bytes.size());
   return bytes;
 }
@@ -181,7 +188,7 @@ Result<std::string> Homes::load(const Inode& inode) const {
   if (inode.home == Home::inline_) return read_chunks(inode);
   if (inode.home == Home::composite) {
     CFFS_TRY(const auto object, object_of(inode));
-    return read_member(*object, inode);
+    return read_member(inode, [&](Bytes out) { return CompositeStore::read(*object, inode.extent, 0, out); });
   }
   if (inode.size > 0) {
     return fail(Error::corruption("inode " + std::to_string(inode.ino.value) + " has " +
@@ -193,8 +200,22 @@ Result<std::string> Homes::load(const Inode& inode) const {
 Result<std::string> Homes::load_small(const Node& node) const {
   CFFS_TRY_VOID(node.check_kept());
   if (node.orphan_bytes) return node.orphan_bytes->bytes;
-  if (node.inode.home != Home::composite || !node.pinned) return load_small(node.inode);
-  return read_member(*node.pinned, node.inode);
+  if (node.inode.home != Home::composite) return load_small(node.inode);
+  try {
+    return load_member(node);
+  } catch (const std::bad_alloc&) {
+    return fail(ENOMEM);
+  }
+}
+
+// Who changes one file may never come to another of its group: what comes with it is for what such readers wanted lately to say.
+Result<std::string> Homes::load_member(const Node& node) const {
+  const Inode& inode = node.inode;
+  if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
+  CFFS_TRY(const auto object, object_of(node));
+  return read_member(inode, [&](Bytes out) {
+    return composites_.read_for({kWhoChanges, inode.ino}, *object, inode.extent, 0, out);
+  });
 }
 
 Result<std::shared_ptr<Object>> Homes::object_of(const Inode& inode) const {
@@ -256,6 +277,27 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   if (done) return blob;
   drop_blob(replaced.ino);
   return fail(std::move(done).error());
+}
+
+Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node) {
+  const Inode& inode = node.inode;
+  const bool is_large = inode.home == Home::composite && inode.size > kLargeMember;
+  if (!is_large) {
+    CFFS_TRY(const std::string content, load_small(node));
+    return make_blob(inode, content);
+  }
+  CFFS_TRY_VOID(node.check_kept());
+  CFFS_TRY_VOID(check_small(inode));
+  if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
+  CFFS_TRY(const auto composite, object_of(node));
+  CFFS_TRY(auto blob, make_blob(inode, {}));
+  const Status done = visit_member(*composite, inode.extent, [&](std::uint64_t at, ConstBytes piece) {
+    blobs_.wrote(piece.size());
+    return blob->write_at(at, piece);
+  });
+  if (done) return blob;
+  drop_blob(inode.ino);
+  return fail(done.error());
 }
 
 // An fsync or a commit was since the file was made; one made since has no durable content to lose.

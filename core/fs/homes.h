@@ -54,7 +54,8 @@ class Homes {
   // The object that holds the file's data. A missing one is damage to the store, not a missing file.
   Result<std::shared_ptr<Object>> object_of(const Inode& inode) const;
   Result<std::shared_ptr<Object>> object_of(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
-  // The whole content of a file that is not a blob.
+  // The whole content of a file that is not a blob; of a member that is not in memory its group is read, too, but for a node's, which
+  // somebody changes.
   Result<std::string> load_small(const Inode& inode) const;
   Result<std::string> load_small(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
   // Bytes of inline data from `offset` on. What no chunk holds is damage; zeros in a store that is not dense_inline.
@@ -85,6 +86,8 @@ class Homes {
   // has recovery remove it, and a failure the caller, by drop_blob().
   Result<std::shared_ptr<Object>> make_blob(const Inode& replaced, std::string_view content)
       CFFS_REQUIRES(row_stripes);
+  // The same with what the file has now, at its place; of a large member no more than a piece is in memory.
+  Result<std::shared_ptr<Object>> make_blob_of(const Node& node) CFFS_REQUIRES(node.mutex, row_stripes);
   // Then the inode, or a mover's copy of it, says that its data is there, durable where the content that it replaces may be; what
   // it was in goes. `named`: some row is the
   // inode's; else the blob goes with the last reference.
@@ -110,6 +113,7 @@ class Homes {
  private:
   Status check_small(const Inode& inode) const;
   Result<std::string> load(const Inode& inode) const;
+  Result<std::string> load_member(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
   bool may_be_durable(const Inode& inode) const;
   Status settle_blob(const Inode& replaced, Object& blob);
   // Damage where a chunk has less than the file's size wants.

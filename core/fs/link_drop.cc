@@ -75,7 +75,8 @@ Status LinkDrop::keep_inline(const Inode& inode) {
 // room for it.
 Status LinkDrop::keep_member(Batch& batch, const Inode& inode) {
   CFFS_TRY(auto object, homes_.object_of(inode));
-  if (!pinned_share_.resize(homes_.nameless().composites, 1) && homes_.has_room_for(inode.size)) {
+  const bool fits = inode.size <= kSmallFileMax;
+  if (!pinned_share_.resize(homes_.nameless().composites, 1) && fits && homes_.has_room_for(inode.size)) {
     CFFS_TRY(const std::string content, homes_.load_small(inode));
     Inode in_table = inode;
     in_table.home = Home::none;

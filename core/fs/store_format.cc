@@ -33,16 +33,20 @@ constexpr std::uint32_t kPackedComposites =
     16;  // StoreFormat::packed_composites: programs from before it take frames for records
 constexpr std::uint32_t kSharedMembers =
     32;  // StoreFormat::shared_members: programs from before it would free what others have
-constexpr Features kKnown = {
-    0, 0, kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart | kPackedComposites | kSharedMembers};
+constexpr std::uint32_t kLargeMembers =
+    64;  // StoreFormat::has_large_members(): programs from before it take the rows of such members for damage
+constexpr Features kKnown = {0, 0,
+                             kOtherNameHash | kDenseInline | kBlobChecksums | kValuesApart |
+                                 kPackedComposites | kSharedMembers | kLargeMembers};
 
-const std::array<FeatureName, 6> kNames = {
+const std::array<FeatureName, 7> kNames = {
     FeatureName{FeatureClass::incompatible, 0, "hash of names"},
     FeatureName{FeatureClass::incompatible, 1, "dense inline data"},
     FeatureName{FeatureClass::incompatible, 2, "blob checksums"},
     FeatureName{FeatureClass::incompatible, 3, "value log"},
     FeatureName{FeatureClass::incompatible, 4, "packed composites"},
     FeatureName{FeatureClass::incompatible, 5, "shared members"},
+    FeatureName{FeatureClass::incompatible, 6, "large members"},
 };
 
 std::uint32_t bits_of(const Features& features, FeatureClass of) {
@@ -65,6 +69,7 @@ Features set_in(const StoreFormat& f) {
   if (f.values_apart) set.incompatible |= kValuesApart;
   if (f.packed_composites) set.incompatible |= kPackedComposites;
   if (f.shared_members) set.incompatible |= kSharedMembers;
+  if (f.has_large_members()) set.incompatible |= kLargeMembers;
   return set;
 }
 
@@ -274,7 +279,7 @@ StoreFormat usual_format(const Compression& how) {
   StoreFormat format;
   format.compression = how;
   if (how.codec == Codec::stored) return format;
-  format.composite_file_max = 32u << 20;
+  format.composite_file_max = kMemberMax;
   format.composite_max = 8u << 20;
   return format;
 }
@@ -283,8 +288,8 @@ Status check_format(const StoreFormat& f) {
   if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
     return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
   }
-  if (f.composite_file_max < f.inline_max || f.composite_file_max > kSmallFileMax) {
-    return fail(Error::usage("--composite-file-max must be between --inline-max and 64M"));
+  if (f.composite_file_max < f.inline_max || f.composite_file_max > kMemberMax) {
+    return fail(Error::usage("--composite-file-max must be between --inline-max and 128M"));
   }
   if (f.composite_max < f.inline_max || f.composite_max > (1u << 30)) {
     return fail(Error::usage("--composite-max must be between --inline-max and 1G"));

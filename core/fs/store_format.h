@@ -8,6 +8,7 @@
 
 #include "core/object/object_store.h"
 #include "core/packed/compression.h"
+#include "core/table/inode.h"
 #include "core/table/name_hash.h"
 
 namespace cffs {
@@ -54,6 +55,8 @@ struct StoreFormat {
   bool shared_members = true;
   // Whether those of a new store do; later its table says so (FileSystem::dedupe()). Not in the superblock.
   bool dedupe = false;
+  // It may have members that programs from before there were such take for damage.
+  bool has_large_members() const { return composite_file_max > kSmallFileMax; }
   // How a new store packs them; later its table says so (FileSystem::compress()). Not in the superblock.
   Compression compression;
   std::string made_by = "cffs " CFFS_VERSION;  // empty: before it was noted

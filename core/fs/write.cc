@@ -204,8 +204,7 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
 }
 
 Status Engine::move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then) {
-  CFFS_TRY(const std::string content, homes_.load_small(node));
-  CFFS_TRY(change.new_blob, homes_.make_blob(node.inode, content));
+  CFFS_TRY(change.new_blob, homes_.make_blob_of(node));
   CFFS_TRY_VOID(then(*change.new_blob));
   return homes_.take_blob(node.inode, change.batch, change.accounts, change.new_blob, !node.unlinked);
 }

@@ -55,6 +55,8 @@ class Scrub {
   Status check_composite(CompositeId id, const CompositeRow& row);
   Status check_members(CompositeId id, std::string_view bytes, std::uint64_t from);
   Status check_members_by_rows(CompositeId id);
+  Status check_large(CompositeId id, const CompositeRow& row, const Object& object);
+  Status read_member(const Object& object, const Extent& extent);
   Status report_record(CompositeId id, const RecordMeta& record);
   Status check_file(Key key, InodeId directory, const Entry& entry);
   Status check_inline(FileToMove& file);

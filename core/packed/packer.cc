@@ -85,4 +85,21 @@ std::optional<std::string> pack(std::string_view plain, std::span<const std::uin
   return out;
 }
 
+bool is_worth_packing(const Compression& how, std::uint64_t bytes, const ReadSample& read) {
+  constexpr std::uint64_t kSamples = 16;
+  if (how.codec == Codec::stored || bytes == 0) return false;
+  const Compression quick{how.codec, std::min(how.level, kUsualZstdLevel)};
+  std::string sample(kFramePlain, '\0');
+  std::uint64_t plain = 0, packed = 0;
+  for (std::uint64_t i = 0; i < kSamples; ++i) {
+    const auto n = read(bytes / kSamples * i, as_writable_bytes(sample));
+    if (!n) return false;
+    const std::string_view piece = std::string_view(sample).substr(0, *n);
+    const auto frame = piece.empty() ? std::nullopt : compress_frame(quick, piece);
+    plain += piece.size();
+    packed += frame ? frame->size() : piece.size();
+  }
+  return packed < plain - plain / 4;
+}
+
 }  // namespace cffs

@@ -112,7 +112,7 @@ Status Affiliation::examine_mentioning(const FileToMove& file, std::set<FileId>&
   for (const auto& [number, at] : documents) {
     if (index_of_.contains(number) || !looked_at.insert(number).second) continue;
     CFFS_TRY(auto document, fs_.rehousing().find(at, InodeId{number}));
-    if (!document || document->inode.size > fs_.store_format().composite_file_max) {
+    if (!document || document->inode.size > kLargestDocument) {
       CFFS_TRY_VOID(index.forget(number, touched));
       continue;
     }
@@ -128,6 +128,7 @@ Status Affiliation::examine_renamed(ReferenceIndex& index, const grouping::Refer
   for (const FileToMove& file : renamed_) {
     if (grouping::placement_of(file.inode.ino.value, index, options)) touched.insert(file.inode.ino.value);
     if (grouping::document_kind(file.at.name) == grouping::DocumentKind::none) continue;
+    if (file.inode.size > kLargestDocument) continue;
     FileToMove document = file;
     const auto readable = fs_.rehousing().read(document);
     if (!readable && readable.error().kind == ErrorKind::corruption) continue;  // rot stays where it is

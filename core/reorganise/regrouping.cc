@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "core/base/pace.h"
+#include "core/blob/blob_store.h"
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
+#include "core/packed/packer.h"
 #include "core/reorganise/deduplication.h"
 #include "core/reorganise/reference_index.h"
 #include "core/reorganise/repacking.h"
@@ -44,6 +46,7 @@ class Regrouping {
         [&](SmallFile f) {
           if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
           if (f.home == Home::composite && guests_.contains(f.ino.value)) return;
+          if (f.home == Home::blob && f.size > kPackedUnseen && !is_worth_packing(f)) return;
           if (!policy_.needs_paths()) f.path = {};
           files_.push_back(std::move(f));
           if (files_.size() % 256 == 0) progress({"looking", files_.size(), 0, "small files"});
@@ -90,6 +93,16 @@ class Regrouping {
     return fs_.table().scan_namespace(visitor);
   }
 
+  bool is_worth_packing(const SmallFile& f) const {
+    const auto blob = fs_.objects().open(BlobStore::object_name(f.ino));
+    if (!blob) return false;
+    const auto info = (*blob)->info();
+    if (!info || info->allocated < f.size - f.size / 4) return false;  // its holes would be gone
+    return cffs::is_worth_packing(
+        fs_.composites().compression(), f.size,
+        [&](std::uint64_t offset, Bytes out) { return (*blob)->read_at(offset, out); });
+  }
+
   // The file as it is now; nullopt: it is gone, empty, or has grown.
   Result<std::optional<FileToMove>> find(const SmallFile& f) const {
     CFFS_TRY(auto file, fs_.rehousing().find({f.parent, f.name}, f.ino));
@@ -100,6 +113,7 @@ class Regrouping {
 
   std::optional<std::string> content(std::size_t i) const {
     if (stopped()) return {};  // what comes of it is not used any more
+    if (files_[i].size > kLargestDocument) return {};
     auto file = find(files_[i]);
     if (!file || !*file) return {};
     const auto readable = fs_.rehousing().read(**file);

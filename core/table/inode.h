@@ -38,8 +38,10 @@ struct Extent {
   friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-// Data that is in the table or a composite: no store has more of one file there, whatever its format says. Bytes.
+// Data that is in the table, or in a composite: no store has more of one file there, whatever its format says. Bytes. Stores without
+// the feature "large members" have members of kSmallFileMax at most.
 inline constexpr std::uint64_t kSmallFileMax = 64u << 20;
+inline constexpr std::uint64_t kMemberMax = 128u << 20;
 inline constexpr std::uint64_t kFileMax = std::numeric_limits<std::int64_t>::max();  // bytes
 
 using Xattrs = std::vector<std::pair<std::string, std::string>>;  // sorted by name

@@ -78,7 +78,8 @@ Result<Extent> decode_extent(ByteReader& r) {
   const std::uint64_t into_group = r.varint();
   e.group_offset = e.offset - into_group;
   e.group_length = r.varint();
-  const bool possible = slot_and_moved >> 33 == 0 && spare <= kPlaces && into_group <= e.offset && is_possible(e);
+  const bool possible =
+      slot_and_moved >> 33 == 0 && spare <= kPlaces && into_group <= e.offset && is_possible(e);
   if (!possible) return malformed("row names a place that no composite has");
   return e;
 }
@@ -89,8 +90,9 @@ Status check_inode(const Inode& n, std::uint64_t mode, std::uint64_t uid, std::u
   if (uid > 0xffffffff || gid > 0xffffffff) return malformed("row names an owner that nobody is");
   if (n.size > kFileMax) return malformed("row claims more bytes than a file can have");
   if (n.home != Home::none && !n.is_regular()) return malformed("row has data of what is no regular file");
-  const bool small = n.home == Home::inline_ || n.home == Home::composite;
-  if (small && n.size > kSmallFileMax) return malformed("row claims more bytes than its home can have");
+  const bool too_large = (n.home == Home::inline_ && n.size > kSmallFileMax) ||
+                         (n.home == Home::composite && n.size > kMemberMax);
+  if (too_large) return malformed("row claims more bytes than its home can have");
   if (n.target.size() > kLongestTarget || n.target.find('\0') != std::string::npos) {
     return malformed("row has a target that no symbolic link can have");
   }
@@ -162,7 +164,7 @@ Status check_entry(const Entry& entry) {
 
 bool is_possible(const Extent& e) {
   return e.composite.value >= kFirstInode && e.composite.value < kInodeLimit && e.offset <= kPlaces &&
-         e.length <= kSmallFileMax && e.capacity >= e.length && e.capacity - e.length <= kPlaces &&
+         e.length <= kMemberMax && e.capacity >= e.length && e.capacity - e.length <= kPlaces &&
          e.group_offset <= e.offset && e.group_length <= kPlaces;
 }
 

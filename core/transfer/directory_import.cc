@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -19,7 +20,7 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kCopyBytes = 1u << 20;
-constexpr std::size_t kMostInMemory = 64u << 20;  // of one that was small when it was listed
+constexpr std::size_t kMostInMemory = kMemberMax;  // of one that was small when it was listed
 
 Inode inode_of(const struct stat& st) {
   Inode inode;
@@ -84,6 +85,40 @@ class SourceFile {
   std::shared_ptr<const SourceRoot> root_;
   std::string inside_, path_;
   struct stat listed_;
+};
+
+// For who asks what a large file holds. One that is a quarter holes has nothing to say: it keeps them as a large one only.
+class Sample {
+ public:
+  Sample(Result<FileDescriptor> fd, std::uint64_t size)
+      : fd_(std::move(fd)), is_sparse_(fd_ && holes(*fd_, size) >= size / 4) {}
+
+  Result<std::size_t> read(std::uint64_t offset, Bytes out) const {
+    if (!fd_) return fail(fd_.error());
+    if (is_sparse_) return fail(ENODATA);
+    const ssize_t n = ::pread(fd_->get(), out.data(), out.size(), static_cast<off_t>(offset));
+    if (n < 0) return fail(errno);
+    return static_cast<std::size_t>(n);
+  }
+
+ private:
+  static std::uint64_t holes(const FileDescriptor& fd, std::uint64_t size) {
+    constexpr int kMostLooks = 1024;
+    std::uint64_t bytes = 0;
+    auto at = off_t{0};
+    for (int i = 0; i < kMostLooks; ++i) {
+      const off_t hole = ::lseek(fd.get(), at, SEEK_HOLE);
+      if (hole < 0 || static_cast<std::uint64_t>(hole) >= size) break;
+      at = ::lseek(fd.get(), hole, SEEK_DATA);
+      const std::uint64_t end = at < 0 ? size : std::min(size, static_cast<std::uint64_t>(at));
+      bytes += end - static_cast<std::uint64_t>(hole);
+      if (at < 0) break;
+    }
+    return bytes;
+  }
+
+  const Result<FileDescriptor> fd_;
+  const bool is_sparse_;
 };
 
 Result<std::string> read_small(const SourceFile& file, const FileDescriptor& fd, Inode& attributes) {
@@ -325,7 +360,11 @@ class Walk {
   void regular(const SourceFile& file, const std::string& name, InodeId parent, Inode attributes) {
     // What is too deep for a path is reached through its directory, which is open now and not later.
     const bool now = file.path().size() >= PATH_MAX;
-    const bool small = target_.is_small(attributes.size);
+    std::optional<Sample> sample;
+    const bool small = target_.is_small(attributes.size, [&](std::uint64_t offset, Bytes out) {
+      if (!sample) sample.emplace(file.open_in(here_.get(), name), attributes.size);
+      return sample->read(offset, out);
+    });
     const auto same = [&](const ReadAt& there) {
       return has_content_of(now ? file.open_in(here_.get(), name) : file.open(), there);
     };

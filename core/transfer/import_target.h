@@ -94,7 +94,10 @@ class ImportTarget {
 
   // Of small files, bytes; 0: every file comes alone.
   std::uint64_t small_limit() const { return small_ != nullptr ? small_->limit() : 0; }
-  bool is_small(std::uint64_t size) const { return small_ != nullptr && size <= small_->limit(); }
+  // `content` is asked of large ones, at once.
+  bool is_small(std::uint64_t size, const ReadAt& content) const {
+    return small_ != nullptr && size <= small_->limit() && small_->takes(size, content);
+  }
   std::uint64_t order_of(const std::string& directory_name) const { return to_->order_of(directory_name); }
   // Waits for all, links, sets directory times, makes everything durable.
   Result<ImportReport> finish();

@@ -1,7 +1,9 @@
 #include "core/transfer/store_destination.h"
 
+#include "core/composite/composite_store.h"
 #include "core/fs/kept_in_table.h"
 #include "core/fs/xattr.h"
+#include "core/packed/packer.h"
 #include "grouping/packing.h"
 
 namespace cffs {
@@ -166,6 +168,10 @@ void StoreDestination::settle_inode(InodeId ino, const Inode& wanted) {
       tell("extended attribute " + name + ": " + done.error().message());
     }
   }
+}
+
+bool StoreDestination::takes(std::uint64_t size, const ReadAt& content) const {
+  return size <= kPackedUnseen || is_worth_packing(fs_.composites().compression(), size, content);
 }
 
 bool StoreDestination::in_a_group(std::uint64_t size) const {

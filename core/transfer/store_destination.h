@@ -40,6 +40,7 @@ class StoreDestination final : public Destination, public SmallFiles {
   std::uint64_t transfer_number() const override { return first_new_inode_.value; }
 
   std::uint64_t limit() const override { return fs_.load_limit(); }
+  bool takes(std::uint64_t size, const ReadAt& content) const override;
   std::uint64_t share_bytes() const override { return fs_.store_format().composite_max; }
   bool in_a_group(std::uint64_t size) const override;
   Result<std::vector<std::string>> load(std::vector<NewFile> files) override;

@@ -153,20 +153,20 @@ TEST_CASE("a store from before inline data was dense still reads its holes as ze
 }
 
 TEST_CASE("an unknown incompatible feature is refused by its name, with who made the store") {
-  const auto named = read_bytes(written(of_the_future(FeatureClass::incompatible, 6, "trees of blocks")));
+  const auto named = read_bytes(written(of_the_future(FeatureClass::incompatible, 7, "trees of blocks")));
   REQUIRE(named.error().kind == ErrorKind::usage);
   REQUIRE(named.error().message() ==
-          "memory needs \"trees of blocks\" (incompatible feature 64), which cffs " CFFS_VERSION
+          "memory needs \"trees of blocks\" (incompatible feature 128), which cffs " CFFS_VERSION
           " does not know; it was made by cffs 9.8.7: use that or a newer one");
   StoreFormat two = of_the_future(FeatureClass::incompatible, 31, "");
-  two.unknown.incompatible |= 64;
+  two.unknown.incompatible |= 128;
   two.made_by.clear();
   REQUIRE(read_bytes(written(two)).error().message() ==
-          "memory needs incompatible feature 64, incompatible feature 2147483648, which cffs " CFFS_VERSION
+          "memory needs incompatible feature 128, incompatible feature 2147483648, which cffs " CFFS_VERSION
           " does not know; use a newer cffs");
 
   MemoryStore store;
-  REQUIRE(FileSystem::format(store, of_the_future(FeatureClass::incompatible, 6, "x"), SystemClock()));
+  REQUIRE(FileSystem::format(store, of_the_future(FeatureClass::incompatible, 7, "x"), SystemClock()));
   FileSystemOptions options = quiet();
   for (const bool read_only : {false, true}) {
     options.read_only = read_only;
@@ -174,9 +174,23 @@ TEST_CASE("an unknown incompatible feature is refused by its name, with who made
   }
 }
 
+TEST_CASE("a store whose members may be larger than programs know says so") {
+  StoreFormat format = sample_format();
+  for (const std::uint64_t most : {kSmallFileMax, kMemberMax}) {
+    format.composite_file_max = most;
+    const std::string bytes = written(format);
+    REQUIRE(bytes[kFlagsAt] == (most > kSmallFileMax ? 127 : 63));
+    const auto read = read_bytes(bytes);
+    REQUIRE((read && read->composite_file_max == most));
+  }
+  format.composite_file_max = kMemberMax + 1;
+  REQUIRE_FALSE(check_format(format));
+}
+
 TEST_CASE("a feature's name from a strange store reaches no terminal") {
-  const StoreFormat format = of_the_future(FeatureClass::incompatible, 6, "\x1b[2J\" \n");
-  REQUIRE(says(read_bytes(written(format)).error().message(), "memory needs incompatible feature 64, which"));
+  const StoreFormat format = of_the_future(FeatureClass::incompatible, 7, "\x1b[2J\" \n");
+  REQUIRE(
+      says(read_bytes(written(format)).error().message(), "memory needs incompatible feature 128, which"));
 }
 
 TEST_CASE("a store with an unknown read-only compatible feature may be looked at, and is not changed") {

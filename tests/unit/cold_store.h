@@ -1,0 +1,89 @@
+// A store in memory that keeps account of what a device would have been asked for: of composites, what was read or fetched ahead and had
+// not been before.
+#pragma once
+
+#include <set>
+
+#include "core/object/memory_store.h"
+#include "tests/passing_object.h"
+
+namespace cffs::test {
+
+class ColdStore final : public ObjectStore {
+ public:
+  std::uint64_t asked = 0;  // bytes, in pages of 4 KiB
+  // Nothing is in memory any more, and nothing was asked for.
+  void make_cold() {
+    there_.clear();
+    asked = 0;
+  }
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    return cold(name, under_.create(name, how));
+  }
+  Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    return cold(name, under_.open(name));
+  }
+  Status remove(std::string_view name) override { return under_.remove(name); }
+  Status rename(std::string_view from, std::string_view to) override { return under_.rename(from, to); }
+  Result<bool> exists(std::string_view name) override { return under_.exists(name); }
+  Result<std::vector<std::string>> list(std::string_view folder) override { return under_.list(folder); }
+  Status sync_names() override { return under_.sync_names(); }
+  Status sync_everything() override { return under_.sync_everything(); }
+  Result<SpaceInfo> space() override { return under_.space(); }
+  Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return under_.lock(owner); }
+  Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return under_.lock_for_reading(); }
+  std::string description() const override { return "cold"; }
+
+ private:
+  static constexpr std::uint64_t kPage = 4096;
+
+  class Cold final : public PassingObject {
+   public:
+    Cold(ColdStore& store, std::string name, std::shared_ptr<Object> below)
+        : PassingObject(std::move(below)), store_(store), name_(std::move(name)) {}
+    Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+      store_.ask(name_, offset, out.size());
+      return below_->read_at(offset, out);
+    }
+    Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
+      if (*share_in_memory(offset, out.size()) < 1) return std::optional<std::size_t>();
+      CFFS_TRY(const std::size_t n, below_->read_at(offset, out));
+      return std::optional<std::size_t>(n);
+    }
+    std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
+      return store_.share(name_, offset, length);
+    }
+    void prefetch(std::uint64_t offset, std::uint64_t length) const override {
+      const auto info = below_->info();
+      if (info && offset < info->size) store_.ask(name_, offset, std::min(length, info->size - offset));
+    }
+
+   private:
+    ColdStore& store_;
+    const std::string name_;
+  };
+
+  Result<std::shared_ptr<Object>> cold(std::string_view name, Result<std::shared_ptr<Object>> object) {
+    if (!object || !name.starts_with("composites/")) return object;
+    return std::shared_ptr<Object>(std::make_shared<Cold>(*this, std::string(name), std::move(*object)));
+  }
+  void ask(const std::string& name, std::uint64_t offset, std::uint64_t length) {
+    for (std::uint64_t page = offset / kPage; page * kPage < offset + length; ++page) {
+      if (there_.emplace(name, page).second) asked += kPage;
+    }
+  }
+  double share(const std::string& name, std::uint64_t offset, std::uint64_t length) const {
+    std::uint64_t pages = 0, there = 0;
+    for (std::uint64_t page = offset / kPage; page * kPage < offset + length; ++page) {
+      ++pages;
+      there += there_.contains({name, page}) ? 1 : 0;
+    }
+    return static_cast<double>(there) / static_cast<double>(std::max<std::uint64_t>(1, pages));
+  }
+
+  MemoryStore under_;
+  std::set<std::pair<std::string, std::uint64_t>> there_;
+};
+
+}  // namespace cffs::test
