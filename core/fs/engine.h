@@ -196,8 +196,8 @@ class Engine final : public FileSystem {
       CFFS_REQUIRES(node.mutex, row_stripes);
   // A small file gets a blob with its content, to which `then` does the rest. Joins the change; until that is written the
   // file is what it was.
-  Status move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then)
-      CFFS_REQUIRES(node.mutex, row_stripes);
+  Status move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then,
+                      std::uint64_t most = kFileMax) CFFS_REQUIRES(node.mutex, row_stripes);
   // False: there is no room for it in memory.
   Result<bool> write_orphan(Node& node, std::uint64_t offset, ConstBytes data) CFFS_REQUIRES(node.mutex);
   // The whole content anew of what is no blob, in the table or, without a name, in memory or a blob.

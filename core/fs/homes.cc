@@ -279,22 +279,25 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
   return fail(std::move(done).error());
 }
 
-Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node) {
+Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node, std::uint64_t most) {
   const Inode& inode = node.inode;
   const bool is_large = inode.home == Home::composite && inode.size > kLargeMember;
   if (!is_large) {
     CFFS_TRY(const std::string content, load_small(node));
-    return make_blob(inode, content);
+    return make_blob(inode, std::string_view(content).substr(0, most));
   }
   CFFS_TRY_VOID(node.check_kept());
-  CFFS_TRY_VOID(check_small(inode));
+  if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
   if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
   CFFS_TRY(const auto composite, object_of(node));
   CFFS_TRY(auto blob, make_blob(inode, {}));
-  const Status done = visit_member(*composite, inode.extent, [&](std::uint64_t at, ConstBytes piece) {
+  const auto copy = [&](std::uint64_t at, ConstBytes piece) -> Status {
+    if (at >= most) return {};
+    piece = piece.first(std::min<std::uint64_t>(piece.size(), most - at));
     blobs_.wrote(piece.size());
     return blob->write_at(at, piece);
-  });
+  };
+  const Status done = visit_member(*composite, inode.extent, copy);
   if (done) return blob;
   drop_blob(inode.ino);
   return fail(done.error());

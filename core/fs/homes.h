@@ -86,8 +86,8 @@ class Homes {
   // has recovery remove it, and a failure the caller, by drop_blob().
   Result<std::shared_ptr<Object>> make_blob(const Inode& replaced, std::string_view content)
       CFFS_REQUIRES(row_stripes);
-  // The same with what the file has now, at its place; of a large member no more than a piece is in memory.
-  Result<std::shared_ptr<Object>> make_blob_of(const Node& node) CFFS_REQUIRES(node.mutex, row_stripes);
+  // The same with what the file has now, up to so many bytes, at its place; of a large member no more than a piece is in memory.
+  Result<std::shared_ptr<Object>> make_blob_of(const Node& node, std::uint64_t most) CFFS_REQUIRES(node.mutex, row_stripes);
   // Then the inode, or a mover's copy of it, says that its data is there, durable where the content that it replaces may be; what
   // it was in goes. `named`: some row is the
   // inode's; else the blob goes with the last reference.

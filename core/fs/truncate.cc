@@ -87,7 +87,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
     inode.home = size > 0 ? Home::inline_ : Home::none;
     return {};
   }
-  if (!fits) return move_to_blob(node, change, [size](Object& blob) { return blob.truncate(size); });
+  if (!fits) return move_to_blob(node, change, [size](Object& blob) { return blob.truncate(size); }, size);
   std::string content;
   if (size > 0) {
     CFFS_TRY(content, homes_.load_small(node));

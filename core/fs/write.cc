@@ -203,8 +203,9 @@ Result<Engine::Written> Engine::write_small(Node& node, std::uint64_t offset, Co
   return Written::done;
 }
 
-Status Engine::move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then) {
-  CFFS_TRY(change.new_blob, homes_.make_blob_of(node));
+Status Engine::move_to_blob(Node& node, ContentChange& change, const std::function<Status(Object&)>& then,
+                            std::uint64_t most) {
+  CFFS_TRY(change.new_blob, homes_.make_blob_of(node, most));
   CFFS_TRY_VOID(then(*change.new_blob));
   return homes_.take_blob(node.inode, change.batch, change.accounts, change.new_blob, !node.unlinked);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/control_groups.h"
 #include "core/packed/dictionary.h"
 #include "core/packed/frame_codec.h"
 #include "core/packed/frame_index.h"
@@ -87,7 +88,11 @@ std::optional<std::string> pack(std::string_view plain, std::span<const std::uin
 
 bool is_worth_packing(const Compression& how, std::uint64_t bytes, const ReadSample& read) {
   constexpr std::uint64_t kSamples = 16;
+  constexpr std::uint64_t kMemoryEach =
+      5;  // of its bytes: as a file, in its composite, packed; and some for others
   if (how.codec == Codec::stored || bytes == 0) return false;
+  const auto memory = available_memory();
+  if (memory && *memory / kMemoryEach < bytes) return false;
   const Compression quick{how.codec, std::min(how.level, kUsualZstdLevel)};
   std::string sample(kFramePlain, '\0');
   std::uint64_t plain = 0, packed = 0;

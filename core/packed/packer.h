@@ -23,7 +23,8 @@ std::optional<std::string> pack(std::string_view plain, std::span<const std::uin
 
 // A file of so many bytes is a member whatever it holds; of a larger one, of which a member's memory and time are much, this asks first.
 inline constexpr std::uint64_t kPackedUnseen = 32u << 20;
-// Whether a quarter of the file, or more, would be saved, by a MiB of it that is taken from all over it. False where it cannot be read.
+// Whether a quarter of the file, or more, would be saved, by a MiB of it that is taken from all over it. False where it cannot be read, and
+// where there is no memory just now for packing so much.
 // `read`: fewer bytes than asked only at its end.
 using ReadSample = std::function<Result<std::size_t>(std::uint64_t offset, Bytes out)>;
 bool is_worth_packing(const Compression& how, std::uint64_t bytes, const ReadSample& read);

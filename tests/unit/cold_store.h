@@ -1,5 +1,5 @@
-// A store in memory that keeps account of what a device would have been asked for: of composites, what was read or fetched ahead and had
-// not been before.
+// A store in memory that keeps account of what a device would have been asked for: of composites and blobs, what was read or fetched ahead
+// and had not been before, and what was written.
 #pragma once
 
 #include <set>
@@ -11,7 +11,8 @@ namespace cffs::test {
 
 class ColdStore final : public ObjectStore {
  public:
-  std::uint64_t asked = 0;  // bytes, in pages of 4 KiB
+  std::uint64_t asked = 0;    // bytes, in pages of 4 KiB
+  std::uint64_t written = 0;  // bytes
   // Nothing is in memory any more, and nothing was asked for.
   void make_cold() {
     there_.clear();
@@ -54,6 +55,10 @@ class ColdStore final : public ObjectStore {
     std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
       return store_.share(name_, offset, length);
     }
+    Status write_at(std::uint64_t offset, ConstBytes data) override {
+      store_.written += data.size();
+      return below_->write_at(offset, data);
+    }
     void prefetch(std::uint64_t offset, std::uint64_t length) const override {
       const auto info = below_->info();
       if (info && offset < info->size) store_.ask(name_, offset, std::min(length, info->size - offset));
@@ -65,7 +70,7 @@ class ColdStore final : public ObjectStore {
   };
 
   Result<std::shared_ptr<Object>> cold(std::string_view name, Result<std::shared_ptr<Object>> object) {
-    if (!object || !name.starts_with("composites/")) return object;
+    if (!object || !(name.starts_with("composites/") || name.starts_with("blobs/"))) return object;
     return std::shared_ptr<Object>(std::make_shared<Cold>(*this, std::string(name), std::move(*object)));
   }
   void ask(const std::string& name, std::uint64_t offset, std::uint64_t length) {

@@ -176,6 +176,20 @@ TEST_CASE("a large member that is written to is a blob with all that it had", "[
   REQUIRE(s.objects.list("composites")->empty());
 }
 
+TEST_CASE("a large member is cut off without room for all that it had", "[packed]") {
+  LargeStore s;
+  const std::string text = lines(33u << 20);
+  s.bring("large", text);
+  const auto file = s.fs->lookup(kRootInode, "large");
+  AttributeChange change;
+  change.size = 2'000'001;
+  s.objects.written = 0;
+  REQUIRE(s.fs->setattr(file->ino, change, kRoot));
+  REQUIRE(s.objects.written <= 2'000'001);
+  s.fs->forget(file->ino, 1);
+  REQUIRE(s.read("large", 0, 3'000'000) == text.substr(0, 2'000'001));
+}
+
 TEST_CASE("what is above 32 MiB is a member where that saves a quarter, and has no holes to lose",
           "[packed]") {
   const std::filesystem::path tree =
