@@ -21,7 +21,7 @@ struct Range {
   std::uint64_t bytes() const { return end - begin; }
 };
 
-constexpr std::uint64_t kUsualBytes = 4u << 20;   // of a composite that is full
+constexpr std::uint64_t kUsualBytes = 4u << 20;  // of a composite that is full
 constexpr std::uint64_t kFewBytes = 128u << 10;  // so many bytes at most may be there within a few wake-ups
 
 // Holds the member, wherever its row says that its group is.
@@ -224,7 +224,7 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
   return wanted;
 }
 
-bool is_part(const Extent& extent, std::uint64_t offset, Bytes out) {
+bool is_part(const Extent& extent, std::uint64_t offset, ConstBytes out) {
   return extent.length > kLargeMember && (offset > 0 || out.size() < extent.length);
 }
 
@@ -246,6 +246,11 @@ Result<std::size_t> CompositeStore::read(const Object& object, const Extent& ext
   });
 }
 
+bool CompositeStore::is_checked_by_frames(const Object& object, const Extent& extent, std::uint64_t offset,
+                                          ConstBytes out) {
+  return is_part(extent, offset, out) && dynamic_cast<const PackedObject*>(&object) != nullptr;
+}
+
 Result<std::size_t> CompositeStore::read_for(const Wish& wish, const Object& object, const Extent& extent,
                                              std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
@@ -256,8 +261,7 @@ Result<std::size_t> CompositeStore::read_for(const Wish& wish, const Object& obj
 Result<std::size_t> CompositeStore::read_again(const Wish& wish, const Object& object, const Extent& extent,
                                                std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
-  if (is_part(extent, offset, out) && compression_of(object) != Compression{})
-    return read_part(object, extent, offset, out);
+  if (is_checked_by_frames(object, extent, offset, out)) return read_part(object, extent, offset, out);
   const Bytes wanted = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
   const std::uint64_t at = extent.offset + offset;
   if (auto left = resumed<Arriving>(); left && left->is_for(extent.composite, at)) {

@@ -106,6 +106,9 @@ class CompositeStore {
   // The same for one of many readers: what comes with the member is read_ahead()'s to say.
   Result<std::size_t> read_for(const Wish& wish, const Object& object, const Extent& extent,
                                std::uint64_t offset, Bytes out);
+  // Whether such a read is checked by frames: of a large member's part, whose checksum then was not looked at.
+  static bool is_checked_by_frames(const Object& object, const Extent& extent, std::uint64_t offset,
+                                   ConstBytes out);
   // The same of a member whose checksum was looked at since somebody looked it up: it is not looked at again.
   Result<std::size_t> read_again(const Wish& wish, const Object& object, const Extent& extent,
                                  std::uint64_t offset, Bytes out);

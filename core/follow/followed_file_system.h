@@ -96,6 +96,9 @@ class FollowedFileSystem final : public FileSystem {
   void accessed(InodeId) override {}
   std::uint64_t set_ids_dropped() const override { return 0; }
   std::uint64_t load_limit() const override { return 0; }
+  bool loads(std::uint64_t, const std::function<Result<std::size_t>(std::uint64_t, Bytes)>&) const override {
+    return false;
+  }
   InodeId next_inode() const override { return state()->next_inode(); }
   std::shared_ptr<const grouping::Policy> policy() const override { return state()->policy(); }
   void set_policy(std::shared_ptr<const grouping::Policy>) override {}

@@ -10,6 +10,7 @@
 
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
+#include "core/packed/packer.h"
 #include "core/table/system_rows.h"
 
 namespace cffs {
@@ -382,7 +383,19 @@ std::uint64_t Engine::load_limit() const {
   return policy()->makes_composites() ? format_.composite_file_max : format_.inline_max;
 }
 
+bool Engine::loads(std::uint64_t bytes,
+                   const std::function<Result<std::size_t>(std::uint64_t, Bytes)>& read) const {
+  return bytes <= kPackedUnseen || (read && is_worth_packing(composites_.compression(), bytes, read));
+}
+
 Result<std::vector<std::string>> Engine::load(std::vector<std::vector<NewFile>> groups) {
+  // Whatever grew since somebody asked: more no reader of such a store takes for a member.
+  const std::uint64_t most = std::max(kSmallFileMax, format_.composite_file_max);
+  for (const auto& group : groups) {
+    for (const NewFile& file : group) {
+      if (file.content.size() > most) return fail(EFBIG, file.name);
+    }
+  }
   const auto by = policy();
   return loader_.load(std::move(groups), *by, kept_in_table(*by, format_));
 }

@@ -120,6 +120,8 @@ class Engine final : public FileSystem {
   Compression compression() const override { return composites_.compression(); }
   const NameHash& name_hash() const override { return *options_.name_hash; }
   std::uint64_t load_limit() const override;
+  bool loads(std::uint64_t bytes,
+             const std::function<Result<std::size_t>(std::uint64_t, Bytes)>& read) const override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) override;
   InodeId next_inode() const override { return InodeId{counter_.peek()}; }
   std::shared_ptr<const grouping::Policy> policy() const override;

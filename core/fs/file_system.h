@@ -204,6 +204,11 @@ class FileSystem {
 
   // Largest file that load() takes; larger ones go through mknod() and write().
   virtual std::uint64_t load_limit() const = 0;
+  // Whether load() is for such a file, which is within the limit: a large one is looked into, by `read` (fewer bytes than asked only at its
+  // end); null: it is not.
+  virtual bool loads(
+      std::uint64_t bytes,
+      const std::function<Result<std::size_t>(std::uint64_t offset, Bytes out)>& read) const = 0;
   // Puts the files into one new composite, group after group (or, under a policy without composites, into the table).
   // Returns the names that were taken already; those files were left out. Durable with the next commit. The parents must
   // stay referenced and must not be removed meanwhile. Several may run in parallel. A name that no entry may have is an error

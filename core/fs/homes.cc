@@ -208,6 +208,24 @@ Result<std::string> Homes::load_small(const Node& node) const {
   }
 }
 
+Result<std::string> Homes::load_head(const Node& node, std::uint64_t bytes) const {
+  const Inode& inode = node.inode;
+  if (inode.home != Home::composite || inode.size <= kLargeMember) {
+    CFFS_TRY(std::string content, load_small(node));
+    content.resize(std::min<std::uint64_t>(content.size(), bytes));
+    return content;
+  }
+  if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
+  CFFS_TRY(const auto composite, object_of(node));
+  std::string content;
+  CFFS_TRY_VOID(visit_member(*composite, inode.extent, [&](std::uint64_t at, ConstBytes piece) {
+    const std::size_t wanted = std::min<std::uint64_t>(piece.size(), bytes - std::min(bytes, at));
+    content.append(reinterpret_cast<const char*>(piece.data()), wanted);
+    return Status();
+  }));
+  return content;
+}
+
 // Who changes one file may never come to another of its group: what comes with it is for what such readers wanted lately to say.
 Result<std::string> Homes::load_member(const Node& node) const {
   const Inode& inode = node.inode;
@@ -289,6 +307,7 @@ Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node, std::uint6
   CFFS_TRY_VOID(node.check_kept());
   if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
   if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
+  if (!has_room_for(std::min(inode.size, most))) return fail(ENOSPC);
   CFFS_TRY(const auto composite, object_of(node));
   CFFS_TRY(auto blob, make_blob(inode, {}));
   const auto copy = [&](std::uint64_t at, ConstBytes piece) -> Status {

@@ -58,6 +58,8 @@ class Homes {
   // somebody changes.
   Result<std::string> load_small(const Inode& inode) const;
   Result<std::string> load_small(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
+  // As many of its first bytes; of a large member no more is in memory.
+  Result<std::string> load_head(const Node& node, std::uint64_t bytes) const CFFS_REQUIRES_SHARED(node.mutex);
   // Bytes of inline data from `offset` on. What no chunk holds is damage; zeros in a store that is not dense_inline.
   Status read_inline(const Inode& inode, std::uint64_t offset, Bytes out) const;
 
@@ -87,7 +89,8 @@ class Homes {
   Result<std::shared_ptr<Object>> make_blob(const Inode& replaced, std::string_view content)
       CFFS_REQUIRES(row_stripes);
   // The same with what the file has now, up to so many bytes, at its place; of a large member no more than a piece is in memory.
-  Result<std::shared_ptr<Object>> make_blob_of(const Node& node, std::uint64_t most) CFFS_REQUIRES(node.mutex, row_stripes);
+  Result<std::shared_ptr<Object>> make_blob_of(const Node& node, std::uint64_t most)
+      CFFS_REQUIRES(node.mutex, row_stripes);
   // Then the inode, or a mover's copy of it, says that its data is there, durable where the content that it replaces may be; what
   // it was in goes. `named`: some row is the
   // inode's; else the blob goes with the last reference.

@@ -76,7 +76,8 @@ Result<std::size_t> Engine::read_member(Node& node, std::uint64_t offset, Bytes 
   const bool verify = known_good != extent.checksum || known_good == 0;
   auto n = verify ? composites_.read_for({reader, node.ino}, *object, extent, offset, out)
                   : composites_.read_again({reader, node.ino}, *object, extent, offset, out);
-  if (n && verify) node.verified.store(extent.checksum, std::memory_order_relaxed);
+  const bool seen = verify && !CompositeStore::is_checked_by_frames(*object, extent, offset, out);
+  if (n && seen) node.verified.store(extent.checksum, std::memory_order_relaxed);
   if (!n) return fail(told(node, n.error()));
   return n;
 }

@@ -7,6 +7,7 @@
 
 #include "core/fs/locking.h"
 #include "core/fs/long_parts.h"
+#include "core/packed/packer.h"
 
 namespace cffs {
 
@@ -101,6 +102,16 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
   return true;
 }
 
+bool Rehousing::is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compression& how) const {
+  if (bytes <= kPackedUnseen) return true;
+  const auto blob = blobs_.open(ino);
+  const auto info = blob ? (*blob)->info() : Result<ObjectInfo>(fail(blob.error()));
+  if (!info || info->allocated < bytes - bytes / 4) return false;
+  return is_worth_packing(how, bytes, [&](std::uint64_t offset, Bytes out) {
+    return (*blob)->read_at(offset, out);
+  });
+}
+
 Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const Sought& sought,
                                                        const TableSnapshot* rows) const {
   const Key key = at.name.empty() ? Key::null_name(sought.ino) : entry_key(at);
@@ -185,6 +196,8 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   if (!value || removals_.followed()) return false;
   CFFS_TRY(const CompositeRow row, decode_composite_row(*value));
   const bool grows = how == Compression{};
+  // Plain, all of a large member would have to be read for each part of it.
+  if (grows && row.members == 1 && row.size > kPackedUnseen) return false;
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
   CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
   const auto made = composites_.make_copy(id, row.size, how, zeros);

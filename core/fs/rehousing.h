@@ -75,6 +75,8 @@ class Rehousing {
   Referred referred(InodeId ino) const;
   // Reads the content, and long attributes, as they are now. False: the file is gone or has changed its home since.
   Result<bool> read(FileToMove& file) const;
+  // Of a blob of so many bytes: a large one is looked into, as FileSystem::loads() does, and keeps its holes.
+  bool is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compression& how) const;
   // Where the files are now whose subfile this record is, if there are any in this composite; or were in `rows`. Without these, one that
   // is renamed meanwhile may be missed.
   Result<std::vector<FileToMove>> members_of(const RecordMeta& record, CompositeId id,

@@ -90,7 +90,7 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
   if (!fits) return move_to_blob(node, change, [size](Object& blob) { return blob.truncate(size); }, size);
   std::string content;
   if (size > 0) {
-    CFFS_TRY(content, homes_.load_small(node));
+    CFFS_TRY(content, homes_.load_head(node, size));
   }
   content.resize(size);
   return put_small(node, change, std::move(content));

@@ -12,10 +12,8 @@
 #include <vector>
 
 #include "core/base/pace.h"
-#include "core/blob/blob_store.h"
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
-#include "core/packed/packer.h"
 #include "core/reorganise/deduplication.h"
 #include "core/reorganise/reference_index.h"
 #include "core/reorganise/repacking.h"
@@ -46,7 +44,7 @@ class Regrouping {
         [&](SmallFile f) {
           if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
           if (f.home == Home::composite && guests_.contains(f.ino.value)) return;
-          if (f.home == Home::blob && f.size > kPackedUnseen && !is_worth_packing(f)) return;
+          if (f.home == Home::blob && !is_worth_a_member(f.ino, f.size)) return;
           if (!policy_.needs_paths()) f.path = {};
           files_.push_back(std::move(f));
           if (files_.size() % 256 == 0) progress({"looking", files_.size(), 0, "small files"});
@@ -93,14 +91,9 @@ class Regrouping {
     return fs_.table().scan_namespace(visitor);
   }
 
-  bool is_worth_packing(const SmallFile& f) const {
-    const auto blob = fs_.objects().open(BlobStore::object_name(f.ino));
-    if (!blob) return false;
-    const auto info = (*blob)->info();
-    if (!info || info->allocated < f.size - f.size / 4) return false;  // its holes would be gone
-    return cffs::is_worth_packing(
-        fs_.composites().compression(), f.size,
-        [&](std::uint64_t offset, Bytes out) { return (*blob)->read_at(offset, out); });
+  bool is_worth_a_member(InodeId ino, std::uint64_t bytes) const {
+    const Compression how = options_.compression.value_or(fs_.composites().compression());
+    return fs_.rehousing().is_worth_a_member(ino, bytes, how);
   }
 
   // The file as it is now; nullopt: it is gone, empty, or has grown.
@@ -270,6 +263,8 @@ class Regrouping {
     for (const std::size_t i : group) {
       CFFS_TRY(auto file, find(files_[i]));
       if (!file || file->inode.size == 0 || file->inode.home == Home::none) continue;
+      const Inode& inode = file->inode;  // it may have grown, and memory may have become short
+      if (inode.home == Home::blob && !is_worth_a_member(inode.ino, inode.size)) continue;
       auto readable = fs_.rehousing().read(*file);
       if (!readable && readable.error().kind == ErrorKind::corruption) {
         fs_.log(described(files_[i]) + " stays where it is: " + readable.error().message());

@@ -167,8 +167,16 @@ class ArchiveReader {
       target_.special(parent, name, attributes);
     } else if (archive_entry_size_is_set(entry) == 0) {
       target_.failed("'" + path + "': the archive does not say how long it is; it was left out");
-    } else if (attributes.size <= target_.small_limit()) {
-      return in_memory(parent, path, name, attributes);
+    } else if (target_.is_small(attributes.size, {})) {
+      std::string content(attributes.size, '\0');
+      const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
+        bytes.copy(content.data() + offset, bytes.size());
+        return {};
+      });
+      if (!read) return left_out(path, read.error());
+      auto shared = std::make_shared<std::string>(std::move(content));
+      target_.small_file(parent, name, attributes,
+                         [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
     } else {
       target_.large_file_now(parent, path, name, attributes, [&](const ImportTarget::WriteAt& write) {
         return data(attributes.size, write);
@@ -184,28 +192,6 @@ class ArchiveReader {
  private:
   static std::string checked_key(InodeId parent, const std::string& name) {
     return std::to_string(parent.value) + "/" + name;
-  }
-
-  // What it holds may make it a large one all the same: then it is written from memory.
-  Status in_memory(InodeId parent, const std::string& path, const std::string& name,
-                   const Inode& attributes) {
-    auto content = std::make_shared<std::string>(attributes.size, '\0');
-    const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-      bytes.copy(content->data() + offset, bytes.size());
-      return {};
-    });
-    if (!read) return left_out(path, read.error());
-    const auto sample = [&](std::uint64_t offset, Bytes out) -> Result<std::size_t> {
-      return content->copy(reinterpret_cast<char*>(out.data()), out.size(), offset);
-    };
-    if (target_.is_small(attributes.size, sample)) {
-      target_.small_file(parent, name, attributes,
-                         [content](Inode&) -> Result<std::string> { return std::move(*content); });
-    } else {
-      target_.large_file_now(parent, path, name, attributes,
-                             [&](const ImportTarget::WriteAt& write) { return write(0, *content); });
-    }
-    return {};
   }
 
   // Itself, or a directory that it lies in.

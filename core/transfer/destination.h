@@ -33,7 +33,7 @@ class SmallFiles {
  public:
   virtual ~SmallFiles() = default;
   virtual std::uint64_t limit() const = 0;        // bytes: the largest
-  // Whether one of so many bytes, within the limit, is best brought like that. A large one is looked into.
+  // Whether one of so many bytes, within the limit, is best brought like that. A large one is looked into, or is not.
   virtual bool takes(std::uint64_t size, const ReadAt& content) const = 0;
   virtual std::uint64_t share_bytes() const = 0;  // of what is best brought at once
   virtual bool in_a_group(std::uint64_t size) const = 0;

@@ -20,7 +20,7 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kCopyBytes = 1u << 20;
-constexpr std::size_t kMostInMemory = kMemberMax;  // of one that was small when it was listed
+constexpr std::uint64_t kMostInMemory = 32u << 20;  // of one that was listed as less
 
 Inode inode_of(const struct stat& st) {
   Inode inode;
@@ -121,13 +121,15 @@ class Sample {
   const bool is_sparse_;
 };
 
+// Of what was small when it was listed. One that has become more than that may be another kind of file by now.
 Result<std::string> read_small(const SourceFile& file, const FileDescriptor& fd, Inode& attributes) {
+  const std::uint64_t most = std::max<std::uint64_t>(kMostInMemory, attributes.size);
   CFFS_TRY_VOID(file.take_attributes(fd, attributes));
   const auto grew = [&] {
     return fail(
         Error::usage(file.path() + " grew while it was imported; the same command looks at it again"));
   };
-  if (attributes.size > kMostInMemory) return grew();
+  if (attributes.size > most) return grew();
   std::string content(attributes.size + 1, '\0');
   std::size_t done = 0;
   for (;;) {
@@ -137,7 +139,7 @@ Result<std::string> read_small(const SourceFile& file, const FileDescriptor& fd,
     if (n < 0) return fail(errno, file.path());
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
-    if (done > kMostInMemory) return grew();
+    if (done > most) return grew();
     if (done == content.size()) content.resize(content.size() * 2);  // it grew since it was listed
   }
   content.resize(done);

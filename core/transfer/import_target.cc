@@ -271,7 +271,8 @@ void ImportTarget::hand_out() {
     auto files = std::make_shared<std::vector<Pending>>(std::move(share));
     std::uint64_t bytes = 0;
     for (const Pending& file : *files) bytes += file.size;
-    jobs_.add([this, files] { load(std::move(*files)); }, bytes);
+    // One that is large takes several times its length; nothing else is at work beside it.
+    jobs_.add([this, files] { load(std::move(*files)); }, bytes >= kMostBytes / 4 ? kMostBytes : bytes);
   }
 }
 

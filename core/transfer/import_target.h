@@ -94,7 +94,7 @@ class ImportTarget {
 
   // Of small files, bytes; 0: every file comes alone.
   std::uint64_t small_limit() const { return small_ != nullptr ? small_->limit() : 0; }
-  // `content` is asked of large ones, at once.
+  // `content` is asked of large ones, at once; without it they are none.
   bool is_small(std::uint64_t size, const ReadAt& content) const {
     return small_ != nullptr && size <= small_->limit() && small_->takes(size, content);
   }

@@ -1,9 +1,7 @@
 #include "core/transfer/store_destination.h"
 
-#include "core/composite/composite_store.h"
 #include "core/fs/kept_in_table.h"
 #include "core/fs/xattr.h"
-#include "core/packed/packer.h"
 #include "grouping/packing.h"
 
 namespace cffs {
@@ -171,7 +169,7 @@ void StoreDestination::settle_inode(InodeId ino, const Inode& wanted) {
 }
 
 bool StoreDestination::takes(std::uint64_t size, const ReadAt& content) const {
-  return size <= kPackedUnseen || is_worth_packing(fs_.composites().compression(), size, content);
+  return fs_.loads(size, content);
 }
 
 bool StoreDestination::in_a_group(std::uint64_t size) const {
