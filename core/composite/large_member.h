@@ -1,5 +1,5 @@
 // The data of members that nobody should have in memory whole: those of more than a MiB, which packed stores have
-// (docs/COMPRESSION.md, "Large members").
+// (docs/adr/0049-large-members.md).
 #pragma once
 
 #include <cstdint>

@@ -215,6 +215,7 @@ Result<std::string> Homes::load_head(const Node& node, std::uint64_t bytes) cons
     content.resize(std::min<std::uint64_t>(content.size(), bytes));
     return content;
   }
+  CFFS_TRY_VOID(node.check_kept());
   if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
   CFFS_TRY(const auto composite, object_of(node));
   std::string content;
