@@ -308,7 +308,8 @@ Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node, std::uint6
   CFFS_TRY_VOID(node.check_kept());
   if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
   if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
-  if (!has_room_for(std::min(inode.size, most))) return fail(ENOSPC);
+  const bool cuts = most < inode.size;  // to cut must always work, as far as there is any room
+  if (!cuts && !has_room_for(inode.size)) return fail(ENOSPC);
   CFFS_TRY(const auto composite, object_of(node));
   CFFS_TRY(auto blob, make_blob(inode, {}));
   const auto copy = [&](std::uint64_t at, ConstBytes piece) -> Status {
