@@ -232,8 +232,9 @@ Result<std::string> Homes::load_member(const Node& node) const {
   const Inode& inode = node.inode;
   if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
   CFFS_TRY(const auto object, object_of(node));
-  return read_member(inode, [&](Bytes out) {
-    return composites_.read_for({kWhoChanges, inode.ino}, *object, inode.extent, 0, out);
+  const CompositeStore::Wish wish{kWhoChanges, inode.ino};
+  return read_member(inode, [&, extent = inode.extent](Bytes out) {
+    return composites_.read_for(wish, *object, extent, 0, out);
   });
 }
 
