@@ -8,6 +8,7 @@
 #include "tests/manual_clock.h"
 #include "tests/model/library_surface.h"
 #include "tests/model/random_operations.h"
+#include "tests/passing_store.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
 
@@ -255,28 +256,14 @@ TEST_CASE("follow: who is known by an older number finds the file anew") {
 }
 
 // Locks are taken on a store of its own: as where a file system that is shared over a network keeps them to each host.
-class ElsewhereLocked final : public ObjectStore {
+class ElsewhereLocked final : public PassingStore {
  public:
-  ElsewhereLocked(ObjectStore& below, ObjectStore& locks) : below_(below), locks_(locks) {}
-  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
-    return below_.create(name, how);
-  }
-  Result<std::shared_ptr<Object>> open(std::string_view name) override { return below_.open(name); }
-  Status remove(std::string_view name) override { return below_.remove(name); }
-  Status rename(std::string_view from, std::string_view to) override { return below_.rename(from, to); }
-  Result<bool> exists(std::string_view name) override { return below_.exists(name); }
-  Result<std::vector<std::string>> list(std::string_view folder) override { return below_.list(folder); }
-  Status sync_names() override { return below_.sync_names(); }
-  Status sync_everything() override { return below_.sync_everything(); }
-  Result<Layout> layout() override { return below_.layout(); }
-  Result<SpaceInfo> space() override { return below_.space(); }
+  ElsewhereLocked(ObjectStore& below, ObjectStore& locks) : PassingStore(below), locks_(locks) {}
   Result<std::unique_ptr<StoreLock>> lock(std::string_view user) override { return locks_.lock(user); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return locks_.lock_for_reading(); }
   Result<std::unique_ptr<StoreLock>> follow() override { return locks_.follow(); }
-  std::string description() const override { return below_.description(); }
 
  private:
-  ObjectStore& below_;
   ObjectStore& locks_;
 };
 

@@ -6,11 +6,14 @@
 
 #include "core/object/memory_store.h"
 #include "tests/passing_object.h"
+#include "tests/passing_store.h"
 
 namespace cffs::test {
 
-class ColdStore final : public ObjectStore {
+class ColdStore final : public PassingStore {
  public:
+  ColdStore() : PassingStore(under_) {}
+
   std::uint64_t asked = 0;    // bytes, in pages of 4 KiB
   std::uint64_t written = 0;  // bytes
   // Nothing is in memory any more, and nothing was asked for.
@@ -20,21 +23,11 @@ class ColdStore final : public ObjectStore {
   }
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
-    return cold(name, under_.create(name, how));
+    return cold(name, below_.create(name, how));
   }
   Result<std::shared_ptr<Object>> open(std::string_view name) override {
-    return cold(name, under_.open(name));
+    return cold(name, below_.open(name));
   }
-  Status remove(std::string_view name) override { return under_.remove(name); }
-  Status rename(std::string_view from, std::string_view to) override { return under_.rename(from, to); }
-  Result<bool> exists(std::string_view name) override { return under_.exists(name); }
-  Result<std::vector<std::string>> list(std::string_view folder) override { return under_.list(folder); }
-  Status sync_names() override { return under_.sync_names(); }
-  Status sync_everything() override { return under_.sync_everything(); }
-  Result<SpaceInfo> space() override { return under_.space(); }
-  Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return under_.lock(owner); }
-  Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return under_.lock_for_reading(); }
-  std::string description() const override { return "cold"; }
 
  private:
   static constexpr std::uint64_t kPage = 4096;

@@ -15,7 +15,6 @@
 #include "core/fs/new_file.h"
 #include "core/fs/rehousing.h"
 #include "core/inspect/consistency.h"
-#include "core/inspect/scrub.h"
 #include "core/packed/packer.h"
 #include "core/reorganise/regrouping.h"
 #include "core/reorganise/reorganiser.h"
@@ -26,6 +25,7 @@
 #include "tests/test_options.h"
 #include "tests/unit/cold_store.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/scrubbed.h"
 
 namespace cffs::test {
 namespace {
@@ -135,11 +135,7 @@ TEST_CASE("a damaged frame of a large member costs its bytes and no others; the 
   REQUIRE(lost > 0);
   REQUIRE(lost <= 2 * kFrame / 4096);
   REQUIRE(find_inconsistencies(*s.fs)->size() == 1);
-  std::vector<std::string> said;
-  ScrubOptions options;
-  options.anew = true;
-  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
-  REQUIRE(Scrub(*s.fs, std::move(options)).run());
+  const std::vector<std::string> said = scrubbed(*s.fs);
   REQUIRE(said.size() == 1);
   REQUIRE(said.front().find("large (inode") != std::string::npos);
   // To write there would lose what cannot be read.

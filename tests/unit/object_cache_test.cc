@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "core/object/memory_store.h"
+#include "tests/passing_store.h"
 
 namespace cffs::test {
 namespace {
 
 // Calls what a test set in the middle of one operation: the object was found and is not yet handed out, or is about to go.
-class Interrupted final : public ObjectStore {
+class Interrupted final : public PassingStore {
  public:
+  Interrupted() : PassingStore(under_) {}
+
   std::function<void()> in_open, in_remove;
 
-  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
-    return under_.create(name, how);
-  }
   Result<std::shared_ptr<Object>> open(std::string_view name) override {
     auto object = under_.open(name);
     if (auto call = std::exchange(in_open, nullptr)) call();
@@ -26,15 +26,6 @@ class Interrupted final : public ObjectStore {
     if (auto call = std::exchange(in_remove, nullptr)) call();
     return under_.remove(name);
   }
-  Status rename(std::string_view from, std::string_view to) override { return under_.rename(from, to); }
-  Result<bool> exists(std::string_view name) override { return under_.exists(name); }
-  Result<std::vector<std::string>> list(std::string_view folder) override { return under_.list(folder); }
-  Status sync_names() override { return under_.sync_names(); }
-  Status sync_everything() override { return under_.sync_everything(); }
-  Result<SpaceInfo> space() override { return under_.space(); }
-  Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return under_.lock(owner); }
-  Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return under_.lock_for_reading(); }
-  std::string description() const override { return "interrupted"; }
 
  private:
   MemoryStore under_;

@@ -8,7 +8,6 @@
 #include "core/fs/new_file.h"
 #include "core/fs/rehousing.h"
 #include "core/inspect/consistency.h"
-#include "core/inspect/scrub.h"
 #include "core/inspect/statistics.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/punching.h"
@@ -22,6 +21,7 @@
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/scrubbed.h"
 
 namespace cffs::test {
 namespace {
@@ -106,14 +106,6 @@ struct PackedStore {
     REQUIRE(done);
     return *done;
   }
-  std::vector<std::string> scrub() {
-    std::vector<std::string> said;
-    ScrubOptions options;
-    options.anew = true;
-    options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
-    REQUIRE(Scrub(*fs, std::move(options)).run());
-    return said;
-  }
 
   MemoryStore objects;
   std::unique_ptr<FileSystem> fs;
@@ -171,7 +163,7 @@ TEST_CASE("files that became quiet, and files that are imported, are packed", "[
   s.expect_whole();
   REQUIRE(s.fs->frames().found > s.fs->frames().decompressed);  // several files in each
   s.expect_whole();
-  REQUIRE(s.scrub().empty());
+  REQUIRE(scrubbed(*s.fs).empty());
 }
 
 TEST_CASE("what is there is packed, unpacked, and packed otherwise; files stay where they are", "[packed]") {
@@ -245,7 +237,7 @@ TEST_CASE("a large file is a member, alone in a composite, where somebody asked 
   REQUIRE(s.packed() >= 1);
   s.open();
   REQUIRE(home() == Home::composite);
-  REQUIRE(s.scrub().empty());
+  REQUIRE(scrubbed(*s.fs).empty());
   const auto file = s.fs->lookup(kRootInode, "large");
   write(file->ino, 5, "LINE");
   text.replace(5, 4, "LINE");
@@ -420,7 +412,7 @@ TEST_CASE("a damaged frame: its members are named, by check and scrub, and the o
     });
     REQUIRE(named == !s.reads(i));
   }
-  const auto said = s.scrub();
+  const auto said = scrubbed(*s.fs);
   for (const int i : s.here) {
     const bool named = std::any_of(said.begin(), said.end(), [&](const std::string& sentence) {
       return sentence.find(PackedStore::name(i) + " (inode") != std::string::npos;
@@ -527,7 +519,7 @@ TEST_CASE("a damaged index is told, and mended", "[packed]") {
   const auto found = *find_inconsistencies(*s.fs);
   REQUIRE(found.size() == 1);
   REQUIRE(found.front().find(object) == 0);
-  REQUIRE(s.scrub().size() == 1);
+  REQUIRE(scrubbed(*s.fs).size() == 1);
   REQUIRE(s.fs->close());
   s.fs.reset();
   const auto mended = repair_store(s.objects, quiet());
@@ -535,7 +527,7 @@ TEST_CASE("a damaged index is told, and mended", "[packed]") {
   REQUIRE(mended->size() == 1);
   s.fs = std::move(*FileSystem::open(s.objects, quiet()));
   s.expect_whole();
-  REQUIRE(s.scrub().empty());
+  REQUIRE(scrubbed(*s.fs).empty());
 }
 
 }  // namespace cffs::test

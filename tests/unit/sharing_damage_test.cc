@@ -3,7 +3,6 @@
 
 #include "core/backup/backup.h"
 #include "core/composite/composite_store.h"
-#include "core/inspect/scrub.h"
 #include "core/reorganise/cataloguing.h"
 #include "core/repair/salvage.h"
 #include "core/table/content_row.h"
@@ -12,6 +11,7 @@
 #include "core/table/table.h"
 #include "tests/model/memory_place.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/scrubbed.h"
 #include "tests/unit/sharing_store.h"
 
 namespace cffs::test {
@@ -81,12 +81,7 @@ TEST_CASE("rot in a content is told of all who share it", "[sharing]") {
   flip_bit(s.objects, CompositeStore::object_name(shared.composite), shared.offset + 5);
   s.open();
   REQUIRE(find_inconsistencies(*s.fs)->size() == 3);
-  std::vector<std::string> said;
-  ScrubOptions options;
-  options.anew = true;
-  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
-  REQUIRE(Scrub(*s.fs, std::move(options)).run());
-  REQUIRE(said.size() == 3);
+  REQUIRE(scrubbed(*s.fs).size() == 3);
   // Nobody shares what cannot be read.
   s.make("new", 1);
   s.consolidate();
@@ -142,12 +137,7 @@ TEST_CASE("rot in a content of a file with several names is told when one of the
   const Extent extent = s.inode_of("again").extent;
   flip_bit(s.objects, CompositeStore::object_name(extent.composite), extent.offset + 5);
   s.open();
-  std::vector<std::string> said;
-  ScrubOptions options;
-  options.anew = true;
-  options.on_damage = [&](const std::string& sentence) { said.push_back(sentence); };
-  REQUIRE(Scrub(*s.fs, std::move(options)).run());
-  REQUIRE(said.size() == 1);
+  REQUIRE(scrubbed(*s.fs).size() == 1);
 }
 
 TEST_CASE("a backup shares as its store does", "[sharing]") {
