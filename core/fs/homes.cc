@@ -21,6 +21,10 @@ constexpr std::uint64_t kChunksByKey = 4;
 
 constexpr ReaderId kWhoChanges = 0;  // all of them together
 
+bool is_large_member(const Inode& inode) {
+  return inode.home == Home::composite && inode.size > kLargeMember;
+}
+
 Error sizes_differ(const Inode& inode) {
   return Error::corruption("inode " + std::to_string(inode.ino.value) + ": size and extent differ");
 }
@@ -210,14 +214,12 @@ Result<std::string> Homes::load_small(const Node& node) const {
 
 Result<std::string> Homes::load_head(const Node& node, std::uint64_t bytes) const {
   const Inode& inode = node.inode;
-  if (inode.home != Home::composite || inode.size <= kLargeMember) {
+  if (!is_large_member(inode)) {
     CFFS_TRY(std::string content, load_small(node));
     content.resize(std::min<std::uint64_t>(content.size(), bytes));
     return content;
   }
-  CFFS_TRY_VOID(node.check_kept());
-  if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
-  CFFS_TRY(const auto composite, object_of(node));
+  CFFS_TRY(const auto composite, composite_of(node));
   std::string content;
   CFFS_TRY_VOID(visit_member(*composite, inode.extent, [&](std::uint64_t at, ConstBytes piece) {
     const std::size_t wanted = std::min<std::uint64_t>(piece.size(), bytes - std::min(bytes, at));
@@ -227,11 +229,18 @@ Result<std::string> Homes::load_head(const Node& node, std::uint64_t bytes) cons
   return content;
 }
 
+// What holds the member, which is all there and as long as its file.
+Result<std::shared_ptr<Object>> Homes::composite_of(const Node& node) const {
+  CFFS_TRY_VOID(node.check_kept());
+  if (!node.pinned) CFFS_TRY_VOID(check_small(node.inode));
+  if (node.inode.extent.length != node.inode.size) return fail(sizes_differ(node.inode));
+  return object_of(node);
+}
+
 // Who changes one file may never come to another of its group: what comes with it is for what such readers wanted lately to say.
 Result<std::string> Homes::load_member(const Node& node) const {
   const Inode& inode = node.inode;
-  if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
-  CFFS_TRY(const auto object, object_of(node));
+  CFFS_TRY(const auto object, composite_of(node));
   const CompositeStore::Wish wish{kWhoChanges, inode.ino};
   return read_member(inode, [&, extent = inode.extent](Bytes out) {
     return composites_.read_for(wish, *object, extent, 0, out);
@@ -301,17 +310,13 @@ Result<std::shared_ptr<Object>> Homes::make_blob(const Inode& replaced, std::str
 
 Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node, std::uint64_t most) {
   const Inode& inode = node.inode;
-  const bool is_large = inode.home == Home::composite && inode.size > kLargeMember;
-  if (!is_large) {
+  if (!is_large_member(inode)) {
     CFFS_TRY(const std::string content, load_small(node));
     return make_blob(inode, std::string_view(content).substr(0, most));
   }
-  CFFS_TRY_VOID(node.check_kept());
-  if (!node.pinned) CFFS_TRY_VOID(check_small(inode));
-  if (inode.extent.length != inode.size) return fail(sizes_differ(inode));
+  CFFS_TRY(const auto composite, composite_of(node));
   const bool cuts = most < inode.size;  // to cut must always work, as far as there is any room
   if (!cuts && !has_room_for(inode.size)) return fail(ENOSPC);
-  CFFS_TRY(const auto composite, object_of(node));
   CFFS_TRY(auto blob, make_blob(inode, {}));
   const auto copy = [&](std::uint64_t at, ConstBytes piece) -> Status {
     if (at >= most) return {};

@@ -116,6 +116,7 @@ class Homes {
  private:
   Status check_small(const Inode& inode) const;
   Result<std::string> load(const Inode& inode) const;
+  Result<std::shared_ptr<Object>> composite_of(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
   Result<std::string> load_member(const Node& node) const CFFS_REQUIRES_SHARED(node.mutex);
   bool may_be_durable(const Inode& inode) const;
   Status settle_blob(const Inode& replaced, Object& blob);

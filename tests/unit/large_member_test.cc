@@ -25,6 +25,7 @@
 #include "tests/test_options.h"
 #include "tests/unit/cold_store.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/row_inode.h"
 #include "tests/unit/scrubbed.h"
 
 namespace cffs::test {
@@ -65,14 +66,7 @@ struct LargeStore {
     file.content = content;
     REQUIRE(fs->load({{std::move(file)}}));
   }
-  Inode inode(const std::string& name) {
-    const auto file = fs->lookup(kRootInode, name);
-    REQUIRE(file);
-    const auto found = fs->rehousing().find({kRootInode, name}, file->ino);
-    fs->forget(file->ino, 1);
-    REQUIRE((found && *found));
-    return (*found)->inode;
-  }
+  Inode inode(const std::string& name) { return row_inode(*fs, name); }
   // nullopt: an error.
   std::optional<std::string> read(const std::string& name, std::uint64_t offset, std::uint64_t bytes) {
     const auto file = fs->lookup(kRootInode, name);

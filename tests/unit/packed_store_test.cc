@@ -21,6 +21,7 @@
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/row_inode.h"
 #include "tests/unit/scrubbed.h"
 
 namespace cffs::test {
@@ -67,12 +68,9 @@ struct PackedStore {
     here.erase(i);
   }
   Extent extent_of(int i) {
-    const auto file = fs->lookup(kRootInode, name(i));
-    REQUIRE(file);
-    const auto found = fs->rehousing().find({kRootInode, name(i)}, file->ino);
-    fs->forget(file->ino, 1);
-    REQUIRE((found && *found && (*found)->inode.home == Home::composite));
-    return (*found)->inode.extent;
+    const Inode inode = row_inode(*fs, name(i));
+    REQUIRE(inode.home == Home::composite);
+    return inode.extent;
   }
   bool reads(int i) { return reads_in(*fs, i); }
   static bool reads_in(FileSystem& of, int i, InodeId directory = kRootInode) {

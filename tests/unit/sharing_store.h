@@ -14,6 +14,7 @@
 #include "core/repair/repair.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/row_inode.h"
 
 namespace cffs::test {
 
@@ -75,14 +76,7 @@ struct SharingStore {
       here.erase(from);
     }
   }
-  Inode inode_of(const std::string& name) {
-    const auto file = fs->lookup(kRootInode, name);
-    REQUIRE(file);
-    const auto found = fs->rehousing().find({kRootInode, name}, file->ino);
-    fs->forget(file->ino, 1);
-    REQUIRE((found && *found));
-    return (*found)->inode;
-  }
+  Inode inode_of(const std::string& name) { return row_inode(*fs, name); }
   bool share(const std::string& a, const std::string& b) {
     const Extent x = inode_of(a).extent, y = inode_of(b).extent;
     return x.composite == y.composite && x.slot == y.slot;
