@@ -6,9 +6,6 @@
 
 #include "core/base/thread.h"
 #include "core/follow/changed_keys.h"
-#include "core/fs/kept_bytes.h"
-#include "core/fs/moment.h"
-#include "core/fs/publishing.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
 
@@ -20,14 +17,11 @@ constexpr std::uint64_t kRevisions = 1u << (64 - kRevisionShift);
 constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
 constexpr int kTriesAcrossMoves = 5;         // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
-constexpr std::chrono::milliseconds kBetweenTries{50};
 
 InodeId number_of(InodeId node) { return InodeId{node.value & (kInodeLimit - 1)}; }
 InodeId with_revision(InodeId ino, std::uint64_t revision) {
   return InodeId{ino.value | (revision << kRevisionShift)};
 }
-
-tl::unexpected<Error> unchangeable() { return fail(EROFS, "a mount that follows is for reading only"); }
 
 }  // namespace
 
@@ -64,7 +58,7 @@ Status FollowedFileSystem::close() {
   retired_.clear();
   current_.reset();
   first_.reset();
-  following_.reset();
+  states_.end();
   return {};
 }
 
@@ -101,96 +95,8 @@ void FollowedFileSystem::run() {
   }
 }
 
-// --- states ---
-
-Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_state(const Checkpoint& checkpoint) {
-  auto state = std::make_shared<State>();
-  state->at_ns = checkpoint.at_ns;
-  state->view = std::make_unique<CheckpointView>(store_, past_, checkpoint);
-  FileSystemOptions options = options_;
-  options.is_checkpoint = true;
-  options.files_of_checkpoint = checkpoint.files;
-  CFFS_TRY(state->fs, FileSystem::open(*state->view, std::move(options)));
-  return state;
-}
-
-// Nobody writes: the store is what its last user left, mended in memory. Who opens it next for writing sees that it is followed.
-Result<FollowedFileSystem::StatePtr> FollowedFileSystem::open_at_rest() {
-  unseen_writer_.begin(store_);
-  CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
-  CFFS_TRY(const auto kept, store_.list(kKeptFolder));
-  std::uint64_t last_kept = 0;
-  for (const std::string& name : kept) last_kept = std::max(last_kept, kept_epoch(name).value_or(0));
-  Checkpoint now;
-  now.sequence = next_sequence(last, last_kept);
-  now.at_ns = options_.clock->now_ns();
-  CFFS_TRY(now.table, table_state_at_rest(store_));
-  auto state = std::make_shared<State>();
-  state->at_ns = now.at_ns;
-  state->view = std::make_unique<CheckpointView>(store_, past_, now);
-  CFFS_TRY(state->fs, FileSystem::open(*state->view, options_));
-  return state;
-}
-
-// Null: `holder` writes.
-Result<FollowedFileSystem::StatePtr> FollowedFileSystem::try_at_rest(std::string& holder) {
-  const auto lock = store_.lock_for_reading();
-  if (lock) return open_at_rest();
-  holder = lock.error().context;
-  if (lock.error().errno_value == EBUSY) return StatePtr();
-  if (lock.error().errno_value != EPERM) return fail(lock.error());
-  // It may read and hold nothing: what nobody had before, behind and between was at rest. A writer who comes later finds us among those
-  // who follow, and keeps what we need.
-  const auto before = store_.writer();
-  if (!before) return fail(before.error().errno_value == EOPNOTSUPP ? lock.error() : before.error());
-  holder = before->owner;
-  if (!holder.empty()) return StatePtr();
-  CFFS_TRY_VOID(store_.look_again(""));
-  auto state = open_at_rest();
-  CFFS_TRY(const auto behind, store_.writer());
-  if (behind == *before) return state;
-  // What it read, or failed to, may have been changed under it.
-  holder = behind.owner.empty() ? "somebody" : behind.owner;
-  return StatePtr();
-}
-
 Status FollowedFileSystem::find_first() {
-  auto following = store_.follow();
-  if (!following && following.error().errno_value == EOPNOTSUPP) {
-    return fail(Error::usage(
-        "store " + store_.description() +
-        " cannot be followed: that is for stores in a directory or a pool; mount it with -o ro"));
-  }
-  if (!following && following.error().errno_value == ENOENT) {
-    return fail(Error::usage("store " + store_.description() +
-                             " cannot be followed yet: mount it once for writing with this version of cffs"));
-  }
-  if (!following) return fail(following.error());
-  following_ = std::move(*following);
-  StatePtr state;
-  for (bool told = false; !state;) {
-    std::string holder;
-    CFFS_TRY(state, try_at_rest(holder));
-    if (state) break;
-    CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
-    if (checkpoint.kept) {
-      CFFS_TRY_VOID(store_.look_again(""));
-      auto opened = open_state(checkpoint);
-      if (opened) {
-        state = std::move(*opened);
-        break;
-      }
-      CFFS_TRY(const Checkpoint again, read_checkpoint(store_));
-      if (again.sequence == checkpoint.sequence && again.kept) return fail(opened.error());
-    }
-    if (follow_.awaited && !follow_.awaited()) return fail(EINTR, store_.description());
-    if (!told && follow_.say) {
-      follow_.say("store " + store_.description() + " is in use by " + holder +
-                  "; waiting for its first checkpoint");
-    }
-    told = true;
-    std::this_thread::sleep_for(kBetweenTries);
-  }
+  CFFS_TRY(StatePtr state, states_.first(follow_.awaited, follow_.say));
   const MutexLock guard(mutex_);
   first_ = state;
   current_ = std::move(state);
@@ -234,7 +140,7 @@ Result<bool> FollowedFileSystem::move_on() {
     });
   }
   CFFS_TRY(const Checkpoint checkpoint, read_checkpoint(store_));
-  if (unseen_writer_.look(store_, checkpoint, options_.clock->steady_ms())) {
+  if (states_.misses_writer(checkpoint)) {
     return fail(Error::usage(
         "store " + store_.description() +
         " is written to, and nothing is kept for who follows it: the locks (flock) of what it lies "
@@ -249,7 +155,7 @@ Result<bool> FollowedFileSystem::move_on() {
     return false;
   }
   CFFS_TRY_VOID(store_.look_again(""));
-  CFFS_TRY(StatePtr next, open_state(checkpoint));
+  CFFS_TRY(StatePtr next, states_.open(checkpoint));
   CFFS_TRY(const auto keys, changed_keys(store_, before->view->table(), checkpoint.table));
   std::optional<StateChanges> changes;
   // After an end without a close blobs may be other than rows say.
@@ -603,47 +509,5 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
 void FollowedFileSystem::log(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
-
-Result<Attributes> FollowedFileSystem::mknod(InodeId, std::string_view, mode_t, std::uint64_t,
-                                             const Caller&) {
-  return unchangeable();
-}
-Result<Attributes> FollowedFileSystem::mkdir(InodeId, std::string_view, mode_t, const Caller&) {
-  return unchangeable();
-}
-Result<Attributes> FollowedFileSystem::symlink(InodeId, std::string_view, std::string_view, const Caller&) {
-  return unchangeable();
-}
-Result<Attributes> FollowedFileSystem::make_unnamed(InodeId, mode_t, const Caller&) { return unchangeable(); }
-Result<Attributes> FollowedFileSystem::link(InodeId, InodeId, std::string_view) { return unchangeable(); }
-Status FollowedFileSystem::unlink(InodeId, std::string_view) { return unchangeable(); }
-Status FollowedFileSystem::rmdir(InodeId, std::string_view) { return unchangeable(); }
-Status FollowedFileSystem::rename(InodeId, std::string_view, InodeId, std::string_view, RenameMode,
-                                  const Caller&) {
-  return unchangeable();
-}
-Result<Attributes> FollowedFileSystem::setattr(InodeId, const AttributeChange&, const Caller&) {
-  return unchangeable();
-}
-Status FollowedFileSystem::setxattr(InodeId, std::string_view, std::string_view, XattrMode, const Caller&) {
-  return unchangeable();
-}
-Status FollowedFileSystem::removexattr(InodeId, std::string_view) { return unchangeable(); }
-Status FollowedFileSystem::write(InodeId, std::uint64_t, ConstBytes, const Caller&) { return unchangeable(); }
-Status FollowedFileSystem::compress(const Compression&) { return unchangeable(); }
-Status FollowedFileSystem::dedupe(bool) { return unchangeable(); }
-
-Status FollowedFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool,
-                                    const Caller&) {
-  return unchangeable();
-}
-Result<std::uint64_t> FollowedFileSystem::copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t,
-                                                     std::uint64_t, const Caller&) {
-  return unchangeable();
-}
-Result<std::vector<std::string>> FollowedFileSystem::load(std::vector<std::vector<NewFile>>) {
-  return unchangeable();
-}
-Result<std::unique_ptr<Moment>> FollowedFileSystem::hold_moment(BlobKeeper&) { return unchangeable(); }
 
 }  // namespace cffs

@@ -18,11 +18,9 @@
 #include <vector>
 
 #include "core/base/mutex.h"
-#include "core/follow/checkpoint_view.h"
-#include "core/follow/past_bytes.h"
+#include "core/follow/followed_states.h"
 #include "core/follow/state_changes.h"
-#include "core/follow/unseen_writer.h"
-#include "core/fs/file_system.h"
+#include "core/follow/unchanging_file_system.h"
 
 namespace cffs {
 
@@ -39,7 +37,7 @@ struct Moved {
   std::vector<InodeId> listings, attributes;
 };
 
-class FollowedFileSystem final : public FileSystem {
+class FollowedFileSystem final : public UnchangingFileSystem {
  public:
   // Takes no lock: waits for a checkpoint of the store's writer, or opens the store as it is where there is none. `usage`: it cannot
   // be followed, says why. EINTR: nobody waits any more. `store` must outlive the file system.
@@ -78,9 +76,6 @@ class FollowedFileSystem final : public FileSystem {
   Result<std::size_t> read(InodeId node, std::uint64_t offset, Bytes out, ReaderId reader = 0) override;
   Result<std::uint64_t> next_data(InodeId node, std::uint64_t offset) override;
   Result<std::uint64_t> next_hole(InodeId node, std::uint64_t offset) override;
-  Status fsync(InodeId) override { return {}; }
-  Status sync() override { return {}; }
-  Status commit() override { return {}; }
   Result<SpaceInfo> statfs() override { return state()->statfs(); }
   std::optional<std::uint64_t> file_count() const override { return state()->file_count(); }
   std::size_t known_inodes() override;
@@ -93,44 +88,12 @@ class FollowedFileSystem final : public FileSystem {
   std::optional<InodeId> last_directory(InodeId node) override;
   const StoreFormat& store_format() const override { return format_; }
   const NameHash& name_hash() const override { return *options_.name_hash; }
-  void accessed(InodeId) override {}
-  std::uint64_t set_ids_dropped() const override { return 0; }
-  std::uint64_t load_limit() const override { return 0; }
-  bool loads(std::uint64_t, const std::function<Result<std::size_t>(std::uint64_t, Bytes)>&) const override {
-    return false;
-  }
   InodeId next_inode() const override { return state()->next_inode(); }
   std::shared_ptr<const grouping::Policy> policy() const override { return state()->policy(); }
-  void set_policy(std::shared_ptr<const grouping::Policy>) override {}
-  void note_access(InodeId, std::uint64_t) override {}
-  AccessRecord* access_record() override { return nullptr; }
-  void on_shortage(std::function<bool(std::uint64_t)>) override {}
-  bool holds_moment() const override { return false; }
   void log(const std::string& line) const override;
   const Clock& clock() const override { return *options_.clock; }
   ObjectStore& objects() override { return store_; }
 
-  // Nobody changes anything here: EROFS.
-  Result<Attributes> mknod(InodeId, std::string_view, mode_t, std::uint64_t, const Caller&) override;
-  Result<Attributes> mkdir(InodeId, std::string_view, mode_t, const Caller&) override;
-  Result<Attributes> symlink(InodeId, std::string_view, std::string_view, const Caller&) override;
-  Result<Attributes> make_unnamed(InodeId, mode_t, const Caller&) override;
-  Result<Attributes> link(InodeId, InodeId, std::string_view) override;
-  Status unlink(InodeId, std::string_view) override;
-  Status rmdir(InodeId, std::string_view) override;
-  Status rename(InodeId, std::string_view, InodeId, std::string_view, RenameMode, const Caller&) override;
-  Result<Attributes> setattr(InodeId, const AttributeChange&, const Caller&) override;
-  Status setxattr(InodeId, std::string_view, std::string_view, XattrMode, const Caller&) override;
-  Status removexattr(InodeId, std::string_view) override;
-  Status write(InodeId, std::uint64_t, ConstBytes, const Caller&) override;
-  Status allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool, const Caller&) override;
-  Result<std::uint64_t> copy_range(InodeId, std::uint64_t, InodeId, std::uint64_t, std::uint64_t,
-                                   const Caller&) override;
-  Status compress(const Compression&) override;
-  Compression compression() const override { return {}; }
-  Status dedupe(bool) override;
-  Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>>) override;
-  Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper&) override;
   // Parts of the first state, for whoever makes what needs them and does nothing with it: they move nothing.
   Rehousing& rehousing() override { return first_->fs->rehousing(); }
   StagedDirectories& staged_directories() override { return first_->fs->staged_directories(); }
@@ -140,15 +103,8 @@ class FollowedFileSystem final : public FileSystem {
   CompositeStore& composites() override { return first_->fs->composites(); }
 
  private:
-  // A state of the store, open, with one reference to each inode that was asked for in it.
-  struct State {
-    std::unique_ptr<CheckpointView> view;
-    std::unique_ptr<FileSystem> fs;
-    std::int64_t at_ns = 0;
-    Mutex mutex;  // leaf
-    std::unordered_map<InodeId, bool> referred CFFS_GUARDED_BY(mutex);
-  };
-  using StatePtr = std::shared_ptr<State>;
+  using State = FollowedState;
+  using StatePtr = FollowedStates::StatePtr;
   // What a caller refers to.
   struct Known {
     EntryName place;
@@ -167,11 +123,8 @@ class FollowedFileSystem final : public FileSystem {
         options_(std::move(options)),
         format_(std::move(format)),
         follow_(std::move(follow)),
-        past_(store) {}
+        states_(store_, options_) {}
   Status find_first();
-  Result<StatePtr> open_state(const Checkpoint& checkpoint);
-  Result<StatePtr> open_at_rest();
-  Result<StatePtr> try_at_rest(std::string& holder);
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
   void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
   void run();
@@ -192,8 +145,7 @@ class FollowedFileSystem final : public FileSystem {
   const FileSystemOptions options_;
   const StoreFormat format_;
   const FollowOptions follow_;
-  std::unique_ptr<StoreLock> following_;
-  PastBytes past_;
+  FollowedStates states_;
   StatePtr first_;  // see table()
 
   mutable Mutex mutex_;  // leaf but for a state's
@@ -203,7 +155,6 @@ class FollowedFileSystem final : public FileSystem {
   std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
   InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
 
-  UnseenWriter unseen_writer_;  // one thread's, as move_on()
   std::function<void(const Moved&)> on_move_;
   std::string last_problem_ CFFS_GUARDED_BY(mutex_);
   Mutex thread_mutex_;  // leaf
