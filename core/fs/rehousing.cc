@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
 
-#include "core/fs/locking.h"
+#include "core/fs/home_switch.h"
 #include "core/fs/long_parts.h"
 #include "core/packed/packer.h"
 
@@ -218,220 +216,10 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   return named;
 }
 
-// One batch of switches: what is locked for it, what goes into it, and what follows once it is written.
-class CFFS_SCOPED_CAPABILITY Rehousing::Batchwise {
- public:
-  Batchwise(Rehousing& r, const CompositeBuilder* builder, std::span<const FileToMove> files)
-      CFFS_ACQUIRE(row_stripes)
-          CFFS_NO_THREAD_SAFETY_ANALYSIS  // by a member, which the analysis does not follow
-      : r_(r),
-        builder_(builder),
-        stripes_(r.locks_, keys_of(builder, files)),
-        live_(nodes_of(r, files)),
-        nodes_(live_),
-        accounts_(r.table_) {}
-  ~Batchwise() CFFS_RELEASE() CFFS_NO_THREAD_SAFETY_ANALYSIS = default;
-  Batchwise(const Batchwise&) = delete;
-  Batchwise& operator=(const Batchwise&) = delete;
-
-  // The i-th file of those locked goes to where its content is in the composite, or to the table (no builder).
-  Status add(std::size_t i, const FileToMove& file, std::uint8_t policy) CFFS_REQUIRES(row_stripes) {
-    CFFS_TRY(Entry* const entry, unchanged(i, file));
-    if (entry == nullptr) {
-      if (builder_ != nullptr && !file.shares_extent)
-        accounts_.waste(builder_->extents()[file.extent_number]);
-      return {};
-    }
-    Inode inode = current(i, *entry);
-    if (builder_ != nullptr && file.shares_extent) {
-      CFFS_TRY(const bool shared, share(inode, builder_->extents()[file.extent_number], file.at));
-      if (!shared) {
-        refused_.push_back(i);
-        return {};
-      }
-    } else if (builder_ != nullptr) {
-      CFFS_TRY_VOID(to_composite(inode, builder_->extents()[file.extent_number], policy));
-    } else if (inode.size <= r_.format_.inline_max) {
-      CFFS_TRY_VOID(to_table(inode, file.content));
-    } else if (inode.home == Home::blob) {
-      return {};  // where it should be
-    } else {
-      // The stripes stay locked while the blob is written: nobody may meet the file between two homes. One file at a time
-      // is moved like this, and only when a store gives up its composites.
-      CFFS_TRY(const auto blob, r_.homes_.make_blob(inode, file.content));
-      blobs_made_.push_back(inode.ino);
-      CFFS_TRY_VOID(r_.homes_.take_blob(inode, batch_, accounts_, blob, true));
-    }
-    settle(i, *entry, std::move(inode));
-    return {};
-  }
-
-  // The i-th file's content is its twin's.
-  Status add_to_twin(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
-    CFFS_TRY(Entry* const entry, unchanged(i, file));
-    if (entry == nullptr) return {};
-    Inode inode = current(i, *entry);
-    CFFS_TRY(const bool shared, share(inode, *file.twin, file.at));
-    if (shared) {
-      settle(i, *entry, std::move(inode));
-    } else {
-      refused_.push_back(i);
-    }
-    return {};
-  }
-
-  // Others may share what the i-th file has.
-  Status offer(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
-    CFFS_TRY(Entry* const entry, unchanged(i, file));
-    if (entry == nullptr) return {};
-    const Inode inode = current(i, *entry);
-    if (inode.home == Home::composite) CFFS_TRY_VOID(accounts_.offer(inode.extent, inode.ino));
-    return {};
-  }
-
-  // Says that the sums of the i-th file's blob are there, all of them.
-  Status seal(std::size_t i, const FileToMove& file) CFFS_REQUIRES(row_stripes) {
-    CFFS_TRY(Entry* const entry, unchanged(i, file));
-    if (entry == nullptr) return {};
-    Inode inode = current(i, *entry);
-    inode.sealed = true;
-    settle(i, *entry, std::move(inode));
-    return {};
-  }
-
-  Status write(bool first) CFFS_REQUIRES(row_stripes) {
-    for (const auto& [key, row] : rows_) {
-      if (!row.entries.empty()) batch_.put_row(key, row);
-    }
-    if (builder_ != nullptr) {
-      if (first) batch_.erase(PendingRemoval::of(builder_->id()).key());
-      accounts_.grow(builder_->id(), builder_->object_bytes(), builder_->slots());
-    }
-    CFFS_TRY_VOID(r_.rows_.write(batch_, accounts_));
-    for (auto& [node, inode] : changed_) {
-      if (!node) continue;
-      node->mutex.assert_held();
-      node->inode = std::move(inode);
-      node->row_stale = false;
-      node->verified.store(0, std::memory_order_relaxed);
-    }
-    for (const InodeId ino : blobs_left_) r_.removals_.queue_blob(ino);
-    return {};
-  }
-
-  // Nothing was written.
-  void give_up() {
-    for (const InodeId ino : blobs_made_) r_.homes_.drop_blob(ino);
-  }
-
-  std::size_t switched() const { return changed_.size(); }
-  // Those that could not share what they were to share; they are where they were.
-  const std::vector<std::size_t>& refused() const { return refused_; }
-
- private:
-  static std::vector<Key> keys_of(const CompositeBuilder* builder, std::span<const FileToMove> files) {
-    std::vector<Key> keys;
-    if (builder != nullptr) keys.push_back(Key::null_name(builder->id()));
-    for (const FileToMove& file : files) {
-      keys.push_back(file.row_key);
-      if (file.inode.home == Home::composite) keys.push_back(Key::null_name(file.inode.extent.composite));
-      if (file.twin) keys.push_back(Key::null_name(file.twin->composite));
-    }
-    return keys;
-  }
-  static std::vector<NodePtr> nodes_of(const Rehousing& r, std::span<const FileToMove> files) {
-    std::vector<NodePtr> nodes;
-    for (const FileToMove& file : files) nodes.push_back(r.nodes_.find(file.inode.ino));
-    return nodes;
-  }
-
-  // Row and node are to be this; `inode` is the node's, or the row's where there is no node.
-  void settle(std::size_t i, Entry& entry, Inode inode) {
-    Inode whole = inode;
-    take_long_parts(whole, *entry.inode);
-    entry.inode = std::move(whole);
-    leave_long_parts(inode);
-    changed_.emplace_back(live_[i], std::move(inode));
-  }
-
-  // The node knows more than its row, where there is one.
-  Inode current(std::size_t i, const Entry& entry) const {
-    const NodePtr& node = live_[i];
-    if (!node) return *entry.inode;
-    node->mutex.assert_held();
-    return node->inode;
-  }
-
-  // The entry in its row, to be changed there; null: the file is not what it was when it was looked at.
-  Result<Entry*> unchanged(std::size_t i, const FileToMove& file) {
-    const auto known = rows_.find(file.row_key);
-    if (known == rows_.end()) {
-      CFFS_TRY(Row loaded, r_.table_.get_row(file.row_key));
-      rows_.emplace(file.row_key, std::move(loaded));
-    }
-    const bool null_name = file.row_key == Key::null_name(file.inode.ino);
-    Entry* const entry = rows_[file.row_key].find(null_name ? std::string_view() : file.at.name);
-    if (entry == nullptr || !entry->inode || entry->ino != file.inode.ino) return nullptr;
-    // Once is enough: nodes change after the batch, so a second time would look like the first.
-    if (!met_.insert(entry->ino).second) return nullptr;
-    if (const NodePtr& node = live_[i]) {
-      node->mutex.assert_held();
-      return same_content(node->inode, file.inode) && !node->unlinked ? entry : nullptr;
-    }
-    return same_content(*entry->inode, file.inode) ? entry : nullptr;
-  }
-
-  Status leave(Inode& inode) {
-    CFFS_TRY_VOID(r_.homes_.leave(batch_, accounts_, inode));
-    if (inode.home == Home::blob) blobs_left_.push_back(inode.ino);
-    inode.allocated = 0;
-    inode.sealed = false;
-    return {};
-  }
-  Status to_composite(Inode& inode, const Extent& extent, std::uint8_t policy) {
-    CFFS_TRY_VOID(leave(inode));
-    inode.home = Home::composite;
-    inode.extent = extent;
-    accounts_.add(inode.extent, inode, policy);
-    return {};
-  }
-  Result<bool> share(Inode& inode, const Extent& extent, const EntryName& at) {
-    CFFS_TRY(const bool shared, accounts_.share(extent, inode, at));
-    if (!shared) return false;
-    CFFS_TRY_VOID(leave(inode));
-    inode.home = Home::composite;
-    inode.extent = extent;
-    return true;
-  }
-  Status to_table(Inode& inode, std::string_view content) {
-    CFFS_TRY_VOID(leave(inode));
-    inode.home = Home::none;
-    inode.extent = {};
-    batch_.keep_data_in_rows();
-    CFFS_TRY_VOID(r_.homes_.put_chunks(batch_, inode, 0, content));
-    inode.home = inode.size > 0 ? Home::inline_ : Home::none;
-    return {};
-  }
-
-  Rehousing& r_;
-  const CompositeBuilder* const builder_;
-  const RowLocks::Guard stripes_;
-  const std::vector<NodePtr> live_;
-  const NodeLocks nodes_;
-  Batch batch_;
-  CompositeAccounts accounts_;
-  std::map<Key, Row> rows_;
-  std::vector<std::pair<NodePtr, Inode>> changed_;
-  std::vector<InodeId> blobs_left_;
-  std::vector<InodeId> blobs_made_;
-  std::set<InodeId> met_;
-  std::vector<std::size_t> refused_;
-};
-
 Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& builder, bool first,
                                                       grouping::PolicyId policy,
                                                       std::span<const FileToMove> files) {
-  Batchwise batch(*this, &builder, files);
+  HomeSwitch batch(parts(), &builder, files);
   if (!first) {
     CFFS_TRY(const auto row, table_.get(Key::null_name(builder.id())));
     if (!row) return Switched{0, true, {}};
@@ -444,7 +232,7 @@ Result<Rehousing::Switched> Rehousing::into_composite(const CompositeBuilder& bu
 }
 
 Result<std::size_t> Rehousing::into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left) {
-  Batchwise batch(*this, nullptr, files);
+  HomeSwitch batch(parts(), nullptr, files);
   for (std::size_t i = 0; i < files.size(); ++i) CFFS_TRY_VOID(batch.add_to_twin(i, files[i]));
   CFFS_TRY_VOID(batch.write(false));
   left = batch.refused();
@@ -452,7 +240,7 @@ Result<std::size_t> Rehousing::into_twins(std::span<const FileToMove> files, std
 }
 
 Status Rehousing::offer(const FileToMove& member) {
-  Batchwise batch(*this, nullptr, std::span(&member, 1));
+  HomeSwitch batch(parts(), nullptr, std::span(&member, 1));
   CFFS_TRY_VOID(batch.offer(0, member));
   return batch.write(false);
 }
@@ -460,7 +248,7 @@ Status Rehousing::offer(const FileToMove& member) {
 Result<std::size_t> Rehousing::into_table(std::span<const FileToMove> files) {
   std::size_t switched = 0;
   {
-    Batchwise batch(*this, nullptr, files);
+    HomeSwitch batch(parts(), nullptr, files);
     Status done;
     for (std::size_t i = 0; i < files.size() && done; ++i) done = batch.add(i, files[i], 0);
     if (done) done = batch.write(false);
@@ -491,7 +279,7 @@ Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>
   CFFS_TRY(const auto object, homes_.object_of(inode));
   CFFS_TRY(bool sealed, homes_.sums().write(inode.ino, *object, inode.size, go_on));
   if (sealed) {
-    Batchwise batch(*this, nullptr, std::span(&*file, 1));
+    HomeSwitch batch(parts(), nullptr, std::span(&*file, 1));
     CFFS_TRY_VOID(batch.seal(0, *file));
     CFFS_TRY_VOID(batch.write(false));
     sealed = batch.switched() == 1;

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "core/fs/file_to_move.h"
+#include "core/fs/home_switch.h"
 #include "core/fs/homes.h"
 #include "core/fs/node_rows.h"
 #include "core/fs/renamed_files.h"
@@ -24,22 +26,6 @@
 #include "grouping/policy.h"
 
 namespace cffs {
-
-// A regular file as it was when looked at.
-struct FileToMove {
-  Key row_key;
-  EntryName at;                   // the row's own name where row_key is a name row
-  Inode inode;                    // its long parts once read
-  std::string content;            // once read
-  std::size_t extent_number = 0;  // which of the builder's extents holds the content now
-  bool shares_extent = false;     // another of the builder's files was there before
-  std::optional<Extent> twin;     // a member that is there and has the same content, to be shared
-};
-
-// Nobody has changed or moved the content between two looks.
-inline bool same_content(const Inode& a, const Inode& b) {
-  return a.version == b.version && a.home == b.home && a.size == b.size && a.extent == b.extent;
-}
 
 class Rehousing {
  public:
@@ -123,7 +109,7 @@ class Rehousing {
   Result<bool> seal(const FileToMove& seen, const std::function<bool()>& go_on);
 
  private:
-  class Batchwise;
+  HomeSwitch::Parts parts() { return {format_, table_, locks_, nodes_, rows_, homes_, removals_}; }
   Result<bool> read_content(FileToMove& file) const;
   Result<bool> complete(FileToMove& file) const;
   struct Sought {
