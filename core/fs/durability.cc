@@ -13,6 +13,7 @@ constexpr std::size_t kAskedInCommit = 64u << 10;
 Status Engine::fsync(InodeId ino) {
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   announce_blocking();
+  homes_.note_durable_below(counter_.peek());  // a blob that it becomes behind the look below is made durable by who writes
   std::shared_ptr<Object> blob;
   bool stale = false;
   {
@@ -80,6 +81,7 @@ Status Engine::commit() {
 }
 
 Status Engine::make_durable() {
+  homes_.note_durable_below(counter_.peek());  // what leaves the table behind sync_dirty() is made durable by who writes
   std::vector<InodeId> leftovers;
   {
     const MutexLock guard(leftovers_mutex_);

@@ -345,9 +345,11 @@ Status Homes::settle_blob(const Inode& replaced, Object& blob) {
 
 Status Homes::take_blob(Inode& inode, Batch& batch, CompositeAccounts& accounts,
                         const std::shared_ptr<Object>& blob, bool named) {
+  // Before any row names it, and before the look whether it must be durable now: a commit says first that it must, and then takes what
+  // was noted.
+  dirty_.note(inode.ino, blob);
   CFFS_TRY_VOID(settle_blob(inode, *blob));
   CFFS_TRY(const ObjectInfo info, blob->info());
-  dirty_.note(inode.ino, blob);  // before any row names it
   if (named) {
     CFFS_TRY_VOID(leave(batch, accounts, inode));
     batch.erase(PendingRemoval::of_blob(inode.ino).key());

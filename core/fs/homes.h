@@ -48,8 +48,13 @@ class Homes {
   // How large the file may become while its data stays in the table, bytes. A file that has content there, and grows, stays for
   // longer: as a blob it costs an object and a sync, at once where that content may be durable, with the next commit else.
   std::uint64_t inline_limit(const Inode& inode) const;
-  // Files with lower numbers may have been made durable with the content that they have in the table.
-  void note_durable_below(std::uint64_t number) { durable_below_.store(number); }
+  // Files with lower numbers may have been made durable with the content that they have in the table, or will be by who calls: to be
+  // said before that one looks at what else it has to make durable.
+  void note_durable_below(std::uint64_t number) {
+    std::uint64_t known = durable_below_.load();
+    while (known < number && !durable_below_.compare_exchange_weak(known, number)) {
+    }
+  }
 
   // The object that holds the file's data. A missing one is damage to the store, not a missing file.
   Result<std::shared_ptr<Object>> object_of(const Inode& inode) const;

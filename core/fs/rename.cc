@@ -262,6 +262,10 @@ class Engine::RenameOperation {
       if (is_staged(from_.now->inode)) e_.staged_.note(batch, *to_.directory);
       if (exchanges_ && is_staged(to_.now->inode)) e_.staged_.note(batch, *from_.directory);
       if (!exchanges_ && !to_.now) to_.directory->entry_count.comes();
+      if (replaces_ && !source_is_directory_) {
+        // What goes may be durable; so must be what it makes way for, also where that leaves the table before anybody syncs it.
+        e_.homes_.note_durable_below(from_.now->entry.ino.value + 1);
+      }
       if (whiteout_) from_.directory->entry_count.comes();
       done = e_.rows_.write(batch, accounts);
     }
