@@ -21,10 +21,12 @@ int clone_of(const std::string& path) {
   return static_cast<int>(
       ::syscall(SYS_open_tree, AT_FDCWD, path.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC));
 }
-int move_to(int tree, const std::string& path) {
+int move_to(int tree, const std::string& path, unsigned how = 0) {
   return static_cast<int>(
-      ::syscall(SYS_move_mount, tree, "", AT_FDCWD, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH));
+      ::syscall(SYS_move_mount, tree, "", AT_FDCWD, path.c_str(), MOVE_MOUNT_F_EMPTY_PATH | how));
 }
+// Linux 6.5. Headers need not have it yet.
+constexpr unsigned kBeneath = 0x200;
 
 struct stat top_attributes() {
   struct stat st {};
@@ -84,10 +86,11 @@ bool HiddenTop::serve(const fuse_buf& request) const {
 Status HiddenTop::step_down(const std::string& mount_point) {
   const FileDescriptor tree(clone_of(mount_point + "/" + std::string(kRootName)));
   if (!tree) return fail(errno, mount_point);
-  // The clone keeps the file system alive while nothing is mounted.
-  if (::umount2(mount_point.c_str(), MNT_DETACH) != 0 || move_to(tree.get(), mount_point) != 0) {
-    return fail(errno, mount_point);
-  }
+  // Where it can come beneath the top there is no moment in which nothing is mounted, and who writes there writes below. Else the clone
+  // keeps the file system alive meanwhile.
+  const bool is_beneath = move_to(tree.get(), mount_point, kBeneath) == 0;
+  if (::umount2(mount_point.c_str(), MNT_DETACH) != 0) return fail(errno, mount_point);
+  if (!is_beneath && move_to(tree.get(), mount_point) != 0) return fail(errno, mount_point);
   return {};
 }
 

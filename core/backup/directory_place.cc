@@ -130,6 +130,8 @@ Status DirectoryPlace::recover() {
   if (::renameat2(folder_fd_.get(), aside_.c_str(), folder_fd_.get(), name_.c_str(), RENAME_NOREPLACE) == 0)
     return {};
   if (errno != EEXIST) return fail(errno, folder_ + "/" + aside_);
+  // A power cut that forgets the new name must find the former backup.
+  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
   std::error_code ignored;
   std::filesystem::remove_all(folder_ + "/" + aside_, ignored);
   return {};

@@ -1,11 +1,13 @@
 #include "core/composite/large_member.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
 #include "core/base/checksum.h"
 #include "core/composite/composite_store.h"
+#include "core/composite/record.h"
 #include "core/object/blocking_section.h"
 #include "core/packed/packed_object.h"
 
@@ -63,6 +65,26 @@ class Frames {
 
 }  // namespace
 
+namespace {
+
+// Where its header cannot be read nobody knows whose frames these are; then each is believed as far as its checksum goes: the other bytes
+// of the file are not lost with that frame.
+Status identify(const PackedObject& object, const Extent& extent) {
+  if (object.is_identified()) return {};
+  std::array<std::byte, kCompositeHeaderBytes> header{};
+  announce_blocking();
+  const auto n = object.read_at(0, header);
+  if (!n && n.error().kind != ErrorKind::corruption) return fail(n.error());
+  if (n) {
+    const std::string_view bytes(reinterpret_cast<const char*>(header.data()), *n);
+    CFFS_TRY_VOID(check_composite_header(bytes, extent.composite));
+  }
+  object.identified();
+  return {};
+}
+
+}  // namespace
+
 tl::unexpected<Error> member_differs(const Extent& extent) {
   return fail(Error::corruption(CompositeStore::object_name(extent.composite) + ", slot " +
                                 std::to_string(extent.slot) + ": data differs from its checksum"));
@@ -98,7 +120,9 @@ Status visit_member(const Object& object, const Extent& extent, const VisitPiece
 Result<std::size_t> read_part(const Object& object, const Extent& extent, std::uint64_t offset, Bytes out) {
   if (offset >= extent.length) return std::size_t{0};
   out = out.first(std::min<std::uint64_t>(out.size(), extent.length - offset));
-  if (dynamic_cast<const PackedObject*>(&object) == nullptr) return read_checked(object, extent, offset, out);
+  const auto* const packed = dynamic_cast<const PackedObject*>(&object);
+  if (packed == nullptr) return read_checked(object, extent, offset, out);
+  CFFS_TRY_VOID(identify(*packed, extent));
   CFFS_TRY(const std::size_t n, Frames(object, extent).read(offset, out));
   if (n != out.size()) return member_differs(extent);
   return n;

@@ -205,6 +205,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
   store_.on_shortage([this] { return drop_cached_objects(); });
   space_.on_shortage([this] { return give_back_removed(); });
   space_.on_need([this] { return table_->room_needed(); });
+  removals_.spare([this](CompositeId id) { return nameless_.records.holds_any(id); });
   composites_.on_failed_sync([this] { table_->poison(); });
   composites_.on_absent([this](InodeId file) { return policy()->share_around(file.value); });
   adopt(*options_.policy);
@@ -283,6 +284,7 @@ Status Engine::close() {
 
 Status Engine::leave_clean() {
   // What files without a name still have goes now: nobody uses them any more.
+  removals_.spare(nullptr);
   Status result = removals_.load();
   if (Status done = commit(); !done && result) result = std::move(done);
   if (access_record_ && result) result = access_record_->flush();

@@ -72,11 +72,12 @@ Status LinkDrop::keep_inline(const Inode& inode) {
 }
 
 // Handles are few, and each composite that is kept takes one: above their budget the content goes to the table, where there is
-// room for it.
+// room for it. Else it stays where it is, and so does the composite, by its name: readers open it as they do those of others.
 Status LinkDrop::keep_member(Batch& batch, const Inode& inode) {
   CFFS_TRY(auto object, homes_.object_of(inode));
   const bool fits = inode.size <= kSmallFileMax;
-  if (!pinned_share_.resize(homes_.nameless().composites, 1) && fits && homes_.has_room_for(inode.size)) {
+  const bool shares = pinned_share_.resize(homes_.nameless().composites, 1);
+  if (!shares && fits && homes_.has_room_for(inode.size)) {
     CFFS_TRY(const std::string content, homes_.load_small(inode));
     Inode in_table = inode;
     in_table.home = Home::none;
@@ -84,7 +85,7 @@ Status LinkDrop::keep_member(Batch& batch, const Inode& inode) {
     in_chunks_ = true;
     return {};
   }
-  pinned_ = std::move(object);
+  if (shares) pinned_ = std::move(object);
   pinned_record_ = {homes_.nameless().records, inode.extent};
   return {};
 }

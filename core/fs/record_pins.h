@@ -1,5 +1,5 @@
 // Records of composites whose bytes somebody reads though no row names them any more: of files without a name that are in use. Nobody may
-// take those bytes from the medium (core/reorganise/punching.h). A record may have been another file's: the number of its own tells nothing.
+// take those bytes from the medium (core/reorganise/punching.h), and the composite keeps its name (removals.h): not each of them has a handle. A record may have been another file's: the number of its own tells nothing.
 //
 // Any thread. Pins must not outlive what they came from.
 #pragma once
@@ -40,6 +40,12 @@ class RecordPins {
   bool holds(CompositeId composite, std::uint32_t slot) const {
     const MutexLock guard(mutex_);
     return pins_.contains({composite, slot});
+  }
+
+  bool holds_any(CompositeId composite) const {
+    const MutexLock guard(mutex_);
+    const auto it = pins_.lower_bound({composite, 0});
+    return it != pins_.end() && it->first.first == composite;
   }
 
  private:

@@ -96,6 +96,10 @@ Status Removals::remove(const PendingRemoval& removal) {
   return blob ? blobs_.remove(InodeId{removal.number}) : composites_.remove(CompositeId{removal.number});
 }
 
+bool Removals::is_spared(const PendingRemoval& removal) const {
+  return in_use_ && removal.kind == PendingRemoval::Kind::composite && in_use_(CompositeId{removal.number});
+}
+
 Status Removals::settle(std::optional<PendingRemoval> at_once) {
   const MutexLock one_at_a_time(work_);
   std::map<PendingRemoval, std::uint64_t> now;
@@ -104,7 +108,8 @@ Status Removals::settle(std::optional<PendingRemoval> at_once) {
     now = due_;
   }
   std::erase_if(now, [&](const auto& due) {
-    return due.first.is_object() && due.first != at_once && !publishing_.may_go(due.second);
+    if (!due.first.is_object() || due.first == at_once) return false;
+    return !publishing_.may_go(due.second) || is_spared(due.first);
   });
   if (now.empty()) return {};
   CFFS_TRY_VOID(table_.begin_changes());  // the objects go before their rows do

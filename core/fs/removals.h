@@ -5,6 +5,7 @@
 // object is made and erased by the batch that first names it, catches objects that never got there.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -37,6 +38,9 @@ class Removals {
   void queue_composite(CompositeId id) { queue(PendingRemoval::of(id)); }
   // Nobody uses the file any more of which a row of the nameless speaks.
   void queue_nameless(InodeId ino) { queue(PendingRemoval::of_nameless(ino)); }
+  // Composites that this says are in use stay where they are, until it does not. To be called before others come, and with null when
+  // they have gone.
+  void spare(std::function<bool(CompositeId)> in_use) { in_use_ = std::move(in_use); }
   // What an earlier user of the store left to be removed.
   Status load();
   // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again. Fails
@@ -56,6 +60,7 @@ class Removals {
  private:
   // `at_once`: goes whoever needs it.
   Status settle(std::optional<PendingRemoval> at_once);
+  bool is_spared(const PendingRemoval& removal) const;
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
   // Or moves it aside, where somebody holds a moment that needs it.
@@ -66,6 +71,7 @@ class Removals {
   CompositeStore& composites_;
   MomentHold& moments_;
   Publishing& publishing_;
+  std::function<bool(CompositeId)> in_use_;
   Mutex work_;   // one settle() at a time; before mutex_
   Mutex mutex_;  // leaf
   std::map<PendingRemoval, std::uint64_t> due_ CFFS_GUARDED_BY(mutex_);  // since which epoch

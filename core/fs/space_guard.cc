@@ -8,6 +8,7 @@ namespace cffs {
 namespace {
 
 constexpr std::int64_t kTrancheBytes = 16 << 20;
+constexpr std::uint64_t kMostGranted = kTrancheBytes;
 constexpr std::uint64_t kLeast = 1u << 20;  // for the rows that say what gives room back
 constexpr std::uint64_t kStep = 1u << 20;   // the reserve grows by no less, unless it is whole then
 
@@ -19,7 +20,8 @@ std::uint64_t least(const SpaceInfo& space) {
 std::uint64_t piece(const SpaceInfo& space) {
   return std::clamp<std::uint64_t>(least(space) / 8, 256u << 10, 4u << 20);
 }
-std::uint64_t cost_of(std::uint64_t bytes) { return bytes + 512; }  // a row's share
+// With a row's share. More than any medium has is as good as that.
+std::uint64_t cost_of(std::uint64_t bytes) { return std::min(bytes, std::uint64_t{1} << 62) + 512; }
 
 // Free beside the reserve, so that it is not touched day by day.
 std::uint64_t slack(const SpaceInfo& space) { return least(space) / 12; }
@@ -41,10 +43,10 @@ std::uint64_t SpaceGuard::margin(const SpaceInfo& space) const {
   return wanted - std::min(wanted, held_) + (held_ > 0 ? slack(space) : 0);
 }
 
-Result<bool> SpaceGuard::has_room(std::int64_t cost) {
+Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
   CFFS_TRY(const SpaceInfo space, store_.space());
   const std::uint64_t kept = margin(space);
-  if (space.available_bytes < kept + static_cast<std::uint64_t>(cost)) {
+  if (space.available_bytes < kept || space.available_bytes - kept < cost) {
     budget_.store(0, std::memory_order_relaxed);
     return false;
   }
@@ -58,7 +60,9 @@ void SpaceGuard::on_lasting_shortage(std::function<bool(std::uint64_t)> give_bac
   give_back_ = std::move(give_back);
 }
 
+// More than a budget ever has is looked at each time: taken off it, some such requests would have it wrap.
 bool SpaceGuard::grant(std::uint64_t cost) {
+  if (cost > kMostGranted) return false;
   const auto wanted = static_cast<std::int64_t>(cost);
   return budget_.fetch_sub(wanted, std::memory_order_relaxed) >= wanted;
 }
@@ -66,15 +70,21 @@ bool SpaceGuard::grant(std::uint64_t cost) {
 Result<bool> SpaceGuard::look(std::uint64_t cost) {
   ask_need();
   const MutexLock guard(mutex_);
-  if (budget_.load(std::memory_order_relaxed) > 0) return true;
-  return has_room(static_cast<std::int64_t>(cost));
+  if (cost <= kMostGranted && budget_.load(std::memory_order_relaxed) > 0) return true;
+  return has_room(cost);
+}
+
+// Nobody gives anything up for what is larger than the medium.
+bool SpaceGuard::is_possible(std::uint64_t cost) {
+  const auto space = store_.space();
+  return !space || cost <= space->total_bytes;
 }
 
 Status SpaceGuard::charge_mover(std::uint64_t bytes) {
   const std::uint64_t cost = cost_of(bytes);
   if (grant(cost)) return {};
   CFFS_TRY(bool enough, look(cost));
-  if (!enough && collect_ && collect_()) {
+  if (!enough && is_possible(cost) && collect_ && collect_()) {
     CFFS_TRY(enough, look(cost));
   }
   return enough ? Status() : fail(ENOSPC);
@@ -83,7 +93,7 @@ Status SpaceGuard::charge_mover(std::uint64_t bytes) {
 Status SpaceGuard::charge(std::uint64_t bytes) {
   const Status as_mover = charge_mover(bytes);
   if (as_mover || as_mover.error().errno_value != ENOSPC) return as_mover;
-  if (!ask_movers(bytes)) return as_mover;
+  if (!is_possible(cost_of(bytes)) || !ask_movers(bytes)) return as_mover;
   CFFS_TRY(const bool enough, look(cost_of(bytes)));
   return enough ? Status() : fail(ENOSPC);
 }
@@ -118,8 +128,8 @@ bool SpaceGuard::try_charge(std::uint64_t bytes) {
   const std::uint64_t cost = cost_of(bytes);
   if (grant(cost)) return true;
   const MutexLock guard(mutex_);
-  if (budget_.load(std::memory_order_relaxed) > 0) return true;
-  const auto enough = has_room(static_cast<std::int64_t>(cost));
+  if (cost <= kMostGranted && budget_.load(std::memory_order_relaxed) > 0) return true;
+  const auto enough = has_room(cost);
   return enough && *enough;
 }
 

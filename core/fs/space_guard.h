@@ -57,8 +57,9 @@ class SpaceGuard {
  private:
   bool grant(std::uint64_t cost);
   Result<bool> look(std::uint64_t cost) CFFS_EXCLUDES(mutex_);
+  bool is_possible(std::uint64_t cost);
   Status find_object() CFFS_REQUIRES(mutex_);
-  Result<bool> has_room(std::int64_t cost) CFFS_REQUIRES(mutex_);
+  Result<bool> has_room(std::uint64_t cost) CFFS_REQUIRES(mutex_);
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
   std::uint64_t whole(const SpaceInfo& space) const;
   void grow() CFFS_EXCLUDES(mutex_);

@@ -34,6 +34,9 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   static void make_next_ready(const Ahead& ahead);
 
   const FrameIndex& index() const { return index_; }
+  // What its plain bytes say of themselves was looked at: frames do not tell whose they are.
+  bool is_identified() const { return is_identified_.load(std::memory_order_relaxed); }
+  void identified() const { is_identified_.store(true, std::memory_order_relaxed); }
   // `corruption` where the index, or its copy, is not whole on the medium.
   Status check_index() const;
   // All plain bytes; zeros where a frame cannot be read.
@@ -82,6 +85,7 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   const FrameIndex index_;
   const std::shared_ptr<FrameCache> cache_;
   const std::uint64_t owner_;
+  mutable std::atomic<bool> is_identified_{false};
   OnSequence on_sequence_;                           // set before others come
   mutable std::atomic<std::size_t> last_{kNowhere};  // the frame that somebody came to last
 };

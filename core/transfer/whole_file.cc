@@ -18,6 +18,14 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// Its names are durable on return. What may not be listed cannot be synced by whoever may write into it all the same.
+Status sync_folder(const std::string& folder) {
+  const FileDescriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd && errno == EACCES) return {};
+  if (!fd || (::fsync(fd.get()) != 0 && errno != EINVAL)) return fail(errno, folder);
+  return {};
+}
+
 mode_t usual_mode() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -62,7 +70,7 @@ Status WholeFile::finish() {
     const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       fd_.reset();
-      return {};
+      return sync_folder(folder_of(path_));
     }
     if (errno != EEXIST) return fail(errno, path_);
     std::string name = path_ + ".XXXXXX.partial";
@@ -74,7 +82,7 @@ Status WholeFile::finish() {
   }
   if (::rename(partial_.c_str(), path_.c_str()) != 0) return fail(errno, path_);
   fd_.reset();
-  return {};
+  return sync_folder(folder_of(path_));
 }
 
 }  // namespace cffs

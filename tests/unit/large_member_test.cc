@@ -109,6 +109,26 @@ TEST_CASE("a part of a large member costs the frames that have it; who goes on i
   REQUIRE(s.read("large", last, 4096) == text.substr(last));
 }
 
+TEST_CASE("a large member in another's place is not read as its own", "[packed]") {
+  LargeStore s;
+  const std::string text = lines(9u << 20), other(text.rbegin(), text.rend());
+  s.bring("large", text);
+  s.bring("other", other);
+  const auto object_of = [&](const char* name) {
+    return CompositeStore::object_name(s.inode(name).extent.composite);
+  };
+  const std::string first = object_of("large"), second = object_of("other");
+  REQUIRE(first != second);
+  REQUIRE(s.objects.rename(first, "aside"));
+  REQUIRE(s.objects.rename(second, first));
+  REQUIRE(s.objects.rename("aside", second));
+  s.open();
+  for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{5} << 20}) {
+    CHECK_FALSE(s.read("large", at, 4096));
+    CHECK_FALSE(s.read("other", at, 4096));
+  }
+}
+
 TEST_CASE("a damaged frame of a large member costs its bytes and no others; the file is named", "[packed]") {
   LargeStore s;
   const std::string text = lines(33u << 20);

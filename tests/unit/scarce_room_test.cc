@@ -1,0 +1,99 @@
+// Where room is scarce: what cannot be is refused and costs nobody else anything, and files that lose their last name in use
+// take no handle each.
+#include <catch2/catch.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/fs/file_system.h"
+#include "core/fs/space_guard.h"
+#include "core/inspect/consistency.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/reorganiser.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::uint64_t kMedium = std::uint64_t{1} << 40;  // of a store in memory
+
+InodeId make(FileSystem& fs, const std::string& name, const std::string& content) {
+  const auto made = fs.mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot);
+  REQUIRE(made);
+  REQUIRE(fs.write(made->ino, 0, as_bytes(content), kRoot));
+  return made->ino;
+}
+
+}  // namespace
+
+TEST_CASE("what is larger than any medium is refused, and leaves the account of room as it was", "[room]") {
+  MemoryStore store;
+  store.show_available(1000);
+  SpaceGuard guard(store);
+  int asked = 0;
+  guard.on_shortage([&] { return ++asked, true; });
+  guard.on_lasting_shortage([&](std::uint64_t) { return ++asked, true; });
+  for (const std::uint64_t bytes :
+       {kMedium + 1, kMedium * 100, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+        std::numeric_limits<std::uint64_t>::max()}) {
+    for (int i = 0; i < 20; ++i) {
+      CHECK_FALSE(guard.charge(bytes));
+      CHECK_FALSE(guard.charge_mover(bytes));
+      CHECK_FALSE(guard.try_charge(bytes));
+      CHECK_FALSE(guard.try_charge(4096));  // there is no room, whatever was asked before
+    }
+  }
+  CHECK(asked == 0);
+  CHECK_FALSE(guard.charge(4096));
+  CHECK(asked > 0);
+}
+
+TEST_CASE(
+    "members of a full medium that lose their names in use stay where they are, whatever handles there are",
+    "[room]") {
+  MemoryStore store;
+  StoreFormat format;
+  format.inline_max = 128;
+  format.composite_file_max = 16384;
+  format.composite_max = 20000;  // one member each
+  REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+  FileSystemOptions options = quiet();
+  options.descriptors = 64;
+  auto fs = std::move(*FileSystem::open(store, options));
+  std::vector<InodeId> files;
+  for (int i = 0; i < 40; ++i)
+    files.push_back(
+        make(*fs, "file" + std::to_string(i), std::string(16'000, static_cast<char>('a' + i % 26))));
+  REQUIRE(fs->sync());
+  REQUIRE(Reorganiser(*fs).consolidate_now());
+  const auto composites = [&] {
+    const auto names = store.list("composites");
+    REQUIRE(names);
+    return names->size();
+  };
+  REQUIRE(composites() == files.size());
+  store.show_available(0);
+  // What was granted before is gone with a look.
+  CHECK_FALSE(fs->allocate(files[0], 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
+  for (int i = 0; i < 40; ++i) REQUIRE(fs->unlink(kRootInode, "file" + std::to_string(i)));
+  REQUIRE(fs->sync());
+  CHECK(composites() == files.size());
+  for (int i = 0; i < 40; ++i) {
+    std::string bytes(16'000, '\0');
+    const auto n = fs->read(files[static_cast<std::size_t>(i)], 0, as_writable_bytes(bytes));
+    REQUIRE(n);
+    CHECK(bytes == std::string(16'000, static_cast<char>('a' + i % 26)));
+  }
+  for (int i = 0; i < 20; ++i) fs->forget(files[static_cast<std::size_t>(i)], 1);
+  REQUIRE(fs->sync());
+  CHECK(composites() == 20);
+  REQUIRE(fs->close());
+  CHECK(composites() == 0);
+  fs = std::move(*FileSystem::open(store, options));
+  const auto findings = find_inconsistencies(*fs);
+  REQUIRE(findings);
+  CHECK(*findings == std::vector<std::string>{});
+}
+
+}  // namespace cffs::test
