@@ -118,9 +118,12 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
   const auto renamed = fs_.renamed_files().take();
   const auto left =
       Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped, {}).run(directories, renamed);
-  // After a failure all directories stay remembered; the next pass tries again.
+  // After a failure all of both stay remembered; the next pass tries again.
   staged.put_back(left ? left->directories : directories);
-  if (!left) return fail(left.error());
+  if (!left) {
+    fs_.renamed_files().put_back(renamed);
+    return fail(left.error());
+  }
   fs_.renamed_files().put_back(left->renamed);
   const std::set<InodeId> again(left->directories.begin(), left->directories.end());
   std::vector<InodeId> done;
