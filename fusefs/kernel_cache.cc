@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "fusefs/wire.h"
 
 namespace cffs {
@@ -49,7 +50,7 @@ void KernelCache::run() {
     }
     if (stopping_) return;
     guard.unlock();
-    pause = look();
+    pause = within_memory([this] { return Result<int>(look()); }).value_or(kOften);
     guard.lock();
   }
 }

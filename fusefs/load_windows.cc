@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/object/file_descriptor.h"
 #include "fusefs/reply.h"
 
@@ -189,7 +190,11 @@ void LoadWindows::run() {
       if (!ending_) (void)wake_.wait_until(mutex_, Steady::now() + kBetweenLooks);
       if (ending_) return;
     }
-    drain();
+    // What memory ran out for is counted for nobody.
+    (void)within_memory([this]() -> Status {
+      drain();
+      return {};
+    });
   }
 }
 

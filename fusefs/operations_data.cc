@@ -49,8 +49,10 @@ void open(fuse_req_t req, fuse_ino_t node, fuse_file_info* file) {
 
 // Only where an open was answered.
 void release(fuse_req_t req, fuse_ino_t node, fuse_file_info*) {
-  if (FollowedFileSystem* const followed = context(req).followed) followed->closed(inode_of(node));
-  fuse_reply_err(req, 0);
+  guarded(req, "release", [&] {
+    if (FollowedFileSystem* const followed = context(req).followed) followed->closed(inode_of(node));
+    fuse_reply_err(req, 0);
+  });
 }
 
 struct ReadCall {

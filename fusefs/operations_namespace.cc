@@ -3,8 +3,10 @@
 #include <linux/fs.h>
 
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "core/base/within_memory.h"
 #include "fusefs/reply.h"
 
 namespace cffs::fuse {
@@ -38,13 +40,21 @@ void reply_removed(fuse_req_t req, fuse_ino_t parent, const Status& removed) {
   reply_status(req, removed);
 }
 
+// There is no answer that could say that memory ran out: what was not settled goes with the mount.
+void forget_node(fuse_req_t req, fuse_ino_t node, std::uint64_t n) {
+  (void)within_memory([&]() -> Status {
+    fs(req).forget(inode_of(node), n);
+    return {};
+  });
+}
+
 void forget(fuse_req_t req, fuse_ino_t node, std::uint64_t n) {
-  fs(req).forget(inode_of(node), n);
+  forget_node(req, node, n);
   fuse_reply_none(req);
 }
 
 void forget_multi(fuse_req_t req, std::size_t count, fuse_forget_data* forgets) {
-  for (std::size_t i = 0; i < count; ++i) fs(req).forget(inode_of(forgets[i].ino), forgets[i].nlookup);
+  for (std::size_t i = 0; i < count; ++i) forget_node(req, forgets[i].ino, forgets[i].nlookup);
   fuse_reply_none(req);
 }
 
@@ -86,8 +96,9 @@ void link(fuse_req_t req, fuse_ino_t node, fuse_ino_t parent, const char* name) 
       filled->end_ns = filled->start_ns;
       filled->length = made->size;
     }
+    if (filled)
+      watch.tell_after(std::move(*filled));  // before the reply frees the request: it may want memory
     reply_made(req, parent, watch.outcome(made));
-    if (filled) watch.tell_after(*filled);
   });
 }
 

@@ -82,7 +82,7 @@ inline fuse_entry_param entry_of(const MountContext& mount, const Attributes& a)
 
 inline void reply_status(fuse_req_t req, const Status& status) { fuse_reply_err(req, errno_of(status)); }
 
-// A new entry carries a reference; if the reply does not reach the kernel, nobody will give it back.
+// A new entry carries a reference; if the reply does not reach the kernel, nobody will give it back. (forget() throws nothing.)
 inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
   if (!made) {
     fuse_reply_err(req, errno_of(made.error()));
@@ -189,7 +189,7 @@ class Watch {
     if (observer_ != nullptr) observer_->observe(other);
   }
   // The same, behind what this watch itself tells.
-  void tell_after(const ObservedRequest& other) { after_ = other; }
+  void tell_after(ObservedRequest other) { after_ = std::move(other); }
 
  private:
   static std::int64_t now() {
@@ -202,7 +202,8 @@ class Watch {
   std::optional<ObservedRequest> after_;
 };
 
-// Runs one operation; an exception that escapes becomes EIO and a log line, or ENOMEM where there was no memory.
+// Runs one operation; an exception that escapes becomes EIO and a log line, or ENOMEM where there was no memory. A reply frees the request:
+// behind its own an operation throws nothing.
 template <typename Operation>
 void guarded(fuse_req_t req, const char* name, Operation operation) {
   MountContext& mount = context(req);

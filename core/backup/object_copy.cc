@@ -9,15 +9,11 @@ namespace {
 constexpr std::uint64_t kCopied = 1u << 20;
 constexpr std::uint64_t kRefusedStep = 4096;  // bytes: steps in which what a medium refuses is looked for
 
-bool passes(const Error& error) {
-  return error.errno_value == EMFILE || error.errno_value == ENFILE || error.errno_value == ENOMEM;
-}
-
 // Where a piece cannot be read, its blocks are, one by one. Returns how much of `piece` there is.
 Result<std::size_t> read_what_can_be(const Object& from, std::uint64_t at, Bytes piece, CopiedRange& copied) {
   const auto whole = from.read_at(at, piece);
   if (whole) return *whole;
-  if (passes(whole.error())) return fail(whole.error());
+  if (whole.error().is_shortage()) return fail(whole.error());
   std::size_t got = 0;
   for (std::size_t within = 0; within < piece.size(); within += kRefusedStep) {
     const Bytes block = piece.subspan(within, std::min<std::size_t>(kRefusedStep, piece.size() - within));

@@ -31,6 +31,8 @@ struct [[nodiscard]] Error {
   static Error corruption(std::string context) { return {ErrorKind::corruption, EIO, std::move(context)}; }
   static Error usage(std::string context) { return {ErrorKind::usage, EINVAL, std::move(context)}; }
 
+  // The process had too few descriptors or too little memory just then: this says nothing about what was to be read.
+  bool is_shortage() const { return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM; }
   // One sentence for a person.
   std::string message() const;
 };

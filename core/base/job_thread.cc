@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 
 namespace cffs {
 
@@ -16,11 +17,14 @@ Status JobThread::prepare(const std::function<void()>& begin) {
 }
 
 Status JobThread::start(const std::function<void()>& begin, std::function<State()> run) {
+  // What takes memory comes before the job is said to run: nothing would ever end it.
+  const std::string name = "the thread of " + what_;
+  std::function<void()> body = [this, run = std::move(run)] { become(outcome(run)); };
   const MutexLock one_at_a_time(control_);
   CFFS_TRY_VOID(prepare(begin));
-  auto made = make_thread("the thread of " + what_, [this, run = std::move(run)] { become(run()); });
+  auto made = within_memory([&] { return make_thread(name, std::move(body)); });
   if (!made) {
-    become({"failed", made.error().message()});
+    become({"failed", message_within_memory(made.error())});
     return fail(made.error());
   }
   thread_ = std::move(*made);
@@ -32,8 +36,16 @@ Status JobThread::run_here(const std::function<void()>& begin, const std::functi
     const MutexLock one_at_a_time(control_);
     CFFS_TRY_VOID(prepare(begin));
   }
-  become(run());
+  become(outcome(run));
   return {};
+}
+
+JobThread::State JobThread::outcome(const std::function<State()>& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return {"failed", message_within_memory(Error::os(ENOMEM))};
+  }
 }
 
 void JobThread::stop() {

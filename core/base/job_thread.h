@@ -25,8 +25,8 @@ class JobThread {
   JobThread(const JobThread&) = delete;
   JobThread& operator=(const JobThread&) = delete;
 
-  // Calls `begin`, then `run` in the thread, which says how it ended; returns at once. EBUSY: one is under way; EAGAIN: no thread
-  // is to be had.
+  // Calls `begin`, then `run` in the thread, which says how it ended (where memory runs out in it, it has failed); returns at once. EBUSY:
+  // one is under way; EAGAIN, ENOMEM: no thread is to be had.
   Status start(const std::function<void()>& begin, std::function<State()> run);
   // The same in the caller's thread, for what is done also where no other is to be had; returns when it is done.
   Status run_here(const std::function<void()>& begin, const std::function<State()>& run);
@@ -38,6 +38,7 @@ class JobThread {
 
  private:
   Status prepare(const std::function<void()>& begin) CFFS_REQUIRES(control_);
+  static State outcome(const std::function<State()>& run);
   void become(State state);
 
   const std::string what_;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/follow/changed_keys.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
@@ -390,8 +391,12 @@ void FollowedFileSystem::closed(InodeId node) {
   const MutexLock guard(mutex_);
   const auto it = known_.find(node);
   if (it == known_.end() || it->second.opened == 0 || --it->second.opened > 0 || !it->second.pinned) return;
-  retired_.emplace_back(options_.clock->steady_ms(), std::move(it->second.pinned));
-  it->second.pinned = nullptr;
+  // Without memory for that it stays pinned for as long as the node is known. Nobody could be told.
+  (void)within_memory([&]() -> Status {
+    retired_.emplace_back(options_.clock->steady_ms(), it->second.pinned);
+    it->second.pinned = nullptr;
+    return {};
+  });
 }
 
 std::size_t FollowedFileSystem::known_inodes() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <new>
 
 #include "core/base/checksum.h"
 
@@ -31,10 +32,14 @@ std::uint64_t spread(std::uint64_t stream) { return (stream * 0x9e3779b97f4a7c15
 
 }  // namespace
 
-void AccessRecord::note(const Access& access) {
+void AccessRecord::note(const Access& access) noexcept {
   const MutexLock guard(mutex_);
   if (sampling_ > 0 && (spread(access.stream) & ((1u << sampling_) - 1)) != 0) return;
-  noted_.push_back(access);
+  try {
+    noted_.push_back(access);
+  } catch (const std::bad_alloc&) {
+    return;  // a hint
+  }
   if (noted_.size() < kMostPerFlush || sampling_ >= 16) return;
   ++sampling_;
   const unsigned mask = (1u << sampling_) - 1;

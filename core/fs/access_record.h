@@ -30,7 +30,8 @@ class AccessRecord {
   // `bytes`: size of the ring.
   AccessRecord(ObjectStore& store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
 
-  void note(const Access& access);
+  // What there is no memory for is left out: whoever was read for may have had the answer already.
+  void note(const Access& access) noexcept;
   // Appends what was noted since the last call. A failure loses that and nothing else.
   Status flush();
   // All accesses in the ring, oldest first. Damaged blocks are passed over.

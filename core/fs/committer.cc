@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 
 namespace cffs {
 
@@ -48,15 +49,14 @@ void Committer::run() {
     }
     if (stopping_) break;
     const bool settles = std::exchange(settles_, false);
+    const bool is_due = Steady::now() >= due;
     guard.unlock();
-    if (settles && Steady::now() < due) {
-      settle_();
-    } else if (Steady::now() < due) {
-      look_();
-    } else {
-      commit_();
-      due = Steady::now() + interval;
-    }
+    // What memory ran out in is done, or tried again, with the next commit.
+    (void)within_memory([&]() -> Status {
+      is_due ? commit_() : settles ? settle_() : look_();
+      return {};
+    });
+    if (is_due) due = Steady::now() + interval;
     guard.lock();
   }
 }

@@ -11,9 +11,11 @@ ContentClaims::Held::~Held() {
 
 ContentClaims::Held::Answer ContentClaims::Held::claim(Key content) {
   if (keys_.contains(content)) return Answer::had_already;
+  std::set<Key> place{
+      content};  // all memory that is needed is there before anything is claimed: nobody would end the claim
   const MutexLock lock(claims_.mutex_);
   if (!claims_.claimed_.insert(content).second) return Answer::anothers;
-  keys_.insert(content);
+  keys_.merge(place);
   return Answer::taken;
 }
 

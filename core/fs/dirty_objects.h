@@ -30,8 +30,9 @@ class DirtyObjects {
   void note(InodeId ino, std::shared_ptr<Object> object) {
     const MutexLock guard(mutex_);
     if (!known_.contains(object)) {
-      objects_.push_back({ino, object});  // first: what is known, but in no list, would never be synced
-      ++behind_[ino];
+      std::size_t& behind = behind_[ino];  // where memory runs out behind this, it says 0
+      objects_.push_back({ino, object});   // first: what is known, but in no list, would never be synced
+      ++behind;
       known_.insert(std::move(object));
     }
     count_.store(objects_.size(), std::memory_order_relaxed);
@@ -39,7 +40,8 @@ class DirtyObjects {
   // Whether something that was noted of the file is not durable yet.
   bool holds(InodeId ino) const {
     const MutexLock guard(mutex_);
-    return behind_.contains(ino);
+    const auto it = behind_.find(ino);
+    return it != behind_.end() && it->second > 0;
   }
   // True once each time that half of the bound is reached: time for somebody whom nobody waits for to sync them.
   bool begins_to_fill() { return many() && !filling_.exchange(true); }

@@ -1,4 +1,6 @@
 // fsync and the periodic commit.
+#include "core/base/undisturbed.h"
+#include "core/base/within_memory.h"
 #include "core/fs/engine.h"
 #include "core/object/blocking_section.h"
 
@@ -45,6 +47,7 @@ Status Engine::sync() {
 
 // A row that cannot be written keeps no other from it; the next commit tries again.
 Status Engine::settle_rows() {
+  const Undisturbed or_rows_would_stay_behind;  // nobody notes those that were taken again
   Status result;
   for (const InodeId ino : rows_.take_stale()) {
     const NodePtr node = nodes_.find(ino);
@@ -126,6 +129,7 @@ bool Engine::look_for_followers() {
 }
 
 Status Engine::cut_checkpoint() {
+  const Undisturbed or_the_gate_would_stay_closed;
   moments_.close();
   Status done;
   {
@@ -145,7 +149,7 @@ void Engine::look_between_commits() {
 void Engine::commit_in_background() {
   // A hint is not worth an error: what could not be written is forgotten.
   if (access_record_) (void)access_record_->flush();
-  const Status done = commit();
+  const Status done = within_memory([this] { return commit(); });
   nodes_.put_rest_to_sleep();
   if (const auto problem = removals_.problem(); problem && !removal_failed_) {
     removal_failed_ = true;

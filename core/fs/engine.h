@@ -164,6 +164,8 @@ class Engine final : public FileSystem {
   Result<EntryName> place_of(InodeId ino, bool anew);
   Result<NodePtr> find_by_number(InodeId ino);
   std::optional<InodeId> forget_one(InodeId ino, std::uint64_t references);
+  // Of an inode that nobody refers to any more. EBUSY: somebody uses it.
+  Result<std::optional<InodeId>> let_go(InodeId ino);
   Result<NodePtr> refer_again(InodeId ino);
   Result<Attributes> lookup_relative(InodeId ino, bool up);
   Result<Attributes> attributes_at(const NodePtr& found, Key row_key, std::string_view name)

@@ -36,6 +36,7 @@ std::vector<CompositeId> FreedComposites::take(std::uint64_t bytes, std::size_t 
   std::partial_sort(due.begin(), due.begin() + kept, due.end(),
                     [](const Freed& a, const Freed& b) { return a.second > b.second; });
   std::vector<CompositeId> taken;
+  taken.reserve(static_cast<std::size_t>(kept));  // before any is taken
   std::uint64_t together = 0;
   for (auto it = due.begin(); it != due.begin() + kept && together < bytes; ++it) {
     together += it->second;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/base/within_memory.h"
 #include "core/fs/engine.h"
 #include "core/fs/limits.h"
 
@@ -129,7 +130,8 @@ Result<NodePtr> Engine::find_by_number(InodeId ino) {
   return fail(ESTALE);
 }
 
-// A directory whose references went before its children's goes with the last of them; so may its own, and so on.
+// A directory whose references went before its children's goes with the last of them; so may its own, and so on. Nobody who gives references back
+// could be told of an error.
 void Engine::forget(InodeId ino, std::uint64_t references) {
   for (std::optional<InodeId> next = ino; next; references = 0) next = forget_one(*next, references);
 }
@@ -137,6 +139,18 @@ void Engine::forget(InodeId ino, std::uint64_t references) {
 // The directory above, which may be to be forgotten too.
 std::optional<InodeId> Engine::forget_one(InodeId ino, std::uint64_t references) {
   if (ino == kRootInode || !nodes_.release(ino, references)) return {};
+  auto above = within_memory([&] { return let_go(ino); });
+  if (above) return *above;
+  // Where there is no memory for this either, it goes with the mount.
+  (void)within_memory([&]() -> Status {
+    const MutexLock guard(leftovers_mutex_);
+    leftovers_.push_back(ino);
+    return {};
+  });
+  return {};
+}
+
+Result<std::optional<InodeId>> Engine::let_go(InodeId ino) {
   constexpr int kTries = 3;  // an unlink or a write may come in between; then there is more to settle
   for (int attempt = 0; attempt < kTries; ++attempt) {
     NodePtr gone = nodes_.find(ino);
@@ -165,9 +179,7 @@ std::optional<InodeId> Engine::forget_one(InodeId ino, std::uint64_t references)
     if (erased == NodeTable::Erased::in_use) break;
     return parent ? std::optional(parent->ino) : std::nullopt;
   }
-  const MutexLock guard(leftovers_mutex_);
-  leftovers_.push_back(ino);
-  return {};
+  return fail(EBUSY);
 }
 
 // The last reference to a file without a name is gone; so is its data.

@@ -1,5 +1,6 @@
 #include "core/fs/moment.h"
 
+#include "core/base/undisturbed.h"
 #include "core/fs/engine.h"
 #include "core/fs/long_parts.h"
 #include "core/fs/removals.h"
@@ -206,6 +207,7 @@ std::unordered_map<InodeId, Inode> Engine::unsettled() {
 // behind their nodes, few since they were written just before, and to take the snapshot. Who cannot have its row written, as after a
 // failed sync, is remembered.
 Result<std::unique_ptr<Moment>> Engine::hold_moment(BlobKeeper& keeper) {
+  const Undisturbed or_the_gate_would_stay_closed;
   CFFS_TRY_VOID(moments_.begin());
   nodes_.visit([](const Node& node) {
     if (S_ISREG(node.type)) const ReadLock had(node.mutex);

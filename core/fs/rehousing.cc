@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "core/base/control_groups.h"
+#include "core/base/within_memory.h"
 #include "core/fs/home_switch.h"
 #include "core/fs/long_parts.h"
 #include "core/packed/packer.h"
@@ -105,9 +107,8 @@ bool Rehousing::is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compre
   const auto blob = blobs_.open(ino);
   const auto info = blob ? (*blob)->info() : Result<ObjectInfo>(fail(blob.error()));
   if (!info || info->allocated < bytes - bytes / 4) return false;
-  return is_worth_packing(how, bytes, [&](std::uint64_t offset, Bytes out) {
-    return (*blob)->read_at(offset, out);
-  });
+  return is_worth_packing(how, bytes,
+                          [&](std::uint64_t offset, Bytes out) { return (*blob)->read_at(offset, out); });
 }
 
 Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, const Sought& sought,
@@ -117,10 +118,9 @@ Result<std::optional<FileToMove>> Rehousing::member_at(const EntryName& at, cons
   if (!value) return std::optional<FileToMove>();
   CFFS_TRY(const Row row, decode_row(*value));
   const Entry* entry = row.find(at.name);
-  const bool is_it = entry != nullptr && entry->inode && entry->ino == sought.ino &&
-                     entry->inode->home == Home::composite &&
-                     entry->inode->extent.composite == sought.composite &&
-                     entry->inode->extent.slot == sought.slot;
+  const bool is_it =
+      entry != nullptr && entry->inode && entry->ino == sought.ino && entry->inode->home == Home::composite &&
+      entry->inode->extent.composite == sought.composite && entry->inode->extent.slot == sought.slot;
   if (!is_it) return std::optional<FileToMove>();
   FileToMove file;
   file.row_key = key;
@@ -186,7 +186,20 @@ Result<CompositeId> Rehousing::begin_composite() {
   return id;
 }
 
-// The copy goes again where it does not come to be taken.
+namespace {
+
+// A copy takes its plain bytes, its frames and what is written, all at once; and others want some. What every member may have is not worth
+// a look.
+bool has_memory_for_copy(std::uint64_t bytes) {
+  constexpr std::uint64_t kMemoryEach = 4;
+  if (bytes <= kPackedUnseen) return true;
+  const auto memory = available_memory();
+  return !memory || *memory / kMemoryEach >= bytes;
+}
+
+}  // namespace
+
+// The copy goes again where it does not come to be taken. Without memory for it the composite stays as it is.
 Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
                              std::span<const CompositeStore::Piece> zeros) {
   const Key key = Key::null_name(id);
@@ -196,9 +209,14 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   const bool grows = how == Compression{};
   // Plain, all of a large member would have to be read for each part of it.
   if (grows && row.members == 1 && row.size > kPackedUnseen) return false;
+  if (!has_memory_for_copy(row.size)) return false;
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
   CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
-  const auto made = composites_.make_copy(id, row.size, how, zeros);
+  const auto made = within_memory([&] { return composites_.make_copy(id, row.size, how, zeros); });
+  if (!made && made.error().errno_value == ENOMEM) {
+    composites_.drop_copy(id);
+    return false;
+  }
   const bool is_gone = !made && made.error().errno_value == ENOENT;
   if (is_gone) {  // with its last member, meanwhile?
     CFFS_TRY(const auto now, table_.get(key));

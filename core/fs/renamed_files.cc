@@ -39,22 +39,30 @@ std::vector<RenamedFiles::Renamed> RenamedFiles::take() {
   std::vector<Renamed> taken;
   const MutexLock guard(mutex_);
   if (fresh_ == 0) return taken;
-  for (auto& [ino, place] : young_) {
-    if (!std::exchange(place.fresh, false)) continue;
-    taken.emplace_back(ino, place.at);
+  for (const auto& [ino, place] : young_) {
+    if (place.fresh) taken.emplace_back(ino, place.at);
   }
+  for (auto& [ino, place] : young_)
+    place.fresh = false;  // where memory runs out before, nobody has taken any
   fresh_ = 0;
   return taken;
 }
 
 void RenamedFiles::put_back(const std::vector<InodeId>& renamed) {
   const MutexLock guard(mutex_);
-  for (const InodeId ino : renamed) {
-    const auto it = young_.find(ino);
-    if (it == young_.end() || it->second.fresh) continue;  // forgotten, or renamed again
-    it->second.fresh = true;
-    ++fresh_;
-  }
+  for (const InodeId ino : renamed) put_back(ino);
+}
+
+void RenamedFiles::put_back(const std::vector<Renamed>& renamed) {
+  const MutexLock guard(mutex_);
+  for (const auto& [ino, at] : renamed) put_back(ino);
+}
+
+void RenamedFiles::put_back(InodeId ino) {
+  const auto it = young_.find(ino);
+  if (it == young_.end() || it->second.fresh) return;  // forgotten, or renamed again
+  it->second.fresh = true;
+  ++fresh_;
 }
 
 bool RenamedFiles::nothing_new() const {

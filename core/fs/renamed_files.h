@@ -33,7 +33,8 @@ class RenamedFiles {
   // Those noted since the last call, which belongs to one pass at a time.
   std::vector<Renamed> take();
   // These are to be looked at again.
-  void put_back(const std::vector<InodeId>& renamed);
+  void put_back(const std::vector<InodeId>& renamed) CFFS_EXCLUDES(mutex_);
+  void put_back(const std::vector<Renamed>& renamed) CFFS_EXCLUDES(mutex_);
   bool nothing_new() const;
   std::size_t waiting() const;  // to be taken
 
@@ -43,6 +44,7 @@ class RenamedFiles {
     bool fresh = true;  // nobody has taken it
   };
   using Places = std::unordered_map<InodeId, Place>;
+  void put_back(InodeId ino) CFFS_REQUIRES(mutex_);
 
   std::atomic<bool> wanted_ = false;
   mutable Mutex mutex_;

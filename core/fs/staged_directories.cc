@@ -119,6 +119,7 @@ std::vector<CompositeId> StagedDirectories::take_wasteful() {
   const std::int64_t at = clock_.steady_ms();
   std::vector<CompositeId> due;
   const MutexLock guard(mutex_);
+  due.reserve(wasteful_.size());  // before any is taken
   for (auto it = wasteful_.begin(); it != wasteful_.end();) {
     if (it->second <= at) {
       due.push_back(it->first);

@@ -181,6 +181,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   Status problem;
   CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
   if (!options_.go_on()) return {};
+  if (!problem && problem.error().is_shortage()) return problem;
   std::vector<Record> records;
   const Status scanned =
       CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
@@ -223,6 +224,7 @@ Status Scrub::check_large(CompositeId id, const CompositeRow& row, const Object&
     }
     CFFS_TRY_VOID(report_record(id, record.meta));
   }
+  if (!good && good.error().is_shortage()) return good;
   progress_.files += row.members;
   if (good) return {};
   CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
@@ -353,9 +355,7 @@ Result<bool> Scrub::unchanged(const FileToMove& file) {
 }
 
 Status Scrub::judge(const FileToMove& file, const Error& error) {
-  const int reason = error.errno_value;
-  if (reason == EMFILE || reason == ENFILE || reason == ENOMEM)
-    return fail(error);  // says nothing about the file
+  if (error.is_shortage()) return fail(error);  // says nothing about the file
   CFFS_TRY(const bool still, unchanged(file));
   if (!still) return {};
   const auto path = paths_.path_of(file.at);

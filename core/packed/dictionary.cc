@@ -6,6 +6,7 @@
 
 #include <zdict.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <utility>
 #include <vector>
@@ -19,6 +20,15 @@ namespace {
 
 constexpr std::size_t kSamples = 256, kSampleBytes = 2048;
 constexpr Compression kOfItself{Codec::zstd, 6};
+
+// Of what zstd made nothing ready, which says the same where it has no memory. Only what begins as a dictionary has tables that may be
+// bad; the rest is text.
+bool is_malformed(std::string_view dictionary) {
+  constexpr std::string_view kMagic = "\x37\xa4\x30\xec";
+  if (!dictionary.starts_with(kMagic)) return false;
+  const std::size_t tables = ZDICT_getDictHeaderSize(dictionary.data(), dictionary.size());
+  return ZDICT_isError(tables) != 0 && ZSTD_getErrorCode(tables) != ZSTD_error_memory_allocation;
+}
 
 }  // namespace
 
@@ -59,11 +69,13 @@ std::shared_ptr<const DictionaryToCompress> DictionaryToCompress::of(std::string
   return ready ? std::make_shared<const DictionaryToCompress>(std::move(ready)) : nullptr;
 }
 
-std::shared_ptr<const DictionaryToDecompress> DictionaryToDecompress::of(const StoredDictionary& stored) {
+Result<std::shared_ptr<const DictionaryToDecompress>> DictionaryToDecompress::of(
+    const StoredDictionary& stored) {
   std::string dictionary(stored.plain_bytes, '\0');
-  if (!decompress_frame(Codec::zstd, as_bytes(stored.stored), as_writable_bytes(dictionary))) return nullptr;
+  CFFS_TRY_VOID(decompress_frame(Codec::zstd, as_bytes(stored.stored), as_writable_bytes(dictionary)));
   std::shared_ptr<ZSTD_DDict> ready(ZSTD_createDDict(dictionary.data(), dictionary.size()), &ZSTD_freeDDict);
-  return ready ? std::make_shared<const DictionaryToDecompress>(std::move(ready)) : nullptr;
+  if (ready) return std::make_shared<const DictionaryToDecompress>(std::move(ready));
+  return fail(is_malformed(dictionary) ? Error::corruption({}) : Error::os(ENOMEM));
 }
 
 }  // namespace cffs

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/error.h"
+
 struct ZSTD_CDict_s;
 struct ZSTD_DDict_s;
 
@@ -40,8 +42,8 @@ class DictionaryToCompress {
 
 class DictionaryToDecompress {
  public:
-  // Null: it is malformed, or there is no memory for it. Trusts nothing in it.
-  static std::shared_ptr<const DictionaryToDecompress> of(const StoredDictionary& stored);
+  // `corruption`: it is malformed. ENOMEM: there is no memory for it just now. Trusts nothing in it.
+  static Result<std::shared_ptr<const DictionaryToDecompress>> of(const StoredDictionary& stored);
   explicit DictionaryToDecompress(std::shared_ptr<ZSTD_DDict_s> ready) : ready_(std::move(ready)) {}
   const ZSTD_DDict_s* ready() const { return ready_.get(); }
 

@@ -19,15 +19,14 @@ class DictionaryCache {
   using Ready = std::shared_ptr<const DictionaryToDecompress>;
   static constexpr std::size_t kMost = 256;  // of about 60 KiB
 
-  // That of an owner of frames (FrameCache::new_owner()). Null: it is malformed, or there is no memory for it. Two threads may make
-  // the same one ready at once.
-  Ready get(std::uint64_t owner, const StoredDictionary& stored) {
+  // That of an owner of frames (FrameCache::new_owner()). Fails as DictionaryToDecompress::of() does. Two threads may make the same
+  // one ready at once.
+  Result<Ready> get(std::uint64_t owner, const StoredDictionary& stored) {
     {
       const MutexLock guard(mutex_);
       if (Ready ready = found(owner)) return ready;
     }
-    Ready ready = DictionaryToDecompress::of(stored);
-    if (!ready) return nullptr;
+    CFFS_TRY(Ready ready, DictionaryToDecompress::of(stored));
     std::list<Kept> place{{owner, ready}}, gone;
     const MutexLock guard(mutex_);
     if (found(owner)) return ready;

@@ -4,6 +4,7 @@
 
 #include <lz4.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,11 +12,26 @@
 namespace cffs {
 namespace {
 
-// Contexts are worth keeping: to make one costs as much as to compress some KiB. A thread has its own.
+// Contexts are worth keeping: to make one costs as much as to compress some KiB. A thread has its own. Null: there is no memory for it;
+// the next frame tries again, since the thread may live as long as the mount.
 struct Free {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
+
+ZSTD_CCtx* to_compress() {
+  thread_local std::unique_ptr<ZSTD_CCtx, Free> context;
+  if (!context) context.reset(ZSTD_createCCtx());
+  return context.get();
+}
+
+ZSTD_DCtx* to_decompress() {
+  thread_local std::unique_ptr<ZSTD_DCtx, Free> context;
+  if (!context) context.reset(ZSTD_createDCtx());
+  return context.get();
+}
+
+Status malformed_unless(bool good) { return good ? Status() : fail(Error::corruption({})); }
 
 // The dictionary's tables are looked into where they are: to copy them for each frame costs half as much as to compress it.
 std::size_t by_dictionary(ZSTD_CCtx* context, std::string_view plain, const DictionaryToCompress& dictionary,
@@ -28,13 +44,25 @@ std::size_t by_dictionary(ZSTD_CCtx* context, std::string_view plain, const Dict
 
 std::size_t by_zstd(int level, std::string_view plain, const DictionaryToCompress* dictionary,
                     std::string& out) {
-  thread_local const std::unique_ptr<ZSTD_CCtx, Free> context(ZSTD_createCCtx());
-  if (!context) return 0;
+  ZSTD_CCtx* const context = to_compress();
+  if (context == nullptr) return 0;
   out.resize(ZSTD_compressBound(plain.size()));
-  const std::size_t n = dictionary == nullptr ? ZSTD_compressCCtx(context.get(), out.data(), out.size(),
+  const std::size_t n = dictionary == nullptr ? ZSTD_compressCCtx(context, out.data(), out.size(),
                                                                   plain.data(), plain.size(), level)
-                                              : by_dictionary(context.get(), plain, *dictionary, out);
+                                              : by_dictionary(context, plain, *dictionary, out);
   return ZSTD_isError(n) != 0 ? 0 : n;
+}
+
+Status from_zstd(ConstBytes stored, Bytes out, const DictionaryToDecompress* dictionary) {
+  ZSTD_DCtx* const context = to_decompress();
+  if (context == nullptr) return fail(ENOMEM);
+  const std::size_t n =
+      dictionary == nullptr
+          ? ZSTD_decompressDCtx(context, out.data(), out.size(), stored.data(), stored.size())
+          : ZSTD_decompress_usingDDict(context, out.data(), out.size(), stored.data(), stored.size(),
+                                       dictionary->ready());
+  if (ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation) return fail(ENOMEM);
+  return malformed_unless(ZSTD_isError(n) == 0 && n == out.size());
 }
 
 std::size_t by_lz4(std::string_view plain, std::string& out) {
@@ -57,30 +85,22 @@ std::optional<std::string> compress_frame(const Compression& how, std::string_vi
   return out;
 }
 
-bool decompress_frame(Codec codec, ConstBytes stored, Bytes out, const DictionaryToDecompress* dictionary) {
+Status decompress_frame(Codec codec, ConstBytes stored, Bytes out, const DictionaryToDecompress* dictionary) {
   switch (codec) {
     case Codec::stored:
-      if (stored.size() != out.size()) return false;
+      if (stored.size() != out.size()) break;
       std::copy(stored.begin(), stored.end(), out.begin());
-      return true;
+      return {};
     case Codec::lz4: {
       const int n = LZ4_decompress_safe(reinterpret_cast<const char*>(stored.data()),
                                         reinterpret_cast<char*>(out.data()), static_cast<int>(stored.size()),
                                         static_cast<int>(out.size()));
-      return n >= 0 && static_cast<std::size_t>(n) == out.size();
+      return malformed_unless(n >= 0 && static_cast<std::size_t>(n) == out.size());
     }
-    case Codec::zstd: {
-      thread_local const std::unique_ptr<ZSTD_DCtx, Free> context(ZSTD_createDCtx());
-      if (!context) return false;
-      const std::size_t n =
-          dictionary == nullptr
-              ? ZSTD_decompressDCtx(context.get(), out.data(), out.size(), stored.data(), stored.size())
-              : ZSTD_decompress_usingDDict(context.get(), out.data(), out.size(), stored.data(),
-                                           stored.size(), dictionary->ready());
-      return ZSTD_isError(n) == 0 && n == out.size();
-    }
+    case Codec::zstd:
+      return from_zstd(stored, out, dictionary);
   }
-  return false;
+  return malformed_unless(false);
 }
 
 }  // namespace cffs

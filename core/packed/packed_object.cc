@@ -91,12 +91,14 @@ Status PackedObject::check_index() const {
   return {};
 }
 
-std::string PackedObject::read_what_can_be() const {
+Result<std::string> PackedObject::read_what_can_be() const {
   std::string all(index_.plain_bytes(), '\0');
   if (read_at(0, as_writable_bytes(all))) return all;
   for (const Frame& frame : index_.frames()) {
     const Bytes piece = as_writable_bytes(all).subspan(frame.plain_at, frame.plain_bytes);
-    if (!read_at(frame.plain_at, piece)) std::fill(piece.begin(), piece.end(), std::byte{0});
+    const auto read = read_at(frame.plain_at, piece);
+    if (!read && read.error().is_shortage()) return fail(read.error());
+    if (!read) std::fill(piece.begin(), piece.end(), std::byte{0});
   }
   return all;
 }
@@ -116,14 +118,18 @@ Result<FrameCache::Plain> PackedObject::decode(std::size_t number, ConstBytes st
   const Frame& frame = index_.frames()[number];
   if (stored.size() == frame.stored_bytes && checksum(stored) == frame.checksum) {
     const bool taught = frame.codec == Codec::zstd && index_.dictionary().plain_bytes > 0;
-    const auto dictionary = taught ? cache_->dictionaries().get(owner_, index_.dictionary()) : nullptr;
+    auto dictionary =
+        taught ? cache_->dictionaries().get(owner_, index_.dictionary()) : DictionaryCache::Ready();
     auto plain = cache_->memory().take(frame.plain_bytes);
     const std::uint64_t start = elapsed_ns();
-    const bool possible = !taught || dictionary;
-    if (possible && decompress_frame(frame.codec, stored, plain->writable(), dictionary.get())) {
+    const Status done = dictionary
+                            ? decompress_frame(frame.codec, stored, plain->writable(), dictionary->get())
+                            : Status(fail(std::move(dictionary).error()));
+    if (done) {
       cache_->count(frame.plain_bytes, elapsed_ns() - start);
       return plain;
     }
+    if (done.error().kind != ErrorKind::corruption) return fail(done.error());
   }
   return fail(Error::corruption(name_ + ", frame " + std::to_string(number) + " at byte " +
                                 std::to_string(frame.stored_at) + ": data differs from its checksum"));

@@ -39,8 +39,8 @@ class PackedObject final : public Object, public std::enable_shared_from_this<Pa
   void identified() const { is_identified_.store(true, std::memory_order_relaxed); }
   // `corruption` where the index, or its copy, is not whole on the medium.
   Status check_index() const;
-  // All plain bytes; zeros where a frame cannot be read.
-  std::string read_what_can_be() const;
+  // All plain bytes; zeros where a frame cannot be read. Fails where a shortage, and not the frame, is why.
+  Result<std::string> read_what_can_be() const;
 
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override;
   Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override;

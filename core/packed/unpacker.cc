@@ -12,6 +12,9 @@ namespace {
 
 auto not_packed() { return fail(Error::corruption("a packed composite is malformed")); }
 
+// What is malformed in it makes all of it so; a shortage says nothing about it.
+auto not_unpacked(Error error) { return error.is_shortage() ? fail(std::move(error)) : not_packed(); }
+
 }  // namespace
 
 Status unpack(std::string_view packed, std::string& plain) {
@@ -22,15 +25,17 @@ Status unpack(std::string_view packed, std::string& plain) {
   if (index.object_bytes() != packed.size() || index.plain_bytes() > kPackedMost) return not_packed();
   std::shared_ptr<const DictionaryToDecompress> dictionary;
   if (index.dictionary().plain_bytes > 0) {
-    dictionary = DictionaryToDecompress::of(index.dictionary());
-    if (!dictionary) return not_packed();
+    auto ready = DictionaryToDecompress::of(index.dictionary());
+    if (!ready) return not_unpacked(std::move(ready).error());
+    dictionary = std::move(*ready);
   }
   plain.resize(index.plain_bytes());
   for (const Frame& frame : index.frames()) {
     const std::string_view stored = packed.substr(frame.stored_at, frame.stored_bytes);
     const Bytes out = as_writable_bytes(plain).subspan(frame.plain_at, frame.plain_bytes);
     if (checksum(stored) != frame.checksum) return not_packed();
-    if (!decompress_frame(frame.codec, as_bytes(stored), out, dictionary.get())) return not_packed();
+    if (Status done = decompress_frame(frame.codec, as_bytes(stored), out, dictionary.get()); !done)
+      return not_unpacked(std::move(done).error());
   }
   return {};
 }

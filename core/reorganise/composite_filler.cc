@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include "core/base/within_memory.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/limits.h"
 #include "core/table/table.h"
@@ -27,7 +28,8 @@ void CompositeFiller::begin_anew() {
   const Tail left = *tail_;
   forget_tail();
   const Compression how = fs_.compression();
-  if (!left.closed && left.bytes > 0 && how != Compression{}) (void)fs_.rehousing().pack(left.id, how);
+  if (!left.closed && left.bytes > 0 && how != Compression{})
+    (void)within_memory([&] { return fs_.rehousing().pack(left.id, how); });
 }
 
 void CompositeFiller::leave(CompositeId id) {
@@ -137,7 +139,7 @@ Result<CompositeFiller::Filled> CompositeFiller::put(std::vector<Group> groups, 
 Result<CompositeFiller::Filled> CompositeFiller::add_apart(std::vector<Group> groups,
                                                            grouping::PolicyId policy, Purpose purpose) {
   const std::optional<Tail> filling = std::exchange(tail_, std::nullopt);
-  auto filled = add_behind(std::move(groups), policy, purpose);
+  auto filled = within_memory([&] { return add_behind(std::move(groups), policy, purpose); });
   forget_tail();
   tail_ = filling;
   return filled;
@@ -152,7 +154,7 @@ Result<CompositeFiller::Filled> CompositeFiller::add_behind(std::vector<Group> g
     fs_.composites().begin_filling(id);
     tail_ = Tail{id, 0, 0};
   }
-  auto filled = add_to_tail(std::move(groups), policy, purpose, into);
+  auto filled = within_memory([&] { return add_to_tail(std::move(groups), policy, purpose, into); });
   if (!filled) forget_tail();
   return filled;
 }
@@ -201,8 +203,9 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
     using Content = CompositeStore::Content;
     const bool all = fs_.compression() != Compression{} &&
                      builder.object_bytes() >= fs_.store_format().composite_max / 4 * 3;
-    const Status done =
-        fs_.composites().append(builder, /*sync=*/true, into, all ? Content::all : Content::part);
+    const Status done = within_memory([&] {
+      return fs_.composites().append(builder, /*sync=*/true, into, all ? Content::all : Content::part);
+    });
     if (!done) {
       if (into) (void)into->truncate(before.bytes);
       return fail(done.error());
@@ -212,7 +215,7 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
     tail_->slots = builder.slots();
     return switch_rows(builder, named, policy, files, group_ends);
   };
-  auto filled = fill();
+  auto filled = within_memory(fill);
   if (!filled && !named) fs_.rehousing().drop_composite(before.id);
   return filled;
 }

@@ -19,6 +19,9 @@ class CompositeFiller {
   using Group = std::vector<FileToMove>;  // with their contents
 
   explicit CompositeFiller(FileSystem& fs) : fs_(fs), twins_(fs.table(), fs.composites()) {}
+  ~CompositeFiller() { forget_tail(); }  // else nobody would pack it until the store is opened anew
+  CompositeFiller(const CompositeFiller&) = delete;
+  CompositeFiller& operator=(const CompositeFiller&) = delete;
 
   // Bytes that still fit into the composite being filled.
   std::uint64_t room() const;

@@ -104,15 +104,32 @@ Result<Punching::Holes> Punching::look(CompositeId id, const TableSnapshot& rows
   return holes;
 }
 
+namespace {
+
+// A large member's range is as long as it: it passes through in pieces.
+Result<bool> has_zeros_alone(const Object& object, std::uint64_t offset, std::uint64_t length,
+                             std::string& piece) {
+  constexpr std::uint64_t kPiece = 1u << 20;
+  for (const std::uint64_t end = offset + length; offset < end;) {
+    piece.resize(std::min(kPiece, end - offset));
+    CFFS_TRY(const std::size_t n, object.read_at(offset, as_writable_bytes(piece)));
+    if (piece.find_first_not_of('\0') < n) return false;
+    if (n < piece.size()) return true;
+    offset += n;
+  }
+  return true;
+}
+
+}  // namespace
+
 // One that is packed is written anew for it: only where there is room for that, and enough comes of it.
 Result<Punching::Holes> Punching::look_packed(Holes holes, const std::vector<Range>& dead) const {
   std::uint64_t bytes = 0;
-  std::string content;
+  std::string piece;
   for (const Range& range : dead) {
     if (range.offset > holes.read || range.length > holes.read - range.offset) continue;
-    content.resize(range.length);
-    CFFS_TRY(const std::size_t n, holes.object->read_at(range.offset, as_writable_bytes(content)));
-    if (content.find_first_not_of('\0') >= n) continue;
+    CFFS_TRY(const bool empty, has_zeros_alone(*holes.object, range.offset, range.length, piece));
+    if (empty) continue;
     holes.ranges.push_back(range);
     bytes += range.length;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/reorganise/own_plan.h"
 #include "core/reorganise/policy_adoption.h"
 #include "grouping/frequency_policy.h"
@@ -79,12 +80,18 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
   return regroup(reorganiser_, *fs_.policy(), options);
 }
 
+// Memory that runs out fails the job and ends nothing else: what changes rows ends the process by itself where it must (RowLocks::Guard), all else
+// is whole at any time.
 void RegroupJobs::job(const Job& job, std::uint64_t bytes_per_second) {
-  const auto report = do_job(job, bytes_per_second);
+  auto report = within_memory([&]() -> Result<std::string> {
+    CFFS_TRY(const RegroupReport done, do_job(job, bytes_per_second));
+    return regroup_json(done);
+  });
+  std::string error = report ? std::string() : message_within_memory(report.error());
   const MutexLock guard(mutex_);
   state_ = report ? "done" : "failed";
-  if (report) report_ = regroup_json(*report);
-  if (!report) error_ = report.error().message();
+  if (report) report_ = std::move(*report);
+  if (!report) error_ = std::move(error);
   progress_ = {};
 }
 
@@ -96,25 +103,34 @@ std::uint64_t RegroupJobs::budget() const {
   return medium == 0 ? kUnmeasured : std::max(kLeast, medium / 10);
 }
 
-// By itself: what the record says, where it pays.
+// What the record says, where it pays; nullopt where it does not.
+Result<std::optional<RegroupJobs::Job>> RegroupJobs::mined() {
+  tell_mining();
+  CFFS_TRY(const auto own, mine_own_accesses(fs_, false, fs_.read_ahead().worth));
+  if (!own.groups) return std::optional<Job>();
+  fs_.log("regrouping by what " + std::to_string(own.sessions) +
+          " recorded sessions used together: " + std::to_string(own.groups->size()) + " groups, " +
+          std::to_string(own.reads_now) + " reads become " + std::to_string(own.reads_then));
+  Job wanted;
+  wanted.policy = std::make_shared<grouping::FrequencyPolicy>(own.groups);
+  return wanted;
+}
+
+void RegroupJobs::tell_mining() {
+  const MutexLock guard(mutex_);
+  state_ = "running";
+  progress_ = {"mining the access record"};
+  ends_job_.store(stopping_.load());
+}
+
+// By itself.
 void RegroupJobs::mine() {
-  {
-    const MutexLock guard(mutex_);
-    state_ = "running";
-    progress_ = {"mining the access record"};
-    ends_job_.store(stopping_.load());
-  }
-  const auto own = mine_own_accesses(fs_, false, fs_.read_ahead().worth);
-  if (own && own->groups) {
-    fs_.log("regrouping by what " + std::to_string(own->sessions) +
-            " recorded sessions used together: " + std::to_string(own->groups->size()) + " groups, " +
-            std::to_string(own->reads_now) + " reads become " + std::to_string(own->reads_then));
-    job({std::make_shared<grouping::FrequencyPolicy>(own->groups), std::nullopt, false}, budget());
-    return;
-  }
+  const auto own = within_memory([this] { return mined(); });
+  if (own && *own) return job(**own, budget());
+  std::string error = own ? std::string() : message_within_memory(own.error());
   const MutexLock guard(mutex_);
   state_ = own ? "idle" : "failed";
-  error_ = own ? "" : own.error().message();
+  error_ = std::move(error);
   progress_ = {};
 }
 

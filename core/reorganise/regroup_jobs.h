@@ -51,6 +51,8 @@ class RegroupJobs {
   Wanted wait();
   void job(const Job& job, std::uint64_t bytes_per_second);
   Result<RegroupReport> do_job(const Job& job, std::uint64_t bytes_per_second);
+  Result<std::optional<Job>> mined();
+  void tell_mining();
   void mine();
   std::uint64_t budget() const;
   void tell(const WorkStep& step);

@@ -9,6 +9,7 @@
 
 #include "core/base/pace.h"
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/fs/freed_composites.h"
 #include "core/fs/renamed_files.h"
 #include "core/fs/staged_directories.h"
@@ -58,13 +59,7 @@ void Reorganiser::run() {
   std::string last_problem;
   std::int64_t tidy_not_before_ms = 0;
   bool tidying_failed = false;
-  MutexLock guard(mutex_);
-  while (!stopping_) {
-    const auto due = std::chrono::steady_clock::now() + pause;
-    while (!stopping_ && wake_.wait_until(mutex_, due)) {
-    }
-    if (stopping_) break;
-    guard.unlock();
+  const auto turn = [&]() -> Status {
     cataloguing_.run([this] { return !stopping(); });
     if (fs_.staged_directories().empty()) {
       (void)fs_.table().compact_garbage(kGarbageMin, [this] { return !stopping(); });
@@ -76,10 +71,7 @@ void Reorganiser::run() {
         fs_.log("the value log keeps more than it needs: " + tidied.error().message());
     }
     punch_where_full();
-    if (fs_.staged_directories().empty() && fs_.renamed_files().nothing_new() && sealing_.empty()) {
-      guard.lock();
-      continue;
-    }
+    if (fs_.staged_directories().empty() && fs_.renamed_files().nothing_new() && sealing_.empty()) return {};
     Status done = pass(false);
     compact_noted_at(kCompactionRate);  // it may make the room that consolidation did not have
     if (done) done = sealing_.run(quiet_before_ns(false), [this] { return !stopping(); });
@@ -88,6 +80,16 @@ void Reorganiser::run() {
       last_problem = done.error().message();
       fs_.log("consolidation: " + last_problem);
     }
+    return {};
+  };
+  MutexLock guard(mutex_);
+  while (!stopping_) {
+    const auto due = std::chrono::steady_clock::now() + pause;
+    while (!stopping_ && wake_.wait_until(mutex_, due)) {
+    }
+    if (stopping_) break;
+    guard.unlock();
+    (void)within_memory(turn);  // what it had taken is put back
     guard.lock();
   }
 }
@@ -114,14 +116,21 @@ std::int64_t Reorganiser::quiet_before_ns(bool all) const {
 
 Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) {
   StagedDirectories& staged = fs_.staged_directories();
-  const std::vector<InodeId> directories = staged.take(quiet_ms_, all);
-  const auto renamed = fs_.renamed_files().take();
-  const auto left =
-      Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped, {}).run(directories, renamed);
-  // After a failure all directories stay remembered; the next pass tries again.
-  staged.put_back(left ? left->directories : directories);
-  if (!left) return fail(left.error());
+  std::vector<InodeId> directories;
+  std::vector<RenamedFiles::Renamed> renamed;
+  const auto left = within_memory([&] {
+    directories = staged.take(quiet_ms_, all);
+    renamed = fs_.renamed_files().take();
+    return Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped, {}).run(directories, renamed);
+  });
+  // After a failure all of both stay remembered; the next pass tries again.
+  if (!left) {
+    fs_.renamed_files().put_back(renamed);
+    staged.put_back(directories);
+    return fail(left.error());
+  }
   fs_.renamed_files().put_back(left->renamed);
+  staged.put_back(left->directories);
   const std::set<InodeId> again(left->directories.begin(), left->directories.end());
   std::vector<InodeId> done;
   for (const InodeId ino : directories) {
@@ -133,7 +142,7 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
 // One composite that cannot be compacted must not keep the others from it.
 std::uint64_t Reorganiser::compact(CompositeId id) {
   const MutexLock one_at_a_time(work_mutex_);
-  const auto bytes = Compaction(fs_, filler_).run(id);
+  const auto bytes = within_memory([&] { return Compaction(fs_, filler_).run(id); });
   if (bytes) return *bytes;
   if (bytes.error().kind == ErrorKind::corruption) {
     fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
@@ -156,8 +165,12 @@ void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second, const Compact
       fs_.staged_directories().put_back_wasteful(id, 0);
       continue;
     }
-    pace.spent(compact(id), go_on);
-    options.tell({"compacting", ++done, due.size(), "composites"});
+    // It has put back what it could not do; where memory runs out the others are tried nevertheless.
+    (void)within_memory([&]() -> Status {
+      pace.spent(compact(id), go_on);
+      options.tell({"compacting", ++done, due.size(), "composites"});
+      return {};
+    });
   }
 }
 
@@ -173,8 +186,11 @@ bool Reorganiser::find_freed() {
   const std::int64_t began = fs_.clock().steady_ms();
   if (began < punch_not_before_ms_) return false;
   freed.scan_begins();
-  const auto found = punching_.find([this] { return !stopping(); });
-  if (found) freed.note(*found);
+  const auto found = within_memory([&]() -> Status {
+    CFFS_TRY(const auto composites, punching_.find([this] { return !stopping(); }));
+    freed.note(composites);
+    return {};
+  });
   if (!found || stopping()) freed.scan_failed();
   rest_from_punching(began);  // a scan that finds nothing is work, too
   return true;
@@ -189,7 +205,7 @@ std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes) {
   FreedComposites& freed = fs_.freed_composites();
   const auto turn = freed.take(bytes, Punching::kAtOnce, fs_.clock().steady_ms());
   if (turn.empty()) return std::nullopt;
-  const auto done = punching_.run(turn);
+  const auto done = within_memory([&] { return punching_.run(turn); });
   for (const CompositeId id : done ? done->later : turn)
     freed.put_back(id, fs_.clock().steady_ms() + kRetryMs);
   return done.value_or(Punching::Done{});

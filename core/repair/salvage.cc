@@ -93,6 +93,7 @@ Status Salvage::look_into(const std::string& object) {
   const auto opened = open(object);
   const auto bytes =
       opened ? CompositeStore::read_what_can_be(**opened) : Result<std::string>(fail(opened.error()));
+  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());  // it may all be there
   if (!bytes) {
     report_.lost.push_back(bytes.error().message());
     return {};

@@ -7,43 +7,18 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 
 #include "core/inspect/consistency.h"
 #include "core/object/posix_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/crash/calls.h"
+#include "tests/crash/failing_allocations.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-
-namespace {
-
-std::atomic<std::int64_t> before_failure{0};  // 0: none fails
-std::atomic<bool> goes_on_failing{false};
-
-void* allocate(std::size_t bytes) {
-  if (before_failure.load(std::memory_order_relaxed) > 0) {
-    const std::int64_t left = before_failure.fetch_sub(1);
-    if (left == 1 && goes_on_failing.load()) before_failure.store(1);
-    if (left == 1) throw std::bad_alloc();
-  }
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return allocate(bytes); }
-void* operator new[](std::size_t bytes) { return allocate(bytes); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace cffs::test {
 namespace {
@@ -69,11 +44,6 @@ std::string content(int file) {
 }
 std::string name(int file, Step step) {
   return (step == renamed ? "renamed" : "file") + std::to_string(file);
-}
-
-void arm(std::int64_t n, bool persistent) {
-  goes_on_failing.store(persistent);
-  before_failure.store(n);
 }
 
 int child_pipe = -1;
@@ -127,10 +97,10 @@ void live(FileSystem& fs) {
   ::alarm(30);
   auto store = std::move(*PosixStore::open_directory(directory, PosixStore::Access::read_write));
   auto fs = std::move(*FileSystem::open(*store, quiet()));
-  arm(nth, persistent);
+  fail_allocation(nth, persistent);
   live(*fs);
-  const bool hit = before_failure.load() <= 0 || persistent;
-  arm(0, false);
+  const bool hit = allocation_failed() || persistent;
+  fail_allocation(0);
   // What it says now must be what it will say to the next user.
   for (int file = 0; file < kFiles; ++file) {
     for (const Step step : {made, renamed}) {

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       DictionaryToDecompress::of({static_cast<std::uint32_t>(claimed), bytes.substr(2, half)});
   if (dictionary) {
     (void)decompress_frame(Codec::zstd, as_bytes(bytes).subspan(half), as_writable_bytes(plain),
-                           dictionary.get());
+                           dictionary->get());
   }
   return 0;
 }

@@ -78,6 +78,23 @@ TEST_CASE("a member that is renamed to a place in the plan joins its group") {
   REQUIRE(s.fs->renamed_files().nothing_new());
 }
 
+TEST_CASE("a renamed member is not forgotten by a pass that ends early") {
+  RenamingStore s(plan_of({{"a/1", 0}, {"b/1", 0}}));
+  const InodeId a = s.directory("a"), b = s.directory("b");
+  s.make(a, "1", "one");
+  s.make(b, "new", "another");
+  s.pass();
+  s.rename(b, "new", b, "1");
+  s.make(a, "staged", "a pass has something to do");
+  CompactOptions ends_early;
+  ends_early.go_on = [] { return false; };
+  REQUIRE(s.reorganiser->compact_now(ends_early));
+  REQUIRE(s.fs->renamed_files().waiting() == 1);
+  s.pass();
+  REQUIRE(s.group_of(a, "1") == s.group_of(b, "1"));
+  REQUIRE(s.fs->renamed_files().nothing_new());
+}
+
 TEST_CASE("a renamed file that nobody has in use is found by its number") {
   RenamingStore s(plan_of({}));
   const InodeId a = s.directory("a"), b = s.directory("b");

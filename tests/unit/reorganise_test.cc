@@ -87,6 +87,33 @@ void expect_compacted(ReorganisedStore& s, const std::vector<std::string>& befor
 
 }  // namespace
 
+TEST_CASE("a composite is no longer being filled when who filled it has gone") {
+  ReorganisedStore s;
+  const Compression how{Codec::zstd, 3};
+  REQUIRE(s.fs->compress(how));
+  s.make("f", std::string(20'000, 'f'));
+  const auto ino = s.fs->lookup(kRootInode, "f");
+  REQUIRE(ino);
+  const auto file = [&] {
+    const auto found = s.fs->rehousing().find({kRootInode, "f"}, ino->ino);
+    REQUIRE(found);
+    REQUIRE(*found);
+    return **found;
+  };
+  {
+    CompositeFiller filler(*s.fs);
+    CompositeFiller::Group group{file()};
+    REQUIRE(*s.fs->rehousing().read(group[0]));
+    REQUIRE(
+        filler.add({std::move(group)}, grouping::PolicyId::directory, CompositeFiller::Purpose::grouping));
+  }
+  REQUIRE(file().inode.home == Home::composite);
+  const auto packed = s.fs->rehousing().pack(file().inode.extent.composite, how);
+  REQUIRE(packed);
+  REQUIRE(*packed);
+  REQUIRE(s.read("f") == std::string(20'000, 'f'));
+}
+
 TEST_CASE("a composite that was half freed before a restart is compacted after it") {
   ReorganisedStore s;
   const auto before = half_free(s);
