@@ -393,6 +393,7 @@ void FollowedFileSystem::closed(InodeId node) {
   if (it == known_.end() || it->second.opened == 0 || --it->second.opened > 0 || !it->second.pinned) return;
   // Without memory for that it stays pinned for as long as the node is known. Nobody could be told.
   (void)within_memory([&]() -> Status {
+    mutex_.assert_held();
     retired_.emplace_back(options_.clock->steady_ms(), it->second.pinned);
     it->second.pinned = nullptr;
     return {};

@@ -119,6 +119,7 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
   std::vector<InodeId> directories;
   std::vector<RenamedFiles::Renamed> renamed;
   const auto left = within_memory([&] {
+    work_mutex_.assert_held();
     directories = staged.take(quiet_ms_, all);
     renamed = fs_.renamed_files().take();
     return Consolidation(fs_, filler_, sealing_, quiet_before_ns(all), stopped, {}).run(directories, renamed);
@@ -142,7 +143,10 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
 // One composite that cannot be compacted must not keep the others from it.
 std::uint64_t Reorganiser::compact(CompositeId id) {
   const MutexLock one_at_a_time(work_mutex_);
-  const auto bytes = within_memory([&] { return Compaction(fs_, filler_).run(id); });
+  const auto bytes = within_memory([&] {
+    work_mutex_.assert_held();
+    return Compaction(fs_, filler_).run(id);
+  });
   if (bytes) return *bytes;
   if (bytes.error().kind == ErrorKind::corruption) {
     fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
@@ -187,6 +191,7 @@ bool Reorganiser::find_freed() {
   if (began < punch_not_before_ms_) return false;
   freed.scan_begins();
   const auto found = within_memory([&]() -> Status {
+    work_mutex_.assert_held();
     CFFS_TRY(const auto composites, punching_.find([this] { return !stopping(); }));
     freed.note(composites);
     return {};
@@ -205,7 +210,10 @@ std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes) {
   FreedComposites& freed = fs_.freed_composites();
   const auto turn = freed.take(bytes, Punching::kAtOnce, fs_.clock().steady_ms());
   if (turn.empty()) return std::nullopt;
-  const auto done = within_memory([&] { return punching_.run(turn); });
+  const auto done = within_memory([&] {
+    work_mutex_.assert_held();
+    return punching_.run(turn);
+  });
   for (const CompositeId id : done ? done->later : turn)
     freed.put_back(id, fs_.clock().steady_ms() + kRetryMs);
   return done.value_or(Punching::Done{});

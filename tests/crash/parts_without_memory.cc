@@ -9,6 +9,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "core/base/job_thread.h"
 #include "core/fs/access_record.h"
@@ -20,7 +21,6 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
-#include "grouping/directory_policy.h"
 #include "tests/crash/failing_allocations.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -65,9 +65,9 @@ class Greedy final : public grouping::Policy {
     return nullptr;
   }
   std::vector<grouping::Group> group(const std::vector<grouping::Candidate>& candidates, std::uint64_t bytes,
-                                     const grouping::ReadContent& read) const override {
+                                     const grouping::ReadContent&) const override {
     if (greedy) throw std::bad_alloc();
-    return grouping::DirectoryPolicy().group(candidates, bytes, read);
+    return grouping::group_by_directory(candidates, std::vector<bool>(candidates.size()), bytes);
   }
   std::atomic<bool> greedy{false};
 };
