@@ -83,6 +83,7 @@ Status Body::write_live() {
                                       as_bytes(encode(onode, shared_->geometry, id_))));
   live_version_ = onode.version;
   live_is_behind_ = false;
+  mapping_.now_live();
   shared_->allocation.give(std::exchange(given_up_, {}));
   return {};
 }
