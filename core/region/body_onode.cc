@@ -38,7 +38,7 @@ Status Body::fill(Onode& onode, std::vector<Run>& unneeded) {
 }
 
 Status Body::begin_change() {
-  if (std::exchange(is_block_known_, true)) return {};
+  if (is_block_known_) return {};
   const Geometry& g = shared_->geometry;
   std::array<std::string, 2> sectors;
   if (durable_sector_ == kLiveSector) {
@@ -61,7 +61,9 @@ Status Body::begin_change() {
     block += sector;
   }
   block.resize(kBlock, '\0');
-  return shared_->device.write(onode_offset(g, id_, 0), as_bytes(block));
+  CFFS_TRY_VOID(shared_->device.write(onode_offset(g, id_, 0), as_bytes(block)));
+  is_block_known_ = true;
+  return {};
 }
 
 Status Body::write_live() {
@@ -69,6 +71,7 @@ Status Body::write_live() {
     shared_->allocation.give(std::exchange(given_up_, {}));
     return {};
   }
+  live_is_behind_ = true;
   Onode onode;
   onode.version = shared_->allocation.next_version();
   onode.incarnation = shared_->device.incarnation();
@@ -79,6 +82,8 @@ Status Body::write_live() {
   CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
                                       as_bytes(encode(onode, shared_->geometry, id_))));
   live_version_ = onode.version;
+  live_is_behind_ = false;
+  mapping_.now_live();
   shared_->allocation.give(std::exchange(given_up_, {}));
   return {};
 }
@@ -87,8 +92,10 @@ Status Body::be_called(const std::string& name) {
   CFFS_TRY_VOID(writable());
   const WriteLock guard(mutex_);
   CFFS_TRY_VOID(begin_change());
-  name_ = name;
-  return write_live();
+  const std::string before = std::exchange(name_, name);
+  Status done = write_live();
+  if (!done) name_ = before;
+  return done;
 }
 
 Status Body::remove() {
@@ -118,7 +125,7 @@ bool Body::may_be_durable() const {
 
 bool Body::needs_commit() const {
   const ReadLock guard(mutex_);
-  return !removed_ && live_version_ != durable_version_;
+  return !removed_ && (live_is_behind_ || live_version_ != durable_version_);
 }
 
 bool Body::has_freed() const {
@@ -130,6 +137,7 @@ Result<Body::Commit> Body::begin_commit() {
   const WriteLock guard(mutex_);
   Commit commit;
   if (removed_) return commit;
+  if (live_is_behind_) CFFS_TRY_VOID(write_live());
   std::uint64_t from = 0, to = 0;
   {
     const MutexLock dirty(dirty_mutex_);

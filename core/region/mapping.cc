@@ -144,24 +144,28 @@ std::vector<Run> Mapping::remove(std::uint64_t logical, std::uint64_t count) {
 
 void Mapping::drop(Stored& stored, std::vector<Run>& freed, std::vector<Run>& unneeded) {
   if (stored.block != 0) (stored.frozen ? freed : unneeded).push_back({stored.block, 1});
+  if (!stored.frozen) std::erase(fresh_, stored.block);
   stored = {};
 }
 
-Status Mapping::write_node(const Medium& medium, Stored& stored, const Node& node, std::vector<Run>& freed) {
+Status Mapping::write_node(const Medium& medium, Stored& stored, const Node& node, std::vector<Run>& freed,
+                           std::vector<Run>& unneeded) {
   std::string bytes = encode(node, medium.geometry, medium.owner, stored.block);
   if (stored.block != 0 && stored.sum == checksum(bytes)) return {};
-  if (stored.block == 0 || stored.frozen) {
+  if (stored.block == 0 || stored.frozen || stored.turn != turn_) {
     const auto block = medium.take_block();
     if (!block) return fail(ENOSPC);
-    if (stored.block != 0) freed.push_back({stored.block, 1});
-    stored = {*block, 0, false};
+    drop(stored, freed, unneeded);
+    stored = {*block, 0, false, turn_};
     fresh_.push_back(*block);
     bytes = encode(node, medium.geometry, medium.owner, stored.block);
   } else if (std::find(fresh_.begin(), fresh_.end(), stored.block) == fresh_.end()) {
     fresh_.push_back(stored.block);
   }
+  stored.sum = 0;  // what is there is anything, until all of it is
+  CFFS_TRY_VOID(medium.write(stored.block, bytes));
   stored.sum = checksum(bytes);
-  return medium.write(stored.block, bytes);
+  return {};
 }
 
 Status Mapping::store(const Medium& medium, Onode& onode, std::vector<Run>& freed,
@@ -204,7 +208,7 @@ Status Mapping::store(const Medium& medium, Onode& onode, std::vector<Run>& free
     for (; extent != end; ++extent)
       node.entries.push_back(
           {extent->first, extent->second.block, extent->second.count, extent->second.written});
-    CFFS_TRY_VOID(write_node(medium, it->second.stored, node, freed));
+    CFFS_TRY_VOID(write_node(medium, it->second.stored, node, freed, unneeded));
     it->second.dirty = false;
     ++it;
   }
@@ -222,7 +226,7 @@ Status Mapping::store(const Medium& medium, Onode& onode, std::vector<Run>& free
       node.level = static_cast<std::uint8_t>(level);
       node.entries.assign(onode.entries.begin() + static_cast<std::ptrdiff_t>(i),
                           onode.entries.begin() + static_cast<std::ptrdiff_t>(until));
-      CFFS_TRY_VOID(write_node(medium, nodes[n], node, freed));
+      CFFS_TRY_VOID(write_node(medium, nodes[n], node, freed, unneeded));
       refs.push_back({node.entries.front().logical, nodes[n].block, 1, true});
     }
     for (std::size_t i = n; i < nodes.size(); ++i) drop(nodes[i], freed, unneeded);
@@ -264,7 +268,7 @@ Status Mapping::load_node(Mapping& mapping, const BlockDevice& device, const Geo
   if (node.level != level) return fail(Error::corruption("extents of another level"));
   if (node.entries.empty() && (level > 0 || entry.logical != 0))
     return fail(Error::corruption("a block of extents is empty"));
-  const Stored stored{entry.block, checksum(bytes), true};
+  const Stored stored{entry.block, checksum(bytes), true, 0};
   if (level == 0) {
     if (!mapping.leaves_.emplace(entry.logical, Leaf{stored, false}).second)
       return fail(Error::corruption("two blocks of extents for one place"));

@@ -1,8 +1,8 @@
 // Where the blocks of one object lie: its extents, and the tree of nodes that holds them on the medium once they do not fit into
 // the onode.
 //
-// A node that the durable onode refers to is never changed: the first change after that goes to another block, later ones rewrite
-// that one. So a change costs one node at most, and what is durable stays whole.
+// A node that the durable onode or the live one refers to is never changed: what changes it goes to another block. So both stay
+// whole whatever becomes of the writes between, and wherever the process ends.
 //
 // Not safe for several threads.
 #pragma once
@@ -46,8 +46,10 @@ class Mapping {
     std::function<Status(std::uint64_t block, const std::string& bytes)> write;
   };
   // Writes the nodes that changed, and fills level and entries of the onode, whose name is set. Blocks of nodes that are of no use
-  // any more come to `freed`: those that the durable onode may refer to, and (`unneeded`) those that it does not. ENOSPC.
+  // any more come to `freed`: those that the durable onode may refer to, and (`unneeded`) those that only the live one may. ENOSPC.
   Status store(const Medium& medium, Onode& onode, std::vector<Run>& freed, std::vector<Run>& unneeded);
+  // The onode as it was stored last is the live one.
+  void now_live() { ++turn_; }
   // The onode as it was stored last is becoming durable. Returns the nodes written since the last time: they are to be flushed before.
   std::vector<std::uint64_t> freeze();
   // The mapping that an onode describes. Corruption.
@@ -63,8 +65,9 @@ class Mapping {
  private:
   struct Stored {
     std::uint64_t block = 0;  // 0: none yet
-    std::uint64_t sum = 0;    // of what is there
+    std::uint64_t sum = 0;    // of what is there; 0: that is not known
     bool frozen = false;      // the durable onode may refer to it
+    std::uint64_t turn = 0;   // that it was written in; before this one, the live onode may refer to it
   };
   struct Leaf {
     Stored stored;
@@ -80,7 +83,8 @@ class Mapping {
   void join_around(std::uint64_t logical, std::uint64_t count);
   Extents::iterator split(std::uint64_t logical);
   void drop(Stored& stored, std::vector<Run>& freed, std::vector<Run>& unneeded);
-  Status write_node(const Medium& medium, Stored& stored, const Node& node, std::vector<Run>& freed);
+  Status write_node(const Medium& medium, Stored& stored, const Node& node, std::vector<Run>& freed,
+                    std::vector<Run>& unneeded);
   static Status load_node(Mapping& mapping, const BlockDevice& device, const Geometry& geometry,
                           OnodeId owner, unsigned level, const Extent& entry, std::uint64_t end);
   Status adopt(const Extent& extent);
@@ -90,6 +94,7 @@ class Mapping {
   std::map<std::uint64_t, Leaf> leaves_;    // by the first block that each is for; empty: the onode holds all
   std::vector<std::vector<Stored>> above_;  // levels 1, 2, … : nodes that hold where the nodes below lie
   std::vector<std::uint64_t> fresh_;        // blocks of nodes written since freeze()
+  std::uint64_t turn_ = 1;                  // changes with now_live()
 };
 
 }  // namespace cffs::region

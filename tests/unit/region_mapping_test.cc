@@ -54,8 +54,6 @@ struct Stored {
                                    return device.write(block * kBlock, as_bytes(bytes));
                                  }};
     REQUIRE(mapping.store(medium, onode, freed, unneeded));
-    for (const Run& run : unneeded) free_nodes.insert(run.block);
-    unneeded.clear();
     return onode;
   }
 };
@@ -72,7 +70,8 @@ TEST_CASE("a mapping is what was put into it, however large, and as it was when 
     Mapping mapping;
     Blocks model;
     Blocks durable;
-    Onode durable_onode = stored.store(mapping);
+    Onode durable_onode = stored.store(mapping), live_onode = durable_onode;
+    Blocks live;
     std::uint64_t next_block = 5'000'000;
     std::uint8_t deepest = 0;
     for (std::uint64_t i = 0; i < logical_blocks * 2; ++i) {
@@ -105,7 +104,17 @@ TEST_CASE("a mapping is what was put into it, however large, and as it was when 
       const auto old = Mapping::load(stored.device, stored.geometry, stored.owner, durable_onode);
       REQUIRE(old);
       REQUIRE(blocks_of(*old) == durable);
-      if (random() % 3 != 0) continue;
+      // So is what is live, until another one is.
+      const auto seen = Mapping::load(stored.device, stored.geometry, stored.owner, live_onode);
+      REQUIRE(seen);
+      REQUIRE(blocks_of(*seen) == live);
+      if (random() % 3 == 0) continue;
+      mapping.now_live();
+      live = model;
+      live_onode = onode;
+      for (const Run& run : stored.unneeded) stored.free_nodes.insert(run.block);
+      stored.unneeded.clear();
+      if (random() % 2 != 0) continue;
       (void)mapping.freeze();
       durable = model;
       durable_onode = onode;
