@@ -160,8 +160,10 @@ Status Mapping::write_node(const Medium& medium, Stored& stored, const Node& nod
   } else if (std::find(fresh_.begin(), fresh_.end(), stored.block) == fresh_.end()) {
     fresh_.push_back(stored.block);
   }
+  stored.sum = 0;  // what is there is anything, until all of it is
+  CFFS_TRY_VOID(medium.write(stored.block, bytes));
   stored.sum = checksum(bytes);
-  return medium.write(stored.block, bytes);
+  return {};
 }
 
 Status Mapping::store(const Medium& medium, Onode& onode, std::vector<Run>& freed,

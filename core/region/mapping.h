@@ -63,7 +63,7 @@ class Mapping {
  private:
   struct Stored {
     std::uint64_t block = 0;  // 0: none yet
-    std::uint64_t sum = 0;    // of what is there
+    std::uint64_t sum = 0;    // of what is there; 0: that is not known
     bool frozen = false;      // the durable onode may refer to it
   };
   struct Leaf {
