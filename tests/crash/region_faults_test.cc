@@ -34,6 +34,60 @@ void refuse_nodes(CrashDevice::State& state, int reason, int count) {
 
 }  // namespace
 
+TEST_CASE("of several objects that are committed together one fails, and the others are still to be flushed",
+          "[region]") {
+  for (const int reason : {EIO, ENOSPC}) {
+    for (const std::string failing : {"a", "b"}) {  // whichever comes first
+      INFO(failing << ", errno " << reason);
+      const std::string whole = failing == "a" ? "b" : "a";
+      auto state = formatted();
+      const auto store = opened(state);
+      for (const char* name : {"a", "b"}) {
+        auto object = *store->create(name, Create::exclusive);
+        scatter(*object, '1');
+        REQUIRE(object->sync());
+      }
+      for (const std::string name : {"a", "b"})
+        REQUIRE(store->rename(name, name + "2"));  // committed together
+      auto good = *store->open(whole + "2"), bad = *store->open(failing + "2");
+      REQUIRE(good->truncate(20 * kStep));
+      scatter(*good, '2');
+      scatter(*bad, '2', kPieces, 1);
+      refuse_nodes(*state, reason, 1000);
+      REQUIRE(!bad->write_at(2 * kPieces * kStep, as_bytes(std::string(2 * kBlock, '3'))));
+      REQUIRE(!store->sync_names());
+      state->refuses = nullptr;
+      REQUIRE(good->sync());
+      REQUIRE(bad->sync());
+      const auto survivor = after_power_cut(*state);
+      REQUIRE(survivor->layout()->damaged.empty());
+      REQUIRE((contents(**survivor->open(whole + "2")) == contents(*good)));
+      REQUIRE((contents(**survivor->open(failing + "2")) == contents(*bad)));
+      good.reset();
+      bad.reset();
+      check_room(*store);
+    }
+  }
+}
+
+TEST_CASE("what an object lost is free after the commit that succeeds, whichever failed before", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("a", Create::exclusive);
+  scatter(*object, '1');
+  REQUIRE(object->sync());
+  REQUIRE(object->truncate(kStep));
+  state->refuses = [](std::uint64_t, std::uint64_t bytes) { return bytes == region::kSectorBytes ? EIO : 0; };
+  REQUIRE(!object->sync());
+  state->refuses = nullptr;
+  REQUIRE(object->sync());
+  object.reset();
+  check_room(*store);
+  // Also what waits counts as room; but a region in which nothing is left has no kind any more.
+  const Layout layout = *store->layout();
+  for (const RoomKind& room : layout.rooms) REQUIRE((room.kind == "unused" || room.regions == 0));
+}
+
 TEST_CASE("a node whose write failed is written by whoever comes next", "[region]") {
   auto state = formatted();
   const auto store = opened(state);
@@ -47,7 +101,7 @@ TEST_CASE("a node whose write failed is written by whoever comes next", "[region
   REQUIRE(object->sync());
   const auto survivor = after_power_cut(*state);
   REQUIRE(survivor->layout()->damaged.empty());
-  REQUIRE(contents(**survivor->open("a")) == contents(*object));
+  REQUIRE((contents(**survivor->open("a")) == contents(*object)));
 }
 
 }  // namespace cffs::test
