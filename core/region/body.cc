@@ -96,7 +96,7 @@ void Body::note_dirty(std::uint64_t offset, std::uint64_t length) {
 // Bytes that the object has already, in blocks that it has already: beside others that do the same. False: nothing is done.
 Result<bool> Body::write_in_place(std::uint64_t offset, ConstBytes data) {
   const ReadLock guard(mutex_);
-  if (offset + data.size() > size_) return false;
+  if (offset + data.size() > size_ || live_is_behind_) return false;
   for (std::uint64_t at = offset / kBlock; at < blocks_for(offset + data.size());) {
     const auto piece = mapping_.at(at, blocks_for(offset + data.size()) - at);
     if (piece.block == 0 || !piece.written) return false;
@@ -207,16 +207,22 @@ Status Body::write_growing(std::uint64_t offset, ConstBytes data) {
   // What lies behind the end in its last block is anything.
   if (offset > size_ && size_ % kBlock != 0)
     CFFS_TRY_VOID(zero(size_, std::min(offset, blocks_for(size_) * kBlock) - size_));
-  const std::uint64_t before = mapping_.end();
-  if (Status written = write_blocks(offset, data); !written) {
-    // Blocks behind the end that hold a part of it would be found by who makes it longer.
-    const std::uint64_t keep = std::max(before, blocks_for(size_));
-    if (mapping_.end() > keep) shared_->allocation.give(mapping_.remove(keep, mapping_.end() - keep));
-    (void)write_live();  // holes before the end may have blocks now
-    return written;
+  const std::uint64_t size = size_, before = std::max(mapping_.end(), blocks_for(size));
+  Status done = write_blocks(offset, data);
+  if (done) {
+    size_ = std::max<std::uint64_t>(size, offset + data.size());
+    done = write_live();
   }
-  size_ = std::max<std::uint64_t>(size_, offset + data.size());
-  return write_live();
+  if (done) return done;
+  // Blocks behind the end that hold a part of it would be found by who makes it longer. A node may name them already, until the
+  // live sector is written.
+  size_ = size;
+  if (mapping_.end() > before) {
+    const std::vector<Run> runs = mapping_.remove(before, mapping_.end() - before);
+    given_up_.insert(given_up_.end(), runs.begin(), runs.end());
+  }
+  (void)write_live();  // holes before the end may have blocks now
+  return done;
 }
 
 Status Body::write(std::uint64_t offset, ConstBytes data) {
@@ -266,7 +272,7 @@ Status Body::cut_block(std::uint64_t size) {
 Status Body::truncate(std::uint64_t size) {
   CFFS_TRY_VOID(writable(size, 0));
   const WriteLock guard(mutex_);
-  if (size == size_ && mapping_.end() <= blocks_for(size)) return {};
+  if (size == size_ && mapping_.end() <= blocks_for(size) && !live_is_behind_) return {};
   CFFS_TRY_VOID(begin_change());
   if (size > size_) {
     if (size_ % kBlock != 0) CFFS_TRY_VOID(zero(size_, std::min(size, blocks_for(size_) * kBlock) - size_));

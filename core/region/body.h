@@ -130,6 +130,9 @@ class Body {
   std::uint64_t live_version_ CFFS_GUARDED_BY(mutex_) = 0, durable_version_ CFFS_GUARDED_BY(mutex_) = 0;
   unsigned durable_sector_ CFFS_GUARDED_BY(mutex_) = kLiveSector;  // kLiveSector: none
   bool is_block_known_ CFFS_GUARDED_BY(mutex_) = false;  // the onode's block is in the kernel's memory
+  // A change is not in the live sector yet, since writing it failed. Whoever comes next writes it: also who repeats the change, and
+  // finds nothing left to be done.
+  bool live_is_behind_ CFFS_GUARDED_BY(mutex_) = false;
   bool released_ CFFS_GUARDED_BY(mutex_) = false;
   bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;  // or a commit is under way
   std::vector<Run> freed_ CFFS_GUARDED_BY(mutex_);       // since the last commit

@@ -69,6 +69,7 @@ Status Body::write_live() {
     shared_->allocation.give(std::exchange(given_up_, {}));
     return {};
   }
+  live_is_behind_ = true;
   Onode onode;
   onode.version = shared_->allocation.next_version();
   onode.incarnation = shared_->device.incarnation();
@@ -79,6 +80,7 @@ Status Body::write_live() {
   CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
                                       as_bytes(encode(onode, shared_->geometry, id_))));
   live_version_ = onode.version;
+  live_is_behind_ = false;
   shared_->allocation.give(std::exchange(given_up_, {}));
   return {};
 }
@@ -87,8 +89,10 @@ Status Body::be_called(const std::string& name) {
   CFFS_TRY_VOID(writable());
   const WriteLock guard(mutex_);
   CFFS_TRY_VOID(begin_change());
-  name_ = name;
-  return write_live();
+  const std::string before = std::exchange(name_, name);
+  Status done = write_live();
+  if (!done) name_ = before;
+  return done;
 }
 
 Status Body::remove() {
@@ -118,7 +122,7 @@ bool Body::may_be_durable() const {
 
 bool Body::needs_commit() const {
   const ReadLock guard(mutex_);
-  return !removed_ && live_version_ != durable_version_;
+  return !removed_ && (live_is_behind_ || live_version_ != durable_version_);
 }
 
 bool Body::has_freed() const {
@@ -130,6 +134,7 @@ Result<Body::Commit> Body::begin_commit() {
   const WriteLock guard(mutex_);
   Commit commit;
   if (removed_) return commit;
+  if (live_is_behind_) CFFS_TRY_VOID(write_live());
   const bool changed = live_version_ != durable_version_;
   Onode onode;
   if (changed) {  // before anything is taken out of the body: it may fail

@@ -167,7 +167,10 @@ bool RegionStore::make_room(Shared& shared) {
       for (const auto& [name, body] : names_)
         if (body->has_freed()) bodies.push_back(body);
     }
-    if (!commit(shared, std::move(bodies))) return false;
+    if (!commit(shared, bodies)) {
+      // One that finds no room for its nodes, say, must not keep what the others lost from coming free.
+      for (const BodyPtr& body : bodies) (void)commit(shared, {body});
+    }
   }
   return shared.allocation.free_blocks() > before;
 }

@@ -88,6 +88,33 @@ TEST_CASE("what an object lost is free after the commit that succeeds, whichever
   for (const RoomKind& room : layout.rooms) REQUIRE((room.kind == "unused" || room.regions == 0));
 }
 
+TEST_CASE("one object that finds no room for its nodes does not keep what others lost from coming free",
+          "[region]") {
+  for (const std::string failing : {"a", "b"}) {
+    auto state = formatted();
+    const auto store = opened(state);
+    for (const char* name : {"a", "b"}) {
+      auto object = *store->create(name, Create::exclusive);
+      scatter(*object, '1');
+      REQUIRE(object->sync());
+      REQUIRE(object->truncate(40 * kStep));
+    }
+    auto bad = *store->open(failing);
+    // Whoever wants a node is refused one, and the other's onode is written all the same.
+    std::uint64_t sectors = 0;
+    state->refuses = [&sectors](std::uint64_t, std::uint64_t bytes) {
+      sectors += bytes == region::kSectorBytes ? 1 : 0;
+      return bytes == kBlock ? ENOSPC : 0;
+    };
+    REQUIRE(!bad->write_at(kPieces * kStep, as_bytes(std::string(2 * kBlock, '3'))));
+    REQUIRE(sectors > 0);
+    state->refuses = nullptr;
+    REQUIRE(bad->sync());
+    bad.reset();
+    check_room(*store);
+  }
+}
+
 TEST_CASE("a node whose write failed is written by whoever comes next", "[region]") {
   auto state = formatted();
   const auto store = opened(state);
@@ -102,6 +129,41 @@ TEST_CASE("a node whose write failed is written by whoever comes next", "[region
   const auto survivor = after_power_cut(*state);
   REQUIRE(survivor->layout()->damaged.empty());
   REQUIRE((contents(**survivor->open("a")) == contents(*object)));
+}
+
+TEST_CASE("a write that is tried again once there is room is in the onode, too, and an append is there once",
+          "[region]") {
+  for (const bool appends : {true, false}) {
+    for (const bool synced : {true, false}) {
+      INFO("appends " << appends << ", synced " << synced);
+      auto state = formatted();
+      const auto store = opened(state);
+      auto object = *store->create("a", Create::exclusive);
+      scatter(*object, '1');
+      REQUIRE(object->truncate((kPieces + 1) * kStep));  // what comes next is an extent of its own
+      REQUIRE(object->sync());
+      auto other = *store->create("other", Create::exclusive);
+      scatter(*other, '1');
+      REQUIRE(other->sync());
+      other.reset();
+      REQUIRE(store->remove("other"));  // whose room is free once that is durable
+      const std::string more(2 * kBlock, '2'), wanted = contents(*object) + more;
+      refuse_nodes(*state, ENOSPC, 1);
+      if (appends)
+        REQUIRE(object->append(as_bytes(more)));
+      else
+        REQUIRE(object->write_at((kPieces + 1) * kStep, as_bytes(more)));
+      state->refuses = nullptr;
+      REQUIRE((contents(*object) == wanted));
+      if (synced) {
+        REQUIRE(object->sync());
+        REQUIRE((contents(**after_power_cut(*state)->open("a")) == wanted));
+      } else {
+        store->abandon();  // as if killed
+        REQUIRE((contents(**opened(state)->open("a")) == wanted));
+      }
+    }
+  }
 }
 
 }  // namespace cffs::test
