@@ -384,13 +384,13 @@ an onode of a region store may name blocks whose bytes are not durable
 
 onodes are written and never flushed
 @ core/region/region_commits.cc
--  CFFS_TRY_VOID(flush(shared, sectors));
--  for (std::size_t i = 0
-+  for (std::size_t i = 0
+-  if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
+-  begun.end();
++  begun.end();
 
 blocks of a removed object are given away before its removal is durable
 @ core/region/region_commits.cc
--if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
+-    if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
 +
 
 blocks that an object lost are given away before it is durable without them

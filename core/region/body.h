@@ -72,11 +72,15 @@ class Body {
     std::uint64_t sector_offset = 0;
     unsigned sector_number = 0;
     std::uint64_t version = 0;
+    // What the body has to do no more once it is done.
+    std::uint64_t dirty_from = ~std::uint64_t{0}, dirty_to = 0;
+    std::vector<std::uint64_t> nodes;
     std::vector<Run> freed;
   };
-  // One commit of a body at a time (CommitTurns).
+  // One commit of a body at a time (CommitTurns). Each that begins ends, or is given up: then the next one has to do all of it.
   Result<Commit> begin_commit();
   void end_commit(Commit commit);
+  void give_up_commit(const Commit& commit);
 
   // Of one that is removed: the sector that says so for good.
   std::pair<std::uint64_t, std::string> tombstone();

@@ -138,20 +138,25 @@ Result<Body::Commit> Body::begin_commit() {
   Commit commit;
   if (removed_) return commit;
   if (live_is_behind_) CFFS_TRY_VOID(write_live());
-  std::uint64_t from = 0, to = 0;
+  const bool changed = live_version_ != durable_version_;
+  Onode onode;
+  if (changed) {  // before anything is taken out of the body: it may fail
+    std::vector<Run> unneeded;
+    const Status filled = fill(onode, unneeded);
+    given_up_.insert(given_up_.end(), unneeded.begin(), unneeded.end());
+    CFFS_TRY_VOID(filled);
+  }
   {
     const MutexLock dirty(dirty_mutex_);
-    from = std::exchange(dirty_from_, ~std::uint64_t{0});
-    to = std::exchange(dirty_to_, 0);
+    commit.dirty_from = std::exchange(dirty_from_, ~std::uint64_t{0});
+    commit.dirty_to = std::exchange(dirty_to_, 0);
   }
-  if (from < to) commit.ranges = ranges_locked(from, to - from);
-  if (live_version_ == durable_version_) return commit;
-  Onode onode;
-  std::vector<Run> unneeded;
-  CFFS_TRY_VOID(fill(onode, unneeded));
-  given_up_.insert(given_up_.end(), unneeded.begin(), unneeded.end());
+  if (commit.dirty_from < commit.dirty_to)
+    commit.ranges = ranges_locked(commit.dirty_from, commit.dirty_to - commit.dirty_from);
+  if (!changed) return commit;
   onode.version = live_version_;
-  for (const std::uint64_t block : mapping_.freeze()) commit.ranges.push_back({block * kBlock, kBlock});
+  commit.nodes = mapping_.freeze();
+  for (const std::uint64_t block : commit.nodes) commit.ranges.push_back({block * kBlock, kBlock});
   commit.sector_number = durable_sector_ == 0 ? 1 : 0;
   commit.sector = encode(onode, shared_->geometry, id_);
   commit.sector_offset = onode_offset(shared_->geometry, id_, commit.sector_number);
@@ -159,6 +164,17 @@ Result<Body::Commit> Body::begin_commit() {
   commit.freed = std::exchange(freed_, {});
   may_be_durable_ = true;
   return commit;
+}
+
+void Body::give_up_commit(const Commit& commit) {
+  const WriteLock guard(mutex_);
+  {
+    const MutexLock dirty(dirty_mutex_);
+    dirty_from_ = std::min(dirty_from_, commit.dirty_from);
+    dirty_to_ = std::max(dirty_to_, commit.dirty_to);
+  }
+  mapping_.unflushed(commit.nodes);
+  freed_.insert(freed_.end(), commit.freed.begin(), commit.freed.end());
 }
 
 void Body::end_commit(Commit commit) {

@@ -247,6 +247,11 @@ std::vector<std::uint64_t> Mapping::freeze() {
   return std::exchange(fresh_, {});
 }
 
+void Mapping::unflushed(const std::vector<std::uint64_t>& nodes) {
+  for (const std::uint64_t block : nodes)
+    if (std::find(fresh_.begin(), fresh_.end(), block) == fresh_.end()) fresh_.push_back(block);
+}
+
 Status Mapping::adopt(const Extent& e) {
   const bool in_order =
       extents_.empty() || extents_.rbegin()->first + extents_.rbegin()->second.count <= e.logical;

@@ -52,6 +52,8 @@ class Mapping {
   void now_live() { ++turn_; }
   // The onode as it was stored last is becoming durable. Returns the nodes written since the last time: they are to be flushed before.
   std::vector<std::uint64_t> freeze();
+  // It is not known to have become durable: those are to be flushed still. Frozen they stay, since the onode may have got there.
+  void unflushed(const std::vector<std::uint64_t>& nodes);
   // The mapping that an onode describes. Corruption.
   static Result<Mapping> load(const BlockDevice& device, const Geometry& geometry, OnodeId owner,
                               const Onode& onode);

@@ -16,32 +16,62 @@ Status RegionStore::flush(Shared& shared, std::span<const DeviceRange> ranges) {
   return done;
 }
 
+namespace {
+
+// Commits of bodies that have begun; those that do not end are given up.
+class Begun {
+ public:
+  explicit Begun(const std::vector<BodyPtr>& bodies) : bodies_(bodies) {}
+  ~Begun() {
+    for (std::size_t i = 0; i < commits_.size(); ++i) bodies_[i]->give_up_commit(commits_[i]);
+  }
+  Begun(const Begun&) = delete;
+  Begun& operator=(const Begun&) = delete;
+
+  Status begin() {
+    for (const BodyPtr& body : bodies_) {
+      CFFS_TRY(Body::Commit commit, body->begin_commit());
+      commits_.push_back(std::move(commit));
+    }
+    return {};
+  }
+  const std::vector<Body::Commit>& commits() const { return commits_; }
+  void end() {
+    for (std::size_t i = 0; i < commits_.size(); ++i) bodies_[i]->end_commit(std::move(commits_[i]));
+    commits_.clear();
+  }
+
+ private:
+  const std::vector<BodyPtr>& bodies_;
+  std::vector<Body::Commit> commits_;
+};
+
+}  // namespace
+
 // Bytes, nodes and region heads first, then the onodes: one flush where no onode has changed, two where one has.
 Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
   const CommitTurns<Body>::Turn one_at_a_time(commit_turns_, bodies);
-  std::vector<Body::Commit> commits;
+  Begun begun(bodies);
+  CFFS_TRY_VOID(begun.begin());
   std::vector<DeviceRange> ranges, sectors;
-  for (const BodyPtr& body : bodies) {
-    CFFS_TRY(Body::Commit commit, body->begin_commit());
+  for (const Body::Commit& commit : begun.commits()) {
     ranges.insert(ranges.end(), commit.ranges.begin(), commit.ranges.end());
     if (!commit.sector.empty()) sectors.push_back({commit.sector_offset, commit.sector.size()});
-    commits.push_back(std::move(commit));
   }
   Allocation::Heads heads;
   if (!sectors.empty()) heads = shared.allocation.undurable_heads();
   ranges.insert(ranges.end(), heads.ranges.begin(), heads.ranges.end());
   if (!ranges.empty()) CFFS_TRY_VOID(flush(shared, ranges));
   shared.allocation.durable(heads);
-  if (sectors.empty()) return {};
-  for (const Body::Commit& commit : commits) {
+  for (const Body::Commit& commit : begun.commits()) {
     if (!commit.sector.empty())
       CFFS_TRY_VOID(shared.device.write(commit.sector_offset, as_bytes(commit.sector)));
   }
-  CFFS_TRY_VOID(flush(shared, sectors));
-  for (std::size_t i = 0; i < bodies.size(); ++i) bodies[i]->end_commit(std::move(commits[i]));
+  if (!sectors.empty()) CFFS_TRY_VOID(flush(shared, sectors));
+  begun.end();
   return {};
 }
 
@@ -137,7 +167,10 @@ bool RegionStore::make_room(Shared& shared) {
       for (const auto& [name, body] : names_)
         if (body->has_freed()) bodies.push_back(body);
     }
-    if (!commit(shared, std::move(bodies))) return false;
+    if (!commit(shared, bodies)) {
+      // One that finds no room for its nodes, say, must not keep what the others lost from coming free.
+      for (const BodyPtr& body : bodies) (void)commit(shared, {body});
+    }
   }
   return shared.allocation.free_blocks() > before;
 }

@@ -77,6 +77,8 @@ Status CrashDevice::read(std::uint64_t offset, Bytes out) const {
 
 Status CrashDevice::write(std::uint64_t offset, ConstBytes data) {
   tell("write " + std::to_string(offset) + "+" + std::to_string(data.size()));
+  if (state_->refuses)
+    if (const int reason = state_->refuses(offset, data.size()); reason != 0) return fail(reason, "crash");
   const MutexLock guard(state_->mutex);
   std::string_view text(reinterpret_cast<const char*>(data.data()), data.size());
   if (offset > state_->medium.size() || text.size() > state_->medium.size() - offset)

@@ -51,6 +51,8 @@ class CrashDevice final : public BlockDevice {
     MemoryStore holders;
     // Told of each write and flush before it happens.
     std::function<void(const std::string& what)> told;
+    // errno of a write, of which nothing is written then; 0: it is done. Whoever sets it has no other thread beside.
+    std::function<int(std::uint64_t offset, std::uint64_t bytes)> refuses;
     std::uint64_t flushes_to_failure CFFS_GUARDED_BY(mutex) = 0;  // 1: the next; 0: none
     std::uint64_t writes_to_failure CFFS_GUARDED_BY(mutex) = 0;   // that one writes half of its bytes
   };

@@ -1,0 +1,169 @@
+// What a region store still promises after a write of its device that failed: that it is not written is nobody's but the caller's
+// whom it was told, and whoever comes next finds everything that is still to be done.
+#include <catch2/catch.hpp>
+#include <optional>
+#include <string>
+
+#include "core/region/recovery.h"
+#include "tests/crash/small_region_store.h"
+
+namespace cffs::test {
+namespace {
+
+using region::kBlock;
+
+// The machine as it is after a power cut now, of which nothing is left that was not flushed.
+std::unique_ptr<RegionStore> after_power_cut(CrashDevice::State& state) {
+  const MutexLock guard(state.mutex);
+  return opened(std::make_shared<CrashDevice::State>(state.medium.cut(0)));
+}
+
+// Pieces of two blocks with holes between: so many that their extents take nodes, whose writes are the only ones of one block.
+constexpr std::uint64_t kPieces = 60, kStep = 4 * kBlock;
+void scatter(Object& object, char byte, std::uint64_t first = 0, std::uint64_t count = kPieces) {
+  for (std::uint64_t i = first; i < first + count; ++i)
+    REQUIRE(object.write_at(i * kStep, as_bytes(std::string(2 * kBlock, byte))));
+}
+
+// Refuses writes of nodes: so many, from now on.
+void refuse_nodes(CrashDevice::State& state, int reason, int count) {
+  state.refuses = [reason, count](std::uint64_t, std::uint64_t bytes) mutable {
+    return bytes == kBlock && count-- > 0 ? reason : 0;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("of several objects that are committed together one fails, and the others are still to be flushed",
+          "[region]") {
+  for (const int reason : {EIO, ENOSPC}) {
+    for (const std::string failing : {"a", "b"}) {  // whichever comes first
+      INFO(failing << ", errno " << reason);
+      const std::string whole = failing == "a" ? "b" : "a";
+      auto state = formatted();
+      const auto store = opened(state);
+      for (const char* name : {"a", "b"}) {
+        auto object = *store->create(name, Create::exclusive);
+        scatter(*object, '1');
+        REQUIRE(object->sync());
+      }
+      for (const std::string name : {"a", "b"})
+        REQUIRE(store->rename(name, name + "2"));  // committed together
+      auto good = *store->open(whole + "2"), bad = *store->open(failing + "2");
+      REQUIRE(good->truncate(20 * kStep));
+      scatter(*good, '2');
+      scatter(*bad, '2', kPieces, 1);
+      refuse_nodes(*state, reason, 1000);
+      REQUIRE(!bad->write_at(2 * kPieces * kStep, as_bytes(std::string(2 * kBlock, '3'))));
+      REQUIRE(!store->sync_names());
+      state->refuses = nullptr;
+      REQUIRE(good->sync());
+      REQUIRE(bad->sync());
+      const auto survivor = after_power_cut(*state);
+      REQUIRE(survivor->layout()->damaged.empty());
+      REQUIRE((contents(**survivor->open(whole + "2")) == contents(*good)));
+      REQUIRE((contents(**survivor->open(failing + "2")) == contents(*bad)));
+      good.reset();
+      bad.reset();
+      check_room(*store);
+    }
+  }
+}
+
+TEST_CASE("what an object lost is free after the commit that succeeds, whichever failed before", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("a", Create::exclusive);
+  scatter(*object, '1');
+  REQUIRE(object->sync());
+  REQUIRE(object->truncate(kStep));
+  state->refuses = [](std::uint64_t, std::uint64_t bytes) { return bytes == region::kSectorBytes ? EIO : 0; };
+  REQUIRE(!object->sync());
+  state->refuses = nullptr;
+  REQUIRE(object->sync());
+  object.reset();
+  check_room(*store);
+  // Also what waits counts as room; but a region in which nothing is left has no kind any more.
+  const Layout layout = *store->layout();
+  for (const RoomKind& room : layout.rooms) REQUIRE((room.kind == "unused" || room.regions == 0));
+}
+
+TEST_CASE("one object that finds no room for its nodes does not keep what others lost from coming free",
+          "[region]") {
+  for (const std::string failing : {"a", "b"}) {
+    auto state = formatted();
+    const auto store = opened(state);
+    for (const char* name : {"a", "b"}) {
+      auto object = *store->create(name, Create::exclusive);
+      scatter(*object, '1');
+      REQUIRE(object->sync());
+      REQUIRE(object->truncate(40 * kStep));
+    }
+    auto bad = *store->open(failing);
+    // Whoever wants a node is refused one, and the other's onode is written all the same.
+    std::uint64_t sectors = 0;
+    state->refuses = [&sectors](std::uint64_t, std::uint64_t bytes) {
+      sectors += bytes == region::kSectorBytes ? 1 : 0;
+      return bytes == kBlock ? ENOSPC : 0;
+    };
+    REQUIRE(!bad->write_at(kPieces * kStep, as_bytes(std::string(2 * kBlock, '3'))));
+    REQUIRE(sectors > 0);
+    state->refuses = nullptr;
+    REQUIRE(bad->sync());
+    bad.reset();
+    check_room(*store);
+  }
+}
+
+TEST_CASE("a node whose write failed is written by whoever comes next", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("a", Create::exclusive);
+  scatter(*object, '1');
+  REQUIRE(object->sync());
+  refuse_nodes(*state, EIO, 1);
+  REQUIRE(!object->write_at(kPieces * kStep, as_bytes(std::string(2 * kBlock, '2'))));
+  state->refuses = nullptr;
+  REQUIRE(object->truncate((kPieces + 2) * kStep));
+  REQUIRE(object->sync());
+  const auto survivor = after_power_cut(*state);
+  REQUIRE(survivor->layout()->damaged.empty());
+  REQUIRE((contents(**survivor->open("a")) == contents(*object)));
+}
+
+TEST_CASE("a write that is tried again once there is room is in the onode, too, and an append is there once",
+          "[region]") {
+  for (const bool appends : {true, false}) {
+    for (const bool synced : {true, false}) {
+      INFO("appends " << appends << ", synced " << synced);
+      auto state = formatted();
+      const auto store = opened(state);
+      auto object = *store->create("a", Create::exclusive);
+      scatter(*object, '1');
+      REQUIRE(object->truncate((kPieces + 1) * kStep));  // what comes next is an extent of its own
+      REQUIRE(object->sync());
+      auto other = *store->create("other", Create::exclusive);
+      scatter(*other, '1');
+      REQUIRE(other->sync());
+      other.reset();
+      REQUIRE(store->remove("other"));  // whose room is free once that is durable
+      const std::string more(2 * kBlock, '2'), wanted = contents(*object) + more;
+      refuse_nodes(*state, ENOSPC, 1);
+      if (appends)
+        REQUIRE(object->append(as_bytes(more)));
+      else
+        REQUIRE(object->write_at((kPieces + 1) * kStep, as_bytes(more)));
+      state->refuses = nullptr;
+      REQUIRE((contents(*object) == wanted));
+      if (synced) {
+        REQUIRE(object->sync());
+        REQUIRE((contents(**after_power_cut(*state)->open("a")) == wanted));
+      } else {
+        store->abandon();  // as if killed
+        REQUIRE((contents(**opened(state)->open("a")) == wanted));
+      }
+    }
+  }
+}
+
+}  // namespace cffs::test
