@@ -11,14 +11,14 @@
 namespace cffs::test {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096, kStep = 2 * kBlock;
+constexpr std::uint64_t kRetriedBlock = 4096, kRetriedStep = 2 * kRetriedBlock;
 
-std::string whole(char byte) { return std::string(kBlock, byte); }
+std::string whole(char byte) { return std::string(kRetriedBlock, byte); }
 
 // An object of blocks with holes between; from 40 on its extents take nodes, from 160 several.
 void scatter(Object& object, std::uint64_t pieces) {
   for (std::uint64_t i = 0; i < pieces; ++i)
-    REQUIRE(object.write_at(i * kStep, as_bytes(whole(static_cast<char>('a' + i % 26)))));
+    REQUIRE(object.write_at(i * kRetriedStep, as_bytes(whole(static_cast<char>('a' + i % 26)))));
 }
 
 struct Change {
@@ -33,22 +33,23 @@ std::vector<Change> changes() {
     const auto add = [&](const std::string& what, const std::function<Status(RegionStore&, Object&)>& make) {
       all.push_back({what, pieces, make});
     };
-    const std::uint64_t end = pieces * kStep;
+    const std::uint64_t end = pieces * kRetriedStep;
     add("write behind the end",
-        [end](RegionStore&, Object& o) { return o.write_at(end + kStep, as_bytes(whole('W'))); });
-    add("write into a hole",
-        [](RegionStore&, Object& o) { return o.write_at(kBlock + kStep, as_bytes(whole('W')).first(900)); });
+        [end](RegionStore&, Object& o) { return o.write_at(end + kRetriedStep, as_bytes(whole('W'))); });
+    add("write into a hole", [](RegionStore&, Object& o) {
+      return o.write_at(kRetriedBlock + kRetriedStep, as_bytes(whole('W')).first(900));
+    });
     add("write into a hole and behind the end", [end](RegionStore&, Object& o) {
-      return o.write_at(end - kBlock, as_bytes(std::string(3 * kBlock, 'W')));
+      return o.write_at(end - kRetriedBlock, as_bytes(std::string(3 * kRetriedBlock, 'W')));
     });
-    add("cut", [](RegionStore&, Object& o) { return o.truncate(kStep + 1000); });
-    add("cut by a little", [end](RegionStore&, Object& o) { return o.truncate(end - kStep - 100); });
-    add("lengthen", [end](RegionStore&, Object& o) { return o.truncate(end + 100 * kBlock); });
-    add("punch", [](RegionStore&, Object& o) { return o.punch_hole(kStep, kBlock); });
+    add("cut", [](RegionStore&, Object& o) { return o.truncate(kRetriedStep + 1000); });
+    add("cut by a little", [end](RegionStore&, Object& o) { return o.truncate(end - kRetriedStep - 100); });
+    add("lengthen", [end](RegionStore&, Object& o) { return o.truncate(end + 100 * kRetriedBlock); });
+    add("punch", [](RegionStore&, Object& o) { return o.punch_hole(kRetriedStep, kRetriedBlock); });
     add("punch in the middle of much", [end](RegionStore&, Object& o) {
-      return o.punch_hole(end / 2 / kStep * kStep, end / 4 / kStep * kStep);
+      return o.punch_hole(end / 2 / kRetriedStep * kRetriedStep, end / 4 / kRetriedStep * kRetriedStep);
     });
-    add("reserve", [](RegionStore&, Object& o) { return o.allocate(0, 4 * kBlock); });
+    add("reserve", [](RegionStore&, Object& o) { return o.allocate(0, 4 * kRetriedBlock); });
     add("rename", [](RegionStore& s, Object&) -> Status {
       if (!*s.exists("a")) return {};
       return s.rename("a", "b");
@@ -71,7 +72,7 @@ Seen seen(RegionStore& store) {
   return {contents(*object), object->info()->allocated, renamed};
 }
 
-std::unique_ptr<RegionStore> after_power_cut(CrashDevice::State& state) {
+std::unique_ptr<RegionStore> store_after_power_cut(CrashDevice::State& state) {
   const MutexLock guard(state.mutex);
   return opened(std::make_shared<CrashDevice::State>(state.medium.cut(0)));
 }
@@ -94,7 +95,7 @@ bool fails_at(const Change& change, std::uint64_t nth, bool changed_before, Then
   auto object = *store->create("a", Create::exclusive);
   scatter(*object, change.pieces);
   REQUIRE(object->sync());
-  if (changed_before) REQUIRE(object->write_at(3 * kBlock, as_bytes(whole('c'))));
+  if (changed_before) REQUIRE(object->write_at(3 * kRetriedBlock, as_bytes(whole('c'))));
   const Seen before = seen(*store);
   {
     const MutexLock guard(state->mutex);
@@ -111,14 +112,14 @@ bool fails_at(const Change& change, std::uint64_t nth, bool changed_before, Then
   const auto killed = seen(*after_kill(*state));
   if (!first) {
     // All that was there before and that the change does not touch is there.
-    REQUIRE(killed.bytes.size() >= std::min(before.bytes.size(), std::size_t{kStep} + 1000));
-    REQUIRE((killed.bytes.substr(0, kBlock) == before.bytes.substr(0, kBlock)));
+    REQUIRE(killed.bytes.size() >= std::min(before.bytes.size(), std::size_t{kRetriedStep} + 1000));
+    REQUIRE((killed.bytes.substr(0, kRetriedBlock) == before.bytes.substr(0, kRetriedBlock)));
     if (change.what != "cut" && change.what != "cut by a little") {
       std::uint64_t lost = 0;
       for (std::uint64_t i = 0; i < change.pieces; ++i) {
-        const std::string was = before.bytes.substr(i * kStep, kBlock);
+        const std::string was = before.bytes.substr(i * kRetriedStep, kRetriedBlock);
         const bool punched = change.what.starts_with("punch");
-        const std::string is = killed.bytes.substr(i * kStep, kBlock);
+        const std::string is = killed.bytes.substr(i * kRetriedStep, kRetriedBlock);
         if (is != was && !(punched && is == std::string(is.size(), '\0'))) ++lost;
         if (is != was && punched && change.what == "punch" && i != 1) ++lost;
       }
@@ -132,7 +133,7 @@ bool fails_at(const Change& change, std::uint64_t nth, bool changed_before, Then
   REQUIRE(object->sync());
   REQUIRE(store->sync_names());
   REQUIRE((seen(*store) == live));
-  for (const auto& next : {after_power_cut(*state), after_kill(*state)}) {
+  for (const auto& next : {store_after_power_cut(*state), after_kill(*state)}) {
     REQUIRE(next->layout()->damaged.empty());
     REQUIRE((seen(*next) == live));
   }
