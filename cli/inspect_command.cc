@@ -148,16 +148,17 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
     complain(error);
     return error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun;
   };
-  std::vector<std::string> mended;
+  std::vector<std::string> mended, lost;
   if (repair) {
     const auto objects = open_objects(name, PosixStore::Access::read_write);
     if (!objects) return could_not(objects.error());
     FileSystemOptions options;
     options.log = say;
-    auto done = repair_store(**objects, options);
+    auto done = repair_store(**objects, options, &lost);
     if (!done) return could_not(done.error());
     mended = std::move(*done);
     for (const std::string& sentence : mended) fmt::print("mended: {}\n", sentence);
+    for (const std::string& sentence : lost) fmt::print("lost: {}\n", sentence);
   }
   const auto store = open_store_for_check(name);
   if (!store) return could_not(store.error());
@@ -169,6 +170,10 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   progress.clear();
   if (!found) return could_not(found.error());
   for (const std::string& problem : *found) fmt::print("{}\n", problem);
+  if (found->empty() && !lost.empty()) {
+    fmt::print("{}: whole now, {} mended; {} could not come back\n", name.path, mended.size(), lost.size());
+    return kNotMended;
+  }
   if (found->empty()) {
     fmt::print("{}: {}\n", name.path,
                mended.empty() ? "clean" : fmt::format("clean now, {} mended", mended.size()));

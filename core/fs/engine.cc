@@ -224,7 +224,8 @@ Status Engine::start() {
   if (!options_.is_checkpoint) {
     CFFS_TRY_VOID(file_count_.load());
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
-                      .begin(options_.read_only, publishing_.followed()));
+                      .begin(options_.read_only, publishing_.followed(),
+                             options_.keep_what_is_whole && !options_.read_only));
     CFFS_TRY_VOID(removals_.load());
     CFFS_TRY_VOID(staged_.load());
   }
@@ -351,9 +352,8 @@ Status Engine::load_sharing() {
 
 Status Engine::dedupe(bool on) {
   if (!format_.shared_members) {
-    return fail(
-        Error::usage("the store " + store_.description() +
-                     " is from before files could share content: import its files into a new one"));
+    return fail(Error::usage("the store " + store_.description() +
+                             " is from before files could share content: import its files into a new one"));
   }
   Batch batch;
   batch.put(system_key(SystemField::sharing), encode_sharing(on));

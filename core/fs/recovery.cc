@@ -24,7 +24,8 @@ void Recovery::mark_open_at_first_change() {
   table_.before_first_change(std::move(batch));
 }
 
-Status Recovery::begin(bool looks_only, bool followed) {
+Status Recovery::begin(bool looks_only, bool followed, bool keeps_all) {
+  keeps_all_ = keeps_all;
   for (const LogDamage& damage : table_.dropped()) {
     if (log_) log_(damage.sentence());
   }
@@ -191,7 +192,7 @@ Status Recovery::drop_removals_of(const Found& found) {
 }
 
 Status Recovery::clear_away(const std::set<std::string>& wanted) {
-  const bool keeps = !table_.dropped().empty();
+  const bool keeps = keeps_all_ || !table_.dropped().empty();
   CFFS_TRY(const auto names, objects_beside(store_, wanted));
   for (const std::string& name : names) {
     if (!keeps) {

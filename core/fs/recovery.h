@@ -33,7 +33,8 @@ class Recovery {
   // Mends what an end without close() left, where there was one, and sees to it that the first change marks the store as open, unless it
   // is only looked at.
   // `followed`: somebody reads an earlier checkpoint, and what waits for its removal goes with the others.
-  Status begin(bool looks_only, bool followed);
+  // `keeps_all`: rows may be missing (a repair), so what no row names is kept aside.
+  Status begin(bool looks_only, bool followed, bool keeps_all = false);
   // To join the batch that closes the store.
   static void mark_closed(Batch& batch);
 
@@ -58,6 +59,7 @@ class Recovery {
   ObjectStore& store_;
   Table& table_;
   BlobStore& blobs_;
+  bool keeps_all_ = false;
   const std::string boot_id_;
   const std::function<void(const std::string&)> log_;
   std::set<InodeId> sealed_;  // blobs whose row says so

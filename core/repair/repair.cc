@@ -9,6 +9,7 @@
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
+#include "core/repair/lost_members.h"
 #include "core/table/catalogue.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
@@ -45,8 +46,10 @@ Status forget_file_count(ObjectStore& store) {
 
 }  // namespace
 
-Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options) {
+Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
+                                              std::vector<std::string>* lost) {
   std::vector<std::string> mended;
+  bool rows_were_lost = false;
   options.keep_what_is_whole = true;
   options.background = false;
   options.read_only = false;
@@ -58,19 +61,24 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
     if (names.empty()) return fail(opened.error());
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
+    rows_were_lost = true;
     opened = FileSystem::open(store, options);
   }
   if (!opened) return fail(opened.error());
   auto fs = std::move(*opened);
   for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
+  rows_were_lost = rows_were_lost || !fs->table().dropped().empty();
   CFFS_TRY(auto damaged, fs->table().find_damaged_files());
   if (!damaged.empty()) {
     CFFS_TRY_VOID(fs->close());
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
+    rows_were_lost = true;
     CFFS_TRY(fs, FileSystem::open(store, options));
   }
-  CFFS_TRY(const auto sentences, Repair(*fs).run());
+  Repair repair(*fs, rows_were_lost);
+  CFFS_TRY(const auto sentences, repair.run());
+  if (lost != nullptr) *lost = repair.lost();
   mended.insert(mended.end(), sentences.begin(), sentences.end());
   CFFS_TRY_VOID(fs->close());
   fs.reset();
@@ -80,6 +88,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
 
 Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(bring_back_members());
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
@@ -94,6 +103,15 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(keep_lost_objects());
   CFFS_TRY_VOID(fs_.table().sync());
   return std::move(mended_);
+}
+
+// Before any account is lowered: what it counts besides would be free for the next compaction.
+Status Repair::bring_back_members() {
+  CFFS_TRY(auto report, LostMembers(fs_, rows_were_lost_, [this] { return lost_and_found(); }).run());
+  lost_ = std::move(report.lost);
+  if (report.back.empty()) return {};
+  for (std::string& sentence : report.back) mended(std::move(sentence));
+  return look();
 }
 
 Status Repair::look() {

@@ -23,15 +23,20 @@ namespace cffs {
 
 // Mends a store that nobody else uses: replays what is whole of its logs, rebuilds its table where files of that are damaged,
 // then runs Repair. A sentence for each thing that was mended; none: nothing was to be.
-Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options);
+// `lost`, where it is given: a sentence for each thing that is known to be lost, and that no check will name.
+Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
+                                              std::vector<std::string>* lost = nullptr);
 
 class Repair {
  public:
   // The store, opened to be written (FileSystemOptions::keep_what_is_whole) and otherwise idle.
-  explicit Repair(FileSystem& fs) : fs_(fs) {}
+  // `rows_were_lost`: its table could not be read whole.
+  explicit Repair(FileSystem& fs, bool rows_were_lost = false) : fs_(fs), rows_were_lost_(rows_were_lost) {}
 
   // A sentence for each thing that was mended. An error: the table cannot be read to its end, or nothing can be written.
   Result<std::vector<std::string>> run();
+  // Behind run(): what cannot come back, and what no check names any more.
+  const std::vector<std::string>& lost() const { return lost_; }
 
  private:
   struct Directory {
@@ -54,6 +59,7 @@ class Repair {
 
   Status look();
   void look_at(Key key, const Entry& entry);
+  Status bring_back_members();
   Status mend_directories();
   Status mend_links();
   Status mend_link_counts();
@@ -74,7 +80,8 @@ class Repair {
   void mended(std::string sentence) { mended_.push_back(std::move(sentence)); }
 
   FileSystem& fs_;
-  std::vector<std::string> mended_;
+  const bool rows_were_lost_;
+  std::vector<std::string> mended_, lost_;
   std::set<std::uint64_t> parents_;  // directories that have entries
   std::map<std::uint64_t, Directory> directories_;
   std::map<std::uint64_t, Linked> linked_;
@@ -89,7 +96,7 @@ class Repair {
   };
   std::map<InodeId, Sealed> sealed_;
   std::optional<SharingRepair> sharing_;  // of what the last look met
-  std::set<std::string> wanted_;  // objects that rows name, or that wait for removal
+  std::set<std::string> wanted_;          // objects that rows name, or that wait for removal
 };
 
 }  // namespace cffs

@@ -1,0 +1,262 @@
+#include "core/repair/lost_members.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/composite/composite_store.h"
+#include "core/composite/large_member.h"
+#include "core/composite/record.h"
+#include "core/fs/check_name.h"
+#include "core/fs/recovery.h"
+#include "core/fs/rehousing.h"
+#include "core/fs/removals.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::size_t kRecordAlignment = 8;
+constexpr std::size_t kMostTold = 100;  // sentences of one kind
+
+std::string number(std::uint64_t n) { return std::to_string(n); }
+
+std::vector<std::string> first_of(std::vector<std::string> all, const char* of_what) {
+  if (all.size() <= kMostTold) return all;
+  const std::size_t more = all.size() - kMostTold;
+  all.resize(kMostTold);
+  all.push_back("... and " + number(more) + " more " + of_what);
+  return all;
+}
+
+// composites/0/17: 17; 0 where somebody else named it.
+CompositeId composite_in(const std::string& object) {
+  std::uint64_t id = 0;
+  std::from_chars(object.data() + object.rfind('/') + 1, object.data() + object.size(), id);
+  return CompositeId{id};
+}
+
+std::string file_text(InodeId ino, const EntryName& at) {
+  return "inode " + number(ino.value) + " '" + at.name + "' of directory " + number(at.parent.value);
+}
+
+}  // namespace
+
+Result<LostMembers::Report> LostMembers::run() {
+  CFFS_TRY_VOID(look_at_rows());
+  CFFS_TRY_VOID(look_at_objects());
+  // Where the table forgot which numbers it gave out, what the store makes next would take those of what comes back.
+  const InodeId next = fs_.next_inode();
+  for (const auto& [ino, found] : found_) {
+    const bool known = ino < next && std::all_of(found.begin(), found.end(), [next](const Found& each) {
+                         return each.at.parent < next && each.inode.extent.composite.value < next.value;
+                       });
+    if (known) continue;
+    lost_.emplace_back("the table lost which numbers it gave out: " + number(found_.size()) +
+                       " files have records and no row, and cffs salvage brings them back to a new store");
+    found_.clear();
+    break;
+  }
+  for (auto& [ino, found] : found_) CFFS_TRY_VOID(bring_back(ino, found));
+  if (rows_were_lost_) {
+    for (const auto& [id, missing] : missing_) {
+      if (missing <= 0) continue;
+      lost_.push_back(CompositeStore::object_name(id) + ": " + number(static_cast<std::uint64_t>(missing)) +
+                      " members that it counted have no row, and no record that is whole");
+    }
+  }
+  return Report{first_of(std::move(back_), "are back"), first_of(std::move(lost_), "are lost")};
+}
+
+Status LostMembers::look_at_rows() {
+  NamespaceVisitor visitor;
+  visitor.entries = [this](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      if (!entry.inode) {
+        names_[entry.ino].push_back({InodeId{key.upper}, entry.name});
+        continue;
+      }
+      known_.insert(entry.ino.value);
+      if (entry.inode->is_directory()) directories_.insert(entry.ino.value);
+      if (entry.inode->home != Home::composite) continue;
+      const Extent& extent = entry.inode->extent;
+      --missing_[extent.composite];
+      used_.insert({extent.composite, extent.slot});
+    }
+    return true;
+  };
+  visitor.composite = [this](CompositeId id, const CompositeRow& row) {
+    known_.insert(id.value);
+    missing_[id] += static_cast<std::int64_t>(row.members);
+    return true;
+  };
+  visitor.member_files = [this](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
+    files_[{id, slot}] = row;
+    return true;
+  };
+  visitor.damaged = [](Key, const Error&) { return true; };  // the check names it
+  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  return fs_.table().scan_tag(KeyTag::pending_removal, [this](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && removal->is_object()) removed_.insert(object_name(*removal));
+    if (removal && !removal->is_object()) known_.insert(removal->number);
+    return true;
+  });
+}
+
+Status LostMembers::look_at_objects() {
+  for (const std::string folder : {"composites", "lost+found/composites"}) {
+    if (folder != "composites" && !rows_were_lost_) continue;  // what an earlier accident left
+    CFFS_TRY(const auto objects, fs_.objects().list(folder));
+    for (const std::string& object : objects) {
+      const CompositeId id = composite_in(object);
+      const std::string name = CompositeStore::object_name(id);
+      const bool is_one = object == name || object == std::string(Recovery::kLostAndFound) + "/" + name;
+      if (!is_one || CompositeStore::is_copy(object) || removed_.contains(name)) continue;
+      const auto missing = missing_.find(id);
+      const bool has_account = known_.contains(id.value);
+      if (has_account ? missing->second > 0 : rows_were_lost_) look_into(object, id);
+    }
+  }
+  for (auto& [ino, found] : found_) {
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.age() > b.age(); });
+  }
+  return {};
+}
+
+// Behind damage the next record that its own checksum proves is looked for.
+void LostMembers::look_into(const std::string& object, CompositeId id) {
+  auto opened = fs_.objects().open(object);
+  auto plain = opened ? CompositeStore::plain(std::move(*opened), object)
+                      : Result<std::shared_ptr<Object>>(fail(opened.error()));
+  const auto bytes =
+      plain ? CompositeStore::read_what_can_be(**plain) : Result<std::string>(fail(plain.error()));
+  if (!bytes) {
+    lost_.push_back(object + ": " + bytes.error().message());
+    return;
+  }
+  const std::string_view all(*bytes);
+  for (std::uint64_t at = kCompositeHeaderBytes; at < all.size();) {
+    const auto record = parse_record(all.substr(at));
+    auto inode = record && *record ? record_inode(all.substr(at)) : Result<Inode>(fail(EIO));
+    if (!inode || !inode->is_regular()) {
+      at += kRecordAlignment;
+      continue;
+    }
+    const RecordMeta& meta = **record;
+    inode->home = Home::composite;
+    inode->size = meta.data_length;
+    inode->nlink = 1;
+    inode->sealed = false;
+    inode->allocated = 0;
+    Extent extent;
+    extent.composite = id;
+    extent.slot = meta.slot;
+    extent.offset = extent.group_offset = at + meta.meta_bytes;
+    extent.length = extent.group_length = meta.data_length;
+    extent.capacity = meta.record_bytes() - meta.meta_bytes;
+    extent.checksum = meta.data_checksum;
+    inode->extent = extent;
+    at += meta.record_bytes();
+    const EntryName own{meta.parent, meta.name};
+    const auto files = files_.find({id, meta.slot});
+    if (files == files_.end()) {
+      // One that others share is told by a row; without it the record is its one user's.
+      if (!used_.contains({id, meta.slot})) note(object, own, *inode);
+      continue;
+    }
+    for (const MemberFile& file : files->second.files) {
+      Inode its = *inode;
+      if (file.ino.value != 0) its.ino = file.ino;
+      its.extent.moved = !file.at.name.empty();
+      note(object, file.at.name.empty() ? own : file.at, its);
+    }
+  }
+}
+
+void LostMembers::note(const std::string& object, EntryName at, const Inode& inode) {
+  if (inode.ino == kRootInode || known_.contains(inode.ino.value) || !is_possible(inode.extent)) return;
+  found_[inode.ino].push_back({object, std::move(at), inode});
+}
+
+Status LostMembers::bring_back(InodeId ino, std::vector<Found>& found) {
+  for (Found& each : found) {
+    if (!is_whole(each)) continue;
+    if (each.object.starts_with(Recovery::kLostAndFound)) CFFS_TRY_VOID(take_back_object(each));
+    --missing_[each.inode.extent.composite];
+    known_.insert(ino.value);
+    return put_row(each);
+  }
+  tell_lost(found);
+  return {};
+}
+
+// Where all that the account counts is back, a record without data is one of a file that was removed.
+void LostMembers::tell_lost(const std::vector<Found>& found) {
+  const CompositeId id = found.front().inode.extent.composite;
+  if (known_.contains(id.value) && missing_[id] <= 0) return;
+  if (known_.contains(id.value)) --missing_[id];
+  lost_.push_back(file_text(found.front().inode.ino, found.front().at) + ": no record of it has its data");
+}
+
+bool LostMembers::is_whole(const Found& found) const {
+  auto opened = fs_.objects().open(found.object);
+  if (!opened) return false;
+  const auto plain = CompositeStore::plain(std::move(*opened), found.object);
+  if (!plain) return false;
+  return visit_member(**plain, found.inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
+      .has_value();
+}
+
+// The store put it aside when no row named it; all files of it are told by this one's name from now on.
+Status LostMembers::take_back_object(Found& found) {
+  const std::string kept = found.object;
+  const std::string name = CompositeStore::object_name(found.inode.extent.composite);
+  CFFS_TRY_VOID(fs_.objects().rename(kept, name));
+  CFFS_TRY_VOID(fs_.objects().sync_names());
+  back_.push_back(kept + " has files that are back: it is " + name + " again");
+  for (auto& [ino, others] : found_) {
+    for (Found& other : others) {
+      if (other.object == kept) other.object = name;
+    }
+  }
+  return {};
+}
+
+Result<EntryName> LostMembers::place_of(const Found& found) {
+  const std::uint64_t parent = found.at.parent.value;
+  // A directory without a row gets one behind this; any other file is none.
+  const bool may = directories_.contains(parent) || parent == kRootInode.value || !known_.contains(parent);
+  if (may && check_new_name(found.at.name)) {
+    CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(found.at)));
+    if (row.find(found.at.name) == nullptr) return found.at;
+  }
+  CFFS_TRY(const InodeId kept, lost_and_found_());
+  return EntryName{kept, "#" + number(found.inode.ino.value)};
+}
+
+Status LostMembers::put_row(const Found& found) {
+  Inode inode = found.inode;
+  const auto names = names_.find(inode.ino);
+  const bool is_linked = names != names_.end();
+  EntryName at;  // none: names that are there lead to it
+  if (is_linked) {
+    inode.nlink = names->second.size();
+  } else {
+    CFFS_TRY(at, place_of(found));
+  }
+  const Key key = is_linked ? Key::null_name(inode.ino) : fs_.rehousing().entry_key(at);
+  CFFS_TRY(Row row, fs_.table().get_row(key));
+  if (row.find(at.name) != nullptr) {
+    lost_.push_back(file_text(inode.ino, found.at) + ": there is no place for it");
+    return {};
+  }
+  row.insert(Entry{at.name, inode.ino, S_IFREG, inode});
+  Batch batch;
+  batch.put_row(key, row);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  back_.push_back(file_text(inode.ino, is_linked ? names->second.front() : at) +
+                  " had lost its row: it is back from its record");
+  return {};
+}
+
+}  // namespace cffs

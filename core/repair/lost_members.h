@@ -1,0 +1,76 @@
+// Members of composites whose rows are gone get rows again, from the records: where they lie, not as copies.
+//
+// A record outlives the file that it was written for, so records are believed only where rows are known to be missing: where the table lost
+// some, or a composite's account counts other members than rows name. Of several records of one file the newest whole one counts. A file that has a row,
+// wherever its data is, keeps it, and one that awaits its removal stays removed. A file that was removed before may come back
+// where others of its composite are missing: records do not tell the two apart.
+//
+// Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "core/fs/file_system.h"
+#include "core/table/member_files.h"
+#include "core/table/row.h"
+
+namespace cffs {
+
+class LostMembers {
+ public:
+  struct Report {
+    std::vector<std::string> back;  // a sentence for each file, the first of many
+    std::vector<std::string> lost;  // the same, for what cannot come back
+  };
+
+  // `rows_were_lost`: the table could not be read whole. `lost_and_found`: where files go whose place is taken.
+  LostMembers(FileSystem& fs, bool rows_were_lost, std::function<Result<InodeId>()> lost_and_found)
+      : fs_(fs), rows_were_lost_(rows_were_lost), lost_and_found_(std::move(lost_and_found)) {}
+
+  // An error: the table cannot be read or written.
+  Result<Report> run();
+
+ private:
+  struct Found {  // a record, or a guest of one
+    std::string object;
+    EntryName at;
+    Inode inode;
+    // As in a salvage: the clock may be a coarse one.
+    auto age() const {
+      return std::tuple(inode.ctime_ns, inode.version, inode.extent.composite, inode.extent.offset);
+    }
+  };
+  using Slot = std::pair<CompositeId, std::uint32_t>;
+
+  Status look_at_rows();
+  Status look_at_objects();
+  void look_into(const std::string& object, CompositeId id);
+  void note(const std::string& object, EntryName at, const Inode& inode);
+  Status bring_back(InodeId ino, std::vector<Found>& found);
+  bool is_whole(const Found& found) const;
+  Status take_back_object(Found& found);
+  Status put_row(const Found& found);
+  Result<EntryName> place_of(const Found& found);
+  void tell_lost(const std::vector<Found>& found);
+
+  FileSystem& fs_;
+  const bool rows_were_lost_;
+  const std::function<Result<InodeId>()> lost_and_found_;
+  std::unordered_set<std::uint64_t> known_;  // inodes that have a row, or await their removal
+  std::unordered_set<std::uint64_t> directories_;
+  std::map<InodeId, std::vector<EntryName>> names_;  // that lead to an inode by its number
+  std::map<CompositeId, std::int64_t> missing_;      // members that the account counts and no row names
+  std::map<Slot, MemberFiles> files_;
+  std::set<Slot> used_;
+  std::set<std::string> removed_;  // objects that wait for removal
+  std::map<InodeId, std::vector<Found>> found_;
+  std::vector<std::string> back_, lost_;
+};
+
+}  // namespace cffs
