@@ -39,14 +39,16 @@ ExistingFiles::Found ExistingFiles::look(InodeId parent, const std::string& name
   return found;
 }
 
-Status ExistingFiles::clear(InodeId directory) {
+Result<std::uint64_t> ExistingFiles::clear(InodeId directory) {
+  if (!to_.knows_of_left_overs()) return 0;
+  std::uint64_t gone = 0;
   CFFS_TRY(const auto found, to_.names(directory));
   for (const auto& [name, is_directory] : found) {
-    const auto transfer = is_directory ? std::nullopt : Destination::transfer_of(name);
-    if (!transfer || to_.may_be_at_work(*transfer)) continue;
+    if (is_directory || !to_.is_left_over(directory, name)) continue;
     CFFS_TRY_VOID(to_.remove(directory, name, false));
+    ++gone;
   }
-  return {};
+  return gone;
 }
 
 Status ExistingFiles::take_name(InodeId parent, const std::string& temporary, const std::string& name) {

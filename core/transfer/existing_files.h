@@ -37,8 +37,8 @@ class ExistingFiles {
   using Keep = std::function<bool(std::string_view path, bool is_directory)>;  // paths go on from `path`
   Result<std::uint64_t> remove(InodeId parent, const std::string& name, const Keep& keep = {},
                                const std::string& path = {});
-  // What an import that was killed left in a directory.
-  Status clear(InodeId directory);
+  // What transfers that were killed left in a directory. Returns how many files that were.
+  Result<std::uint64_t> clear(InodeId directory);
 
  private:
   bool is_same(InodeId parent, const std::string& name, const Attributes& there, const Inode& wanted,

@@ -51,7 +51,15 @@ ImportTarget::ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
 
 ImportTarget::~ImportTarget() { jobs_.end(); }
 
+Status ImportTarget::clear(InodeId directory) {
+  CFFS_TRY(const std::uint64_t gone, existing_.clear(directory));
+  if (gone > 0) count([&](ImportReport& r) { r.left_over += gone; });
+  return {};
+}
+
 Status ImportTarget::begin_at(const std::string& path) {
+  CFFS_TRY(const std::uint64_t gone, to_->begin());
+  count([&](ImportReport& r) { r.left_over += gone; });
   for (std::size_t from = 0; from < path.size();) {
     const std::size_t slash = std::min(path.find('/', from), path.size());
     const std::string part = path.substr(from, slash - from);
@@ -80,7 +88,7 @@ Status ImportTarget::begin_at(const std::string& path) {
     }
     root_ = *there;
   }
-  return existing_.clear(root_);
+  return clear(root_);
 }
 
 ExistingFiles::Keep ImportTarget::keep_excluded() const {
@@ -169,6 +177,7 @@ void ImportTarget::only(InodeId directory, std::string_view path,
   for (const auto& [name, is_directory] : *there) {
     const std::string inside = std::string(path) + (path.empty() ? "" : "/") + name;
     if (names.contains(name) || rules_.excludes.match(inside, is_directory)) continue;
+    if (to_->is_its_own(directory, name)) continue;
     if (to_->is_mounted_in(directory))
       return failed("'" + path_of(directory, name) +
                     "' is on another file system, mounted in the destination; " +
@@ -237,7 +246,7 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
   const bool first = directories_.try_emplace(*made, wanted).second;
   if (first && !is_new) {
-    CFFS_TRY_VOID(existing_.clear(*made));
+    CFFS_TRY_VOID(clear(*made));
   }
   return *made;
 }
