@@ -34,7 +34,7 @@ using ReadAt = std::function<Result<std::size_t>(std::uint64_t offset, Bytes out
 class SmallFiles {
  public:
   virtual ~SmallFiles() = default;
-  virtual std::uint64_t limit() const = 0;        // bytes: the largest
+  virtual std::uint64_t limit() const = 0;  // bytes: the largest
   // Whether one of so many bytes, within the limit, is best brought like that. A large one is looked into, or is not.
   virtual bool takes(std::uint64_t size, const ReadAt& content) const = 0;
   virtual std::uint64_t share_bytes() const = 0;  // of what is best brought at once
@@ -93,6 +93,8 @@ class Destination {
   // Mode, owner, times and extended attributes.
   virtual void settle(InodeId parent, const std::string& name, const Inode& attributes) = 0;
   virtual void settle_directory(InodeId directory, const Inode& attributes) = 0;
+  // Before directories are settled: a list of temporaries that goes changes its folder's time.
+  virtual void end_temporaries() {}
   virtual Status sync() = 0;
 
   virtual SmallFiles* small_files() { return nullptr; }

@@ -243,6 +243,8 @@ Result<InodeId> DirectoryDestination::enter(InodeId parent, const std::string& n
 
 Result<std::uint64_t> DirectoryDestination::begin() { return TransferList::clear(root_->fd.get()); }
 
+void DirectoryDestination::end_temporaries() { temporaries_.end(); }
+
 bool DirectoryDestination::is_its_own(InodeId directory, const std::string& name) {
   return directory == kRootInode && TransferList::is_one(root_->fd.get(), name);
 }
@@ -336,7 +338,7 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
   }
   if (!file) return fail(errno);
   // Only one without a name is put down before it has it.
-  if (struct stat st {}; (!temporary.empty() || is_temporary(name)) && ::fstat(file.get(), &st) == 0) {
+  if (struct stat st{}; (!temporary.empty() || is_temporary(name)) && ::fstat(file.get(), &st) == 0) {
     note_temporary(parent, temporary.empty() ? name : temporary, st);
     if (!temporary.empty() && is_temporary(name)) note_temporary(parent, name, st);
   }
@@ -369,8 +371,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
   const int in = at->fd.get();
   if (attributes.is_symlink()) {
     if (::symlinkat(attributes.target.c_str(), in, name.c_str()) != 0) return fail(errno);
-    if (struct stat st {};
-        is_temporary(name) && ::fstatat(in, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (struct stat st{}; is_temporary(name) && ::fstatat(in, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
       note_temporary(parent, name, st);
     set_attributes(in, name, attributes, shown(parent, name));
   } else {
@@ -378,7 +379,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
     const std::string temporary = temporary_name();
     if (::mknodat(in, temporary.c_str(), (attributes.mode & S_IFMT) | 0600, attributes.rdev) != 0)
       return fail(errno);
-    if (struct stat st {}; ::fstatat(in, temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+    if (struct stat st{}; ::fstatat(in, temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
       note_temporary(parent, temporary, st);
       if (is_temporary(name)) note_temporary(parent, name, st);
     }
@@ -399,8 +400,8 @@ Status DirectoryDestination::make_link(InodeId first_parent, const std::string& 
                                        const std::string& name) {
   CFFS_TRY(const OpenFolder from, folder_for(first_parent, first_name));
   CFFS_TRY(const OpenFolder at, folder_for(parent, name));
-  if (struct stat st {}; is_temporary(name) &&
-                         ::fstatat(from->fd.get(), first_name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
+  if (struct stat st{};
+      is_temporary(name) && ::fstatat(from->fd.get(), first_name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
     note_temporary(parent, name, st);
   if (::linkat(from->fd.get(), first_name.c_str(), at->fd.get(), name.c_str(), 0) != 0) return fail(errno);
   return {};
@@ -461,7 +462,6 @@ Status DirectoryDestination::sync() {
   }
   std::sort(closed.begin(), closed.end(), std::greater<>());  // what is in a directory comes before it
   for (const InodeId directory : closed) close_again(directory);
-  temporaries_.end();
   if (::syncfs(root_->fd.get()) != 0 || ::fsync(root_->fd.get()) != 0) return fail(errno, path_);
   return {};
 }

@@ -49,6 +49,7 @@ class DirectoryDestination final : public Destination {
   void expect_repeats() override CFFS_EXCLUDES(mutex_);
   bool was_made_here(const Attributes& file) const override CFFS_EXCLUDES(mutex_);
   Result<std::uint64_t> begin() override;
+  void end_temporaries() override;
   bool is_its_own(InodeId directory, const std::string& name) override;
 
  private:
@@ -87,7 +88,7 @@ class DirectoryDestination final : public Destination {
   const std::optional<Mount> mount_;
   const bool privileged_;
   TransferList temporaries_;  // of the root
-  mutable Mutex mutex_;  // nothing is called under it
+  mutable Mutex mutex_;       // nothing is called under it
   std::unordered_map<InodeId, Known> known_ CFFS_GUARDED_BY(mutex_);
   std::map<std::pair<InodeId, std::string>, InodeId> numbers_ CFFS_GUARDED_BY(mutex_);
   std::list<std::pair<InodeId, OpenFolder>> open_ CFFS_GUARDED_BY(mutex_);  // a few, the last used first

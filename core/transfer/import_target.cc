@@ -442,6 +442,7 @@ Result<ImportReport> ImportTarget::finish() {
   for (const Link& link : links_) {
     if (!rules_.is_to_stop()) make_link(link);
   }
+  to_->end_temporaries();
   // What is in a directory comes before it, which may not be entered any more then.
   std::vector<InodeId> directories;
   for (const auto& [directory, attributes] : directories_) {

@@ -69,11 +69,9 @@ void StoreDestination::expect_temporaries() {
   noted_ = note_transfers(true).has_value();  // where it cannot be, what is left stays
 }
 
-Status StoreDestination::sync() {
-  if (noted_.exchange(false)) {
-    CFFS_TRY_VOID(note_transfers(false));
-  }
-  return fs_.sync();
+// Where it cannot be taken back the next transfer looks for some, and finds none.
+void StoreDestination::end_temporaries() {
+  if (noted_.exchange(false)) (void)note_transfers(false);
 }
 
 bool StoreDestination::is_left_over(InodeId directory, const std::string& name) {

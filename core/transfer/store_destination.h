@@ -32,7 +32,8 @@ class StoreDestination final : public Destination, public SmallFiles {
   Status remove(InodeId parent, const std::string& name, bool is_directory) override;
   void settle(InodeId parent, const std::string& name, const Inode& attributes) override;
   void settle_directory(InodeId directory, const Inode& attributes) override;
-  Status sync() override;
+  void end_temporaries() override;
+  Status sync() override { return fs_.sync(); }
   Result<std::uint64_t> begin() override;
   bool knows_of_left_overs() const override { return !killed_.empty(); }
   bool is_left_over(InodeId directory, const std::string& name) override;
@@ -62,7 +63,7 @@ class StoreDestination final : public Destination, public SmallFiles {
   FileSystem& fs_;
   const InodeId first_new_inode_;
   const std::uint64_t table_bytes_;  // files of at most so many stay in the table
-  std::vector<Killed> killed_;  // the last ones; set by begin()
+  std::vector<Killed> killed_;       // the last ones; set by begin()
   std::atomic<bool> noted_{false};
   Mutex mutex_;
   std::unordered_set<InodeId> directories_ CFFS_GUARDED_BY(mutex_);  // referenced once each, but for the root

@@ -76,8 +76,8 @@ bool take_away(int folder, std::string_view entry) {
 bool TransferList::make() {
   for (int again = 0; again < 8; ++again) {
     name_ = std::string(kName) + std::to_string(::getpid()) + "-" + std::to_string(again);
-    file_ = FileDescriptor(
-        ::openat(folder_, name_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    file_ = FileDescriptor(::openat(folder_, name_.c_str(),
+                                    O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file_ && errno == EEXIST) continue;
     struct stat st {};
     if (!file_ || ::fstat(file_.get(), &st) != 0) return false;

@@ -37,7 +37,9 @@ Inode file_of(mode_t mode) {
 
 Names names_in(Destination& to, InodeId directory = kRootInode) {
   Names names;
-  for (const auto& [name, is_directory] : to.names(directory).value()) names.insert(name);
+  const auto there = to.names(directory);
+  REQUIRE(there);
+  for (const auto& [name, is_directory] : *there) names.insert(name);
   return names;
 }
 
