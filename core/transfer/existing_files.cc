@@ -27,11 +27,12 @@ ExistingFiles::Found ExistingFiles::look(InodeId parent, const std::string& name
   if (new_.contains(parent)) return {};
   const auto there = to_.look(parent, name);
   if (!there) return {};
-  Found found{What::differs, false};
+  Found found{What::differs, false, {}};
   if (S_ISDIR(there->mode)) {
     found.what = What::directory;
   } else if ((there->mode & S_IFMT) == (wanted.mode & S_IFMT)) {
     if (is_same(parent, name, *there, wanted, same)) found.what = What::same;
+    if (found.what == What::same && there->nlink > 1) found.linked = there->ino;
     const bool mode = !S_ISLNK(there->mode) && (there->mode & 07777) != (wanted.mode & 07777);
     const bool owner = to_.keeps_owners() && (there->uid != wanted.uid || there->gid != wanted.gid);
     found.attributes_differ = mode || owner || there->mtime_ns != wanted.mtime_ns;

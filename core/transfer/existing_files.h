@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class ExistingFiles {
   struct Found {
     What what = What::nothing;
     bool attributes_differ = false;  // of one that is the same: mode, owner or time
+    std::optional<InodeId> linked;   // of one that is the same, and has other names
   };
   // Whether a file's content is what is read there, which has its size; only asked where files are told apart by content.
   using SameContent = std::function<bool(const ReadAt&)>;

@@ -132,6 +132,11 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
     case What::nothing:
       return Place::free;
     case What::same:
+      // One file there and two in the source, which may have other modes: this name gets its own.
+      if (rules_.update && found.linked) {
+        const auto& first = linked_.try_emplace(*found.linked, parent, name).first->second;
+        if (first != std::pair(parent, name)) return Place::replaces;
+      }
       if (rules_.update && found.attributes_differ) to_->settle(parent, name, attributes);
       count([&](ImportReport& r) {
         ++r.same;

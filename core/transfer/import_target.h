@@ -147,6 +147,8 @@ class ImportTarget {
   };
   void make_link(const Link& link);
   std::vector<Link> links_;
+  // Which name of the source a file with several names is.
+  std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
 
   Mutex mutex_;
