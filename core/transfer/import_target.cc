@@ -150,15 +150,19 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
     case What::directory:
       break;
   }
+  return directory_goes(parent, name) ? Place::free : Place::none;
+}
+
+// Where a file or a link comes; what keeps it is told.
+bool ImportTarget::directory_goes(InodeId parent, const std::string& name) {
   if (!rules_.erase) {
     failed("'" + path_of(parent, name) + "' is a directory " + to_->where() +
            "; --update --delete replaces it");
-    return Place::none;
+    return false;
   }
   const Status away = take_away_directory(parent, name);
-  if (away) return Place::free;
-  failed("'" + path_of(parent, name) + "': " + away.error().message());
-  return Place::none;
+  if (!away) failed("'" + path_of(parent, name) + "': " + away.error().message());
+  return away.has_value();
 }
 
 Status ImportTarget::take_away_directory(InodeId parent, const std::string& name) {
@@ -426,9 +430,13 @@ void ImportTarget::make_link(const Link& link) {
   const auto path = [&] { return path_of(link.parent, link.name); };
   const auto first = to_->look(link.first_parent, link.first_name);
   if (!first) return failed("hard link '" + path() + "': its first name is missing");
-  const auto there = to_->look(link.parent, link.name);
+  auto there = to_->look(link.parent, link.name);
+  if (there && S_ISDIR(there->mode)) {
+    if (!directory_goes(link.parent, link.name)) return;
+    there = fail(ENOENT);
+  }
   if (there && there->ino == first->ino) return count([](ImportReport& r) { ++r.same; });
-  if (there && (!rules_.update || S_ISDIR(there->mode))) return failed(taken(path(), *to_));
+  if (there && !rules_.update) return failed(taken(path(), *to_));
   const std::string as = there ? to_->temporary_name() : link.name;
   Status done = to_->make_link(link.first_parent, link.first_name, link.parent, as);
   if (done && there) done = existing_.take_name(link.parent, as, link.name);

@@ -119,6 +119,7 @@ class ImportTarget {
   void write_large(InodeId parent, const std::string& path, const std::string& name, const Inode& attributes,
                    const CopyFile& copy, bool replaces);
   Status clear(InodeId directory);
+  bool directory_goes(InodeId parent, const std::string& name);
   Status take_away_directory(InodeId parent, const std::string& name);
   ExistingFiles::Keep keep_excluded() const;
   std::string path_of(InodeId parent, const std::string& name, bool in_source = false);

@@ -220,6 +220,33 @@ TEST_CASE("names that are one file where they come and several in the source are
   REQUIRE(from.fs->close());
 }
 
+TEST_CASE("a hard link takes a directory's place where that may be", "[transfer]") {
+  TransferStore to;
+  TemporaryDirectory source;
+  const std::string a = source.path + "/a", d = source.path + "/d";
+  std::ofstream(a) << "text";
+  std::filesystem::create_directories(d + "/below");
+  const auto import = [&](bool update, bool erase) {
+    ImportRules rules;
+    rules.update = update;
+    rules.erase = erase;
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    REQUIRE(import_directory(source.path, target));
+    return target.finish().value();
+  };
+  REQUIRE(import(false, false).failed == 0);
+  std::filesystem::remove_all(d);
+  std::filesystem::create_hard_link(a, d);
+  const ImportReport refused = import(true, false);
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems.front() == "'d' is a directory in the store; --update --delete replaces it");
+  const ImportReport done = import(true, true);
+  CHECK(done.failed == 0);
+  CHECK(done.links == 1);
+  CHECK(done.removed == 2);
+  REQUIRE(to.fs->close());
+}
+
 TEST_CASE("a directory of any depth is imported", "[transfer]") {
   constexpr int kLevels = 5000;  // more than a path of the kernel's has
   const TemporaryDirectory source;
