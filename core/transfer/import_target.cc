@@ -65,7 +65,10 @@ Status ImportTarget::begin_at(const std::string& path) {
     const std::string part = path.substr(from, slash - from);
     from = slash + 1;
     if (part.empty() || part == ".") continue;
-    CFFS_TRY_VOID(check_new_name(part));
+    if (part == "..")
+      return fail(Error::usage("'" + path + "': name the directory from the root on, without '..'"));
+    if (const Status good = check_new_name(part); !good)
+      return fail(good.error().errno_value, "'" + path + "'");
     Inode open_to_all;
     open_to_all.mode = S_IFDIR | 0755;
     open_to_all.uid = ::geteuid();

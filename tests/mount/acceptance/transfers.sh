@@ -222,6 +222,9 @@ case_moving() {
 
   ln -s /tmp "$src/away" && "$cffs" import "$src" "$store" >/dev/null
   check "no link is followed into the store" refused "'away' in the store is no directory" "$cffs" import --to=away/x "$src" "$store"
+  check "no way up into a store" refused "'../x': name the directory from the root on, without '\.\.'" "$cffs" import --to=../x "$src" "$store"
+  check "behind a colon neither" refused "'../x': name the directory from the root on" "$cffs" import "$src" "$store:../x"
+  check "and out of one" refused "'\.\.': name what is in the store from its root on, without '\.\.'" "$cffs" export "$store:.." "$base/work/up"
   check "--delete alone" refused "goes with --update" "$cffs" import --delete "$src" "$store"
   check "--delete of two sources" refused "is for one source" "$cffs" import --update --delete "$src" "$src/c" "$store"
   chmod 0 "$src/linux/netfilter"
