@@ -211,7 +211,8 @@ TEST_CASE("names that are one file where they come and several in the source are
   const auto report = export_directory(*from.fs, "", out.path, rules);
   REQUIRE(report);
   CHECK(report->updated == 1);
-  struct stat at_a {}, at_b {};
+  struct stat at_a {
+  }, at_b{};
   REQUIRE(::stat((out.path + "/a").c_str(), &at_a) == 0);
   REQUIRE(::stat((out.path + "/b").c_str(), &at_b) == 0);
   CHECK(at_a.st_ino != at_b.st_ino);
