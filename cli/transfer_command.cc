@@ -160,12 +160,19 @@ Status import_sources(const ImportOptions& o, ImportTarget& target) {
   return {};
 }
 
+void say_left_over(std::uint64_t files) {
+  if (files > 0)
+    say(fmt::format("{} temporary file{} of imports or exports that were killed {} taken away", files,
+                    files == 1 ? "" : "s", files == 1 ? "was" : "were"));
+}
+
 void print_summary(const ImportReport& r, double seconds) {
   fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n", r.files,
              r.directories, r.symlinks, r.links, r.specials, human_bytes(r.bytes));
   if (r.same + r.updated + r.removed > 0)
     fmt::print("of these {} replaced others; {} more were there already, {} were taken away; {:.1f} s\n",
                r.updated, r.same, r.removed, seconds);
+  say_left_over(r.left_over);
   if (r.out_of_room)
     say("there is no more room: the import ended here; with more, the same command goes on where it ended");
 }
@@ -333,6 +340,7 @@ Result<int> run_export(ExportOptions o) {
   if (report.same + report.updated + report.removed > 0)
     fmt::print(stderr, "of these {} replaced others; {} more were there already, {} were taken away\n",
                report.updated, report.same, report.removed);
+  say_left_over(report.left_over);
   if (report.out_of_room)
     say("there is no more room: the export ended here; with more, the same command goes on where it ended");
   return finish(report, kGoesOn);

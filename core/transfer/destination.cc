@@ -10,11 +10,12 @@ constexpr std::string_view kTemporary = ".cffs-import-";
 }  // namespace
 
 std::string Destination::temporary_name() {
+  std::call_once(expected_, [this] { expect_temporaries(); });
   return std::string(kTemporary) + std::to_string(transfer_number()) + "-" +
          std::to_string(temporaries_.fetch_add(1));
 }
 
-// Just as they are made: a name that only begins like them is somebody's.
+// Just as they are made.
 std::optional<std::uint64_t> Destination::transfer_of(std::string_view name) {
   if (!name.starts_with(kTemporary)) return std::nullopt;
   name.remove_prefix(kTemporary.size());

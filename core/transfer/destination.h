@@ -8,7 +8,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,7 +34,7 @@ using ReadAt = std::function<Result<std::size_t>(std::uint64_t offset, Bytes out
 class SmallFiles {
  public:
   virtual ~SmallFiles() = default;
-  virtual std::uint64_t limit() const = 0;        // bytes: the largest
+  virtual std::uint64_t limit() const = 0;  // bytes: the largest
   // Whether one of so many bytes, within the limit, is best brought like that. A large one is looked into, or is not.
   virtual bool takes(std::uint64_t size, const ReadAt& content) const = 0;
   virtual std::uint64_t share_bytes() const = 0;  // of what is best brought at once
@@ -52,6 +54,13 @@ class Destination {
   virtual std::string shown(const std::string& path) const = 0;
   virtual std::string where() const = 0;
   virtual bool keeps_owners() const { return true; }
+  // Before anything comes: takes away, or finds, what transfers that were killed left. Returns how many files went.
+  virtual Result<std::uint64_t> begin() { return 0; }
+  // Whether clear() would find anything: a name that only looks like a temporary is somebody's.
+  virtual bool knows_of_left_overs() const { return false; }
+  virtual bool is_left_over(InodeId, const std::string&) { return false; }
+  // Is needed by a transfer that is under way, and not what is in a source or not.
+  virtual bool is_its_own(InodeId, const std::string&) { return false; }
   // Whether a directory of it is this one of the machine.
   virtual bool is(InodeId, dev_t, ino_t) { return false; }
 
@@ -84,6 +93,8 @@ class Destination {
   // Mode, owner, times and extended attributes.
   virtual void settle(InodeId parent, const std::string& name, const Inode& attributes) = 0;
   virtual void settle_directory(InodeId directory, const Inode& attributes) = 0;
+  // Before directories are settled: a list of temporaries that goes changes its folder's time.
+  virtual void end_temporaries() {}
   virtual Status sync() = 0;
 
   virtual SmallFiles* small_files() { return nullptr; }
@@ -97,25 +108,31 @@ class Destination {
   // or an archive gives none through those who copy it.
   static bool is_order_to_mount(std::string_view attribute) { return attribute.starts_with("user.cffs."); }
 
-  // For a file that will replace another, or is not whole yet. Such names are not anybody's: the next transfer takes away what a killed
-  // one left.
+  // For a file that will replace another, or is not whole yet. Users may have such names, too: the next transfer takes away what it
+  // knows to be of a killed one, and no more.
   std::string temporary_name();
-  // The number of the transfer that made it; nullopt: it is somebody's file.
+  // The number of the transfer that would make it; nullopt: none does.
   static std::optional<std::uint64_t> transfer_of(std::string_view name);
-  // Tells transfers apart; whether another one may be at work yet.
-  virtual std::uint64_t transfer_number() const = 0;
-  virtual bool may_be_at_work(std::uint64_t) const { return false; }
+  // Tells transfers apart; at random, so that no source has such names by chance.
+  std::uint64_t transfer_number() const { return number_; }
 
  protected:
+  // Before the first temporary is made, once: so that the next transfer knows them if this one is killed.
+  virtual void expect_temporaries() {}
   void tell(const std::string& problem) const {
     if (tell_) tell_(problem);
   }
   void tell_order(const std::string& attribute) const {
+    if (attribute.ends_with(kTransfersAttribute)) return;  // nobody's but a store's
     tell(attribute + ": cffs mounts take it for an order; it was left out");
   }
 
+  static constexpr std::string_view kTransfersAttribute = "user.cffs.transfers";
+
  private:
   std::function<void(const std::string&)> tell_;
+  const std::uint64_t number_ = std::random_device()() + (std::uint64_t{std::random_device()()} << 31);
+  std::once_flag expected_;
   std::atomic<std::uint64_t> temporaries_{0};
 };
 

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "core/base/clock.h"
 #include "core/fs/check_name.h"
@@ -49,7 +47,8 @@ DirectoryDestination::DirectoryDestination(std::string path, FileDescriptor root
     : path_(std::move(path)),
       root_(folder_of(std::move(root))),
       mount_(mount_of(root_->fd.get(), "")),
-      privileged_(::geteuid() == 0) {}
+      privileged_(::geteuid() == 0),
+      temporaries_(root_->fd.get()) {}
 
 // Before Linux 5.8 mounts have no numbers, and file systems alone are told apart.
 std::optional<DirectoryDestination::Mount> DirectoryDestination::mount_of(int at, const std::string& name) {
@@ -75,12 +74,16 @@ std::string DirectoryDestination::shown(const std::string& path) const {
 }
 
 std::string DirectoryDestination::shown(InodeId parent, const std::string& name) {
+  return shown(path_of(parent, name));
+}
+
+std::string DirectoryDestination::path_of(InodeId parent, const std::string& name) {
   std::string path = name;
   const MutexLock guard(mutex_);
   for (auto at = known_.find(parent); at != known_.end(); at = known_.find(at->second.parent)) {
     path = at->second.name + (path.empty() ? "" : "/") + path;
   }
-  return shown(path);
+  return path;
 }
 
 // From the nearest folder above that is open.
@@ -238,19 +241,20 @@ Result<InodeId> DirectoryDestination::enter(InodeId parent, const std::string& n
   return number;
 }
 
-std::uint64_t DirectoryDestination::transfer_number() const { return static_cast<std::uint64_t>(::getpid()); }
+Result<std::uint64_t> DirectoryDestination::begin() { return TransferList::clear(root_->fd.get()); }
 
-// A number that another process has by now leaves a file for the transfer after this one.
-bool DirectoryDestination::may_be_at_work(std::uint64_t transfer) const {
-  const auto process = static_cast<pid_t>(transfer);
-  if (process <= 0 || process == ::getpid() || (::kill(process, 0) != 0 && errno != EPERM)) return false;
-  // It may have ended, and nobody have asked how.
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text, '\0');
-  const std::size_t name_end = text.rfind(')');  // the name may hold anything
-  return name_end == std::string::npos || name_end + 2 >= text.size() ||
-         (text[name_end + 2] != 'Z' && text[name_end + 2] != 'X');
+void DirectoryDestination::end_temporaries() { temporaries_.end(); }
+
+bool DirectoryDestination::is_its_own(InodeId directory, const std::string& name) {
+  return directory == kRootInode && TransferList::is_one(root_->fd.get(), name);
+}
+
+bool DirectoryDestination::is_temporary(const std::string& name) const {
+  return transfer_of(name) == transfer_number();
+}
+
+void DirectoryDestination::note_temporary(InodeId parent, const std::string& name, const struct stat& st) {
+  temporaries_.add(st.st_ino, path_of(parent, name));
 }
 
 void DirectoryDestination::expect_repeats() {
@@ -333,6 +337,11 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
     }
   }
   if (!file) return fail(errno);
+  // Only one without a name is put down before it has it.
+  if (struct stat st{}; (!temporary.empty() || is_temporary(name)) && ::fstat(file.get(), &st) == 0) {
+    note_temporary(parent, temporary.empty() ? name : temporary, st);
+    if (!temporary.empty() && is_temporary(name)) note_temporary(parent, name, st);
+  }
   if (at->gives_acl) (void)::fremovexattr(file.get(), kAccessAcl);
   std::uint64_t end = 0;
   Status done = copy([&](std::uint64_t offset, std::string_view bytes) {
@@ -362,12 +371,18 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
   const int in = at->fd.get();
   if (attributes.is_symlink()) {
     if (::symlinkat(attributes.target.c_str(), in, name.c_str()) != 0) return fail(errno);
+    if (struct stat st{}; is_temporary(name) && ::fstatat(in, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
+      note_temporary(parent, name, st);
     set_attributes(in, name, attributes, shown(parent, name));
   } else {
     // Whoever is killed leaves none with a mode that is not its own.
     const std::string temporary = temporary_name();
     if (::mknodat(in, temporary.c_str(), (attributes.mode & S_IFMT) | 0600, attributes.rdev) != 0)
       return fail(errno);
+    if (struct stat st{}; ::fstatat(in, temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {
+      note_temporary(parent, temporary, st);
+      if (is_temporary(name)) note_temporary(parent, name, st);
+    }
     if (at->gives_acl) (void)::lremovexattr((self_of(in) + "/" + temporary).c_str(), kAccessAcl);
     set_attributes(in, temporary, attributes, shown(parent, name));
     if (const Status named = give_name(in, temporary, name); !named) {
@@ -385,6 +400,9 @@ Status DirectoryDestination::make_link(InodeId first_parent, const std::string& 
                                        const std::string& name) {
   CFFS_TRY(const OpenFolder from, folder_for(first_parent, first_name));
   CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  if (struct stat st{};
+      is_temporary(name) && ::fstatat(from->fd.get(), first_name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
+    note_temporary(parent, name, st);
   if (::linkat(from->fd.get(), first_name.c_str(), at->fd.get(), name.c_str(), 0) != 0) return fail(errno);
   return {};
 }

@@ -15,6 +15,7 @@
 #include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "core/transfer/destination.h"
+#include "core/transfer/transfer_list.h"
 
 namespace cffs {
 
@@ -47,8 +48,9 @@ class DirectoryDestination final : public Destination {
   Status sync() override CFFS_EXCLUDES(mutex_);
   void expect_repeats() override CFFS_EXCLUDES(mutex_);
   bool was_made_here(const Attributes& file) const override CFFS_EXCLUDES(mutex_);
-  std::uint64_t transfer_number() const override;
-  bool may_be_at_work(std::uint64_t transfer) const override;
+  Result<std::uint64_t> begin() override;
+  void end_temporaries() override;
+  bool is_its_own(InodeId directory, const std::string& name) override;
 
  private:
   struct Folder {
@@ -71,7 +73,11 @@ class DirectoryDestination final : public Destination {
   void keep_open(InodeId directory, OpenFolder folder) CFFS_EXCLUDES(mutex_);
   InodeId know(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
   void note_made(int fd) CFFS_EXCLUDES(mutex_);
+  // From the root on.
+  std::string path_of(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
   std::string shown(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
+  bool is_temporary(const std::string& name) const;
+  void note_temporary(InodeId parent, const std::string& name, const struct stat& st) CFFS_EXCLUDES(mutex_);
   // Of a name in a folder, which is not followed; of an open file itself where the name is empty. `path`: for people.
   void set_attributes(int at, const std::string& name, const Inode& wanted, const std::string& path) const;
   void open_up(InodeId directory, int in, const std::string& name, mode_t mode) CFFS_EXCLUDES(mutex_);
@@ -81,7 +87,8 @@ class DirectoryDestination final : public Destination {
   const OpenFolder root_;
   const std::optional<Mount> mount_;
   const bool privileged_;
-  mutable Mutex mutex_;  // nothing is called under it
+  TransferList temporaries_;  // of the root
+  mutable Mutex mutex_;       // nothing is called under it
   std::unordered_map<InodeId, Known> known_ CFFS_GUARDED_BY(mutex_);
   std::map<std::pair<InodeId, std::string>, InodeId> numbers_ CFFS_GUARDED_BY(mutex_);
   std::list<std::pair<InodeId, OpenFolder>> open_ CFFS_GUARDED_BY(mutex_);  // a few, the last used first

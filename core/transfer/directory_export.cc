@@ -22,6 +22,7 @@ ExportReport report_of(const ImportReport& r) {
   out.same_bytes = r.same_bytes;
   out.updated = r.updated;
   out.removed = r.removed;
+  out.left_over = r.left_over;
   out.out_of_room = r.out_of_room;
   out.interrupted = r.interrupted;
   return out;

@@ -27,11 +27,12 @@ ExistingFiles::Found ExistingFiles::look(InodeId parent, const std::string& name
   if (new_.contains(parent)) return {};
   const auto there = to_.look(parent, name);
   if (!there) return {};
-  Found found{What::differs, false};
+  Found found{What::differs, false, {}};
   if (S_ISDIR(there->mode)) {
     found.what = What::directory;
   } else if ((there->mode & S_IFMT) == (wanted.mode & S_IFMT)) {
     if (is_same(parent, name, *there, wanted, same)) found.what = What::same;
+    if (found.what == What::same && there->nlink > 1) found.linked = there->ino;
     const bool mode = !S_ISLNK(there->mode) && (there->mode & 07777) != (wanted.mode & 07777);
     const bool owner = to_.keeps_owners() && (there->uid != wanted.uid || there->gid != wanted.gid);
     found.attributes_differ = mode || owner || there->mtime_ns != wanted.mtime_ns;
@@ -39,14 +40,16 @@ ExistingFiles::Found ExistingFiles::look(InodeId parent, const std::string& name
   return found;
 }
 
-Status ExistingFiles::clear(InodeId directory) {
+Result<std::uint64_t> ExistingFiles::clear(InodeId directory) {
+  if (!to_.knows_of_left_overs()) return 0;
+  std::uint64_t gone = 0;
   CFFS_TRY(const auto found, to_.names(directory));
   for (const auto& [name, is_directory] : found) {
-    const auto transfer = is_directory ? std::nullopt : Destination::transfer_of(name);
-    if (!transfer || to_.may_be_at_work(*transfer)) continue;
+    if (is_directory || !to_.is_left_over(directory, name)) continue;
     CFFS_TRY_VOID(to_.remove(directory, name, false));
+    ++gone;
   }
-  return {};
+  return gone;
 }
 
 Status ExistingFiles::take_name(InodeId parent, const std::string& temporary, const std::string& name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ class ExistingFiles {
   struct Found {
     What what = What::nothing;
     bool attributes_differ = false;  // of one that is the same: mode, owner or time
+    std::optional<InodeId> linked;   // of one that is the same, and has other names
   };
   // Whether a file's content is what is read there, which has its size; only asked where files are told apart by content.
   using SameContent = std::function<bool(const ReadAt&)>;
@@ -37,8 +39,8 @@ class ExistingFiles {
   using Keep = std::function<bool(std::string_view path, bool is_directory)>;  // paths go on from `path`
   Result<std::uint64_t> remove(InodeId parent, const std::string& name, const Keep& keep = {},
                                const std::string& path = {});
-  // What an import that was killed left in a directory.
-  Status clear(InodeId directory);
+  // What transfers that were killed left in a directory. Returns how many files that were.
+  Result<std::uint64_t> clear(InodeId directory);
 
  private:
   bool is_same(InodeId parent, const std::string& name, const Attributes& there, const Inode& wanted,

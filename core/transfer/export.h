@@ -17,6 +17,7 @@ struct ExportReport : Failures {
   std::uint64_t same = 0, updated = 0,
                 removed = 0;     // were there already; replaced others; were not in the store
   std::uint64_t same_bytes = 0;  // of those that were there already
+  std::uint64_t left_over = 0;   // temporaries of killed transfers, which went
   bool out_of_room = false;      // it ended there
   bool interrupted = false;      // the rule `stop` ended it
 };

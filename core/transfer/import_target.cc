@@ -51,13 +51,24 @@ ImportTarget::ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
 
 ImportTarget::~ImportTarget() { jobs_.end(); }
 
+Status ImportTarget::clear(InodeId directory) {
+  CFFS_TRY(const std::uint64_t gone, existing_.clear(directory));
+  if (gone > 0) count([&](ImportReport& r) { r.left_over += gone; });
+  return {};
+}
+
 Status ImportTarget::begin_at(const std::string& path) {
+  CFFS_TRY(const std::uint64_t gone, to_->begin());
+  count([&](ImportReport& r) { r.left_over += gone; });
   for (std::size_t from = 0; from < path.size();) {
     const std::size_t slash = std::min(path.find('/', from), path.size());
     const std::string part = path.substr(from, slash - from);
     from = slash + 1;
     if (part.empty() || part == ".") continue;
-    CFFS_TRY_VOID(check_new_name(part));
+    if (part == "..")
+      return fail(Error::usage("'" + path + "': name the directory from the root on, without '..'"));
+    if (const Status good = check_new_name(part); !good)
+      return fail(good.error().errno_value, "'" + path + "'");
     Inode open_to_all;
     open_to_all.mode = S_IFDIR | 0755;
     open_to_all.uid = ::geteuid();
@@ -80,7 +91,7 @@ Status ImportTarget::begin_at(const std::string& path) {
     }
     root_ = *there;
   }
-  return existing_.clear(root_);
+  return clear(root_);
 }
 
 ExistingFiles::Keep ImportTarget::keep_excluded() const {
@@ -124,6 +135,11 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
     case What::nothing:
       return Place::free;
     case What::same:
+      // One file there and two in the source, which may have other modes: this name gets its own.
+      if (rules_.update && found.linked) {
+        const auto& first = linked_.try_emplace(*found.linked, parent, name).first->second;
+        if (first != std::pair(parent, name)) return Place::replaces;
+      }
       if (rules_.update && found.attributes_differ) to_->settle(parent, name, attributes);
       count([&](ImportReport& r) {
         ++r.same;
@@ -137,15 +153,19 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
     case What::directory:
       break;
   }
+  return directory_goes(parent, name) ? Place::free : Place::none;
+}
+
+// Where a file or a link comes; what keeps it is told.
+bool ImportTarget::directory_goes(InodeId parent, const std::string& name) {
   if (!rules_.erase) {
     failed("'" + path_of(parent, name) + "' is a directory " + to_->where() +
            "; --update --delete replaces it");
-    return Place::none;
+    return false;
   }
   const Status away = take_away_directory(parent, name);
-  if (away) return Place::free;
-  failed("'" + path_of(parent, name) + "': " + away.error().message());
-  return Place::none;
+  if (!away) failed("'" + path_of(parent, name) + "': " + away.error().message());
+  return away.has_value();
 }
 
 Status ImportTarget::take_away_directory(InodeId parent, const std::string& name) {
@@ -169,6 +189,7 @@ void ImportTarget::only(InodeId directory, std::string_view path,
   for (const auto& [name, is_directory] : *there) {
     const std::string inside = std::string(path) + (path.empty() ? "" : "/") + name;
     if (names.contains(name) || rules_.excludes.match(inside, is_directory)) continue;
+    if (to_->is_its_own(directory, name)) continue;
     if (to_->is_mounted_in(directory))
       return failed("'" + path_of(directory, name) +
                     "' is on another file system, mounted in the destination; " +
@@ -237,7 +258,7 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
   const bool first = directories_.try_emplace(*made, wanted).second;
   if (first && !is_new) {
-    CFFS_TRY_VOID(existing_.clear(*made));
+    CFFS_TRY_VOID(clear(*made));
   }
   return *made;
 }
@@ -412,9 +433,13 @@ void ImportTarget::make_link(const Link& link) {
   const auto path = [&] { return path_of(link.parent, link.name); };
   const auto first = to_->look(link.first_parent, link.first_name);
   if (!first) return failed("hard link '" + path() + "': its first name is missing");
-  const auto there = to_->look(link.parent, link.name);
+  auto there = to_->look(link.parent, link.name);
+  if (there && S_ISDIR(there->mode)) {
+    if (!directory_goes(link.parent, link.name)) return;
+    there = fail(ENOENT);
+  }
   if (there && there->ino == first->ino) return count([](ImportReport& r) { ++r.same; });
-  if (there && (!rules_.update || S_ISDIR(there->mode))) return failed(taken(path(), *to_));
+  if (there && !rules_.update) return failed(taken(path(), *to_));
   const std::string as = there ? to_->temporary_name() : link.name;
   Status done = to_->make_link(link.first_parent, link.first_name, link.parent, as);
   if (done && there) done = existing_.take_name(link.parent, as, link.name);
@@ -433,6 +458,7 @@ Result<ImportReport> ImportTarget::finish() {
   for (const Link& link : links_) {
     if (!rules_.is_to_stop()) make_link(link);
   }
+  to_->end_temporaries();
   // What is in a directory comes before it, which may not be entered any more then.
   std::vector<InodeId> directories;
   for (const auto& [directory, attributes] : directories_) {

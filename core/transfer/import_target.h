@@ -30,6 +30,7 @@ struct ImportReport : Failures {
   std::uint64_t files = 0, directories = 0, symlinks = 0, specials = 0, links = 0, bytes = 0;
   std::uint64_t same = 0, updated = 0, removed = 0;  // were there already; replaced others; were in no source
   std::uint64_t same_bytes = 0;                      // of those that were there already
+  std::uint64_t left_over = 0;                       // temporaries of killed transfers, which went
   std::uint64_t archive_bytes = 0;                   // of archives, as they lie: read up to there
   bool out_of_room = false;                          // it ended there
   bool interrupted = false;                          // the rule `stop` ended it
@@ -117,6 +118,8 @@ class ImportTarget {
                   const ExistingFiles::SameContent& same);
   void write_large(InodeId parent, const std::string& path, const std::string& name, const Inode& attributes,
                    const CopyFile& copy, bool replaces);
+  Status clear(InodeId directory);
+  bool directory_goes(InodeId parent, const std::string& name);
   Status take_away_directory(InodeId parent, const std::string& name);
   ExistingFiles::Keep keep_excluded() const;
   std::string path_of(InodeId parent, const std::string& name, bool in_source = false);
@@ -145,6 +148,8 @@ class ImportTarget {
   };
   void make_link(const Link& link);
   std::vector<Link> links_;
+  // Which name of the source a file with several names is.
+  std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
 
   Mutex mutex_;

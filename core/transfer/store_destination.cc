@@ -1,11 +1,18 @@
 #include "core/transfer/store_destination.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
 #include "core/fs/kept_in_table.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
 
 namespace cffs {
 namespace {
+
+constexpr std::size_t kMostKilled = 100;
 
 // An import may set any attribute.
 Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.uid, attributes.gid); }
@@ -20,6 +27,61 @@ StoreDestination::StoreDestination(FileSystem& fs)
 StoreDestination::~StoreDestination() {
   const MutexLock guard(mutex_);
   for (const InodeId directory : directories_) fs_.forget(directory, 1);
+}
+
+// Which transfers had temporaries and were killed is an attribute of the root, that no mount, archive or import brings:
+// "TRANSFER BEGIN END" each, in inodes; one that is under way
+// has no end. A file that is made later, by whoever, is none of theirs.
+Result<std::uint64_t> StoreDestination::begin() {
+  killed_.clear();
+  const auto text = fs_.getxattr(kRootInode, kTransfersAttribute);
+  if (!text) return 0;
+  std::istringstream lines(*text);
+  std::string line;
+  bool ends_now = false;
+  while (std::getline(lines, line)) {
+    Killed killed;
+    std::istringstream words(line);
+    if (!(words >> killed.transfer >> killed.begin)) continue;
+    if (!(words >> killed.end)) {
+      killed.end = first_new_inode_.value;
+      ends_now = true;
+    }
+    killed_.push_back(killed);
+  }
+  if (ends_now) {
+    CFFS_TRY_VOID(note_transfers(false));
+  }
+  return 0;
+}
+
+Status StoreDestination::note_transfers(bool with_this) {
+  std::string text;
+  const std::size_t first = killed_.size() > kMostKilled ? killed_.size() - kMostKilled : 0;
+  for (std::size_t i = first; i < killed_.size(); ++i)
+    text += fmt::format("{} {} {}\n", killed_[i].transfer, killed_[i].begin, killed_[i].end);
+  if (with_this) text += fmt::format("{} {}\n", transfer_number(), first_new_inode_.value);
+  if (text.empty()) return fs_.removexattr(kRootInode, kTransfersAttribute);
+  return fs_.setxattr(kRootInode, kTransfersAttribute, text, XattrMode::any, Caller::privileged());
+}
+
+void StoreDestination::expect_temporaries() {
+  noted_ = note_transfers(true).has_value();  // where it cannot be, what is left stays
+}
+
+// Where it cannot be taken back the next transfer looks for some, and finds none.
+void StoreDestination::end_temporaries() {
+  if (noted_.exchange(false)) (void)note_transfers(false);
+}
+
+bool StoreDestination::is_left_over(InodeId directory, const std::string& name) {
+  const auto transfer = transfer_of(name);
+  if (!transfer) return false;
+  const auto there = look(directory, name);
+  return there && std::any_of(killed_.begin(), killed_.end(), [&](const Killed& killed) {
+           return killed.transfer == *transfer && there->ino.value >= killed.begin &&
+                  there->ino.value < killed.end;
+         });
 }
 
 // One reference for each, however often it is come by.

@@ -32,12 +32,14 @@ class StoreDestination final : public Destination, public SmallFiles {
   Status remove(InodeId parent, const std::string& name, bool is_directory) override;
   void settle(InodeId parent, const std::string& name, const Inode& attributes) override;
   void settle_directory(InodeId directory, const Inode& attributes) override;
+  void end_temporaries() override;
   Status sync() override { return fs_.sync(); }
+  Result<std::uint64_t> begin() override;
+  bool knows_of_left_overs() const override { return !killed_.empty(); }
+  bool is_left_over(InodeId directory, const std::string& name) override;
   SmallFiles* small_files() override { return this; }
   std::uint64_t order_of(const std::string& name) const override { return fs_.name_hash()(name); }
   bool was_made_here(const Attributes& file) const override { return file.ino >= first_new_inode_; }
-  // Two imports have no name in common: the later one's first new number is larger than any that the one before gave.
-  std::uint64_t transfer_number() const override { return first_new_inode_.value; }
 
   std::uint64_t limit() const override { return fs_.load_limit(); }
   bool takes(std::uint64_t size, const ReadAt& content) const override;
@@ -45,13 +47,24 @@ class StoreDestination final : public Destination, public SmallFiles {
   bool in_a_group(std::uint64_t size) const override;
   Result<std::vector<std::string>> load(std::vector<NewFile> files) override;
 
+ protected:
+  void expect_temporaries() override;
+
  private:
+  // A transfer that did not come to its end, and what was made since it began and before the next did.
+  struct Killed {
+    std::uint64_t transfer = 0, begin = 0, end = 0;  // inodes
+  };
+  Status note_transfers(bool with_this);
+
   void settle_inode(InodeId ino, const Inode& wanted);
   InodeId keep(InodeId directory);
 
   FileSystem& fs_;
   const InodeId first_new_inode_;
   const std::uint64_t table_bytes_;  // files of at most so many stay in the table
+  std::vector<Killed> killed_;       // the last ones; set by begin()
+  std::atomic<bool> noted_{false};
   Mutex mutex_;
   std::unordered_set<InodeId> directories_ CFFS_GUARDED_BY(mutex_);  // referenced once each, but for the root
 };

@@ -13,6 +13,10 @@ Result<Attributes> resolve(FileSystem& fs, const std::string& path) {
     const std::string name = path.substr(from, slash - from);
     from = slash + 1;
     if (name.empty()) continue;
+    if (name == "..") {
+      fs.forget(at.ino, 1);
+      return fail(Error::usage("'" + path + "': name what is in the store from its root on, without '..'"));
+    }
     auto next = fs.lookup(at.ino, name);
     fs.forget(at.ino, 1);
     if (!next) return fail(next.error().errno_value, "'" + path + "' in the store");

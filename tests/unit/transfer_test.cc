@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -168,6 +169,83 @@ TEST_CASE("an export counts what is there, and says what is not", "[transfer]") 
     CHECK(again.import(target.path + "/a.tar", done).files == 31);
     CHECK(done);
   }
+}
+
+TEST_CASE("names that are one file where they come and several in the source are parted", "[transfer]") {
+  TransferStore from;
+  TemporaryDirectory source, out;
+  const std::string a = source.path + "/a", b = source.path + "/b";
+  std::ofstream(a) << "secret";
+  std::filesystem::create_hard_link(a, b);
+  const auto import = [&](bool checksum) {
+    ImportRules rules;
+    rules.update = true;
+    rules.checksum = checksum;
+    ImportTarget target(*from.fs, 2, nullptr, rules);
+    REQUIRE(import_directory(source.path, target));
+    return target.finish().value();
+  };
+  const auto look = [&](const char* name) {
+    const auto there = from.fs->lookup(kRootInode, name);
+    REQUIRE(there);
+    from.fs->forget(there->ino, 1);
+    return *there;
+  };
+  REQUIRE(import(false).links == 1);
+  REQUIRE(export_directory(*from.fs, "", out.path));
+  // The same content and time, as another file.
+  std::filesystem::copy_file(b, source.path + "/t");
+  std::filesystem::last_write_time(source.path + "/t", std::filesystem::last_write_time(b));
+  std::filesystem::rename(source.path + "/t", b);
+  REQUIRE(::chmod(a.c_str(), 0600) == 0);
+  REQUIRE(::chmod(b.c_str(), 0644) == 0);
+  const bool checksum = GENERATE(false, true);
+  CHECK(import(checksum).updated == 1);
+  CHECK(look("a").ino != look("b").ino);
+  CHECK((look("a").mode & 07777) == 0600);
+  CHECK((look("b").mode & 07777) == 0644);
+  CHECK(import(checksum).updated == 0);
+  ImportRules rules;
+  rules.update = true;
+  rules.checksum = checksum;
+  const auto report = export_directory(*from.fs, "", out.path, rules);
+  REQUIRE(report);
+  CHECK(report->updated == 1);
+  struct stat at_a {
+  }, at_b{};
+  REQUIRE(::stat((out.path + "/a").c_str(), &at_a) == 0);
+  REQUIRE(::stat((out.path + "/b").c_str(), &at_b) == 0);
+  CHECK(at_a.st_ino != at_b.st_ino);
+  CHECK((at_a.st_mode & 07777) == 0600);
+  CHECK((at_b.st_mode & 07777) == 0644);
+  REQUIRE(from.fs->close());
+}
+
+TEST_CASE("a hard link takes a directory's place where that may be", "[transfer]") {
+  TransferStore to;
+  TemporaryDirectory source;
+  const std::string a = source.path + "/a", d = source.path + "/d";
+  std::ofstream(a) << "text";
+  std::filesystem::create_directories(d + "/below");
+  const auto import = [&](bool update, bool erase) {
+    ImportRules rules;
+    rules.update = update;
+    rules.erase = erase;
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    REQUIRE(import_directory(source.path, target));
+    return target.finish().value();
+  };
+  REQUIRE(import(false, false).failed == 0);
+  std::filesystem::remove_all(d);
+  std::filesystem::create_hard_link(a, d);
+  const ImportReport refused = import(true, false);
+  REQUIRE(refused.problems.size() == 1);
+  CHECK(refused.problems.front() == "'d' is a directory in the store; --update --delete replaces it");
+  const ImportReport done = import(true, true);
+  CHECK(done.failed == 0);
+  CHECK(done.links == 1);
+  CHECK(done.removed == 2);
+  REQUIRE(to.fs->close());
 }
 
 TEST_CASE("a directory of any depth is imported", "[transfer]") {
