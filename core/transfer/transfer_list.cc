@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kName = ".cffs-transfer-";
 constexpr std::string_view kFirstWords = "cffs: names of a transfer that is under way, in the list ";
-constexpr std::size_t kMostBytes = 64u << 20;
+constexpr std::size_t kMostListBytes = 64u << 20;
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::string first_line(ino_t number) { return std::string(kFirstWords) + std::to_string(number) + "\n"; }
@@ -115,7 +115,7 @@ std::uint64_t TransferList::clear(int folder) {
     const FileDescriptor file = open_list(folder, name);
     if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
     struct stat st {};
-    if (::fstat(file.get(), &st) != 0 || static_cast<std::uint64_t>(st.st_size) > kMostBytes) continue;
+    if (::fstat(file.get(), &st) != 0 || static_cast<std::uint64_t>(st.st_size) > kMostListBytes) continue;
     std::string text(static_cast<std::size_t>(st.st_size), '\0');
     const ssize_t n = read_fully(file.get(), 0, as_writable_bytes(text));
     if (n < 0) continue;
