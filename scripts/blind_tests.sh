@@ -197,7 +197,7 @@ a new blob has no note that it may have to go
 
 a new blob is not synced by the commit
 @ core/fs/homes.cc
--dirty_.note(inode.ino, blob);  // before any row names it
+-dirty_.note(inode.ino, blob);
 +
 
 an early sync of blobs that failed is no reason to stop
@@ -368,7 +368,7 @@ a backup takes its place before it is durable
 
 the names that a backup has exchanged are not durable
 @ core/backup/directory_place.cc
--if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
+-if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);  // names
 +
 = the crash tests have their own places; and where the exchange is lost, the backup before is there, whole
 

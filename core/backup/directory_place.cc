@@ -193,7 +193,7 @@ Status DirectoryPlace::switch_over() {
     if (::fchmod(fresh_fd_.get(), there_->st_mode & 07777) != 0) return fail(errno, unfinished());
   }
   CFFS_TRY_VOID(change_names());
-  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
+  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);  // names
   // The lock of what is removed now is held until it is gone, so nobody begins anything there.
   std::error_code ignored;
   std::filesystem::remove_all(unfinished(), ignored);

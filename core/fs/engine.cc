@@ -215,7 +215,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
 }
 
 Status Engine::start() {
-  CFFS_TRY_VOID(counter_.load());
+  CFFS_TRY_VOID(counter_.load(options_.keep_what_is_whole || options_.read_only));
   // What an earlier mount left may be durable, all of it.
   homes_.note_durable_below(counter_.peek());
   CFFS_TRY_VOID(load_root());
@@ -226,7 +226,8 @@ Status Engine::start() {
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
                       .begin(options_.read_only, publishing_.followed(),
                              options_.keep_what_is_whole && !options_.read_only));
-    CFFS_TRY_VOID(removals_.load());
+    // Who mends looks whether a row names what waits. What he leaves goes with the next user.
+    if (!options_.keep_what_is_whole) CFFS_TRY_VOID(removals_.load());
     CFFS_TRY_VOID(staged_.load());
   }
   if (publishing_.followed()) moments_.ask_for_followers(&publishing_.kept_bytes());
@@ -286,7 +287,7 @@ Status Engine::close() {
 Status Engine::leave_clean() {
   // What files without a name still have goes now: nobody uses them any more.
   removals_.spare(nullptr);
-  Status result = removals_.load();
+  Status result = options_.keep_what_is_whole ? Status() : removals_.load();
   if (Status done = commit(); !done && result) result = std::move(done);
   if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_.close(); !done && result) result = std::move(done);

@@ -41,7 +41,7 @@ class Removals {
   // Composites that this says are in use stay where they are, until it does not. To be called before others come, and with null when
   // they have gone.
   void spare(std::function<bool(CompositeId)> in_use) { in_use_ = std::move(in_use); }
-  // What an earlier user of the store left to be removed.
+  // What an earlier user of the store left to be removed; what is named all the same stays, where one look tells.
   Status load();
   // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again. Fails
   // where it cannot be removed.
@@ -61,6 +61,7 @@ class Removals {
   // `at_once`: goes whoever needs it.
   Status settle(std::optional<PendingRemoval> at_once);
   bool is_spared(const PendingRemoval& removal) const;
+  Result<bool> is_named(const PendingRemoval& removal) const;
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
   // Or moves it aside, where somebody holds a moment that needs it.

@@ -45,8 +45,10 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   progress({"reading data rows"});
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
+  if (!rows_missing_) CFFS_TRY_VOID(goes_on(check_values()));
   CFFS_TRY_VOID(check_objects());
   check_hints();
+  CFFS_TRY_VOID(goes_on(check_counter()));
   return sentences();
 }
 
@@ -84,6 +86,7 @@ Status ConsistencyCheck::collect() {
 void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
   if (!entry.name.empty() && (parents_.empty() || parents_.back() != key.upper))
     parents_.push_back(key.upper);
+  numbers_.note(entry);
   if (!entry.inode) {
     ++linked_[entry.ino.value].found;
     return;
@@ -272,6 +275,7 @@ Status ConsistencyCheck::collect_nameless() {
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view value) {
     const auto removal = decode_pending_removal(key);
     if (!removal || removal->is_object()) return true;
+    nameless_.push_back(removal->number);
     const auto inode = decode_inode(value);
     if (!inode) {
       report("row " + key_text(key) + ": " + inode.error().message());
@@ -351,7 +355,9 @@ Status ConsistencyCheck::check_objects() {
   for (const std::string& name : wanted) {
     if (!present.contains(name)) report("object " + name + " is missing");
   }
+  check_removals(wanted);
   for (const std::string& name : names) {
+    numbers_.note_object(name);
     const bool data = name.starts_with("blobs/") || name.starts_with("composites/");
     if (data && !rows_missing_ && !wanted.contains(name) && !pending_.contains(name))
       report("object " + name + " belongs to nobody");

@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/fs/used_numbers.h"
 #include "core/repair/sharing_repair.h"
+#include "core/table/pending_removal.h"
 #include "core/table/row.h"
 
 namespace cffs {
@@ -75,6 +77,11 @@ class Repair {
   Status mend_seals();
   Status drop_damaged_catalogue();
   Status keep_lost_objects();
+  // --- the store's own notes: repair_bookkeeping.cc ---
+  Status mend_counter();
+  Status mend_values();
+  Status mend_removals();
+
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
   void mended(std::string sentence) { mended_.push_back(std::move(sentence)); }
@@ -82,6 +89,7 @@ class Repair {
   FileSystem& fs_;
   const bool rows_were_lost_;
   std::vector<std::string> mended_, lost_;
+  UsedNumbers numbers_;
   std::set<std::uint64_t> parents_;  // directories that have entries
   std::map<std::uint64_t, Directory> directories_;
   std::map<std::uint64_t, Linked> linked_;
@@ -95,8 +103,10 @@ class Repair {
     std::uint64_t size = 0;
   };
   std::map<InodeId, Sealed> sealed_;
-  std::optional<SharingRepair> sharing_;  // of what the last look met
-  std::set<std::string> wanted_;          // objects that rows name, or that wait for removal
+  std::set<std::uint64_t> nameless_;               // files that wait for their removal, and no row has them
+  std::vector<PendingRemoval> not_to_be_removed_;  // a row names them
+  std::optional<SharingRepair> sharing_;           // of what the last look met
+  std::set<std::string> wanted_;                   // objects that rows name, or that wait for removal
 };
 
 }  // namespace cffs
