@@ -10,12 +10,13 @@ constexpr std::uint64_t kMostAheadInSmall = 256;  // blocks
 }  // namespace
 
 Status Allocation::write_heads() {
-  for (const Regions::Head& head : regions_.take_changed()) {
+  for (const Regions::Head& head : regions_.changed_heads()) {
     const Geometry& g = regions_.geometry();
     std::string block;
     for (const RegionHead& sector : head.sectors) block += encode(sector, g, head.region);
     block.resize(kBlock, '\0');
     CFFS_TRY_VOID(device_.write(g.first_block(head.region) * kBlock, as_bytes(block)));
+    regions_.written(head.region);
   }
   return {};
 }
@@ -65,7 +66,10 @@ Result<Run> Allocation::take(const Wish& wish) {
     run = regions_.take_small(want, wish.near, wish.metadata);
   }
   if (!run) return fail(ENOSPC);
-  CFFS_TRY_VOID(write_heads());
+  if (Status done = write_heads(); !done) {
+    regions_.give(*run);
+    return fail(std::move(done).error());
+  }
   last_block_ = run->block;
   if (run->count > want) {
     const auto kept = static_cast<std::uint32_t>(want);
@@ -103,7 +107,10 @@ Result<OnodeId> Allocation::take_onode(bool must) {
     id = regions_.take_onode(last_block_, must);
   }
   if (!id) return fail(ENOSPC);
-  CFFS_TRY_VOID(write_heads());
+  if (Status done = write_heads(); !done) {
+    regions_.give(*id);
+    return fail(std::move(done).error());
+  }
   return *id;
 }
 

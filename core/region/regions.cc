@@ -1,6 +1,7 @@
 #include "core/region/regions.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/region/bits.h"
 
@@ -196,17 +197,23 @@ void Regions::give(OnodeId id) {
   end_if_empty(id.region);
 }
 
-std::vector<Regions::Head> Regions::take_changed() {
+std::vector<Regions::Head> Regions::changed_heads() const {
   std::vector<Head> heads;
   for (const std::uint64_t number : changed_) {
-    Region& region = regions_[number];
+    const Region& region = regions_[number];
     if (region.head.kind == RegionKind::unused) continue;  // empty again before anybody needed to know
-    Head written{number, {region.head, region.head}};
-    written.sectors[region.durable_copy] = region.durable;
-    heads.push_back(written);
+    Head head{number, {region.head, region.head}};
+    head.sectors[region.durable_copy] = region.durable;
+    heads.push_back(head);
   }
-  changed_.clear();
   return heads;
+}
+
+std::vector<std::uint64_t> Regions::undurable() const {
+  std::vector<std::uint64_t> written;
+  std::set_difference(undurable_.begin(), undurable_.end(), changed_.begin(), changed_.end(),
+                      std::back_inserter(written));
+  return written;
 }
 
 void Regions::durable(std::uint64_t number, std::uint64_t version) {

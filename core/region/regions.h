@@ -64,10 +64,11 @@ class Regions {
     std::uint64_t region = 0;
     std::array<RegionHead, 2> sectors;  // the one that is durable stays
   };
-  // Heads to write, now that they are needed; each is returned once for each change.
-  std::vector<Head> take_changed();
-  // Regions whose heads may not be durable.
-  const std::set<std::uint64_t>& undurable() const { return undurable_; }
+  // Heads to write, now that they are needed; each until it is written. Those of regions that are empty again are needed by nobody.
+  std::vector<Head> changed_heads() const;
+  void written(std::uint64_t region) { changed_.erase(region); }
+  // Regions whose heads were written and may not be durable.
+  std::vector<std::uint64_t> undurable() const;
   // Those were flushed as they were at that version.
   void durable(std::uint64_t region, std::uint64_t version);
   const RegionHead& head(std::uint64_t region) const { return regions_[region].head; }
@@ -120,8 +121,9 @@ class Regions {
   std::set<std::uint64_t> unused_;
   std::array<std::set<std::uint64_t>, 4> with_room_;  // by kind: regions with free blocks
   std::set<std::uint64_t> with_onodes_;
-  std::set<std::uint64_t> closed_;  // from which no blocks are taken
-  std::set<std::uint64_t> changed_, undurable_;
+  std::set<std::uint64_t> closed_;     // from which no blocks are taken
+  std::set<std::uint64_t> changed_;    // and not written since
+  std::set<std::uint64_t> undurable_;  // those, and what is written and not flushed
   std::uint64_t now_ = 0;
   std::uint64_t free_blocks_ = 0;
   std::uint64_t free_onodes_ = 0;

@@ -166,4 +166,49 @@ TEST_CASE("a write that is tried again once there is room is in the onode, too, 
   }
 }
 
+TEST_CASE("a region head whose write failed is written before anything lies in that region", "[region]") {
+  for (const bool killed : {true, false}) {
+    for (int which = 1; which <= 4; ++which) {
+      INFO("head " << which << ", killed " << killed);
+      auto state = formatted();
+      const auto store = opened(state);
+      const std::uint64_t room = store->space()->free_bytes;
+      int heads = 0;
+      state->refuses = [&](std::uint64_t offset, std::uint64_t bytes) {
+        const bool head = bytes == kBlock && (offset / kBlock - region::kHeadBlocks) % 256 == 0;
+        return head && ++heads == which ? EIO : 0;
+      };
+      const std::string small(3000, 's'), large(300'000, 'L');
+      const auto again = [](const auto& call) {  // what failed is tried once more
+        if (!call()) REQUIRE(call());
+      };
+      for (int i = 0; i < 30; ++i) {
+        const std::string name = "n" + std::to_string(i);
+        const std::string& bytes = i % 2 == 0 ? small : large;
+        std::shared_ptr<Object> object;
+        again([&] {
+          auto made = store->create(name, Create::keep);
+          if (made) object = *made;
+          return made.has_value();
+        });
+        again([&] { return object->write_at(0, as_bytes(bytes)).has_value(); });
+        again([&] { return object->sync().has_value(); });
+        if (heads >= which && i > 6) break;
+      }
+      REQUIRE(heads >= which);
+      state->refuses = nullptr;
+      const auto names = *store->list("");
+      if (killed) store->abandon();
+      const auto survivor = killed ? opened(state) : after_power_cut(*state);
+      REQUIRE(survivor->layout()->damaged.empty());
+      REQUIRE(*survivor->list("") == names);
+      for (const std::string& name : names) REQUIRE(contents(**survivor->open(name)).size() % 3000 == 0);
+      if (!killed) {
+        check_room(*store);
+        REQUIRE(store->space()->free_bytes == room);
+      }
+    }
+  }
+}
+
 }  // namespace cffs::test
