@@ -211,4 +211,21 @@ TEST_CASE("a region head whose write failed is written before anything lies in t
   }
 }
 
+TEST_CASE("what a clean end calls begun is begun after a power cut, too", "[region]") {
+  auto state = formatted();
+  constexpr int kDurable = 60, kAll = 70;  // a head says that 64 onodes are begun, then 64 more
+  {
+    const auto store = opened(state);
+    for (int i = 0; i < kDurable; ++i)
+      REQUIRE((*store->create("n" + std::to_string(i), Create::exclusive))->sync());
+    for (int i = kDurable; i < kAll; ++i) REQUIRE(store->create("n" + std::to_string(i), Create::exclusive));
+    for (int i = kDurable; i < kAll; ++i) REQUIRE(store->remove("n" + std::to_string(i)));  // never durable
+  }
+  const auto store = opened(state);
+  for (int i = kDurable; i < kAll; ++i)
+    REQUIRE((*store->create("n" + std::to_string(i), Create::exclusive))->sync());
+  REQUIRE(!store->was_scanned());
+  REQUIRE(after_power_cut(*state)->list("")->size() == kAll);
+}
+
 }  // namespace cffs::test
