@@ -421,8 +421,8 @@ a region's head is not durable before an onode that needs it
 what an earlier object left in an onode may come back
 @ core/region/body_onode.cc
 -CFFS_TRY_VOID(begin_change());
--  name_ = name;
-+name_ = name;
+-  const std::string before = std::exchange(name_, name);
++const std::string before = std::exchange(name_, name);
 = the tombstone that is there says the same; its block is written whole so that nothing has to be read
 
 a read that goes on believes that its member is where it was
