@@ -21,6 +21,11 @@ Status Allocation::write_heads() {
   return {};
 }
 
+Status Allocation::write_changed_heads() {
+  const MutexLock guard(mutex_);
+  return write_heads();
+}
+
 void Allocation::drop_all_spares() {
   for (const auto& [who, spare] : spares_) regions_.give(spare.run);
   spares_.clear();

@@ -45,6 +45,8 @@ class Allocation {
     std::vector<DeviceRange> ranges;
   };
   Heads undurable_heads() const;
+  // Those that nobody has needed yet, too: for who writes down that the regions are as they are.
+  Status write_changed_heads();
   void durable(const Heads& heads);
 
   std::uint64_t free_blocks() const;  // spares included

@@ -339,9 +339,9 @@ Result<bool> Body::move_out(const Run& region) {
   const WriteLock guard(mutex_);
   if (removed_) return false;
   const std::vector<Mapping::Piece> pieces = mapping_.pieces_in(region);
-  const bool nodes = mapping_.leave(region);
-  if (pieces.empty() && !nodes) return false;
-  CFFS_TRY_VOID(begin_change());
+  if (pieces.empty() && !mapping_.has_nodes_in(region)) return false;
+  CFFS_TRY_VOID(begin_change());  // which writes what is durable, so before any node is to be elsewhere
+  mapping_.leave(region);
   // What has moved has moved, whatever comes of the rest.
   const Status moved = move_pieces(pieces);
   CFFS_TRY_VOID(write_live());

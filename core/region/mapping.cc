@@ -61,20 +61,25 @@ std::vector<Mapping::Piece> Mapping::pieces_in(const Run& region) const {
   return pieces;
 }
 
-bool Mapping::leave(const Run& region) {
-  bool any = false;
+bool Mapping::has_nodes_in(const Run& region) const {
+  const std::vector<Run> nodes = node_runs();
+  return std::any_of(nodes.begin(), nodes.end(), [&region](const Run& node) {
+    return node.block >= region.block && node.block < region.block + region.count;
+  });
+}
+
+void Mapping::leave(const Run& region) {
   const auto leaves_it = [&](Stored& stored) {
     if (stored.block < region.block || stored.block >= region.block + region.count) return false;
     // As if the durable onode had it: it is not changed in place, and what it takes is freed with the next commit.
     stored.frozen = true;
     stored.sum = 0;
-    return any = true;
+    return true;
   };
   for (auto& [first, leaf] : leaves_)
     if (leaves_it(leaf.stored)) leaf.dirty = true;
   for (auto& level : above_)
     for (Stored& stored : level) (void)leaves_it(stored);
-  return any;
 }
 
 // The leaves whose entries may be others now: an extent belongs to the leaf that holds its first block.

@@ -59,8 +59,9 @@ class Mapping {
                               const Onode& onode);
   // Extents, and nodes, that lie among these blocks.
   std::vector<Piece> pieces_in(const Run& region) const;
-  // Nodes there are written elsewhere by the next store(). False: there are none.
-  bool leave(const Run& region);
+  bool has_nodes_in(const Run& region) const;
+  // Nodes there are written elsewhere by the next store().
+  void leave(const Run& region);
   // Blocks of its nodes.
   std::vector<Run> node_runs() const;
 

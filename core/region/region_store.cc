@@ -154,6 +154,12 @@ Result<std::shared_ptr<Shared>> RegionStore::state(bool changes) {
 }
 
 Status RegionStore::write_checkpoint(Shared& shared) {
+  // Who reads the checkpoint has no other heads than those, and writes one again only where it changes.
+  CFFS_TRY_VOID(shared.allocation.write_changed_heads());
+  if (const Allocation::Heads heads = shared.allocation.undurable_heads(); !heads.ranges.empty()) {
+    CFFS_TRY_VOID(flush(shared, heads.ranges));
+    shared.allocation.durable(heads);
+  }
   std::vector<Body::Found> objects;
   for (const auto& [name, body] : names_) {
     CFFS_TRY(Body::Found found, body->found());

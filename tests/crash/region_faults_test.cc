@@ -211,4 +211,64 @@ TEST_CASE("a region head whose write failed is written before anything lies in t
   }
 }
 
+TEST_CASE("what a clean end calls begun is begun after a power cut, too", "[region]") {
+  auto state = formatted();
+  constexpr int kDurable = 60, kAll = 70;  // a head says that 64 onodes are begun, then 64 more
+  {
+    const auto store = opened(state);
+    for (int i = 0; i < kDurable; ++i)
+      REQUIRE((*store->create("n" + std::to_string(i), Create::exclusive))->sync());
+    for (int i = kDurable; i < kAll; ++i) REQUIRE(store->create("n" + std::to_string(i), Create::exclusive));
+    for (int i = kDurable; i < kAll; ++i) REQUIRE(store->remove("n" + std::to_string(i)));  // never durable
+  }
+  const auto store = opened(state);
+  for (int i = kDurable; i < kAll; ++i)
+    REQUIRE((*store->create("n" + std::to_string(i), Create::exclusive))->sync());
+  REQUIRE(!store->was_scanned());
+  REQUIRE(after_power_cut(*state)->list("")->size() == kAll);
+}
+
+TEST_CASE("an object that is moved shows what was durable until it is durable where it is", "[region]") {
+  auto state = formatted();
+  {
+    const auto store = opened(state);
+    auto object = *store->create("a", Create::exclusive);
+    scatter(*object, '1');
+    REQUIRE(object->sync());
+  }
+  // As found by a checkpoint, when what its onode's block holds is not in memory.
+  CrashDevice device(state);
+  region::Recovered found = *region::recover(device, *region::read_superblock(device));
+  REQUIRE(!found.scanned);
+  REQUIRE(found.objects.size() == 1);
+  const region::Geometry geometry = found.regions.geometry();
+  const auto shared = std::shared_ptr<region::Shared>(
+      new region::Shared{device, geometry, region::Allocation(device, std::move(found.regions))});
+  shared->allocation.set_version(found.version);
+  const region::Body::Found& object = found.objects.front();
+  const region::Run node = found.mappings.front().node_runs().front();
+  const region::Run all{geometry.first_block(geometry.region_of(node.block)),
+                        static_cast<std::uint32_t>(geometry.region_blocks)};
+  region::Body body(shared, object.id, object.onode, std::move(found.mappings.front()), object.durable_sector,
+                    object.durable_version, false);
+  REQUIRE(*body.move_out(all));
+  for (std::uint64_t seed = 2; seed < 40; ++seed) {
+    INFO("seed " << seed);
+    // As after an end that was not clean: the superblock says so before anything is changed.
+    auto after = std::make_shared<CrashDevice::State>(SectorMedium(0));
+    {
+      const MutexLock guard(state->mutex);
+      after->medium = state->medium.cut(seed);
+    }
+    CrashDevice left(after);
+    region::Superblock used = *region::read_superblock(left);
+    used.clean = false;
+    used.version += 1;
+    REQUIRE(region::write_superblock(left, used));
+    const auto survivor = opened(after);
+    REQUIRE(survivor->layout()->damaged.empty());
+    REQUIRE(contents(**survivor->open("a")).size() == (kPieces - 1) * kStep + 2 * kBlock);
+  }
+}
+
 }  // namespace cffs::test
