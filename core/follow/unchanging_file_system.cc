@@ -41,6 +41,7 @@ Status UnchangingFileSystem::write(InodeId, std::uint64_t, ConstBytes, const Cal
 }
 Status UnchangingFileSystem::compress(const Compression&) { return unchangeable(); }
 Status UnchangingFileSystem::dedupe(bool) { return unchangeable(); }
+Status UnchangingFileSystem::skip_inodes(InodeId) { return unchangeable(); }
 
 Status UnchangingFileSystem::allocate(InodeId, std::uint64_t, std::uint64_t, AllocateMode, bool,
                                       const Caller&) {

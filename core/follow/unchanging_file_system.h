@@ -32,6 +32,7 @@ class UnchangingFileSystem : public FileSystem {
   Status compress(const Compression&) override;
   Compression compression() const override { return {}; }
   Status dedupe(bool) override;
+  Status skip_inodes(InodeId) override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>>) override;
   Result<std::unique_ptr<Moment>> hold_moment(BlobKeeper&) override;
 

@@ -214,7 +214,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
 }
 
 Status Engine::start() {
-  CFFS_TRY_VOID(counter_.load());
+  CFFS_TRY_VOID(counter_.load(options_.keep_what_is_whole || options_.read_only));
   // What an earlier mount left may be durable, all of it.
   homes_.note_durable_below(counter_.peek());
   CFFS_TRY_VOID(load_root());

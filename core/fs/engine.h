@@ -124,6 +124,7 @@ class Engine final : public FileSystem {
              const std::function<Result<std::size_t>(std::uint64_t, Bytes)>& read) const override;
   Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) override;
   InodeId next_inode() const override { return InodeId{counter_.peek()}; }
+  Status skip_inodes(InodeId first) override { return counter_.raise(first.value); }
   std::shared_ptr<const grouping::Policy> policy() const override;
   void set_policy(std::shared_ptr<const grouping::Policy> policy) override;
   void note_access(InodeId ino, std::uint64_t stream) override;

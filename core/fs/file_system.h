@@ -216,6 +216,8 @@ class FileSystem {
   virtual Result<std::vector<std::string>> load(std::vector<std::vector<NewFile>> groups) = 0;
   // Every inode made from now on has at least this number.
   virtual InodeId next_inode() const = 0;
+  // Sees to it that this is so from `first` on, durable on return: for a repair that has found larger numbers in use.
+  virtual Status skip_inodes(InodeId first) = 0;
 
   // --- grouping ------------------------------------------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   CFFS_TRY_VOID(check_objects());
   check_hints();
+  CFFS_TRY_VOID(goes_on(check_counter()));
   return sentences();
 }
 
@@ -84,6 +85,7 @@ Status ConsistencyCheck::collect() {
 void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
   if (!entry.name.empty() && (parents_.empty() || parents_.back() != key.upper))
     parents_.push_back(key.upper);
+  numbers_.note(entry);
   if (!entry.inode) {
     ++linked_[entry.ino.value].found;
     return;
@@ -352,6 +354,7 @@ Status ConsistencyCheck::check_objects() {
     if (!present.contains(name)) report("object " + name + " is missing");
   }
   for (const std::string& name : names) {
+    numbers_.note_object(name);
     const bool data = name.starts_with("blobs/") || name.starts_with("composites/");
     if (data && !rows_missing_ && !wanted.contains(name) && !pending_.contains(name))
       report("object " + name + " belongs to nobody");

@@ -13,6 +13,7 @@
 
 #include "core/base/work_step.h"
 #include "core/fs/file_system.h"
+#include "core/fs/used_numbers.h"
 #include "core/inspect/object_check.h"
 #include "core/inspect/sharing_check.h"
 #include "core/table/row.h"
@@ -71,6 +72,9 @@ class ConsistencyCheck {
   Status check_packing();
   Status check_objects();
   void check_hints();
+  // --- the store's own notes: consistency_bookkeeping.cc ---
+  Status check_counter();
+
   std::vector<std::string> sentences();
   void progress(const WorkStep& step) const {
     if (options_.on_progress) options_.on_progress(step);
@@ -82,6 +86,7 @@ class ConsistencyCheck {
   const CheckOptions options_;
   bool rows_missing_ = false;
   Findings found_;
+  UsedNumbers numbers_;
   std::vector<std::uint64_t> inodes_;                     // one for each row that has one
   std::vector<std::uint64_t> parents_;                    // directories that have entries
   std::unordered_map<std::uint64_t, Links> directories_;  // by inode

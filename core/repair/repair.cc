@@ -80,6 +80,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
 
 Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(mend_counter());  // before anything is made
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
@@ -141,6 +142,7 @@ Status Repair::look() {
 void Repair::look_at(Key key, const Entry& entry) {
   const std::uint64_t ino = entry.ino.value;
   sharing_->note(key, entry);
+  numbers_.note(entry);
   if (!entry.name.empty()) parents_.insert(key.upper);
   if (!entry.inode) {
     linked_[ino].names.push_back({key, {InodeId{key.upper}, entry.name}});

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/fs/used_numbers.h"
 #include "core/repair/sharing_repair.h"
 #include "core/table/row.h"
 
@@ -69,12 +70,16 @@ class Repair {
   Status mend_seals();
   Status drop_damaged_catalogue();
   Status keep_lost_objects();
+  // --- the store's own notes: repair_bookkeeping.cc ---
+  Status mend_counter();
+
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
   void mended(std::string sentence) { mended_.push_back(std::move(sentence)); }
 
   FileSystem& fs_;
   std::vector<std::string> mended_;
+  UsedNumbers numbers_;
   std::set<std::uint64_t> parents_;  // directories that have entries
   std::map<std::uint64_t, Directory> directories_;
   std::map<std::uint64_t, Linked> linked_;
@@ -89,7 +94,7 @@ class Repair {
   };
   std::map<InodeId, Sealed> sealed_;
   std::optional<SharingRepair> sharing_;  // of what the last look met
-  std::set<std::string> wanted_;  // objects that rows name, or that wait for removal
+  std::set<std::string> wanted_;          // objects that rows name, or that wait for removal
 };
 
 }  // namespace cffs

@@ -17,8 +17,11 @@ class InodeCounter {
   static constexpr std::uint64_t kRun = 65536;
 
   explicit InodeCounter(Table& table) : table_(table) {}
-  // Reads the row; a new table starts at kFirstInode.
-  Status load();
+  // Reads the row; a new table starts at kFirstInode. `corruption`: the row is malformed, or gone from a table that is not new. `only_looks`:
+  // then it starts at kFirstInode, too, for who asks for no number, or raises it before the first.
+  Status load(bool only_looks = false);
+  // No number below is given out from now on; durable on return.
+  Status raise(std::uint64_t first);
   Result<std::uint64_t> next();
   std::uint64_t peek() const { return next_.load(); }  // the next number, unless somebody takes it
   // No next() may follow.

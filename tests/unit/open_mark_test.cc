@@ -10,13 +10,13 @@
 #include "core/reorganise/reorganiser.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
+#include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
 
 namespace cffs::test {
 namespace {
 
-const Caller kRoot = Caller::privileged();
 using Contents = std::map<std::string, std::string>;
 
 // What is beside the table, but for the room that is held in reserve.
