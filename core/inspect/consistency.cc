@@ -45,6 +45,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   progress({"reading data rows"});
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
+  if (!rows_missing_) CFFS_TRY_VOID(goes_on(check_values()));
   CFFS_TRY_VOID(check_objects());
   check_hints();
   CFFS_TRY_VOID(goes_on(check_counter()));

@@ -74,6 +74,7 @@ class ConsistencyCheck {
   void check_hints();
   // --- the store's own notes: consistency_bookkeeping.cc ---
   Status check_counter();
+  Status check_values();
 
   std::vector<std::string> sentences();
   void progress(const WorkStep& step) const {

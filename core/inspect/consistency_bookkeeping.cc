@@ -24,4 +24,10 @@ Status ConsistencyCheck::check_counter() {
   return {};
 }
 
+Status ConsistencyCheck::check_values() {
+  CFFS_TRY(const auto miscounted, fs_.table().find_miscounted_values());
+  for (const std::string& sentence : miscounted) report(sentence);
+  return {};
+}
+
 }  // namespace cffs

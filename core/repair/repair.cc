@@ -79,6 +79,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
 }
 
 Result<std::vector<std::string>> Repair::run() {
+  CFFS_TRY_VOID(mend_values());
   CFFS_TRY_VOID(look());
   CFFS_TRY_VOID(mend_counter());  // before anything is made
   CFFS_TRY_VOID(mend_directories());

@@ -72,6 +72,7 @@ class Repair {
   Status keep_lost_objects();
   // --- the store's own notes: repair_bookkeeping.cc ---
   Status mend_counter();
+  Status mend_values();
 
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();

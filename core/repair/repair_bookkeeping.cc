@@ -26,4 +26,14 @@ Status Repair::mend_counter() {
   return {};
 }
 
+// The table has counted for itself when it was opened.
+Status Repair::mend_values() {
+  CFFS_TRY(const auto miscounted, fs_.table().find_miscounted_values());
+  if (miscounted.empty()) return {};
+  for (const std::string& sentence : miscounted) mended(sentence);
+  Batch batch;
+  fs_.table().save_values(batch);
+  return fs_.table().write(batch);
+}
+
 }  // namespace cffs

@@ -143,7 +143,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   const leveldb::Status status = undisturbed([&] { return leveldb::DB::Open(o, kFolder, &db); });
   if (!status.ok()) return fail(to_error(status));
   table->db_.reset(db);
-  CFFS_TRY_VOID(table->load_values(plan.closed));
+  CFFS_TRY_VOID(table->load_values(plan.closed && !options.keep_what_is_whole));  // who mends, counts
   table->found_closed_ = plan.closed;
   table->found_logs_ = table->env_->log_ends();
   return table;

@@ -184,6 +184,9 @@ class Table {
   Status tidy_values(const std::function<bool()>& go_on);
   // For the next user, with the last batch of this one.
   void save_values(Batch& batch) const;
+  // A sentence for each object of the value log of which rows name more than whoever closed the table has left written: it would go while it
+  // is needed. None where nobody has, or something was changed since: then that is not used again.
+  Result<std::vector<std::string>> find_miscounted_values() const;
   std::uint64_t value_log_bytes() const;
   std::size_t close_idle_values() { return values_ ? values_->close_idle() : 0; }
   // The logs whose rows are in no file of the table, and how long they are by now; for a checkpoint (core/table/checkpoint.h).

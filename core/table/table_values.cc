@@ -103,6 +103,25 @@ void Table::save_values(Batch& batch) const {
   batch.put(system_key(SystemField::values), encode_values(values_->known()));
 }
 
+// Less than it says is no damage: not all that is erased is let go of (find_what_goes()), and tidy_values() finds it.
+Result<std::vector<std::string>> Table::find_miscounted_values() const {
+  std::vector<std::string> sentences;
+  if (!values_ || !found_closed_ || writes_.load() > 0) return sentences;
+  CFFS_TRY(const auto saved, get(system_key(SystemField::values)));
+  const auto said =
+      saved ? decode_values(*saved) : Result<std::map<std::uint64_t, ValueLog::Known>>(fail(ENOENT));
+  if (!said) return sentences;  // it is counted, and the check of all rows tells
+  CFFS_TRY(const auto counted, count_values());
+  for (const auto& [number, part] : counted) {
+    const auto known = said->find(number);
+    const std::uint64_t live = known == said->end() ? 0 : known->second.live;
+    if (live >= part.live) continue;
+    sentences.push_back(ValueLog::object_name(number) + " counts " + std::to_string(live) +
+                        " bytes that rows name; they name " + std::to_string(part.live));
+  }
+  return sentences;
+}
+
 std::uint64_t Table::value_log_bytes() const {
   std::uint64_t bytes = 0;
   const auto names = store_->list(kValueFolder);
