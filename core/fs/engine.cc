@@ -224,7 +224,8 @@ Status Engine::start() {
     CFFS_TRY_VOID(file_count_.load());
     CFFS_TRY_VOID(Recovery(store_, *table_, blobs_, options_.boot_id, options_.log)
                       .begin(options_.read_only, publishing_.followed()));
-    CFFS_TRY_VOID(removals_.load());
+    // Who mends looks whether a row names what waits. What he leaves goes with the next user.
+    if (!options_.keep_what_is_whole) CFFS_TRY_VOID(removals_.load());
     CFFS_TRY_VOID(staged_.load());
   }
   if (publishing_.followed()) moments_.ask_for_followers(&publishing_.kept_bytes());
@@ -283,7 +284,7 @@ Status Engine::close() {
 
 Status Engine::leave_clean() {
   // What files without a name still have goes now: nobody uses them any more.
-  Status result = removals_.load();
+  Status result = options_.keep_what_is_whole ? Status() : removals_.load();
   if (Status done = commit(); !done && result) result = std::move(done);
   if (access_record_ && result) result = access_record_->flush();
   if (Status done = counter_.close(); !done && result) result = std::move(done);

@@ -42,11 +42,28 @@ std::optional<std::uint64_t> Removals::waits_since() {
   return last;
 }
 
+// What a row names does not go, as far as one look finds that row: a file of one name may be anywhere, and the check goes through all.
+Result<bool> Removals::is_named(const PendingRemoval& removal) const {
+  const Key key = Key::null_name(InodeId{removal.number});
+  CFFS_TRY(const auto value, table_.get(key));
+  if (!value) return false;
+  if (removal.kind == PendingRemoval::Kind::composite) return row_kind(key, *value) == RowKind::composite;
+  const auto row = decode_row(*value);
+  if (!row || row->entries.empty()) return true;  // whose it is cannot be told
+  const auto& inode = row->entries.front().inode;
+  return !removal.is_object() || (inode && inode->home == Home::blob);
+}
+
 Status Removals::load() {
-  return table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
-    if (const auto removal = decode_pending_removal(key)) queue(*removal);
-    return true;
-  });
+  Status done;
+  CFFS_TRY_VOID(table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    const auto named = removal ? is_named(*removal) : Result<bool>(true);
+    if (!named && named.error().kind != ErrorKind::corruption) done = fail(named.error());
+    if (named && !*named) queue(*removal);
+    return done.has_value();
+  }));
+  return done;
 }
 
 Status Removals::finish_blob(InodeId ino) {

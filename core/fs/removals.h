@@ -37,7 +37,7 @@ class Removals {
   void queue_composite(CompositeId id) { queue(PendingRemoval::of(id)); }
   // Nobody uses the file any more of which a row of the nameless speaks.
   void queue_nameless(InodeId ino) { queue(PendingRemoval::of_nameless(ino)); }
-  // What an earlier user of the store left to be removed.
+  // What an earlier user of the store left to be removed; what is named all the same stays, where one look tells.
   Status load();
   // A blob of this file may still wait for its removal: returns once it is gone, so that its name can be used again. Fails
   // where it cannot be removed.
@@ -56,6 +56,7 @@ class Removals {
  private:
   // `at_once`: goes whoever needs it.
   Status settle(std::optional<PendingRemoval> at_once);
+  Result<bool> is_named(const PendingRemoval& removal) const;
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
   // Or moves it aside, where somebody holds a moment that needs it.

@@ -275,6 +275,7 @@ Status ConsistencyCheck::collect_nameless() {
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view value) {
     const auto removal = decode_pending_removal(key);
     if (!removal || removal->is_object()) return true;
+    nameless_.push_back(removal->number);
     const auto inode = decode_inode(value);
     if (!inode) {
       report("row " + key_text(key) + ": " + inode.error().message());
@@ -354,6 +355,7 @@ Status ConsistencyCheck::check_objects() {
   for (const std::string& name : wanted) {
     if (!present.contains(name)) report("object " + name + " is missing");
   }
+  check_removals(wanted);
   for (const std::string& name : names) {
     numbers_.note_object(name);
     const bool data = name.starts_with("blobs/") || name.starts_with("composites/");

@@ -75,6 +75,7 @@ class ConsistencyCheck {
   // --- the store's own notes: consistency_bookkeeping.cc ---
   Status check_counter();
   Status check_values();
+  void check_removals(const std::set<std::string>& wanted);
 
   std::vector<std::string> sentences();
   void progress(const WorkStep& step) const {
@@ -97,8 +98,9 @@ class ConsistencyCheck {
   std::vector<CheckedMember> members_;  // by composite and slot, once all are known
   SharingCheck sharing_;
   std::vector<CheckedBlob> blobs_;
-  std::vector<Composite> composites_;  // of rows_ and members_
-  std::set<std::string> pending_;      // objects that wait for removal
+  std::vector<Composite> composites_;    // of rows_ and members_
+  std::set<std::string> pending_;        // objects that wait for removal
+  std::vector<std::uint64_t> nameless_;  // files that do
 };
 
 inline Result<std::vector<std::string>> find_inconsistencies(FileSystem& fs, CheckOptions options = {}) {

@@ -24,6 +24,17 @@ Status ConsistencyCheck::check_counter() {
   return {};
 }
 
+// They would go when the store is opened next.
+void ConsistencyCheck::check_removals(const std::set<std::string>& wanted) {
+  for (const std::string& name : pending_) {
+    if (wanted.contains(name)) report("object " + name + " waits for its removal, and a row names it");
+  }
+  for (const std::uint64_t ino : nameless_) {
+    if (std::binary_search(inodes_.begin(), inodes_.end(), ino))
+      report(ino, " waits for its removal, and a row names it");
+  }
+}
+
 Status ConsistencyCheck::check_values() {
   CFFS_TRY(const auto miscounted, fs_.table().find_miscounted_values());
   for (const std::string& sentence : miscounted) report(sentence);

@@ -81,6 +81,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
 Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_values());
   CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(mend_removals());
   CFFS_TRY_VOID(mend_counter());  // before anything is made
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
@@ -107,6 +108,8 @@ Status Repair::look() {
   composites_.clear();
   accounts_.clear();
   sealed_.clear();
+  nameless_.clear();
+  not_to_be_removed_.clear();
   sharing_.emplace(fs_.table());
   wanted_.clear();
   NamespaceVisitor visitor;
@@ -129,13 +132,19 @@ Status Repair::look() {
     wanted_.insert(CompositeStore::object_name(CompositeId{key.upper}));
     return true;
   };
+  CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && !removal->is_object()) nameless_.insert(removal->number);
+    return true;
+  }));
   CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
   CFFS_TRY_VOID(noted);
   CFFS_TRY(const auto live, sharing_->live_bytes());
   for (const auto& [id, bytes] : live) accounts_[id].live_bytes = bytes;
   return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
-    if (removal && removal->is_object()) wanted_.insert(object_name(*removal));
+    if (removal && removal->is_object() && !wanted_.insert(object_name(*removal)).second)
+      not_to_be_removed_.push_back(*removal);
     return true;
   });
 }
@@ -144,6 +153,7 @@ void Repair::look_at(Key key, const Entry& entry) {
   const std::uint64_t ino = entry.ino.value;
   sharing_->note(key, entry);
   numbers_.note(entry);
+  if (nameless_.erase(ino) > 0) not_to_be_removed_.push_back(PendingRemoval::of_nameless(entry.ino));
   if (!entry.name.empty()) parents_.insert(key.upper);
   if (!entry.inode) {
     linked_[ino].names.push_back({key, {InodeId{key.upper}, entry.name}});
@@ -352,6 +362,7 @@ Status Repair::mend_data() {
   Batch beyond;
   CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
     const auto file = inline_.find(key.number());
+    if (file == inline_.end() && nameless_.contains(key.number())) return true;  // goes with its row
     if (file == inline_.end()) {
       lost.insert(key.number());
       return true;

@@ -18,6 +18,7 @@
 #include "core/fs/file_system.h"
 #include "core/fs/used_numbers.h"
 #include "core/repair/sharing_repair.h"
+#include "core/table/pending_removal.h"
 #include "core/table/row.h"
 
 namespace cffs {
@@ -73,6 +74,7 @@ class Repair {
   // --- the store's own notes: repair_bookkeeping.cc ---
   Status mend_counter();
   Status mend_values();
+  Status mend_removals();
 
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
@@ -94,8 +96,10 @@ class Repair {
     std::uint64_t size = 0;
   };
   std::map<InodeId, Sealed> sealed_;
-  std::optional<SharingRepair> sharing_;  // of what the last look met
-  std::set<std::string> wanted_;          // objects that rows name, or that wait for removal
+  std::set<std::uint64_t> nameless_;               // files that wait for their removal, and no row has them
+  std::vector<PendingRemoval> not_to_be_removed_;  // a row names them
+  std::optional<SharingRepair> sharing_;           // of what the last look met
+  std::set<std::string> wanted_;                   // objects that rows name, or that wait for removal
 };
 
 }  // namespace cffs

@@ -36,4 +36,16 @@ Status Repair::mend_values() {
   return fs_.table().write(batch);
 }
 
+// What a row names is not removed, whatever else the table says.
+Status Repair::mend_removals() {
+  Batch batch;
+  for (const PendingRemoval& removal : not_to_be_removed_) {
+    const std::string what =
+        removal.is_object() ? "object " + object_name(removal) : "inode " + std::to_string(removal.number);
+    batch.erase(removal.key());
+    mended(what + " waited for its removal, and a row names it: it stays");
+  }
+  return fs_.table().write(batch);
+}
+
 }  // namespace cffs

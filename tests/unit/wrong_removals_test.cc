@@ -1,0 +1,89 @@
+// Rows that say of what a row names that nobody needs it: nothing goes by them.
+#include <catch2/catch.hpp>
+
+#include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/table/pending_removal.h"
+#include "tests/unit/closed_store.h"
+
+namespace cffs::test {
+namespace {
+
+void wait_for_removal(ClosedStore& c, PendingRemoval removal, std::string_view value = {}) {
+  c.in_table([&](Batch& batch) { batch.put(removal.key(), value); });
+}
+
+void require_named_and_mended(ClosedStore& c, const std::string& what) {
+  REQUIRE(c.findings() == Sentences{what + " waits for its removal, and a row names it"});
+  REQUIRE(c.repaired() == Sentences{what.substr(0, what.find(" '")) +
+                                    " waited for its removal, and a row names it: it stays"});
+  REQUIRE(c.findings() == Sentences{});
+  const auto fs = std::move(*FileSystem::open(c.store, quiet()));
+  c.require_all(*fs);
+}
+
+}  // namespace
+
+TEST_CASE("what waits for its removal and is named is reported, and a repair keeps it") {
+  ClosedStore c;
+  std::string what;
+  SECTION("a composite") {
+    const CompositeId id = c.inode("member").extent.composite;
+    wait_for_removal(c, PendingRemoval::of(id));
+    what = "object " + CompositeStore::object_name(id);
+  }
+  SECTION("a blob") {
+    const InodeId ino = c.inode("blob").ino;
+    wait_for_removal(c, PendingRemoval::of_blob(ino));
+    what = "object " + BlobStore::object_name(ino);
+  }
+  SECTION("data in the table") {
+    const Inode file = c.inode("inline");
+    std::string value;
+    encode_inode(value, file);
+    wait_for_removal(c, PendingRemoval::of_nameless(file.ino), value);
+    what = "inode " + std::to_string(file.ino.value) + " 'inline'";
+  }
+  require_named_and_mended(c, what);
+}
+
+TEST_CASE("a mount removes no composite and no hard-linked file that a row names") {
+  ClosedStore c;
+  SECTION("a composite") { wait_for_removal(c, PendingRemoval::of(c.inode("member").extent.composite)); }
+  SECTION("a file of several names") {
+    const InodeId ino = c.inode("linked").ino;
+    Inode file;
+    REQUIRE(c.table()->scan_entries([&](Key, const Row& row) {
+      for (const Entry& entry : row.entries) {
+        if (entry.ino == ino && entry.inode) file = *entry.inode;
+      }
+      return true;
+    }));
+    std::string value;
+    encode_inode(value, file);
+    wait_for_removal(c, PendingRemoval::of_nameless(ino), value);
+  }
+  for (int round = 0; round < 2; ++round) {
+    const auto fs = std::move(*FileSystem::open(c.store, quiet()));
+    c.require_all(*fs);
+    REQUIRE(fs->close());
+  }
+  REQUIRE(c.findings().size() == 1);
+}
+
+TEST_CASE("what nobody names goes with the first who opens the store after a repair") {
+  ClosedStore c;
+  const std::string name = BlobStore::object_name(InodeId{c.largest});
+  const auto fs = std::move(*FileSystem::open(c.store, quiet()));
+  REQUIRE(fs->unlink(kRootInode, "blob"));
+  REQUIRE(fs->close());
+  REQUIRE(c.store.create(name, ObjectStore::Create::exclusive));
+  wait_for_removal(c, PendingRemoval::of_blob(InodeId{c.largest}));
+  REQUIRE(c.findings() == Sentences{});
+  REQUIRE(c.repaired() == Sentences{});
+  REQUIRE(*c.store.exists(name));
+  REQUIRE(FileSystem::open(c.store, quiet()));
+  REQUIRE(!*c.store.exists(name));
+}
+
+}  // namespace cffs::test
