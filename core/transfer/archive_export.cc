@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
@@ -39,6 +41,17 @@ Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
     at = to;
   }
   return file.size - std::min(data, file.size) > kSmall;
+}
+
+// In a tar a fraction is on the side of its seconds that is away from 1970, as POSIX reads it (archive_import.cc has the other way). In the last
+// second before that libarchive would lose the sign, so there is none.
+std::pair<time_t, long> time_parts(std::int64_t ns, bool is_tar) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const std::int64_t floor = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);
+  const auto above = static_cast<long>(ns - floor * kSecond);
+  if (!is_tar || floor >= 0 || above == 0) return {floor, above};
+  return floor == -1 ? std::pair<time_t, long>{floor, 0}
+                     : std::pair<time_t, long>{floor + 1, kSecond - above};
 }
 
 }  // namespace
@@ -80,7 +93,8 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     archive_entry_set_mode(e, f.mode);
     archive_entry_set_uid(e, f.uid);
     archive_entry_set_gid(e, f.gid);
-    archive_entry_set_mtime(e, f.mtime_ns / 1'000'000'000, static_cast<long>(f.mtime_ns % 1'000'000'000));
+    const auto [seconds, nanoseconds] = time_parts(f.mtime_ns, form.format == ArchiveForm::Format::tar);
+    archive_entry_set_mtime(e, seconds, nanoseconds);
     archive_entry_set_rdev(e, f.rdev);
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
@@ -112,7 +126,9 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
     const int header = archive_write_header(a.get(), e);
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
-      report.fail("'" + file.path + "': " + archive_error_string(a.get()) + "; it was left out");
+      std::string_view reason = archive_error_string(a.get());
+      if (reason.starts_with(name + ": ")) reason.remove_prefix(name.size() + 2);
+      report.fail("'" + file.path + "': " + std::string(reason) + "; it was left out");
       return {};
     }
     if (header < ARCHIVE_WARN) return problem();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -19,16 +20,23 @@ namespace {
 
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 
-Inode inode_of(archive_entry* entry) {
+// POSIX writes half a second after 12:00 on the last day of 1969 as "-43199.5" (pax(1)); libarchive hands both parts on as they stand there, as
+// -43199 and a half.
+std::int64_t time_of(time_t seconds, long nanoseconds, bool is_tar) {
+  const bool is_below = is_tar && seconds < 0 && nanoseconds > 0 && seconds > std::numeric_limits<time_t>::min();
+  return is_below ? to_ns({seconds - 1, 1'000'000'000 - nanoseconds}) : to_ns({seconds, nanoseconds});
+}
+
+Inode inode_of(archive_entry* entry, bool is_tar) {
   Inode inode;
   inode.mode = archive_entry_mode(entry);
   inode.uid = static_cast<uid_t>(archive_entry_uid(entry));
   inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
   inode.rdev = archive_entry_rdev(entry);
   inode.size = static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_entry_size(entry)));
-  inode.mtime_ns = to_ns({archive_entry_mtime(entry), archive_entry_mtime_nsec(entry)});
+  inode.mtime_ns = time_of(archive_entry_mtime(entry), archive_entry_mtime_nsec(entry), is_tar);
   inode.atime_ns = archive_entry_atime_is_set(entry) != 0
-                       ? to_ns({archive_entry_atime(entry), archive_entry_atime_nsec(entry)})
+                       ? time_of(archive_entry_atime(entry), archive_entry_atime_nsec(entry), is_tar)
                        : inode.mtime_ns;
   inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
   const char* name = nullptr;
@@ -123,7 +131,8 @@ class ArchiveReader {
       target_.failed("'" + path + "' leads out of the archive; it was left out");
       return {};
     }
-    Inode attributes = inode_of(entry);
+    const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
+    Inode attributes = inode_of(entry, is_tar);
     if (parts.empty()) {
       if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
       return {};
@@ -154,6 +163,7 @@ class ArchiveReader {
                        "' here, which is not read; make it with bsdtar, or import the directory");
         return {};
       }
+      seen_.insert(checked_key(parent, name));
       target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }

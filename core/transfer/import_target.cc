@@ -418,14 +418,32 @@ void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_par
   links_.push_back({parent, std::move(name), first_parent, std::move(first_name)});
 }
 
+// What links to it by now are names of what it was until now, or it is one itself: all that is there so far is made.
+void ImportTarget::make_links_of(InodeId parent, const std::string& name) {
+  const auto concerns = [&](const Link& link) {
+    return (link.first_parent == parent && link.first_name == name) ||
+           (link.parent == parent && link.name == name);
+  };
+  if (std::none_of(links_.begin(), links_.end(), concerns)) return;
+  pending_.all_complete();
+  hand_out();
+  jobs_.wait();
+  for (const Link& link : std::exchange(links_, {})) make_link(link);
+}
+
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
+  make_links_of(parent, name);
   pending_.erase_if([&](const Pending& p) { return p.parent == parent && p.name == name; });
   jobs_.wait();  // whatever is on its way must have arrived before it can be replaced
   const auto there = to_->look(parent, name);
   if (!there || S_ISDIR(there->mode) || !to_->was_made_here(*there)) return;
   if (!to_->remove(parent, name, false)) return;
   count([&](ImportReport& r) {
-    --(S_ISREG(there->mode) ? r.files : S_ISLNK(there->mode) ? r.symlinks : r.specials);
+    const bool is_one_of_several = there->nlink > 1;
+    --(is_one_of_several      ? r.links
+       : S_ISREG(there->mode) ? r.files
+       : S_ISLNK(there->mode) ? r.symlinks
+                              : r.specials);
   });
 }
 

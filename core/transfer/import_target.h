@@ -126,6 +126,7 @@ class ImportTarget {
   void failed_to_write(const std::string& path, const Error& error, std::uint64_t files);
   void left_out(std::uint64_t files);
   void hand_out();
+  void make_links_of(InodeId parent, const std::string& name);
   void load(std::vector<Pending> files);
   void make_node(InodeId parent, const std::string& name, const Inode& attributes,
                  std::uint64_t ImportReport::*counter);

@@ -97,7 +97,7 @@ std::string octal(std::uint64_t value, std::size_t digits) {
 }
 
 // A header of a tar archive, ustar's.
-std::string header(const std::string& name, char type, std::uint64_t size) {
+std::string header(const std::string& name, char type, std::uint64_t size, const std::string& link = {}) {
   std::string block(512, '\0');
   name.copy(block.data(), 100);
   octal(0644, 7).copy(block.data() + 100, 7);
@@ -107,6 +107,7 @@ std::string header(const std::string& name, char type, std::uint64_t size) {
   octal(0, 11).copy(block.data() + 136, 11);
   block.replace(148, 8, 8, ' ');
   block[156] = type;
+  link.copy(block.data() + 157, 100);
   std::string("ustar\00000", 8).copy(block.data() + 257, 8);
   unsigned sum = 0;
   for (const char c : block) sum += static_cast<unsigned char>(c);
@@ -285,6 +286,60 @@ TEST_CASE("an archive's deep path takes memory by its length", "[transfer]") {
   INFO(most - before << " bytes");
   CHECK(most - before < std::uint64_t{kLevels} * 4096);
   CHECK(depth_of(*store.fs) == kLevels);
+}
+
+// As tar -r and tar -u make it.
+TEST_CASE("a name that an archive has twice leaves links to the first what they were", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/twice.tar";
+  const auto file = [](const char* name, const std::string& content) {
+    return header(name, '0', content.size()) + padded(content);
+  };
+  const auto link = [](const char* name, const char* to) { return header(name, '1', 0, to); };
+  write_transferred(path, file("a", "old") + link("b", "a") + link("c", "a") + file("a", "new one") +
+                              file("c", "its own") + link("d", "c") + std::string(1024, '\0'));
+  TransferStore store;
+  Status done;
+  const ImportReport report = store.import(path, done);
+  REQUIRE(done);
+  for (const std::string& problem : report.problems) CHECK(problem == "");
+  const auto content = [&](const char* name) {
+    const auto found = store.fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    std::string bytes(found->size, '\0');
+    REQUIRE(store.fs->read(found->ino, 0, as_writable_bytes(bytes)) == bytes.size());
+    store.fs->forget(found->ino, 1);
+    return bytes;
+  };
+  CHECK(content("a") == "new one");
+  CHECK(content("b") == "old");
+  CHECK(content("c") == "its own");
+  CHECK(content("d") == "its own");
+  CHECK(report.files == 3);
+  CHECK(report.links == 1);
+}
+
+// 1969-12-31 12:00:00.5, as pax(1) has it.
+TEST_CASE("a time before 1970 has its fraction in an archive on either way", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/early.tar", back = directory.path + "/back.tar";
+  write_transferred(path, pax("mtime", "-43199.5") + header("half", '0', 0) + pax("mtime", "-43200") +
+                              header("whole", '0', 0) + std::string(1024, '\0'));
+  for (const std::string& archive : {path, back}) {
+    TransferStore store;
+    Status done;
+    (void)store.import(archive, done);
+    REQUIRE(done);
+    const auto time_of = [&](const char* name) {
+      const auto found = store.fs->lookup(kRootInode, name);
+      REQUIRE(found);
+      store.fs->forget(found->ino, 1);
+      return found->mtime_ns;
+    };
+    CHECK(time_of("half") == -43'199'500'000'000);
+    CHECK(time_of("whole") == -43'200'000'000'000);
+    if (archive == path) REQUIRE(export_archive(*store.fs, "/", back, ArchiveForm{}, ImportRules{}, nullptr));
+  }
 }
 
 // They cannot be held; the nearest that can be are the same on every machine.
