@@ -1,8 +1,7 @@
 #include "core/transfer/store_destination.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <initializer_list>
 #include <sstream>
 
 #include "core/fs/kept_in_table.h"
@@ -13,6 +12,12 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kMostKilled = 100;
+
+std::string line_of(std::initializer_list<std::uint64_t> numbers) {
+  std::string line;
+  for (const std::uint64_t n : numbers) line += (line.empty() ? "" : " ") + std::to_string(n);
+  return line + "\n";
+}
 
 // An import may set any attribute.
 Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.uid, attributes.gid); }
@@ -59,8 +64,8 @@ Status StoreDestination::note_transfers(bool with_this) {
   std::string text;
   const std::size_t first = killed_.size() > kMostKilled ? killed_.size() - kMostKilled : 0;
   for (std::size_t i = first; i < killed_.size(); ++i)
-    text += fmt::format("{} {} {}\n", killed_[i].transfer, killed_[i].begin, killed_[i].end);
-  if (with_this) text += fmt::format("{} {}\n", transfer_number(), first_new_inode_.value);
+    text += line_of({killed_[i].transfer, killed_[i].begin, killed_[i].end});
+  if (with_this) text += line_of({transfer_number(), first_new_inode_.value});
   if (text.empty()) return fs_.removexattr(kRootInode, kTransfersAttribute);
   return fs_.setxattr(kRootInode, kTransfersAttribute, text, XattrMode::any, Caller::privileged());
 }
