@@ -30,8 +30,7 @@ Status LinkDrop::keep_for_users(Batch& batch, CompositeAccounts& accounts, const
   if (inode.home == Home::inline_) kept = keep_inline(inode);
   if (inode.home == Home::composite) kept = keep_member(batch, inode);
   if (!kept) {
-    const int reason = kept.error().errno_value;
-    if (reason == EMFILE || reason == ENFILE || reason == ENOMEM) return kept;
+    if (kept.error().is_shortage()) return kept;
     lost_ = true;
   }
   if (in_chunks_ || inode.left_in_row) CFFS_TRY_VOID(keep_row(batch, target));
