@@ -6,6 +6,7 @@
 
 #include "cli/advise_report.h"
 #include "cli/commands.h"
+#include "cli/counted.h"
 #include "core/base/printable.h"
 
 namespace cffs::cli {
@@ -84,26 +85,28 @@ void add_classes(std::string& text, const auto& histogram, std::uint64_t files, 
   for (std::size_t i = 0; i < histogram.classes.size(); ++i) {
     const Tally& t = histogram.classes[i];
     if (t.files == 0) continue;
-    text += fmt::format("  {:<12} {:>10} files {:>10}   files {:<24}  bytes {}\n", name(i), t.files,
-                        human_bytes(t.bytes), bar(t.files, files), bar(t.bytes, bytes));
+    text += fmt::format("  {:<12} {:>10} {:<5} {:>10}   files {:<24}  bytes {}\n", name(i), t.files,
+                        noun(t.files, "file", "files"), human_bytes(t.bytes), bar(t.files, files),
+                        bar(t.bytes, bytes));
   }
 }
 
 void add_tree(std::string& text, const Advice& a) {
   const TreeSurvey& s = a.survey;
-  text += fmt::format("{}: {} files, {}, in {} directories; {} symlinks, {} special files\n",
-                      printable(a.directory), s.files, human_bytes(s.bytes), s.directories.size(), s.symlinks,
-                      s.specials);
   text += fmt::format(
-      "  {} inodes, {} on the disk; the largest directory has {} entries; {} more names of files with "
-      "several\n",
-      s.inodes(), human_bytes(s.allocated_bytes), s.largest_directory, s.further_names);
+      "{}: {}, {}, in {}; {}, {}\n", printable(a.directory), counted(s.files, "file", "files"),
+      human_bytes(s.bytes), counted(s.directories.size(), "directory", "directories"),
+      counted(s.symlinks, "symlink", "symlinks"), counted(s.specials, "special file", "special files"));
+  text += fmt::format("  {}, {} on the disk; the largest directory has {}; {} of files with several\n",
+                      counted(s.inodes(), "inode", "inodes"), human_bytes(s.allocated_bytes),
+                      counted(s.largest_directory, "entry", "entries"),
+                      counted(s.further_names, "more name", "more names"));
   text += fmt::format("  looked at in {}", seconds_text(s.seconds));
   if (s.failed > 0) text += fmt::format("; {} could not be read", s.failed);
   if (s.vanished > 0) text += fmt::format("; {} vanished meanwhile", s.vanished);
   if (s.on_other_devices > 0)
-    text += fmt::format("; {} directories are on other devices and were left out (--other-devices)",
-                        s.on_other_devices);
+    text += fmt::format("; on other devices, and left out: {} (--other-devices)",
+                        counted(s.on_other_devices, "directory", "directories"));
   text += "\nsizes\n";
   add_classes(text, s.sizes, s.files, s.bytes, size_class);
   text += "last changed\n";
@@ -116,14 +119,14 @@ void add_tree(std::string& text, const Advice& a) {
   if (kinds.size() > 6) kinds.resize(6);
   text += "most bytes in\n";
   for (const auto& [extension, tally] : kinds)
-    text += fmt::format("  {:<12} {:>10} files {:>10}\n",
+    text += fmt::format("  {:<12} {:>10} {:<5} {:>10}\n",
                         extension.empty() ? "(no suffix)" : "." + printable(extension), tally.files,
-                        human_bytes(tally.bytes));
+                        noun(tally.files, "file", "files"), human_bytes(tally.bytes));
   const Duplicates& d = a.duplicates;
-  text +=
-      fmt::format("whole files twice: about {} files, {} ({})\n", d.files, human_bytes(d.bytes),
-                  d.whole ? fmt::format("all {} of equal size were compared", d.candidates)
-                          : fmt::format("estimated from {} of {} of equal size", d.compared, d.candidates));
+  text += fmt::format(
+      "whole files twice: about {}, {} ({})\n", counted(d.files, "file", "files"), human_bytes(d.bytes),
+      d.whole ? fmt::format("all {} of equal size were compared", d.candidates)
+              : fmt::format("estimated from {} of {} of equal size", d.compared, d.candidates));
 }
 
 void add_stores(std::string& text, const Advice& a) {

@@ -200,11 +200,19 @@ class SurveyWalk {
       child.device = st.st_dev;
       child.inode = st.st_ino;
       found.children.push_back(std::move(child));
+      found.counts.allocated_bytes += static_cast<std::uint64_t>(st.st_blocks) * 512;
+    } else if (st.st_nlink > 1) {
+      found.linked.push_back({name, st, false});
     } else {
-      ++(S_ISLNK(st.st_mode) ? found.counts.symlinks : found.counts.specials);
-      if (S_ISLNK(st.st_mode)) found.counts.name_bytes += static_cast<std::uint64_t>(st.st_size);
+      add_node(found.counts, st);
     }
-    found.counts.allocated_bytes += static_cast<std::uint64_t>(st.st_blocks) * 512;
+  }
+
+  // A symbolic link, or what is no file and no directory.
+  static void add_node(TreeSurvey& counts, const struct stat& st) {
+    ++(S_ISLNK(st.st_mode) ? counts.symlinks : counts.specials);
+    if (S_ISLNK(st.st_mode)) counts.name_bytes += static_cast<std::uint64_t>(st.st_size);
+    counts.allocated_bytes += static_cast<std::uint64_t>(st.st_blocks) * 512;
   }
 
   // As an import finds it (core/transfer/directory_import.cc).
@@ -245,11 +253,13 @@ class SurveyWalk {
               [](const LinkedFile& a, const LinkedFile& b) { return a.name < b.name; });
     bool added = false;
     for (const LinkedFile& file : found.linked) {
-      if (linked_.emplace(file.st.st_dev, file.st.st_ino).second) {
+      if (!linked_.emplace(file.st.st_dev, file.st.st_ino).second) {
+        ++survey_.further_names;
+      } else if (S_ISREG(file.st.st_mode)) {
         add_file(found.directory, found.counts, file);
         added = true;
       } else {
-        ++survey_.further_names;
+        add_node(found.counts, file.st);
       }
     }
     if (added) {

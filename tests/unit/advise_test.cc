@@ -141,6 +141,22 @@ TEST_CASE("a survey counts files, names, sizes, ages and kinds", "[advise]") {
   CHECK(s.failed == 0);
 }
 
+TEST_CASE("what is no file and has several names is counted once", "[advise]") {
+  const TemporaryDirectory made;
+  std::filesystem::create_symlink("nowhere", made.path + "/link");
+  REQUIRE(::mkfifo((made.path + "/pipe").c_str(), 0600) == 0);
+  REQUIRE(::mkdir((made.path + "/d").c_str(), 0755) == 0);
+  for (const std::string name : {"link", "pipe"})
+    REQUIRE(::linkat(AT_FDCWD, (made.path + "/" + name).c_str(), AT_FDCWD, (made.path + "/d/" + name).c_str(),
+                     0) == 0);
+  const TreeSurvey s = survey_of(made.path, {});
+  CHECK(s.symlinks == 1);
+  CHECK(s.specials == 1);
+  CHECK(s.further_names == 2);
+  CHECK(s.inodes() == 4);
+  CHECK(s.files == 0);
+}
+
 TEST_CASE("a survey of a hostile tree ends, follows nothing and opens no file", "[advise]") {
   const TemporaryDirectory made;
   make_file(made.path + "/dir/with\nnewline\x1b[31m", "abc");
