@@ -107,6 +107,10 @@ int run_stat(const StoreName& name, bool json) {
       fmt::print("\n");
     }
   }
+  if (s.value("reserve_bytes", std::uint64_t{0}) > 0)
+    fmt::print(
+        "reserve        {:>12}   beside the objects, held for removing and committing on a full disk\n",
+        human_bytes(n("reserve_bytes")));
   if (n("read_ahead_bytes") > 0)
     fmt::print("read ahead     {:>12}   of it used: {}; a request is worth {}\n",
                human_bytes(n("read_ahead_bytes")), human_bytes(n("read_ahead_used_bytes")),

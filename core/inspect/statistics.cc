@@ -71,10 +71,13 @@ Result<Statistics> collect_statistics(FileSystem& fs) {
   CFFS_TRY_VOID(count_rows(fs.table(), s, policy_of));
   CFFS_TRY(const auto names, fs.objects().list(""));
   for (const std::string& name : names) {
-    if (name == SpaceGuard::kObjectName) continue;  // room, no data
     const auto object = fs.objects().open(name);
     if (!object) continue;  // LevelDB removes files while we look
     CFFS_TRY(const ObjectInfo info, (*object)->info());
+    if (name == SpaceGuard::kObjectName) {  // room, no data
+      s.reserve_bytes = info.allocated;
+      continue;
+    }
     ++s.objects;
     s.object_bytes += info.allocated;
     if (name.starts_with("composites/") && !CompositeStore::is_copy(name)) s.stored_bytes += info.size;

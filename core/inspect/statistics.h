@@ -19,7 +19,9 @@ struct Statistics {
   std::uint64_t inline_files = 0, inline_bytes = 0;
   std::uint64_t member_files = 0, member_bytes = 0;
   std::uint64_t sharing_files = 0;  // of those, the ones whose content is other files', too
-  std::uint64_t shared_bytes() const { return member_bytes > live_bytes ? member_bytes - live_bytes : 0; }  // spared
+  std::uint64_t shared_bytes() const {
+    return member_bytes > live_bytes ? member_bytes - live_bytes : 0;
+  }  // spared
   std::uint64_t composites = 0, composite_bytes = 0, live_bytes = 0, freed_bytes = 0;
   std::uint64_t stored_bytes = 0;  // of the composites' objects, packed or not
   std::string compression;         // of composites from now on: "zstd:3", "none"
@@ -31,6 +33,8 @@ struct Statistics {
   std::uint64_t blobs = 0, blob_bytes = 0;
   std::uint64_t sealed_blobs = 0;               // those with checksums
   std::uint64_t objects = 0, object_bytes = 0;  // everything the store keeps, LevelDB's files included
+  std::uint64_t reserve_bytes =
+      0;  // beside these: room that is held for a full medium (core/fs/space_guard.h)
   std::uint64_t value_log_bytes = 0;  // of these: what waits beside the table (core/table/value_log.h)
   std::uint64_t staged_directories = 0;
   std::uint64_t pending_removals = 0;

@@ -33,6 +33,7 @@ std::string statistics_json(const Statistics& s, const std::string& transport) {
       {"blob_bytes", s.blob_bytes},
       {"objects", s.objects},
       {"object_bytes", s.object_bytes},
+      {"reserve_bytes", s.reserve_bytes},
       {"value_log_bytes", s.value_log_bytes},
       {"staged_directories", s.staged_directories},
       {"pending_removals", s.pending_removals},

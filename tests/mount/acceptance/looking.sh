@@ -26,6 +26,8 @@ case_looking() {
   local headers=$source_tree/linux
   fresh --inline-max=512 || return 1
   check "import" "$cffs" import "$headers" "$store"
+  check "what is held for a full disk has a line" bash -c "'$cffs' stat '$store' | grep -q '^reserve  .*B   beside the objects'"
+  check "and a number" test "$(stat_number "$store" reserve_bytes)" -gt 1000000
   look "closed" "$headers"
 
   "$cffs" mount "$store" "$mnt"
