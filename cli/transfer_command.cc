@@ -20,6 +20,7 @@
 #include "core/transfer/directory_destination.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/export.h"
+#include "core/transfer/store_destination.h"
 #include "fusefs/mount_table.h"
 
 namespace cffs::cli {
@@ -221,7 +222,9 @@ Result<int> run_import(ImportOptions o) {
   {
     TransferProgress progress(count_sources(o.sources, o.rules.excludes));
     Reorganiser reorganiser(*store.fs);  // gives back what was removed, where there is no more room
-    ImportTarget target(*store.fs, o.jobs, shows(progress), o.rules);
+    // Who is not root cannot give files away, here as elsewhere: a mount of his would not let him write to them.
+    ImportTarget target(std::make_unique<StoreDestination>(*store.fs, ::geteuid() == 0), o.jobs,
+                        shows(progress), o.rules);
     CFFS_TRY_VOID(import_sources(o, target));
     CFFS_TRY(report, target.finish());
     // These two look at the whole tree: a page may embed what came before it, or comes much later. What their groups do

@@ -72,17 +72,6 @@ bool privileged(const std::string& program) {
           ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
 }
 
-std::optional<bool> user_allow_other() {
-  std::ifstream in("/etc/fuse.conf");
-  if (!in) return std::nullopt;
-  for (std::string line; std::getline(in, line);) {
-    std::istringstream words(line);
-    std::string word;
-    if (words >> word && word == "user_allow_other") return true;
-  }
-  return false;
-}
-
 // It says no more than EBADF of a descriptor that is none, and ENOSYS where nobody knows it (Linux 6.5 does).
 bool has_cachestat() {
   constexpr long kCachestat = 451;  // the same number on every architecture
@@ -98,6 +87,17 @@ bool can_load(const char* library) {
 }
 
 }  // namespace
+
+std::optional<bool> user_allow_other() {
+  std::ifstream in("/etc/fuse.conf");
+  if (!in) return std::nullopt;
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string word;
+    if (words >> word && word == "user_allow_other") return true;
+  }
+  return false;
+}
 
 MachineFacts machine_facts() {
   MachineFacts facts;

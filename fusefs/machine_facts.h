@@ -20,7 +20,7 @@ struct MachineFacts {
   bool in_container = false;
   std::string fusermount;                // its path; empty: there is none
   bool fusermount_privileged = false;    // set-user-ID, or with capabilities of its own
-  std::optional<bool> user_allow_other;  // in /etc/fuse.conf; nothing: there is no such file
+  std::optional<bool> user_allow_other;  // see below
   KernelRing ring = KernelRing::absent;
   bool fuse_module = true;         // else FUSE is built into the kernel
   unsigned io_uring_disabled = 0;  // sysctl kernel.io_uring_disabled: 0 for nobody, 1 for some, 2 for all
@@ -36,6 +36,9 @@ struct MachineFacts {
     return kernel_major > major || (kernel_major == major && kernel_minor >= minor);
   }
 };
+
+// Whether /etc/fuse.conf has this word, which lets others than root mount for all users; nothing: there is no such file.
+std::optional<bool> user_allow_other();
 
 // Asks this machine, as this process sees it; changes nothing.
 MachineFacts machine_facts();

@@ -1,5 +1,6 @@
 #include "fusefs/serving.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@
 #include "fusefs/kernel_cache.h"
 #include "fusefs/live_numbers.h"
 #include "fusefs/load_windows.h"
+#include "fusefs/machine_facts.h"
 #include "fusefs/metrics_server.h"
 #include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
@@ -153,6 +155,14 @@ bool mounts_device(const MountOptions& options, const ObjectStore& store) {
          std::pair(major, minor) >= std::pair(6, 18);
 }
 
+// fusermount3 lets nobody but root mount for others, unless its configuration does. Who may not open the device has another trouble.
+bool is_refused_for_others(const MountOptions& options) {
+  return ::geteuid() != 0 && !user_allow_other().value_or(false) &&
+         ::faccessat(AT_FDCWD, "/dev/fuse", R_OK | W_OK, AT_EACCESS) == 0 &&
+         std::any_of(options.fuse_options.begin(), options.fuse_options.end(),
+                     [](const std::string& word) { return word == "allow_other" || word == "allow_root"; });
+}
+
 // `as_device` becomes false where the kernel mounts it in another way only.
 Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& store,
                                       const std::string& store_path, const std::string& mount_point,
@@ -166,6 +176,12 @@ Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& 
     if (fuse_session_mount(session, mount_point.c_str()) == 0) return session;
     fuse_session_destroy(session);
     if (!as_device) {
+      if (is_refused_for_others(options)) {
+        return fail(
+            Error::usage("cannot mount on " + mount_point +
+                         " for other users: /etc/fuse.conf lacks the line user_allow_other, which root "
+                         "writes; without -o allow_other the mount is yours alone"));
+      }
       return fail(Error::usage("cannot mount on " + mount_point +
                                "; is /dev/fuse there, and may you use it? cffs doctor says what lacks"));
     }

@@ -1,5 +1,7 @@
 #include "core/transfer/store_destination.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <initializer_list>
 #include <sstream>
@@ -19,15 +21,37 @@ std::string line_of(std::initializer_list<std::uint64_t> numbers) {
   return line + "\n";
 }
 
-// An import may set any attribute.
-Caller owner_of(const Inode& attributes) { return Caller::privileged(attributes.uid, attributes.gid); }
+std::unordered_set<gid_t> groups_of_caller() {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
+  groups.resize(
+      static_cast<std::size_t>(std::max(0, ::getgroups(static_cast<int>(groups.size()), groups.data()))));
+  groups.push_back(::getegid());
+  return {groups.begin(), groups.end()};
+}
 
 }  // namespace
 
-StoreDestination::StoreDestination(FileSystem& fs)
+StoreDestination::StoreDestination(FileSystem& fs, bool keeps_owners)
     : fs_(fs),
+      keeps_owners_(keeps_owners),
+      groups_(keeps_owners ? std::unordered_set<gid_t>() : groups_of_caller()),
       first_new_inode_(fs.next_inode()),
       table_bytes_(kept_in_table(*fs.policy(), fs.store_format())) {}
+
+// Where another keeps it, nobody gets its owner's rights by set-id bits.
+StoreDestination::Owner StoreDestination::owner_of(const Inode& attributes) const {
+  if (keeps_owners_) return {attributes.uid, attributes.gid, 07777};
+  const bool is_groups = groups_.contains(attributes.gid);
+  const bool is_owners = is_groups && attributes.uid == ::geteuid();
+  return {::geteuid(), is_groups ? attributes.gid : ::getegid(),
+          is_owners || attributes.is_directory() ? mode_t{07777} : mode_t{01777}};
+}
+
+// An import may set any attribute.
+Caller StoreDestination::caller_of(const Inode& attributes) const {
+  const Owner owner = owner_of(attributes);
+  return Caller::privileged(owner.uid, owner.gid);
+}
 
 StoreDestination::~StoreDestination() {
   const MutexLock guard(mutex_);
@@ -142,7 +166,7 @@ Result<std::vector<std::pair<std::string, bool>>> StoreDestination::names(InodeI
 
 Result<InodeId> StoreDestination::make_directory(InodeId parent, const std::string& name,
                                                  const Inode& attributes) {
-  CFFS_TRY(const Attributes made, fs_.mkdir(parent, name, 0700, owner_of(attributes)));
+  CFFS_TRY(const Attributes made, fs_.mkdir(parent, name, 0700, caller_of(attributes)));
   return keep(made.ino);
 }
 
@@ -156,7 +180,7 @@ Result<InodeId> StoreDestination::enter(InodeId parent, const std::string& name,
 // It has no name until all of it is there, so that whoever is killed leaves no part of it.
 Status StoreDestination::make_file(InodeId parent, const std::string& name, const Inode& attributes,
                                    const CopyFile& copy) {
-  CFFS_TRY(const Attributes made, fs_.make_unnamed(parent, S_IFREG | 0600, owner_of(attributes)));
+  CFFS_TRY(const Attributes made, fs_.make_unnamed(parent, S_IFREG | 0600, caller_of(attributes)));
   AttributeChange size;
   size.size = attributes.size;
   Status done;
@@ -178,8 +202,8 @@ Status StoreDestination::make_file(InodeId parent, const std::string& name, cons
 
 Status StoreDestination::make_node(InodeId parent, const std::string& name, const Inode& attributes) {
   const auto made = attributes.is_symlink()
-                        ? fs_.symlink(parent, name, attributes.target, owner_of(attributes))
-                        : fs_.mknod(parent, name, attributes.mode, attributes.rdev, owner_of(attributes));
+                        ? fs_.symlink(parent, name, attributes.target, caller_of(attributes))
+                        : fs_.mknod(parent, name, attributes.mode, attributes.rdev, caller_of(attributes));
   if (!made) return fail(made.error());
   settle_inode(made->ino, attributes);
   fs_.forget(made->ino, 1);
@@ -217,9 +241,10 @@ void StoreDestination::settle_directory(InodeId directory, const Inode& attribut
 // Attributes that creation does not set.
 void StoreDestination::settle_inode(InodeId ino, const Inode& wanted) {
   AttributeChange change;
-  change.uid = wanted.uid;
-  change.gid = wanted.gid;
-  if (!wanted.is_symlink()) change.mode = wanted.mode & 07777;
+  const Owner owner = owner_of(wanted);
+  change.uid = owner.uid;
+  change.gid = owner.gid;
+  if (!wanted.is_symlink()) change.mode = wanted.mode & owner.bits;
   change.atime_ns = wanted.atime_ns;
   change.mtime_ns = wanted.mtime_ns;
   if (const auto done = fs_.setattr(ino, change, Caller::privileged()); !done) tell(done.error().message());
@@ -249,6 +274,10 @@ Result<std::vector<std::string>> StoreDestination::load(std::vector<NewFile> fil
   grouping::Group together;  // what is in no group
   for (std::size_t i = 0; i < files.size(); ++i) {
     NewFile& file = files[i];
+    const Owner owner = owner_of(file.inode);
+    file.inode.uid = owner.uid;
+    file.inode.gid = owner.gid;
+    file.inode.mode &= ~mode_t{07777} | owner.bits;
     for (const auto& [name, value] : std::exchange(file.inode.xattrs, {})) {
       if (is_order_to_mount(name)) {
         tell_order(file.name + ": extended attribute " + name);

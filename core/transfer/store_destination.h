@@ -11,7 +11,9 @@ namespace cffs {
 
 class StoreDestination final : public Destination, public SmallFiles {
  public:
-  explicit StoreDestination(FileSystem& fs);
+  // `keeps_owners`: files have those of their source; else they are the caller's, as those who are not root have it from cp and tar:
+  // of another group only where he is in it, and then without set-id bits.
+  explicit StoreDestination(FileSystem& fs, bool keeps_owners = true);
   ~StoreDestination() override;
 
   std::string shown(const std::string& path) const override { return path; }
@@ -38,6 +40,7 @@ class StoreDestination final : public Destination, public SmallFiles {
   bool knows_of_left_overs() const override { return !killed_.empty(); }
   bool is_left_over(InodeId directory, const std::string& name) override;
   SmallFiles* small_files() override { return this; }
+  bool keeps_owners() const override { return keeps_owners_; }
   std::uint64_t order_of(const std::string& name) const override { return fs_.name_hash()(name); }
   bool was_made_here(const Attributes& file) const override { return file.ino >= first_new_inode_; }
 
@@ -57,10 +60,19 @@ class StoreDestination final : public Destination, public SmallFiles {
   };
   Status note_transfers(bool with_this);
 
+  struct Owner {
+    uid_t uid;
+    gid_t gid;
+    mode_t bits;  // of the mode that it may have
+  };
+  Owner owner_of(const Inode& attributes) const;
+  Caller caller_of(const Inode& attributes) const;
   void settle_inode(InodeId ino, const Inode& wanted);
   InodeId keep(InodeId directory);
 
   FileSystem& fs_;
+  const bool keeps_owners_;
+  const std::unordered_set<gid_t> groups_;  // the caller's, where they matter
   const InodeId first_new_inode_;
   const std::uint64_t table_bytes_;  // files of at most so many stay in the table
   std::vector<Killed> killed_;       // the last ones; set by begin()

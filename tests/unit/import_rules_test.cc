@@ -1,6 +1,8 @@
 // What an import leaves out, what it finds in a store, and which archives names stand for.
 #include "core/transfer/import_rules.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 
 #include "core/object/memory_store.h"
@@ -97,6 +99,64 @@ TEST_CASE("a tree of any depth is taken away, and nothing else", "[transfer]") {
   REQUIRE(left->size() == 1);
   CHECK(left->front() == std::pair<std::string, bool>("stays", false));
   CHECK(existing.remove(kRootInode, "d").error().errno_value == ENOENT);
+  REQUIRE(fs->close());
+}
+
+TEST_CASE("who gives no files away has them himself, without set-id bits", "[transfer]") {
+  constexpr uid_t kStranger = 4711;
+  constexpr gid_t kStrangers = 4712;
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  const auto wanted = [&](mode_t mode) {
+    Inode inode;
+    inode.mode = mode;
+    inode.uid = kStranger;
+    inode.gid = kStrangers;
+    return inode;
+  };
+  const auto come = [&](StoreDestination& to, const std::string& name) {
+    REQUIRE(to.make_file(kRootInode, name + "-large", wanted(S_IFREG | 06755),
+                         [](const WriteAt&) { return Status(); }));
+    Inode small = wanted(S_IFREG | 06755);
+    small.size = 1;
+    NewFile file;
+    file.parent = kRootInode;
+    file.name = name + "-small";
+    file.inode = small;
+    file.content = "x";
+    std::vector<NewFile> files;
+    files.push_back(std::move(file));
+    REQUIRE(to.load(std::move(files)));
+    const auto made = to.make_directory(kRootInode, name + "-directory", wanted(S_IFDIR | 02755));
+    REQUIRE(made);
+    to.settle_directory(*made, wanted(S_IFDIR | 02755));
+    REQUIRE(to.make_node(kRootInode, name + "-pipe", wanted(S_IFIFO | 0640)));
+  };
+  const auto check = [&](const std::string& name, uid_t uid, gid_t gid, mode_t mode) {
+    INFO(name);
+    const auto found = fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    fs->forget(found->ino, 1);
+    CHECK(found->uid == uid);
+    CHECK(found->gid == gid);
+    CHECK((found->mode & 07777) == mode);
+  };
+  {
+    StoreDestination keeps(*fs);
+    CHECK(keeps.keeps_owners());
+    come(keeps, "roots");
+    StoreDestination gives_none(*fs, false);
+    CHECK_FALSE(gives_none.keeps_owners());
+    come(gives_none, "own");
+  }
+  for (const char* const what : {"large", "small"}) {
+    check(std::string("roots-") + what, kStranger, kStrangers, 06755);
+    check(std::string("own-") + what, ::geteuid(), ::getegid(), 0755);
+  }
+  check("roots-directory", kStranger, kStrangers, 02755);
+  check("own-directory", ::geteuid(), ::getegid(), 02755);
+  check("own-pipe", ::geteuid(), ::getegid(), 0640);
   REQUIRE(fs->close());
 }
 

@@ -251,6 +251,30 @@ case_foreign() {
   chmod 777 "$store"
   check "mount of one that all can write to" "$cffs" mount "$store" "$mnt"
   check "nosuid, nodev there" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+
+  # A user's import of files that are root's: they are his, and he can write to them on his mount.
+  mkdir "$base/work/theirs"; chmod 755 "$base/work"; chown "$user" "$base/work/theirs" "$mnt"
+  mkdir -p "$base/work/roots/d"; echo of root >"$base/work/roots/d/file"; chmod 644 "$base/work/roots/d/file"
+  install -m 6755 /bin/true "$base/work/roots/setuid"; head -c 2000000 /dev/zero >"$base/work/roots/large"
+  store=$base/work/theirs
+  check "the user makes a store" as_user "$cffs" format "$store"
+  check "and imports" as_user "$cffs" import "$base/work/roots" "$store"
+  check "all of it is his" test -z "$(as_user "$cffs" find "$store" ! -user "$user")"
+  check "without set-id bits" test -z "$(as_user "$cffs" find "$store" -perm /6000)"
+  check "again there is nothing to do" bash -c "setpriv --reuid=$user --regid=nogroup --clear-groups '$cffs' import --update '$base/work/roots' '$store' | grep -q '^imported 0 files'"
+  check "nothing else differs" test -z "$(as_user "$cffs" diff --no-owner --no-mode "$store" "$base/work/roots")"
+  mknod -m 666 "$base/work/fuse" c 10 229
+  if unshare -m true 2>/dev/null; then
+    in_own_space() {  # where everybody may open the device, as on most machines
+      unshare -m bash -c "mount --bind '$base/work/fuse' /dev/fuse && exec setpriv --reuid=$user --regid=nogroup --clear-groups timeout 60 bash -c '$1'"
+    }
+    check "on his mount he writes" in_own_space "'$cffs' mount '$store' '$mnt' && echo more >>'$mnt/d/file' && rm '$mnt/large'; r=\$?; '$cffs' umount '$mnt' && exit \$r"
+    grep -q '^user_allow_other' /etc/fuse.conf 2>/dev/null ||
+      check "a mount for others says what that wants" in_own_space "'$cffs' mount -o allow_other '$store' '$mnt' 2>&1 | grep -q 'lacks the line user_allow_other'"
+  fi
+  store=$base/store
+  rm -rf "$base/work/theirs"
 }
 
 # A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
