@@ -181,7 +181,7 @@ void print_summary(const ImportReport& r, double seconds) {
 std::function<void(const ImportReport&)> shows(TransferProgress& progress) {
   return [&progress](const ImportReport& r) {
     progress.show({.files = r.files + r.symlinks + r.specials + r.links,
-                   .bytes = r.bytes,
+                   .bytes = r.bytes + r.under_way,
                    .known = r.same + r.failed,
                    .known_bytes = r.same_bytes,
                    .archive_bytes = r.archive_bytes});

@@ -357,13 +357,18 @@ void ImportTarget::write_large(InodeId parent, const std::string& path, const st
                                const Inode& attributes, const CopyFile& copy, bool replaces) {
   if (stopped()) return left_out(1);
   const std::string as = replaces ? to_->temporary_name() : name;
+  std::uint64_t came = 0;
   const CopyFile copy_or_stop = [&](const WriteAt& write) {
     return copy([&](std::uint64_t at, std::string_view bytes) -> Status {
       if (rules_.is_to_stop()) return fail(EINTR, path);
-      return write(at, bytes);
+      CFFS_TRY_VOID(write(at, bytes));
+      came += bytes.size();
+      count([&](ImportReport& r) { r.under_way += bytes.size(); });
+      return {};
     });
   };
   Status done = to_->make_file(parent, as, attributes, copy_or_stop);
+  count([&](ImportReport& r) { r.under_way -= came; });
   if (done && replaces) done = existing_.take_name(parent, as, name);
   if (!done && done.error().errno_value == EEXIST) {
     // It was not there when this was begun.

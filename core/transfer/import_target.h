@@ -28,6 +28,7 @@ namespace cffs {
 
 struct ImportReport : Failures {
   std::uint64_t files = 0, directories = 0, symlinks = 0, specials = 0, links = 0, bytes = 0;
+  std::uint64_t under_way = 0;  // bytes of large files that are not whole yet, in none of these
   std::uint64_t same = 0, updated = 0, removed = 0;  // were there already; replaced others; were in no source
   std::uint64_t same_bytes = 0;                      // of those that were there already
   std::uint64_t left_over = 0;                       // temporaries of killed transfers, which went

@@ -288,6 +288,28 @@ TEST_CASE("an archive's deep path takes memory by its length", "[transfer]") {
   CHECK(depth_of(*store.fs) == kLevels);
 }
 
+TEST_CASE("of a large file is told how much has come while it comes", "[transfer]") {
+  constexpr std::uint64_t kLarge = 64u << 20;
+  const TemporaryDirectory directory;
+  write_transferred(directory.path + "/large", std::string(kLarge, 'x'));
+  TransferStore store;
+  std::uint64_t steps = 0, most = 0, last = 0;
+  {
+    ImportTarget target(*store.fs, 1, [&](const ImportReport& r) {
+      if (r.files > 0) last = r.under_way;
+      if (r.under_way > most) ++steps;
+      most = std::max(most, r.under_way);
+    });
+    REQUIRE(import_directory(directory.path, target));
+    const ImportReport report = target.finish().value();
+    CHECK(report.bytes == kLarge);
+    CHECK(report.under_way == 0);
+  }
+  CHECK(steps >= 10);
+  CHECK(most == kLarge);
+  CHECK(last == 0);
+}
+
 // As tar -r and tar -u make it.
 TEST_CASE("a name that an archive has twice leaves links to the first what they were", "[transfer]") {
   const TemporaryDirectory directory;
