@@ -139,7 +139,7 @@ Result<int> on_store(const BackupFlags& o) {
   const EndingSignals signals(
       "it was interrupted; what was there before is as it was, and the same command begins anew");
   ProgressLine line;
-  BackupJob job(*store.fs);
+  BackupJob job(*store.fs, BackupJob::Damages::in_status);  // whose log is what we say
   CFFS_TRY(const std::uint64_t rate, parse_size(o.rate, "--rate"));
   CFFS_TRY_VOID(job.request(nlohmann::json{{"place", place}, {"rate", rate}}.dump()));
   for (;;) {

@@ -48,9 +48,9 @@ JobThread::State BackupJob::run(const std::string& place, std::uint64_t bytes_pe
   options.bytes_per_second = bytes_per_second;
   options.go_on = [this] { return thread_.go_on(); };
   options.on_damage = [this](const std::string& sentence) {
-    fs_.log("backup: " + sentence);
+    if (told_ == Damages::logged) fs_.log("backup: " + sentence);
     const MutexLock guard(mutex_);
-    if (damages_.size() < kDamagesKept) damages_.push_back(sentence);
+    if (told_ == Damages::in_status || damages_.size() < kDamagesKept) damages_.push_back(sentence);
   };
   options.on_progress = [this](const BackupProgress& progress) {
     const MutexLock guard(mutex_);

@@ -12,14 +12,16 @@ namespace cffs {
 
 class BackupJob {
  public:
-  explicit BackupJob(FileSystem& fs) : fs_(fs) {}
+  // Where damages are told: the store's log has all, and the status, which a mount's attribute has room for, the first hundred; or,
+  // of who shows the status himself, the status alone, and all.
+  enum class Damages { logged, in_status };
+  explicit BackupJob(FileSystem& fs, Damages damages = Damages::logged) : fs_(fs), told_(damages) {}
 
   // What `cffs backup` asks of a daemon: {"place": absolute path, "rate": bytes per second}, or {"stop": true}. Returns at once.
   // EBUSY: one is under way; EAGAIN: no thread is to be had.
   Status request(const std::string& json);
   void stop() { thread_.stop(); }
-  // {"state": "idle" | "running" | "done" | "stopped" | "failed", "error": ..., "place": ..., the counts, "damages": [the first
-  // hundred sentences]}
+  // {"state": "idle" | "running" | "done" | "stopped" | "failed", "error": ..., "place": ..., the counts, "damages": [sentences]}
   std::string status_json() const;
 
  private:
@@ -27,6 +29,7 @@ class BackupJob {
   JobThread::State run(const std::string& path, std::uint64_t bytes_per_second);
 
   FileSystem& fs_;
+  const Damages told_;
   mutable Mutex mutex_;  // rank 6
   std::string place_ CFFS_GUARDED_BY(mutex_);
   std::int64_t began_ms_ CFFS_GUARDED_BY(mutex_) = 0;

@@ -92,6 +92,7 @@ case_scrub() {
   check "readers get EIO there" bash -c "echo 3 >/proc/sys/vm/drop_caches; ! cat '$mnt/large' >/dev/null && dd if='$mnt/large' bs=1M count=2 status=none | cmp -n 2097152 - '$base/work/large'"
   check "umount" "$cffs" umount "$mnt"
   check "of a store too" bash -c "'$cffs' scrub --anew '$store' >'$base/work/said2'; test \$? = 4 && test \$(grep -c '(inode ' '$base/work/said2') = 2"
+  check "a backup of the store tells of it, once" bash -c "'$cffs' backup '$store' '$base/work/backup' >'$base/work/said4' 2>&1; test \$? = 4 && grep -q '^large (inode ' '$base/work/said4' && test -z \"\$(sed 's/^cffs: backup: //' '$base/work/said4' | sort | uniq -d)\""
   check "what fsck says" bash -c "'$cffs' fsck '$store' >'$base/work/said3'; test \$? = 4 && test \$(wc -l <'$base/work/said3') = 3"
   check "mount" "$cffs" mount "$store" "$mnt"
   check "a new content is good" bash -c "cp '$base/work/large' '$mnt/large' && cmp '$base/work/large' '$mnt/large'"
