@@ -155,6 +155,7 @@ Status write_page(const std::string& path, const std::string& page) {
 }
 
 Result<int> run_advise(const AdviseOptions& o) {
+  CFFS_TRY_VOID(parse_size(o.sample, "--sample"));
   struct stat st;
   if (::stat(o.directory.c_str(), &st) != 0) return fail(errno, o.directory);
   if (!S_ISDIR(st.st_mode)) return fail(Error::usage(o.directory + " is no directory"));

@@ -20,7 +20,7 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
   const bool count =
       *end == '\0' && value >= 1 && value == static_cast<double>(static_cast<std::uint64_t>(value));
   if (text.empty() || end == text.c_str() || !(value > 0) || (share && value > 100) || (!share && !count)) {
-    return fail(Error::usage(
+    return fail(Error::command_line(
         "--min-support wants auto, a share such as 0.1% or a number of sessions such as 20, not '" + text +
         "'"));
   }
@@ -32,10 +32,12 @@ Status parse_support(const std::string& text, std::uint64_t& absolute, double& r
 Result<double> parse_exchange(const AnalysisFlags& f, const replay::DiskProfile& disk) {
   if (f.exchange_bytes.empty()) return disk.exchange_bytes();
   if (f.algorithm != "benefit") {
-    return fail(Error::usage("--exchange-bytes goes with --algorithm=benefit, not with " + f.algorithm));
+    return fail(
+        Error::command_line("--exchange-bytes goes with --algorithm=benefit, not with " + f.algorithm));
   }
   CFFS_TRY(const std::uint64_t bytes, parse_size(f.exchange_bytes, "--exchange-bytes"));
-  if (bytes == 0) return fail(Error::usage("--exchange-bytes wants at least 1: nothing would be grouped"));
+  if (bytes == 0)
+    return fail(Error::command_line("--exchange-bytes wants at least 1: nothing would be grouped"));
   return static_cast<double>(bytes);
 }
 
@@ -136,11 +138,16 @@ std::string described(const replay::DiskProfile& disk) {
 
 Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const replay::DiskProfile& disk) {
   replay::AnalysisOptions o;
+  const AnalysisFlags usual;
+  if (f.disk_at != usual.disk_at && f.disk != "this")
+    return fail(Error::command_line("--disk-at goes with --disk=this, not with " + f.disk));
+  if (f.batch != usual.batch && f.algorithm != "adjacency")
+    return fail(Error::command_line("--batch goes with --algorithm=adjacency, not with " + f.algorithm));
   const auto format = replay::log_format(f.format);
   if (!format) {
-    return fail(Error::usage("unknown format '" + f.format +
-                             "'; there is: auto, common, combined, json, w3c, s3, strace, fatrace, "
-                             "opensnoop, trace, transactions"));
+    return fail(Error::command_line("unknown format '" + f.format +
+                                    "'; there is: auto, common, combined, json, w3c, s3, strace, fatrace, "
+                                    "opensnoop, trace, transactions"));
   }
   o.reader.format = *format;
   if (f.stream == "client") o.reader.stream = replay::StreamBy::client;
@@ -154,7 +161,7 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const r
   if (!o.adjacency) o.mining.algorithm = f.algorithm;
   CFFS_TRY_VOID(parse_support(f.min_support, o.mining.min_support, o.mining.relative_support));
   if (o.adjacency && o.mining.min_support > 0) {
-    return fail(Error::usage("--algorithm=adjacency wants --min-support as a share, for instance 5%"));
+    return fail(Error::command_line("--algorithm=adjacency wants --min-support as a share, for instance 5%"));
   }
   if (o.mining.relative_support > 0) o.adjacent.support = o.mining.relative_support;
   o.adjacent.batch = f.batch;
@@ -174,7 +181,7 @@ Result<replay::AnalysisOptions> analysis_options(const AnalysisFlags& f, const r
     char* end = nullptr;
     const double seconds = std::strtod(f.session_gap.c_str(), &end);
     if (f.session_gap.empty() || *end != '\0' || !(seconds > 0) || seconds > 1e9) {
-      return fail(Error::usage("--session-gap wants auto or seconds, not '" + f.session_gap + "'"));
+      return fail(Error::command_line("--session-gap wants auto or seconds, not '" + f.session_gap + "'"));
     }
     o.session_gap_ms = static_cast<std::int64_t>(seconds * 1000);
   }

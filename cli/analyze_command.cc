@@ -125,9 +125,10 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
 Result<replay::Tuning> tune(const AnalyzeOptions& o, const replay::DiskProfile& disk,
                             replay::AnalysisOptions& options) {
   if (o.chosen)
-    return fail(Error::usage("--tune chooses --algorithm, --rest-bytes and --table-bytes: leave them out"));
+    return fail(
+        Error::command_line("--tune chooses --algorithm, --rest-bytes and --table-bytes: leave them out"));
   for (const std::string& log : o.logs) {
-    if (log == "-") return fail(Error::usage("--tune reads a log twice: it cannot come from stdin"));
+    if (log == "-") return fail(Error::command_line("--tune reads a log twice: it cannot come from stdin"));
   }
   replay::TuningOptions tuning;
   tuning.model.disk = disk;
@@ -182,7 +183,8 @@ nlohmann::ordered_json as_json(const replay::Tuning& tuned, const replay::DiskPr
 
 Result<int> run_analyze(const AnalyzeOptions& o) {
   if (o.spark.given && o.engine != "spark") {
-    return fail(Error::usage("--master, --spark, --spark-conf and --spark-log go with --engine=spark"));
+    return fail(
+        Error::command_line("--master, --spark, --spark-conf and --spark-log go with --engine=spark"));
   }
   for (const std::string& output : {o.output, o.graph, o.transactions})
     CFFS_TRY_VOID(apart_from(output, o.logs));
@@ -193,7 +195,8 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   replay::SparkOptions spark;
   if (o.engine == "spark") {
     if (o.tune)
-      return fail(Error::usage("--tune judges many plans, by the native engine: leave out --engine=spark"));
+      return fail(
+          Error::command_line("--tune judges many plans, by the native engine: leave out --engine=spark"));
     CFFS_TRY(spark, spark_options(o.spark, o.logs));
     spark.outputs = {o.output, o.graph, o.transactions};
   }
@@ -234,10 +237,12 @@ void add_analyze(CLI::App& app, int& exit_code) {
   command->add_option("LOG", o->logs, "Access logs, plain, gz, xz, zst or bz2; - for stdin")->required();
   command->add_option("-o,--output", o->output, "Plan to write, an SQLite file");
   add_analysis_flags(*command, o->flags);
-  command->add_flag(
+  auto* tune = command->add_flag(
       "--tune", o->tune,
       "Choose --algorithm, --rest-bytes and --table-bytes by what does best on the last part of the log");
-  command->add_option("--cache", o->cache, "With --tune: cache in front of the disk")->capture_default_str();
+  command->add_option("--cache", o->cache, "With --tune: cache in front of the disk")
+      ->capture_default_str()
+      ->needs(tune);
   command->add_option("--top", o->top, "Groups to print")->capture_default_str();
   command->add_option("--graph", o->graph, "Draw the strongest groups and their links, an SVG file");
   command->add_option("--transactions", o->transactions,

@@ -57,7 +57,7 @@ int finish(const BackupFlags& o, const Json& report) {
 }
 
 Result<std::string> absolute_place(const std::string& place) {
-  if (place.empty()) return fail(Error::usage("name the directory that the backup is to be in"));
+  if (place.empty()) return fail(Error::command_line("name the directory that the backup is to be in"));
   std::error_code problem;
   const auto path = std::filesystem::absolute(place, problem).lexically_normal();
   if (problem) return fail(problem.value(), place);
@@ -161,6 +161,8 @@ Result<int> on_store(const BackupFlags& o) {
 }
 
 Result<int> run_backup(BackupFlags o) {
+  if (!o.stop && !o.status) CFFS_TRY_VOID(absolute_place(o.place));
+  CFFS_TRY_VOID(parse_size(o.rate, "--rate"));
   CFFS_TRY_VOID(check_there(o.source.path));
   o.source.path = store_to_ask(o.source.path);
   return mount_attribute(o.source.path, kBackupXattr).empty() ? on_store(o) : on_mount(o);
@@ -205,13 +207,15 @@ void add_backup(CLI::App& app, int& exit_code) {
       ->required();
   auto* place = command->add_option(
       "DEST", o->place, "Directory of the backup: none yet, an empty one, or the one of the backup before");
-  command->add_option("--rate", o->rate, "Bytes per second, such as 20M; 0: as fast as it goes")
-      ->capture_default_str();
+  auto* rate = command->add_option("--rate", o->rate, "Bytes per second, such as 20M; 0: as fast as it goes")
+                   ->capture_default_str();
   auto* stop = command->add_flag("--stop", o->stop, "Stop the one of a mount; the backup before stays")
-                   ->excludes(place);
+                   ->excludes(place)
+                   ->excludes(rate);
   command->add_flag("--status", o->status, "Say how far the one of a mount is, or how the last one ended")
       ->excludes(stop)
-      ->excludes(place);
+      ->excludes(place)
+      ->excludes(rate);
   command->add_flag("--json", o->json, "For programs");
   command->footer(
       "The backup is a store like any other: mount it, check it, export it. It takes the place of the one "
@@ -222,8 +226,7 @@ void add_backup(CLI::App& app, int& exit_code) {
       "Exit code: 0 all is copied, 4 something in the store is damaged (one line each), 8 it could not run.");
   command->callback([o, &exit_code] {
     const auto done = run_backup(*o);
-    if (!done) complain(done.error());
-    exit_code = done ? *done : kCouldNotRun;
+    exit_code = done ? *done : complain(done.error(), kCouldNotRun);
   });
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <regex>
+
 #include "bench/disk/disk_profile.h"
 #include "bench/disk/slow_disk.h"
 #include "bench/floor/floor.h"
@@ -18,6 +20,18 @@ struct BenchOptions {
   std::string image_size;
   bool tiny = false, paper = false;
 };
+
+// "4", "0.5", "512K", "1,4".
+bool is_numbers(const std::string& text) {
+  static const std::regex kNumbers(R"([0-9]+(\.[0-9]+)?[KMGkmg]?(,[0-9]+(\.[0-9]+)?[KMGkmg]?)*)");
+  return std::regex_match(text, kNumbers);
+}
+
+// What is a number by default is one.
+std::string check_parameter(const bench::Parameter& parameter, const std::string& given) {
+  if (!is_numbers(parameter.small) || is_numbers(given)) return {};
+  return "'" + given + "' is no number, nor several with commas between them";
+}
 
 Result<int> run_as_given(const bench::Benchmark& benchmark, BenchOptions o) {
   if (o.tiny) o.session.size = bench::Size::tiny;
@@ -70,13 +84,15 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
       ->needs(command->get_option("--results"));
   command->add_option("--work", o->session.work,
                       "Directory below which images and mounts are put, and removed again");
-  command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");
-  command->add_flag("--paper", o->paper, "The published size and memory limits");
+  auto* tiny = command->add_flag("--tiny", o->tiny, "The smallest size that still does everything");
+  command->add_flag("--paper", o->paper, "The published size and memory limits")->excludes(tiny);
   for (const bench::Parameter& p : benchmark.parameters) {
-    command->add_option((p.name.size() == 1 ? "-" : "--") + p.name, o->session.parameters[p.name],
-                        fmt::format("{}; {}", p.help,
-                                    p.small == p.paper ? "default " + (p.small.empty() ? "none" : p.small)
-                                                       : "default " + p.small + ", published " + p.paper));
+    command
+        ->add_option((p.name.size() == 1 ? "-" : "--") + p.name, o->session.parameters[p.name],
+                     fmt::format("{}; {}", p.help,
+                                 p.small == p.paper ? "default " + (p.small.empty() ? "none" : p.small)
+                                                    : "default " + p.small + ", published " + p.paper))
+        ->check(CLI::Validator([p](const std::string& given) { return check_parameter(p, given); }, ""));
   }
   command->callback([o, &benchmark, &exit_code] {
     const auto done = run_as_given(benchmark, *o);

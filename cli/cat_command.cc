@@ -31,11 +31,11 @@ int run_cat(const std::vector<std::string>& places, bool foreign_owner) {
   for (const std::string& text : places) {
     if (const Status done = write_out(text); !done) {
       (void)std::fflush(stdout);  // in the order in which it came
-      code = 1;
       if (done.error().kind == ErrorKind::corruption) {
+        code = 1;
         complain_of(text, done.error());
       } else {
-        complain(done.error());
+        code = complain(done.error());
       }
     }
   }

@@ -57,8 +57,10 @@ void add_help(CLI::App& app, int& exit_code);
 
 // How fsck and scrub end, as e2fsck does: what was found is mended, is not, or could not be looked for.
 enum CheckCode { kClean = 0, kMended = 1, kNotMended = 4, kCouldNotRun = 8 };
-// Prints "cffs: MESSAGE" on stderr; returns 1.
-int complain(const Error& error);
+// How a command ends whose command line was wrong, whoever found that out: CLI11 before it began, or the command itself.
+constexpr int kWrongCommandLine = 2;
+// Prints "cffs: MESSAGE" on stderr; returns how the command ends: `failed`, but kWrongCommandLine where that was it.
+int complain(const Error& error, int failed = 1);
 // The same for what is no failure.
 void say(const std::string& line);
 

@@ -20,7 +20,7 @@ struct UsageFlags {
 
 int run_du(const UsageFlags& flags) {
   if (flags.summary && flags.depth && *flags.depth > 0)
-    return complain(Error::usage("-s is one line a place, and -d more than that: one of them"));
+    return complain(Error::command_line("-s is one line a place, and -d more than that: one of them"));
   const ShownNames names;
   BrowsedStores stores(flags.foreign_owner);
   std::map<FileSystem*, DiskUsage> usages;  // a file with several names counts once, by whichever places
@@ -71,10 +71,10 @@ void add_du(CLI::App& app, int& exit_code) {
   command->set_help_flag("--help", "Print this help message and exit");
   auto o = std::make_shared<UsageFlags>();
   add_places(*command, o->places, "What to sum up")->required();
-  command->add_flag("-s,--summarize", o->summary, "One line a place");
+  auto* summary = command->add_flag("-s,--summarize", o->summary, "One line a place");
   command->add_flag("-h,--human-readable", o->human, "Sizes like 4.0K");
   command->add_option("-d,--max-depth", o->depth, "Lines for directories down to there");
-  command->add_flag("-a,--all", o->all, "Lines for files, too");
+  command->add_flag("-a,--all", o->all, "Lines for files, too")->excludes(summary);
   command->add_flag("-c,--total", o->total, "A line for all places together");
   command->add_flag("--apparent-size", o->apparent, "Sizes, not the blocks that a mount reports");
   command->add_flag("-b,--bytes", o->bytes, "As --apparent-size, in bytes");

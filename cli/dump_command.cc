@@ -200,8 +200,9 @@ void print_row(Key key, std::string_view value, bool with_hex) {
       break;
     case KeyTag::content:
       return print_or_complain(decode_content_row(key, value), [&](const ContentRow& row) {
-        fmt::print("content of {} bytes, checksum {:016x}: composite {}, slot {}, owner {}\n", row.extent.length,
-                   row.extent.checksum, row.extent.composite.value, row.extent.slot, row.owner.value);
+        fmt::print("content of {} bytes, checksum {:016x}: composite {}, slot {}, owner {}\n",
+                   row.extent.length, row.extent.checksum, row.extent.composite.value, row.extent.slot,
+                   row.owner.value);
       });
     case KeyTag::block_sums:
       fmt::print("checksums of the blob of inode {}, {} blocks of {} bytes from byte {} on\n", key.number(),
@@ -250,9 +251,19 @@ void add_dump(CLI::App& app, int& exit_code) {
   };
   auto o = std::make_shared<Options>();
   add_store_argument(*command, "STORE", o->store, "Store")->required();
-  command->add_option("--inode", o->directory, "Only the rows under this number: a directory's entries");
-  command->add_option("--composite", o->composite, "The records of this composite instead");
-  command->add_flag("--hex", o->hex, "The bytes of each row too");
+  const CLI::Validator number(
+      [](const std::string& text) -> std::string {
+        return text.starts_with('-') ? "numbers begin with 0, and " + text + " is below" : "";
+      },
+      "");
+  auto* inode =
+      command->add_option("--inode", o->directory, "Only the rows under this number: a directory's entries");
+  auto* bytes = command->add_flag("--hex", o->hex, "The bytes of each row too");
+  command->add_option("--composite", o->composite, "The records of this composite instead")
+      ->check(number)
+      ->excludes(inode)
+      ->excludes(bytes);
+  inode->check(number);
   command->callback([o, &exit_code] {
     if (const Status done = run_dump(o->store, o->hex, o->directory, o->composite); !done) {
       exit_code = complain(done.error());

@@ -103,7 +103,7 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
   CFFS_TRY(options.analysis, analysis_options(o.flags, disk));
   if (options.analysis.adjacency) {
-    return fail(Error::usage(
+    return fail(Error::command_line(
         "evaluate mines by sessions; judge the adjacency variant by the plan that analyze makes of it"));
   }
   CFFS_TRY(options.cache_bytes, parse_size(o.cache, "--cache"));
@@ -121,8 +121,9 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   options.references.depth = o.references.depth;
   options.references.shared = o.references.shared;
   if (grouping::leads_out(o.references.site_root)) {
-    return fail(Error::usage("--site-root=" + o.references.site_root +
-                             " leads out of the tree; give the directory in it where the site begins"));
+    return fail(
+        Error::command_line("--site-root=" + o.references.site_root +
+                            " leads out of the tree; give the directory in it where the site begins"));
   }
   if (!o.references.site_root.empty())
     options.references.resolve.site_root = grouping::normalised(o.references.site_root);
@@ -132,7 +133,8 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
   }
   std::vector<std::string> logs;
   for (const std::string& input : o.inputs) (input.ends_with(".db") ? options.plans : logs).push_back(input);
-  if (logs.empty()) return fail(Error::usage("no log among the arguments: names that end in .db are plans"));
+  if (logs.empty())
+    return fail(Error::command_line("no log among the arguments: names that end in .db are plans"));
   replay::Trial trial;
   {
     const EndingSignals signals("interrupted; nothing was judged to the end");
@@ -155,17 +157,20 @@ void add_evaluate(CLI::App& app, int& exit_code) {
   auto o = std::make_shared<EvaluateOptions>();
   command->add_option("LOG|PLAN.db", o->inputs, "Access logs, and plans to judge as well")->required();
   add_analysis_flags(*command, o->flags);
-  command->add_option("--tree", o->tree,
-                      "Directory with the files; needed to judge reference, and for files never accessed");
-  command->add_option("--site-root", o->references.site_root,
-                      "Where URLs that begin with / start, in the tree");
+  auto* tree = command->add_option(
+      "--tree", o->tree, "Directory with the files; needed to judge reference, and for files never accessed");
+  command
+      ->add_option("--site-root", o->references.site_root, "Where URLs that begin with / start, in the tree")
+      ->needs(tree);
   command->add_option("--depth", o->references.depth, "How far references are followed")
       ->check(CLI::Range(1u, 64u))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(tree);
   command
       ->add_option("--shared", o->references.shared,
                    "Files that so many documents embed are grouped apart; 0: never")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->needs(tree);
   command->add_option("--train", o->train, "Share of the accesses, from the beginning, that mining sees")
       ->check(between(0.01, 0.99))
       ->capture_default_str();

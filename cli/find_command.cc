@@ -62,10 +62,14 @@ std::string inside_path(std::string_view start, const std::string& below) {
 int run_find(const std::vector<std::string>& words, bool foreign_owner) {
   std::size_t places = 0;
   while (places < words.size() && !FindExpression::begins(words[places])) ++places;
-  if (places == 0) return complain(Error::usage("find wants a STORE or STORE:PATH before the expression"));
+  if (places == 0)
+    return complain(Error::command_line("find wants a STORE or STORE:PATH before the expression"));
   const std::vector<std::string> expression_words(words.begin() + static_cast<std::ptrdiff_t>(places),
                                                   words.end());
   const std::int64_t now_ns = SystemClock().now_ns();
+  // Whether it is one is the same for all places, and said before any is opened.
+  if (const auto good = FindExpression::parse(expression_words, now_ns, [](const auto&) { return 0; }); !good)
+    return complain(good.error());
   const ShownNames names;
   BrowsedStores stores(foreign_owner);
   int code = 0;
@@ -103,11 +107,7 @@ int run_find(const std::vector<std::string>& words, bool foreign_owner) {
       };
       return walk_tree(*place.fs, found, walker);
     };
-    if (const Status done = search(); !done) {
-      code = complain(done.error());
-      if (done.error().kind == ErrorKind::usage && done.error().context.starts_with("find:"))
-        break;  // of all places
-    }
+    if (const Status done = search(); !done) code = complain(done.error());
   }
   return code;
 }

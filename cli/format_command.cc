@@ -48,7 +48,7 @@ class Image {
     if (there && !size.empty() && (!S_ISREG(st.st_mode) || st.st_size != 0))
       return fail(Error::usage(path_ + " has a size already; leave --size away"));
     if (size.empty() && (!there || (S_ISREG(st.st_mode) && st.st_size == 0)))
-      return fail(Error::usage("an image needs a size: --size=10G, say"));
+      return fail(Error::command_line("an image needs a size: --size=10G, say"));
     if (size.empty()) return {};
     CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
     const FileDescriptor fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -106,11 +106,12 @@ bool names_a_cluster(const FormatOptions& o) {
 Result<std::string> address_of(const FormatOptions& o) {
   if (RadosAddress::is_one(o.store.path)) {
     if (names_a_cluster(o))
-      return fail(Error::usage("an address says pool, namespace, user and configuration itself"));
+      return fail(Error::command_line("an address says pool, namespace, user and configuration itself"));
     return o.store.path;
   }
   if (o.pool.empty())
-    return fail(Error::usage("--backend=rados needs --pool=POOL, or an address: rados:POOL/" + o.store.path));
+    return fail(
+        Error::command_line("--backend=rados needs --pool=POOL, or an address: rados:POOL/" + o.store.path));
   return RadosAddress{o.pool, o.pool_namespace, o.store.path, o.id, o.conf}.text();
 }
 
@@ -135,11 +136,14 @@ Result<StoreFormat> format_of(const FormatOptions& o, bool in_a_pool) {
 Status format(const FormatOptions& o) {
   const bool by_regions = o.backend == "region";
   const bool in_a_pool = o.backend == "rados" || RadosAddress::is_one(o.store.path);
-  if (by_regions && in_a_pool) return fail(Error::usage("a store in a Ceph pool is --backend=rados"));
+  if (by_regions && in_a_pool) return fail(Error::command_line("a store in a Ceph pool is --backend=rados"));
   if (!in_a_pool && names_a_cluster(o))
-    return fail(Error::usage("--pool, --namespace, --conf and --id are for --backend=rados"));
-  if (!by_regions && (!o.size.empty() || !o.region_size.empty() || o.force))
-    return fail(Error::usage("--size, --region-size and --force are for --backend=region"));
+    return fail(Error::command_line("--pool, --namespace, --conf and --id are for --backend=rados"));
+  const bool names_regions =
+      !o.size.empty() || !o.region_size.empty() || o.large_block != FormatOptions().large_block || o.force;
+  if (!by_regions && names_regions)
+    return fail(
+        Error::command_line("--size, --region-size, --large-block and --force are for --backend=region"));
   CFFS_TRY(const StoreFormat wanted, format_of(o, in_a_pool));
   if (in_a_pool) {
     CFFS_TRY(const std::string address, address_of(o));
@@ -154,7 +158,7 @@ Status format(const FormatOptions& o) {
   }
   CFFS_TRY(regions.large_bytes, parse_size(o.large_block, "--large-block"));
   if (regions.large_bytes % region::kBlock != 0 || regions.region_bytes % region::kBlock != 0)
-    return fail(Error::usage("--large-block and --region-size are multiples of 4K"));
+    return fail(Error::command_line("--large-block and --region-size are multiples of 4K"));
   return make_region_store(o, wanted, regions);
 }
 

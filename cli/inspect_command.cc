@@ -149,8 +149,7 @@ int run_stat_by_directory(const StoreName& name, unsigned depth, bool json) {
 
 int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
   const auto could_not = [](const Error& error) {
-    complain(error);
-    return error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun;
+    return complain(error, error.kind == ErrorKind::corruption ? kNotMended : kCouldNotRun);
   };
   std::vector<std::string> mended, lost;
   if (repair) {

@@ -276,13 +276,16 @@ void add_stats(CLI::App& app, int& exit_code) {
       "Show what a mount does just now: requests with their latencies, read-ahead, table, commits, memory");
   auto o = std::make_shared<StatsFlags>();
   command->add_option("MNT", o->path, "Where a store is mounted")->required();
+  auto* watch = command
+                    ->add_flag("--watch{2}", o->watch,
+                               "Again and again, what is new in so many seconds (2 where none is given)")
+                    ->check(between(0.1, 86400.0));
+  auto* json = command->add_flag("--json", o->json, "For programs; with --watch one line each time");
   command
-      ->add_flag("--watch{2}", o->watch,
-                 "Again and again, what is new in so many seconds (2 where none is given)")
-      ->check(between(0.1, 86400.0));
-  command->add_flag("--json", o->json, "For programs; with --watch one line each time");
-  command->add_flag("--table-log", o->table_log,
-                    "LevelDB's own log instead: the newest 64 KiB since the mount began");
+      ->add_flag("--table-log", o->table_log,
+                 "LevelDB's own log instead: the newest 64 KiB since the mount began")
+      ->excludes(watch)
+      ->excludes(json);
   command->footer("What each number means: docs/OBSERVING.md.");
   command->callback([o, &exit_code] {
     if (const Status done = run_stats(*o); !done) exit_code = complain(done.error());

@@ -92,7 +92,7 @@ Result<std::vector<bench::Publication>> chosen(const PaperOptions& o) {
     return !o.all && std::find(o.names.begin(), o.names.end(), p.name) == o.names.end();
   });
   if (list.empty())
-    return fail(Error::usage("name a publication, or --all; cffs bench paper --help has their names"));
+    return fail(Error::command_line("name a publication, or --all; cffs bench paper --help has their names"));
   std::vector<bench::Publication> each;
   for (const std::string& disk : o.disks) {
     for (bench::Publication publication : list) {
@@ -138,8 +138,8 @@ void add_paper(CLI::App& bench, int& exit_code) {
   auto o = std::make_shared<PaperOptions>();
   std::vector<std::string> names;
   for (const bench::Publication& p : bench::publications()) names.push_back(p.name);
-  command->add_option("PUBLICATION", o->names, "Which")->check(CLI::IsMember(names));
-  command->add_flag("--all", o->all, "All of them");
+  auto* which = command->add_option("PUBLICATION", o->names, "Which")->check(CLI::IsMember(names));
+  command->add_flag("--all", o->all, "All of them")->excludes(which);
   command
       ->add_option("--results", o->results,
                    "Results file (SQLite) that the runs are added to; what is in it already is not run again")

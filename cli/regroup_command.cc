@@ -189,17 +189,24 @@ Result<Outcome> on_store(const RegroupFlags& o) {
   return outcome;
 }
 
-Result<int> run_regroup(const RegroupFlags& o) {
-  if (o.cancel) return cancel(o);
-  if (!o.by_policy && o.compress.empty() && o.dedupe.empty())
-    return fail(Error::usage("name a --policy, how to --compress, or whether to --dedupe"));
+Result<int> run_regroup(RegroupFlags o) {
   const bool of_policies = o.dry_run || o.plan_ahead || !o.policy.plan.empty() ||
                            !o.policy.site_root.empty() || o.policy.depth != PolicyChoice().depth ||
                            o.policy.shared != PolicyChoice().shared;
+  if (o.cancel) {
+    if (of_policies || o.by_policy || o.json || !o.compress.empty() || !o.dedupe.empty())
+      return fail(Error::command_line("--cancel ends what is under way: leave all else away"));
+    return cancel(o);
+  }
+  if (!o.by_policy && o.compress.empty() && o.dedupe.empty())
+    return fail(Error::command_line("name a --policy, how to --compress, or whether to --dedupe"));
+  if (o.plan_ahead && o.policy.plan.empty())
+    return fail(Error::command_line("--plan-ahead goes with --plan"));
   if (!o.by_policy && of_policies)
-    return fail(
-        Error::usage("without a --policy no file is moved: leave --dry-run and what policies take away"));
+    return fail(Error::command_line(
+        "without a --policy no file is moved: leave --dry-run and what policies take away"));
   CFFS_TRY_VOID(compression_of(o));
+  if (o.by_policy) CFFS_TRY_VOID(check_choice(o.policy));
   CFFS_TRY_VOID(check_there(o.store.path));
   const bool mounted = !mount_attribute(o.store.path, kRegroupXattr).empty();
   CFFS_TRY(const Outcome outcome, mounted ? on_mount(o) : on_store(o));

@@ -11,7 +11,7 @@ namespace cffs::cli {
 namespace {
 
 tl::unexpected<Error> wrong(const std::string& option, const std::string& value, const std::string& wanted) {
-  return fail(Error::usage(fmt::format("--{}={} is none of: {}", option, value, wanted)));
+  return fail(Error::command_line(fmt::format("--{}={} is none of: {}", option, value, wanted)));
 }
 
 Status settle_hosts(ReplayFlags& o) {
@@ -21,7 +21,7 @@ Status settle_hosts(ReplayFlags& o) {
     char* end = nullptr;
     const unsigned long n = std::strtoul(o.hosts.c_str(), &end, 10);
     if (*end != '\0' || n < 1 || n > 10'000)
-      return fail(Error::usage("--hosts wants auto or a number, not '" + o.hosts + "'"));
+      return fail(Error::command_line("--hosts wants auto or a number, not '" + o.hosts + "'"));
     o.load.hosts = static_cast<unsigned>(n);
   }
   return {};
@@ -68,10 +68,9 @@ Status settle_cache(ReplayFlags& o) {
 }  // namespace
 
 Status settle(ReplayFlags& o) {
-  if (o.make_tree && o.target.empty()) return fail(Error::usage("--make-tree needs --target=DIR"));
+  if (o.make_tree && o.target.empty()) return fail(Error::command_line("--make-tree needs --target=DIR"));
   if (o.target.empty() == o.library.empty())
-    return fail(Error::usage("say where to replay: either --target=DIR or --library=STORE"));
-  if (o.predict && o.library.empty()) return fail(Error::usage("--predict needs --library=STORE"));
+    return fail(Error::command_line("say where to replay: either --target=DIR or --library=STORE"));
   CFFS_TRY_VOID(settle_hosts(o));
   CFFS_TRY_VOID(settle_think(o));
   CFFS_TRY_VOID(settle_cache(o));
@@ -88,15 +87,21 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
       ->required();
   add_trace_input_flags(command, o.load);
   command.add_option("--target", o.target, "Directory to replay in: native or any mount");
-  command.add_option("--library", o.library, "Store to replay on through the library, without FUSE");
-  command.add_flag("--foreign-owner", o.foreign_owner,
-                   "With --library: the store may belong to another user");
-  command.add_flag("--predict", o.predict,
-                   "With --library: a write to /dev/null before each call (TableFS-Predict)");
-  command.add_flag("--make-tree", o.make_tree,
-                   "Make the tree that the trace starts from in --target, and stop");
-  command.add_flag("--fresh", o.replay.fresh,
-                   "Each round makes its own tree in a directory of its own, removed afterwards");
+  auto* library =
+      command.add_option("--library", o.library, "Store to replay on through the library, without FUSE");
+  command
+      .add_flag("--foreign-owner", o.foreign_owner, "With --library: the store may belong to another user")
+      ->needs(library);
+  command
+      .add_flag("--predict", o.predict,
+                "With --library: a write to /dev/null before each call (TableFS-Predict)")
+      ->needs(library);
+  auto* make_tree = command.add_flag("--make-tree", o.make_tree,
+                                     "Make the tree that the trace starts from in --target, and stop");
+  command
+      .add_flag("--fresh", o.replay.fresh,
+                "Each round makes its own tree in a directory of its own, removed afterwards")
+      ->excludes(make_tree);
   command
       .add_option("--hosts", o.hosts,
                   "Of web logs: copies of the site as virtual hosts; auto: enough for --min-files")
@@ -119,11 +124,13 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
                   "Seconds to which recorded stretches without any operation are cut")
       ->check(between(0.0, kLongestSeconds))
       ->capture_default_str();
-  command
-      .add_option("--cache", o.cache,
-                  "Before each round: as-is, cold, warm (all files read), list:FILE (cold, then these paths)")
-      ->capture_default_str();
-  command.add_flag("--cold", o.cold, "The same as --cache=cold");
+  auto* cache =
+      command
+          .add_option(
+              "--cache", o.cache,
+              "Before each round: as-is, cold, warm (all files read), list:FILE (cold, then these paths)")
+          ->capture_default_str();
+  command.add_flag("--cold", o.cold, "The same as --cache=cold")->excludes(cache);
   command.add_option("--before", o.before, "Command run whenever the target is opened, say to mount it anew");
   command
       .add_option("--warm-up", o.replay.warm_up,

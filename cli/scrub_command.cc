@@ -141,6 +141,7 @@ Result<int> on_store(const ScrubFlags& o) {
 }
 
 Result<int> run_scrub(const ScrubFlags& o) {
+  if (!o.rate.empty()) CFFS_TRY_VOID(parse_size(o.rate, "--rate"));
   CFFS_TRY_VOID(check_there(o.store.path));
   return mount_attribute(o.store.path, kScrubXattr).empty() ? on_store(o) : on_mount(o);
 }
@@ -154,21 +155,25 @@ void add_scrub(CLI::App& app, int& exit_code) {
   add_store_argument(*command, "STORE|MNT", o->store,
                      "Store, or where it is mounted: its daemon does it then")
       ->required();
-  command->add_option(
+  auto* rate = command->add_option(
       "--rate", o->rate,
       fmt::format("Bytes per second, such as 20M; 0: as fast as it goes (of a mount: {})", kMountRate));
-  command->add_flag("--anew", o->anew, "From the start, also where an earlier one was not finished");
-  auto* stop = command->add_flag("--stop", o->stop, "Stop the one of a mount; it can be gone on with");
+  auto* anew =
+      command->add_flag("--anew", o->anew, "From the start, also where an earlier one was not finished");
+  auto* stop = command->add_flag("--stop", o->stop, "Stop the one of a mount; it can be gone on with")
+                   ->excludes(rate)
+                   ->excludes(anew);
   command->add_flag("--status", o->status, "Say how far the one under way is, or the last one came")
-      ->excludes(stop);
+      ->excludes(stop)
+      ->excludes(rate)
+      ->excludes(anew);
   command->add_flag("--json", o->json, "For programs");
   command->footer(
       "Goes on where an earlier one was stopped. A mount's goes on when this command is interrupted.\n"
       "Exit code: 0 nothing is damaged, 4 something is (one line each), 8 it could not run.");
   command->callback([o, &exit_code] {
     const auto done = run_scrub(*o);
-    if (!done) complain(done.error());
-    exit_code = done ? *done : kCouldNotRun;
+    exit_code = done ? *done : complain(done.error(), kCouldNotRun);
   });
 }
 

@@ -34,9 +34,9 @@ Status check_master(const std::string& master) {
       R"(local(\[(\*|[0-9]+)(, *[0-9]+)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]|spark://[^/ ,:]+:[0-9]+(,[^/ ,:]+:[0-9]+)*|yarn|k8s://.+)");
   if (std::regex_match(master, kKnown)) return {};
   return fail(
-      Error::usage("--master wants local[*], local[N], local-cluster[WORKERS,CORES,MEGABYTES] or "
-                   "spark://HOST:PORT, not '" +
-                   master + "'"));
+      Error::command_line("--master wants local[*], local[N], local-cluster[WORKERS,CORES,MEGABYTES] or "
+                          "spark://HOST:PORT, not '" +
+                          master + "'"));
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Result<replay::SparkOptions> spark_options(const SparkFlags& flags, const std::v
   CFFS_TRY_VOID(check_master(flags.master));
   for (const std::string& log : logs) {
     if (log == "-")
-      return fail(Error::usage("--engine=spark reads a log in parts: it cannot come from stdin"));
+      return fail(Error::command_line("--engine=spark reads a log in parts: it cannot come from stdin"));
   }
   replay::SparkOptions options;
   options.master = flags.master;
@@ -71,7 +71,7 @@ Result<replay::SparkOptions> spark_options(const SparkFlags& flags, const std::v
   for (const std::string& setting : flags.settings) {
     const std::size_t equals = setting.find('=');
     if (equals == 0 || equals == std::string::npos)
-      return fail(Error::usage("--spark-conf wants NAME=VALUE, not '" + setting + "'"));
+      return fail(Error::command_line("--spark-conf wants NAME=VALUE, not '" + setting + "'"));
     options.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
   return options;

@@ -16,7 +16,7 @@ struct PartOptions {
 Result<int> run_part(const PartOptions& o) {
   replay::AccessReaderOptions reader;
   const auto format = replay::log_format(o.format);
-  if (!format) return fail(Error::usage("unknown format '" + o.format + "'"));
+  if (!format) return fail(Error::command_line("unknown format '" + o.format + "'"));
   reader.format = *format;
   if (o.stream == "client") reader.stream = replay::StreamBy::client;
   if (o.stream == "user") reader.stream = replay::StreamBy::user;

@@ -19,9 +19,9 @@ void say(const std::string& line) {
   std::fprintf(stderr, "cffs: %s\n", shown.c_str());
 }
 
-int complain(const Error& error) {
+int complain(const Error& error, int failed) {
   say(error.message());
-  return 1;
+  return error.of_command_line ? kWrongCommandLine : failed;
 }
 
 void say_problems(const std::vector<std::string>& problems, std::uint64_t failed) {

@@ -96,14 +96,14 @@ Status check_apart(const ImportOptions& o, const std::string& source) {
 // The last place is the store, or a mount of it, and a directory in it.
 Status take_places(ImportOptions& o) {
   if (o.sources.size() < 2)
-    return fail(Error::usage("name what to import, and a store: cffs import SRC... STORE"));
+    return fail(Error::command_line("name what to import, and a store: cffs import SRC... STORE"));
   const StorePlace into = split_store_place(o.sources.back());
   o.sources.pop_back();
   o.store.path = into.store;
   if (into.has_path) {
     if (!o.to.empty())
-      return fail(
-          Error::usage("the directory that they come into is named twice: by --to and behind the colon"));
+      return fail(Error::command_line(
+          "the directory that they come into is named twice: by --to and behind the colon"));
     o.to = into.path;
   }
   o.mount = cffs_mount_of(o.store.path);
@@ -111,6 +111,8 @@ Status take_places(ImportOptions& o) {
 }
 
 Status check_places(const ImportOptions& o) {
+  if (o.rules.erase && o.sources.size() > 1)
+    return fail(Error::command_line("--delete is for one source: what comes from another would go"));
   for (const std::string& source : o.sources) {
     struct stat st {};
     if (source != "-" && ::stat(source.c_str(), &st) != 0) return fail(errno, "source " + source);
@@ -119,14 +121,11 @@ Status check_places(const ImportOptions& o) {
       continue;
     }
     if (o.rules.checksum)
-      return fail(Error::usage("--checksum compares directories; of an archive size and time tell"));
+      return fail(Error::command_line("--checksum compares directories; of an archive size and time tell"));
     if (o.rules.erase)
-      return fail(
-          Error::usage("--delete is for a directory: " + source + " may hold a part of what is there"));
+      return fail(Error::command_line("--delete is for a directory: " + source +
+                                      " may hold a part of what is there"));
   }
-  if (o.rules.erase && o.sources.size() > 1)
-    return fail(Error::usage("--delete is for one source: what comes from another would go"));
-  if (o.rules.erase && !o.rules.update) return fail(Error::usage("--delete goes with --update"));
   return {};
 }
 
@@ -208,12 +207,12 @@ Result<int> import_into_mount(ImportOptions o) {
 
 Result<int> run_import(ImportOptions o) {
   CFFS_TRY_VOID(take_places(o));
+  PolicyChoice choice = o.policy;
+  CFFS_TRY_VOID(check_choice(choice));
   CFFS_TRY_VOID(check_places(o));
   o.rules.excludes = Excludes(o.excludes);
   if (o.mount) return import_into_mount(o);
   const auto began = std::chrono::steady_clock::now();
-  PolicyChoice choice = o.policy;
-  CFFS_TRY_VOID(check_choice(choice));
   CFFS_TRY(const OpenStore store, open_store(o.store, choice));
   const StopSignals signals(StopSignals::not_ignored(kStopSignals));
   o.rules.stop = &StopSignals::flag();
@@ -287,12 +286,11 @@ Status check_export(const ExportOptions& o, const StorePlace& from, bool is_arch
                              : o.rules.erase    ? "--delete"
                                                 : nullptr;
     if (flag != nullptr)
-      return fail(
-          Error::usage(fmt::format("{} is for a directory: the archive {} is written anew, whole", flag,
-                                   o.destination == "-" ? "on standard output" : o.destination)));
+      return fail(Error::command_line(
+          fmt::format("{} is for a directory: the archive {} is written anew, whole", flag,
+                      o.destination == "-" ? "on standard output" : o.destination)));
     return {};
   }
-  if (o.rules.erase && !o.rules.update) return fail(Error::usage("--delete goes with --update"));
   if (RadosAddress::is_one(from.store)) return {};
   const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
   const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
@@ -353,10 +351,12 @@ void add_rules(CLI::App& command, std::vector<std::string>& excludes, ImportRule
   command
       .add_option("--exclude", excludes, "Leave out what this pattern matches, as rsync's; again for more")
       ->allow_extra_args(false);
-  command.add_flag("--update", rules.update, "Replace files that differ; without, they are refused");
+  auto* update =
+      command.add_flag("--update", rules.update, "Replace files that differ; without, they are refused");
   command.add_flag("--checksum", rules.checksum,
                    "Files differ by what is in them, not by size and time of change");
-  command.add_flag("--delete", rules.erase, "With --update: take away what is not in the source");
+  command.add_flag("--delete", rules.erase, "With --update: take away what is not in the source")
+      ->needs(update);
 }
 
 }  // namespace

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kUnix = "unix:";
 
 tl::unexpected<Error> refused(const std::string& text, const std::string& why) {
-  return fail(
-      Error::usage("--metrics=" + text + ": " + why + "; give 127.0.0.1:PORT, [::1]:PORT or unix:PATH"));
+  return fail(Error::command_line("--metrics=" + text + ": " + why +
+                                  "; give 127.0.0.1:PORT, [::1]:PORT or unix:PATH"));
 }
 
 bool is_loopback(const std::string& host) {

@@ -85,9 +85,12 @@ Status mount_store(const MountOptions& options) {
   MountOptions checked = options;
   checked.read_only = options.read_only || options.follow;
   if (options.follow && options.standby) {
-    return fail(Error::usage(
+    return fail(Error::command_line(
         "a mount either follows the store's writer or stands by to take over: follow or standby"));
   }
+  if (options.plan_ahead && options.policy.plan.empty())
+    return fail(Error::command_line("a plan that is ahead (--plan-ahead) goes with --plan"));
+  CFFS_TRY_VOID(check_sizes(checked));
   CFFS_TRY_VOID(check_choice(checked.policy));  // reads the plan; the daemon inherits what was read
   CFFS_TRY(const std::string store, store_place(options.store));
   CFFS_TRY(const std::string mount_point, absolute(options.mount_point));

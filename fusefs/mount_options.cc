@@ -48,8 +48,8 @@ Result<double> seconds(const std::string& value, const std::string& option, doub
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
   if (value.empty() || *end != '\0' || !(number > 0) || number > most) {
-    return fail(Error::usage(option + " wants seconds between 0 and " +
-                             std::to_string(static_cast<long>(most)) + ", not '" + value + "'"));
+    return fail(Error::command_line(option + " wants seconds between 0 and " +
+                                    std::to_string(static_cast<long>(most)) + ", not '" + value + "'"));
   }
   return number;
 }
@@ -61,12 +61,12 @@ Result<rados::LocalCache::Place> parse_local_cache(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) {
     return fail(
-        Error::usage("--local-cache wants DIR:SIZE, such as /var/cache/cffs:20G, not '" + text + "'"));
+        Error::command_line("--local-cache wants DIR:SIZE, such as /var/cache/cffs:20G, not '" + text + "'"));
   }
   rados::LocalCache::Place place{text.substr(0, colon), 0};
   CFFS_TRY(place.most_bytes, parse_size(text.substr(colon + 1), "--local-cache"));
   if (place.most_bytes < kLeast)
-    return fail(Error::usage("--local-cache wants 16M or more, not '" + text + "'"));
+    return fail(Error::command_line("--local-cache wants 16M or more, not '" + text + "'"));
   return place;
 }
 
@@ -83,9 +83,22 @@ Result<std::uint64_t> parse_size(const std::string& text, const std::string& opt
   const bool known = unit.empty() || factor > 1;
   if (text.empty() || text[0] < '0' || text[0] > '9' || !known || errno != 0 ||
       number > (1ull << 60) / factor) {
-    return fail(Error::usage(option + " wants a size such as 4096, 64K or 1M, not '" + text + "'"));
+    return fail(Error::command_line(option + " wants a size such as 4096, 64K or 1M, not '" + text + "'"));
   }
   return number * factor;
+}
+
+Status check_sizes(const MountOptions& o) {
+  for (const auto& [text, option] :
+       {std::pair(&o.regroup_budget, "--regroup-budget"), std::pair(&o.cache_size, "--cache-size"),
+        std::pair(&o.awake_inodes, "--awake-inodes")}) {
+    if (*text != kAutomatic) CFFS_TRY_VOID(parse_size(*text, option));
+  }
+  CFFS_TRY_VOID(parse_size(o.access_record, "--access-record"));
+  CFFS_TRY_VOID(parse_size(o.known_inodes, "--known-inodes"));
+  if (!o.local_cache.empty()) CFFS_TRY_VOID(parse_local_cache(o.local_cache));
+  if (!o.metrics.empty()) CFFS_TRY_VOID(parse_metrics_address(o.metrics));
+  return {};
 }
 
 namespace {
@@ -215,7 +228,7 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
                name.starts_with("verity.")) {
       options.remarks.push_back("mount option '" + word + "' has no effect on a cffs mount and is ignored");
     } else if (!contains(kForOthers, name) && !name.starts_with("x-")) {
-      return fail(Error::usage("unknown mount option '" + word + "'; see cffs mount --help"));
+      return fail(Error::command_line("unknown mount option '" + word + "'; see cffs mount --help"));
     }
   }
   return {};

@@ -15,6 +15,8 @@
 
 namespace cffs {
 
+inline constexpr const char* kAutomatic = "auto";  // of a size: as the machine has it
+
 struct MountOptions {
   std::string store;  // directory
   std::string mount_point;
@@ -61,6 +63,9 @@ struct MountOptions {
 // Takes one -o list ("policy=none,allow_other,ro") apart into `options`. A value in double quotes may have commas.
 // Options of mount(8) and of other file systems that mean nothing here leave a remark; `usage` names an option nobody knows.
 Status apply_option_list(const std::string& list, MountOptions& options);
+
+// `usage`: one of the sizes and numbers that were given is none. What the daemon makes of them it finds out later.
+Status check_sizes(const MountOptions& options);
 
 // "/var/cache/cffs:20G". `usage`: what is wrong with it.
 Result<rados::LocalCache::Place> parse_local_cache(const std::string& text);

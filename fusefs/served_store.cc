@@ -14,8 +14,6 @@
 namespace cffs {
 namespace {
 
-constexpr const char* kAutomatic = "auto";
-
 std::int64_t milliseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1000); }
 
 Result<FileSystemOptions> engine_options(const MountOptions& options, const ServedStore::Log& log) {

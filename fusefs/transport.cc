@@ -17,7 +17,7 @@ Result<Transport> transport_of(const std::string& name, const std::string& optio
   if (name == "auto") return Transport::automatic;
   if (name == "ring") return Transport::ring;
   if (name == "device") return Transport::device;
-  return fail(Error::usage(option + " wants one of " + kTransportNames + ", not '" + name + "'"));
+  return fail(Error::command_line(option + " wants one of " + kTransportNames + ", not '" + name + "'"));
 }
 
 Status check_transport(Transport wanted) {

@@ -14,7 +14,7 @@ Result<std::unique_ptr<DiskModel>> make_disk_model(const std::string& name, std:
   if (name == "raw") return std::unique_ptr<DiskModel>();
   if (name == "cloud") return std::unique_ptr<DiskModel>(std::make_unique<CloudDisk>(CloudProfile{}));
   if (name == "hdd") return std::unique_ptr<DiskModel>(std::make_unique<HardDisk>(HardDiskProfile{}, bytes));
-  return fail(Error::usage("there is no disk '" + name + "'; there are raw, cloud and hdd"));
+  return fail(Error::command_line("there is no disk '" + name + "'; there are raw, cloud and hdd"));
 }
 
 }  // namespace cffs::bench

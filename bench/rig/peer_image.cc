@@ -51,11 +51,11 @@ Result<std::optional<PeerName>> peer_name_of(std::string_view target) {
                               : has_levels && name.level.size() <= 2 && name.level != "0" &&
                                     name.level.find_first_not_of("0123456789") == std::string::npos;
   if (known && level_fits) return std::optional(std::move(name));
-  return fail(
-      Error::usage(fmt::format("target {}: {} is compressed with {}, {} or {}, the levels of zstd (and "
-                               "EROFS's lz4hc) behind that: {}:{}:9",
-                               target, kind->type, kind->codecs[0], kind->codecs[1], kind->codecs[2],
-                               kind->type, kind->codecs[type == "erofs" ? 2 : 0])));
+  return fail(Error::command_line(
+      fmt::format("target {}: {} is compressed with {}, {} or {}, the levels of zstd (and "
+                  "EROFS's lz4hc) behind that: {}:{}:9",
+                  target, kind->type, kind->codecs[0], kind->codecs[1], kind->codecs[2], kind->type,
+                  kind->codecs[type == "erofs" ? 2 : 0])));
 }
 
 std::vector<std::string> peer_command(const PeerName& name, const std::string& tree,

@@ -83,8 +83,8 @@ Status Rig::build() {
     policy_ = kind;
   }
   if (options_.synchronous && kind_ != Kind::native) {
-    return fail(Error::usage("--mount-sync is for file systems of the machine's own: leave " + name_ +
-                             " out of --targets"));
+    return fail(Error::command_line("--mount-sync is for file systems of the machine's own: leave " + name_ +
+                                    " out of --targets"));
   }
   own_ = options_.work + "/" + kind;
   std::error_code error;

@@ -50,10 +50,11 @@ Status check_target(const std::string& name) {
   const bool is_store = among(kPolicies, kind) || kind == "library" || kind == "predict";
   if (!compression.empty()) {
     CFFS_TRY_VOID(parse_compression(compression));
-    if (!is_store) return fail(Error::usage("target " + name + ": only stores of cffs are compressed"));
+    if (!is_store)
+      return fail(Error::command_line("target " + name + ": only stores of cffs are compressed"));
   }
   if (known && (is_file_system(below) || (is_store && below == "region"))) return {};
-  return fail(Error::usage(
+  return fail(Error::command_line(
       "there is no target '" + name +
       "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
       "library, predict, regions, squashfs:CODEC, erofs:CODEC, dir:PATH; +zstd or +lz4 behind a store "

@@ -20,7 +20,7 @@ Status on_interfaces(Session& session, Rig& rig,
                      const std::function<Status(ObjectSurface&, const std::string& label)>& work) {
   const std::string wanted = session.text("interface");
   if (wanted != "both" && wanted != "objects" && wanted != "files")
-    return fail(Error::usage("--interface: '" + wanted + "' is not objects, files or both"));
+    return fail(Error::command_line("--interface: '" + wanted + "' is not objects, files or both"));
   if (rig.is_objects() || (wanted != "files" && keeps_objects(rig))) {
     CFFS_TRY(const auto objects, objects_in_store(rig));
     CFFS_TRY_VOID(work(*objects, "objects"));
@@ -35,7 +35,8 @@ Result<std::vector<double>> utilizations(const Session& session) {
   auto shares = session.reals("utilization");
   for (const double share : shares) {
     if (!(share >= 0 && share <= 95))
-      return fail(Error::usage(fmt::format("--utilization: {:g} is not a percentage from 0 to 95", share)));
+      return fail(
+          Error::command_line(fmt::format("--utilization: {:g} is not a percentage from 0 to 95", share)));
   }
   std::sort(shares.begin(), shares.end());
   return shares;

@@ -26,7 +26,7 @@ Result<Mix> mix_of(const std::string& name) {
   if (name == "mixed") return Mix::mixed;
   if (name == "large") return Mix::large;
   if (name == "small") return Mix::small;
-  return fail(Error::usage("--mix: '" + name + "' is not mixed, large or small"));
+  return fail(Error::command_line("--mix: '" + name + "' is not mixed, large or small"));
 }
 
 Population::Population(Rig& rig, ObjectSurface& objects, Mix mix, std::uint64_t largest, std::uint64_t seed)

@@ -111,7 +111,7 @@ struct Cut {
 Result<Cut> cut(const Session& session, const replay::Trace& trace) {
   const double share = session.real("train");
   if (!(share >= 0 && share < 1))
-    return fail(Error::usage(fmt::format("--train: {:g} is not a share from 0 to below 1", share)));
+    return fail(Error::command_line(fmt::format("--train: {:g} is not a share from 0 to below 1", share)));
   const auto seen = static_cast<std::uint64_t>(share * static_cast<double>(trace.operations.size()));
   if (seen == 0) return Cut{trace, trace};
   replay::SliceOptions first, rest;
@@ -141,7 +141,8 @@ Result<Web> logged_site(Session& session) {
 // A real site's, by the log's clients and popularity.
 Result<Web> real_site(Session& session, const std::string& directory) {
   if (session.text("check") == "content" && session.options().parameters.contains("check")) {
-    return fail(Error::usage("--check=content knows what made-up documents hold; with --site, --check=size"));
+    return fail(
+        Error::command_line("--check=content knows what made-up documents hold; with --site, --check=size"));
   }
   CFFS_TRY(const replay::Trace log, load(session));
   CFFS_TRY(const auto files, source_files(directory));

@@ -250,9 +250,9 @@ Status Session::run_target(const std::string& target) {
   progress({target + ": setting up"});
   CFFS_TRY(const auto rig, Rig::start(target, rig_options));
   if (rig->is_objects() && !benchmark_.takes_objects)
-    return fail(Error::usage(target + " keeps objects, not files: it is for the benchmarks of OBFS"));
+    return fail(Error::command_line(target + " keeps objects, not files: it is for the benchmarks of OBFS"));
   if (benchmark_.needs_mount && !rig->has_directory()) {
-    return fail(Error::usage(
+    return fail(Error::command_line(
         fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",
                     benchmark_.name, target)));
   }
@@ -266,7 +266,8 @@ Result<std::vector<std::string>> Session::targets_here() const {
   for (const std::string& target : wanted) {
     CFFS_TRY_VOID(check_target(target));
     if (is_peer(target) && !benchmark_.only_reads) {
-      return fail(Error::usage(fmt::format("{} cannot be written to: it is for cffs bench reads", target)));
+      return fail(
+          Error::command_line(fmt::format("{} cannot be written to: it is for cffs bench reads", target)));
     }
   }
   for (const std::string& target : wanted) {

@@ -23,6 +23,9 @@ struct [[nodiscard]] Error {
   ErrorKind kind = ErrorKind::os;
   int errno_value = EIO;
   std::string context;
+  // What was asked for is wrong whatever it is asked of: a word that is no size, options that exclude each other. A command ends
+  // with 2 for it, not with 1, as for an option that it does not have.
+  bool of_command_line = false;
 
   static Error os(int errno_value, std::string context = {}) {
     return {ErrorKind::os, errno_value, std::move(context)};
@@ -30,6 +33,9 @@ struct [[nodiscard]] Error {
   // Bad bytes always surface as EIO: the caller cannot mend them, fsck can name them.
   static Error corruption(std::string context) { return {ErrorKind::corruption, EIO, std::move(context)}; }
   static Error usage(std::string context) { return {ErrorKind::usage, EINVAL, std::move(context)}; }
+  static Error command_line(std::string context) {
+    return {ErrorKind::usage, EINVAL, std::move(context), true};
+  }
 
   // The process had too few descriptors or too little memory just then: this says nothing about what was to be read.
   bool is_shortage() const { return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM; }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kFoundSecondNs = 1'000'000'000;
 using Test = std::function<bool(const FoundFile&, FoundVerdict&)>;
 
-tl::unexpected<Error> wrong(const std::string& what) { return fail(Error::usage("find: " + what)); }
+tl::unexpected<Error> wrong(const std::string& what) { return fail(Error::command_line("find: " + what)); }
 
 template <typename Number>
 std::optional<Number> number_in(std::string_view text, int base = 10) {
@@ -154,18 +154,22 @@ Test owner_test(Compared compared, bool user) {
 struct FindExpression::Node {
   enum class Kind : std::uint8_t { test, negated, both, either } kind = Kind::test;
   Test test;
-  std::unique_ptr<Node> left, right;
+  // Of both and either any number: as many as somebody writes one behind the other, and what looks into them takes no more of the stack
+  // for it.
+  std::vector<std::unique_ptr<Node>> parts;
 
   bool holds(const FoundFile& file, FoundVerdict& verdict) const {
     switch (kind) {
       case Kind::test:
         return test(file, verdict);
       case Kind::negated:
-        return !left->holds(file, verdict);
+        return !parts.front()->holds(file, verdict);
       case Kind::both:
-        return left->holds(file, verdict) && right->holds(file, verdict);
+        return std::all_of(parts.begin(), parts.end(),
+                           [&](const auto& part) { return part->holds(file, verdict); });
       case Kind::either:
-        return left->holds(file, verdict) || right->holds(file, verdict);
+        return std::any_of(parts.begin(), parts.end(),
+                           [&](const auto& part) { return part->holds(file, verdict); });
     }
     return false;
   }
@@ -204,12 +208,16 @@ class FindExpression::Parser {
     made->test = std::move(test);
     return made;
   }
+  // From the left, so that a chain of one kind is one node.
   static NodePtr joined(Node::Kind kind, NodePtr left, NodePtr right) {
-    auto made = std::make_unique<Node>();
-    made->kind = kind;
-    made->left = std::move(left);
-    made->right = std::move(right);
-    return made;
+    if (left->kind != kind) {
+      auto made = std::make_unique<Node>();
+      made->kind = kind;
+      made->parts.push_back(std::move(left));
+      left = std::move(made);
+    }
+    left->parts.push_back(std::move(right));
+    return left;
   }
 
   bool ahead(std::initializer_list<const char*> any) const {
@@ -248,7 +256,10 @@ class FindExpression::Parser {
     Result<NodePtr> result;
     if (word == "!" || word == "-not") {
       CFFS_TRY(NodePtr inner, one());
-      result = joined(Node::Kind::negated, std::move(inner), nullptr);
+      auto made = std::make_unique<Node>();
+      made->kind = Node::Kind::negated;
+      made->parts.push_back(std::move(inner));
+      result = std::move(made);
     } else if (word == "(") {
       CFFS_TRY(NodePtr inner, either());
       if (!ahead({")"})) return wrong("a '(' is not closed");

@@ -286,13 +286,13 @@ StoreFormat usual_format(const Compression& how) {
 
 Status check_format(const StoreFormat& f) {
   if (f.inline_max < 1 || f.inline_max > (1u << 20)) {
-    return fail(Error::usage("--inline-max must be between 1 byte and 1M"));
+    return fail(Error::command_line("--inline-max must be between 1 byte and 1M"));
   }
   if (f.composite_file_max < f.inline_max || f.composite_file_max > kMemberMax) {
-    return fail(Error::usage("--composite-file-max must be between --inline-max and 128M"));
+    return fail(Error::command_line("--composite-file-max must be between --inline-max and 128M"));
   }
   if (f.composite_max < f.inline_max || f.composite_max > (1u << 30)) {
-    return fail(Error::usage("--composite-max must be between --inline-max and 1G"));
+    return fail(Error::command_line("--composite-max must be between --inline-max and 1G"));
   }
   return {};
 }

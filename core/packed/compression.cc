@@ -24,8 +24,9 @@ Result<Compression> parse_compression(std::string_view text) {
     if (error != std::errc() || end != digits.data() + digits.size()) level = 0;
   }
   if (level < 1 || level > kMostZstdLevel) {
-    return fail(Error::usage("'" + std::string(text) + "' is no way to compress: zstd, zstd:1 to zstd:" +
-                             std::to_string(kMostZstdLevel) + ", lz4 or none"));
+    return fail(Error::command_line(
+        "'" + std::string(text) +
+        "' is no way to compress: zstd, zstd:1 to zstd:" + std::to_string(kMostZstdLevel) + ", lz4 or none"));
   }
   return Compression{Codec::zstd, static_cast<std::uint8_t>(level)};
 }

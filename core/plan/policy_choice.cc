@@ -12,17 +12,24 @@ namespace {
 
 Status check_flags(const PolicyChoice& choice) {
   if (!grouping::make_policy(choice.name)) {
-    return fail(Error::usage("unknown policy '" + choice.name + "'; there is: " + grouping::policy_names()));
+    return fail(
+        Error::command_line("unknown policy '" + choice.name + "'; there is: " + grouping::policy_names()));
   }
   if (!choice.plan.empty() && choice.name != "frequency") {
-    return fail(Error::usage("--plan goes with --policy=frequency, not with " + choice.name));
+    return fail(Error::command_line("--plan goes with --policy=frequency, not with " + choice.name));
   }
   if (!choice.site_root.empty() && choice.name != "reference") {
-    return fail(Error::usage("--site-root goes with --policy=reference, not with " + choice.name));
+    return fail(Error::command_line("--site-root goes with --policy=reference, not with " + choice.name));
+  }
+  const PolicyChoice usual;
+  if ((choice.depth != usual.depth || choice.shared != usual.shared) && choice.name != "reference") {
+    return fail(
+        Error::command_line("--depth and --shared go with --policy=reference, not with " + choice.name));
   }
   if (grouping::leads_out(choice.site_root)) {
-    return fail(Error::usage("--site-root=" + choice.site_root +
-                             " leads out of the tree; give the directory in it where the site begins"));
+    return fail(
+        Error::command_line("--site-root=" + choice.site_root +
+                            " leads out of the tree; give the directory in it where the site begins"));
   }
   return {};
 }

@@ -29,7 +29,7 @@ bool is_store_name(std::string_view name) {
 
 Result<RadosAddress> RadosAddress::parse(std::string_view text) {
   const auto wrong = [&](const std::string& what) {
-    return fail(Error::usage(std::string(text) + ": " + what + "; an address is " + kForm));
+    return fail(Error::command_line(std::string(text) + ": " + what + "; an address is " + kForm));
   };
   if (!is_one(text)) return wrong("no address of a store in a Ceph pool");
   const std::vector<std::string> words = split(text.substr(text.find(':') + 1), ':');

@@ -37,9 +37,10 @@ Result<std::optional<ArchiveForm>> archive_form(const std::string& name) {
   const bool other = std::any_of(kOthers.begin(), kOthers.end(),
                                  [&](std::string_view ending) { return name.ends_with(ending); });
   if (other)
-    return fail(Error::usage(name +
-                             ": archives are written as .tar or .cpio, plain or with .gz, .bz2, .xz or .zst, "
-                             "and as .zip; for a directory of that name put a / behind it"));
+    return fail(
+        Error::command_line(name +
+                            ": archives are written as .tar or .cpio, plain or with .gz, .bz2, .xz or .zst, "
+                            "and as .zip; for a directory of that name put a / behind it"));
   return std::optional<ArchiveForm>();
 }
 

@@ -66,7 +66,7 @@ Status ImportTarget::begin_at(const std::string& path) {
     from = slash + 1;
     if (part.empty() || part == ".") continue;
     if (part == "..")
-      return fail(Error::usage("'" + path + "': name the directory from the root on, without '..'"));
+      return fail(Error::command_line("'" + path + "': name the directory from the root on, without '..'"));
     if (const Status good = check_new_name(part); !good)
       return fail(good.error().errno_value, "'" + path + "'");
     Inode open_to_all;

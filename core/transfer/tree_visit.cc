@@ -15,7 +15,8 @@ Result<Attributes> resolve(FileSystem& fs, const std::string& path) {
     if (name.empty()) continue;
     if (name == "..") {
       fs.forget(at.ino, 1);
-      return fail(Error::usage("'" + path + "': name what is in the store from its root on, without '..'"));
+      return fail(
+          Error::command_line("'" + path + "': name what is in the store from its root on, without '..'"));
     }
     auto next = fs.lookup(at.ino, name);
     fs.forget(at.ino, 1);

@@ -70,7 +70,7 @@ Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOp
                              LoadReport& report, const std::function<void(std::uint64_t)>& progress) {
   if (!options.below.starts_with('/')) {
     return fail(
-        Error::usage("--below=" + options.below + " is not absolute; recordings hold absolute paths"));
+        Error::command_line("--below=" + options.below + " is not absolute; recordings hold absolute paths"));
   }
   TraceBuilder builder(options.below);
   if (!options.initial.empty()) {
@@ -87,7 +87,7 @@ Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOp
     report.passed_over = counts.passed_over;
     report.samples = counts.samples;
   } else {
-    if (files.size() != 1) return fail(Error::usage("one file of calls at a time, please"));
+    if (files.size() != 1) return fail(Error::command_line("one file of calls at a time, please"));
     CallsCounts counts;
     CFFS_TRY_VOID(import_calls(files.front(), builder, counts, [&](const CallsCounts& c) {
       if (progress) progress(c.lines);
@@ -155,7 +155,7 @@ Result<Trace> load_trace(const std::vector<std::string>& given, const LoadOption
                      "cffs evaluate read it"));
   }
   if (report.format == "trace") {
-    if (files.size() != 1) return fail(Error::usage("one trace at a time, please"));
+    if (files.size() != 1) return fail(Error::command_line("one trace at a time, please"));
     return read_trace(files.front());
   }
   const bool web = is_access_log(log_format(report.format).value_or(LogFormat::automatic));

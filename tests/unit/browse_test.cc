@@ -387,3 +387,18 @@ TEST_CASE("du counts a file with several names once, a directory behind what is 
 }
 
 }  // namespace cffs::test
+
+namespace cffs::test {
+
+TEST_CASE("find's words may be as many as a command line has room for, and take no stack") {
+  constexpr int kWords = 300'000;
+  for (const char* const word : {"-o", "-a"}) {
+    std::vector<std::string> words{"-name", "y"};
+    for (int i = 0; i < kWords; ++i) words.insert(words.end(), {word, "!", "-name", "x"});
+    const FindExpression e = expression(words);
+    CHECK(prints(e, "y", regular(1)) == 1);
+    CHECK(prints(e, "x", regular(1)) == 0);
+  }
+}
+
+}  // namespace cffs::test
