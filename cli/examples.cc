@@ -61,7 +61,9 @@ const std::vector<CommandExamples>& all_examples() {
       {"regroup",
        {"cffs regroup --policy=frequency --plan=plan.db /mnt/site", "cffs regroup --compress=zstd /mnt/site",
         "cffs regroup --cancel /mnt/site"}},
-      {"replay", {"cffs replay access.log --target=/mnt/site --cold"}},
+      {"replay",
+       {"cffs replay access.log --target=/mnt/site --fresh --cold   # in a tree of its own, removed "
+        "afterwards"}},
       {"compare",
        {"cffs compare before.db after.db", "cffs compare --baseline=ext4 --html=page.html results.db"}},
       {"list", {"cffs list", "cffs list --json"}},

@@ -163,13 +163,22 @@ OptionValue value_of(const CLI::Option& option) {
   return value;
 }
 
+// CLI11 has them by where they lie in memory.
+std::vector<std::string> excluded_by(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const other : option.get_excludes()) names.push_back(other->get_name());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 void add_value_names(CLI::App& program) {
   for (CLI::Option* const option : program.get_options()) {
     const std::vector<std::string>& names = option->get_lnames();
     const auto known = names.empty() ? value_names().end() : value_names().find(names.front());
     const std::string type = option->get_type_name(), kind = type.substr(0, type.find(':'));
-    if (known != value_names().end() &&
-        (kind == "TEXT" || kind == "FLOAT" || (kind.empty() && !type.empty())))
+    // A number may be seconds; what a directory is elsewhere (--to) it is not.
+    if (known != value_names().end() && (kind == "TEXT" || (kind == "FLOAT" && known->second == "SECONDS") ||
+                                         (kind.empty() && !type.empty())))
       option->type_name(known->second);
     if (names.empty() && option->get_snames() == std::vector<std::string>{"o"} && type == "TEXT")
       option->type_name("LIST");
@@ -201,8 +210,8 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool positiona
   if (!value.least.empty()) notes.push_back(value.least + " to " + value.most);
   if (!value.takes_none() && !option->get_default_str().empty())
     notes.push_back("default " + option->get_default_str());
-  for (const CLI::Option* const other : option->get_excludes())
-    notes.push_back("not with " + other->get_name());
+  if (const std::vector<std::string> others = excluded_by(*option); !others.empty())
+    notes.push_back("not with " + CLI::detail::join(others, ", "));
   if (!notes.empty()) text += (text.empty() ? "(" : " (") + CLI::detail::join(notes, "; ") + ")";
   return entry(left, text, get_column_width());
 }

@@ -40,6 +40,8 @@ struct OptionValue {
   bool takes_none() const { return name.empty() && words.empty(); }
 };
 OptionValue value_of(const CLI::Option& option);
+// The names of those that it does not go with, in order.
+std::vector<std::string> excluded_by(const CLI::Option& option);
 
 // Texts that an option takes get names: --to takes a DIR. For all commands, once they are made.
 void add_value_names(CLI::App& program);

@@ -75,8 +75,9 @@ std::string option_entry(const CLI::Option& option) {
   if (!value.shown.empty() && !option.get_default_str().empty())
     entry += "Default: " + bold(option.get_default_str()) + ".\n";
   if (option.get_items_expected_max() > 1) entry += "May be given several times.\n";
-  for (const CLI::Option* other : option.get_excludes())
-    entry += "Not with " + bold(other->get_name()) + ".\n";
+  std::string others;
+  for (const std::string& other : excluded_by(option)) others += (others.empty() ? "" : ", ") + bold(other);
+  if (!others.empty()) entry += "Not with " + others + ".\n";
   if (option.get_required()) entry += "Required.\n";
   return entry;
 }
