@@ -55,7 +55,27 @@ Result<std::unique_ptr<ObjectStore>> place_of(const StoreName& to, const std::st
   return open_objects(to, PosixStore::Access::read_write);
 }
 
+// It would be read and written at once.
+Status check_other_place(const std::string& from, const std::string& to) {
+  const bool in_pools = RadosAddress::is_one(from) || RadosAddress::is_one(to);
+  struct stat source, place;
+  const bool same = in_pools ? from == to
+                             : ::stat(from.c_str(), &source) == 0 && ::stat(to.c_str(), &place) == 0 &&
+                                   source.st_dev == place.st_dev && source.st_ino == place.st_ino;
+  if (same) return fail(Error::command_line(to + " is the store itself; name another place for the copy"));
+  if (in_pools) return {};
+  std::error_code problem;
+  const auto inside = std::filesystem::weakly_canonical(to, problem)
+                          .lexically_relative(std::filesystem::weakly_canonical(from, problem));
+  if (problem || inside.empty() || *inside.begin() == "..") return {};
+  return fail(Error::usage(to + " lies in the store " + from + "; name a place outside of it"));
+}
+
 Status run_copy(const CopyFlags& o) {
+  if (!o.size.empty()) CFFS_TRY_VOID(parse_size(o.size, "--size"));
+  if (!o.size.empty() && RadosAddress::is_one(o.to.path))
+    return fail(Error::command_line("--size is for an image file; " + o.to.path + " is in a pool"));
+  CFFS_TRY_VOID(check_other_place(o.from.path, o.to.path));
   CFFS_TRY(const auto from, open_objects(o.from, PosixStore::Access::read_only));
   CFFS_TRY(const bool is_store, from->exists("superblock"));
   if (!is_store) return fail(Error::usage(o.from.path + " is no cffs store"));

@@ -84,6 +84,16 @@ class ArchiveStore {
   OpenStore open_;
 };
 
+// Of an archive that is not unpacked here, and so would be compared as one file.
+Status check_kind(const std::string& text, const ComparedTree& tree, const ComparedTree& other) {
+  const auto form = archive_form(text);
+  const bool is_archive = !form || (*form && (*form)->format != ArchiveForm::Format::tar);
+  if (!is_archive || !S_ISREG(tree.start().mode) || !S_ISDIR(other.start().mode)) return {};
+  return fail(Error::usage(text +
+                           " is one file, and no tar archive: others are not unpacked to be compared; import "
+                           "it into a store, and compare that"));
+}
+
 struct Side {
   std::unique_ptr<ArchiveStore> archive;
   std::unique_ptr<ComparedTree> tree;
@@ -115,6 +125,9 @@ Result<int> run_diff(const DiffFlags& flags) {
   BrowsedStores stores(flags.foreign_owner);
   CFFS_TRY(const Side first, open_side(flags.sides[0], stores));
   CFFS_TRY(const Side second, open_side(flags.sides[1], stores));
+  for (const bool turn : {false, true})
+    CFFS_TRY_VOID(
+        check_kind(flags.sides[turn ? 1 : 0], *(turn ? second : first).tree, *(turn ? first : second).tree));
   const ShownNames names;
   ProgressLine progress;
   DifferenceOptions options;
@@ -172,8 +185,9 @@ void add_diff(CLI::App& app, int& exit_code) {
   command->add_flag("--no-mode", o->no_permissions, "Not permissions");
   command->add_flag("--no-xattrs", o->no_xattrs, "Not extended attributes and ACLs");
   command->add_flag("--no-content", o->no_contents, "Not contents, nor sizes");
-  command->add_flag("--details", o->details, "Say behind each name what is different");
-  command->add_flag("-q,--quiet", o->quiet, "Print nothing, and end with the first difference");
+  auto* details = command->add_flag("--details", o->details, "Say behind each name what is different");
+  command->add_flag("-q,--quiet", o->quiet, "Print nothing, and end with the first difference")
+      ->excludes(details);
   command->add_flag("--foreign-owner", o->foreign_owner,
                     "Stores may belong to another user, who is trusted with what is in them");
   command->footer(
@@ -184,8 +198,7 @@ void add_diff(CLI::App& app, int& exit_code) {
       "told.");
   command->callback([o, &exit_code] {
     const auto done = run_diff(*o);
-    if (!done) (void)complain(done.error());
-    exit_code = done ? *done : kNotCompared;
+    exit_code = done ? *done : complain(done.error(), kNotCompared);
   });
 }
 

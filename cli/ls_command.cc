@@ -75,10 +75,7 @@ class Lister {
   }
 
  private:
-  void failed(const Error& error) {
-    code_ = 1;
-    complain(error);
-  }
+  void failed(const Error& error) { code_ = complain(error); }
 
   void list(const BrowsedStores::Place& place, const std::string& text) {
     const auto start = find_path(*place.fs, place.place.path, LastLink::follow, text);
@@ -203,7 +200,15 @@ class Lister {
   nlohmann::ordered_json object(FileSystem& fs, const ListedEntry& entry, const std::string& path,
                                 std::optional<InodeId> in = {}) {
     const Attributes& a = entry.attributes;
-    const auto text = [](const std::string& bytes) { return is_utf8(bytes) ? bytes : printable(bytes); };
+    std::optional<std::string> target;
+    if (S_ISLNK(a.mode)) {
+      with_file(fs, entry, in.value_or(a.ino), [&](InodeId ino) {
+        if (auto read = fs.readlink(ino)) target = std::move(*read);
+      });
+    }
+    // All of them or none, so that who reads it knows which to take back.
+    const bool escaped = !is_utf8(path) || (target && !is_utf8(*target));
+    const auto text = [escaped](const std::string& bytes) { return escaped ? printable(bytes) : bytes; };
     nlohmann::ordered_json one = {{"path", text(path)},
                                   {"name", text(entry.name)},
                                   {"mode", mode_text(a.mode)},
@@ -220,12 +225,8 @@ class Lister {
                                   {"ctime_ns", a.ctime_ns},
                                   {"atime_ns", a.atime_ns},
                                   {"btime_ns", a.btime_ns}};
-    if (!is_utf8(path)) one["escaped"] = true;
-    if (S_ISLNK(a.mode)) {
-      with_file(fs, entry, in.value_or(a.ino), [&](InodeId ino) {
-        if (const auto target = fs.readlink(ino)) one["target"] = text(*target);
-      });
-    }
+    if (escaped) one["escaped"] = true;
+    if (target) one["target"] = text(*target);
     return one;
   }
   // JSON has no other bytes.

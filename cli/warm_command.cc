@@ -7,6 +7,7 @@
 
 #include "cli/browsed_stores.h"
 #include "cli/stop_signals.h"
+#include "core/backend/store_at.h"
 #include "core/base/work_step.h"
 #include "core/rados/address.h"
 #include "core/warm/memory_room.h"
@@ -36,7 +37,8 @@ Result<std::vector<std::string>> paths_below(const std::string& top, const std::
   std::vector<std::string> found;
   for (const std::string& path : paths) {
     const std::string below = std::filesystem::path(path).relative_path().lexically_normal();
-    if (below == ".." || below.starts_with("../")) return fail(Error::usage(path + " leads out of " + top));
+    if (below == ".." || below.starts_with("../"))
+      return fail(Error::command_line(path + " leads out of " + top));
     found.push_back(below.empty() || below == "." ? top : top + "/" + below);
   }
   if (found.empty()) found.push_back(top);
@@ -70,11 +72,14 @@ Result<WarmReport> warm_mounted(const MountEntry& mount, const WarmFlags& flags,
 Result<WarmReport> warm_at_rest(const WarmFlags& flags, const WarmOptions& options) {
   const StorePlace place = split_store_place(flags.what);
   if (RadosAddress::is_one(place.store)) {
-    return fail(Error::usage(
+    return fail(Error::command_line(
         place.store +
         " is in a pool, and nothing of it stays in this machine's memory without a mount; warm its mount "
         "(cffs mount --local-cache keeps what was read from one mount to the next)"));
   }
+  CFFS_TRY_VOID(check_there(place.store));
+  if (!is_store_at(place.store))
+    return fail(Error::usage(place.store + " is neither in a mount of cffs nor a store; mounts: cffs list"));
   CFFS_TRY(const ReadStore store, open_store_to_read({place.store, flags.foreign_owner}));
   std::vector<std::string> paths;
   for (const std::string& path : flags.paths) paths.push_back(place.path + "/" + path);

@@ -36,11 +36,22 @@ case_browse() {
   check "nothing is run" refused "xargs -0" "$cffs" find "$store" -delete
   check "a terminal is told no controls" bash -c "script -qc \"'$cffs' ls -1 '$store'\" /dev/null | grep -F 'bad\\x1b[31m\\x0aname'"
   check "JSON" bash -c "'$cffs' ls -R --json '$store' | python3 -c 'import json,sys; a = json.load(sys.stdin); assert any(f[\"name\"] == \"fs.h\" and f[\"size\"] > 1000 for f in a), a[:3]'"
+  mkdir "$base/work/odd"; ln -s "$(printf 'a\377\033b')" "$base/work/odd/bytes"; ln -s "$(printf 'a\tb\033')" "$base/work/odd/controls"
+  check "a store of odd links" bash -c "'$cffs' format '$base/work/odd.store' && '$cffs' import '$base/work/odd' '$base/work/odd.store'"
+  "$cffs" ls --json "$base/work/odd.store" >"$base/work/odd.json"
+  check "JSON of what is no text says so" python3 - "$base/work/odd.json" <<'END'
+import json, sys
+of = {f['name']: f for f in json.load(open(sys.argv[1], 'rb'))}
+assert of['bytes']['target'] == r'a\xff\x1bb' and of['bytes']['escaped'], of
+assert of['controls']['target'] == 'a\tb\x1b' and 'escaped' not in of['controls'], of
+END
   check "no reader" bash -c "set -o pipefail; '$cffs' cat '$store:sparse' '$store:sparse' | head -c 1 >/dev/null; test \${PIPESTATUS[0]} = 141"
   check "the same as its source" "$cffs" diff --times "$store" "$tree"
   check "and as its mount" "$cffs" diff "$store" "$mnt"
   tar -C "$tree" --xattrs -cf "$base/work/t.tar" .
   check "and as an archive of it" "$cffs" diff "$base/work/t.tar" "$store"
+  (cd "$tree" && python3 -m zipfile -c "$base/work/t.zip" linux)
+  check "a zip is told of" refused "t.zip is one file, and no tar archive: .* import it" "$cffs" diff "$base/work/t.zip" "$store"
   check "which leaves nothing" bash -c "! ls -d '${TMPDIR:-/tmp}'/cffs-diff.* 2>/dev/null"
   check "umount" "$cffs" umount "$mnt"
   printf y | dd of="$tree/sparse" bs=1 seek=2999999 conv=notrunc status=none; chmod 600 "$tree/hard"; rm -r "$tree/linux/usb"; echo >"$tree/new"
