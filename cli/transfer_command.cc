@@ -110,7 +110,13 @@ Status take_places(ImportOptions& o) {
   return {};
 }
 
+Status check_rules(const ImportRules& rules) {
+  if (rules.erase && !rules.update) return fail(Error::command_line("--delete goes with --update"));
+  return {};
+}
+
 Status check_places(const ImportOptions& o) {
+  CFFS_TRY_VOID(check_rules(o.rules));
   if (o.rules.erase && o.sources.size() > 1)
     return fail(Error::command_line("--delete is for one source: what comes from another would go"));
   for (const std::string& source : o.sources) {
@@ -291,6 +297,7 @@ Status check_export(const ExportOptions& o, const StorePlace& from, bool is_arch
                       o.destination == "-" ? "on standard output" : o.destination)));
     return {};
   }
+  CFFS_TRY_VOID(check_rules(o.rules));
   if (RadosAddress::is_one(from.store)) return {};
   const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
   const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
@@ -351,12 +358,10 @@ void add_rules(CLI::App& command, std::vector<std::string>& excludes, ImportRule
   command
       .add_option("--exclude", excludes, "Leave out what this pattern matches, as rsync's; again for more")
       ->allow_extra_args(false);
-  auto* update =
-      command.add_flag("--update", rules.update, "Replace files that differ; without, they are refused");
+  command.add_flag("--update", rules.update, "Replace files that differ; without, they are refused");
   command.add_flag("--checksum", rules.checksum,
                    "Files differ by what is in them, not by size and time of change");
-  command.add_flag("--delete", rules.erase, "With --update: take away what is not in the source")
-      ->needs(update);
+  command.add_flag("--delete", rules.erase, "With --update: take away what is not in the source");
 }
 
 }  // namespace
