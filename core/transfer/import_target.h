@@ -23,6 +23,7 @@
 #include "core/transfer/import_rules.h"
 #include "core/transfer/job_queue.h"
 #include "core/transfer/pending_groups.h"
+#include "core/transfer/waiting_links.h"
 
 namespace cffs {
 
@@ -127,6 +128,7 @@ class ImportTarget {
   void left_out(std::uint64_t files);
   void hand_out();
   void make_links_of(InodeId parent, const std::string& name);
+  void make_link(const WaitingLinks::Link& link);
   void load(std::vector<Pending> files);
   void make_node(InodeId parent, const std::string& name, const Inode& attributes,
                  std::uint64_t ImportReport::*counter);
@@ -137,18 +139,11 @@ class ImportTarget {
   SmallFiles* const small_;  // null: none
   const ImportRules rules_;
   ExistingFiles existing_;  // the caller's thread alone, but for what replaces
+  WaitingLinks links_;
   InodeId root_ = kRootInode;
   std::atomic<int> stopped_{0};  // errno
   const std::function<void(const ImportReport&)> on_progress_;
   PendingGroups<Pending> pending_;
-  struct Link {
-    InodeId parent;
-    std::string name;
-    InodeId first_parent;
-    std::string first_name;
-  };
-  void make_link(const Link& link);
-  std::vector<Link> links_;
   // Which name of the source a file with several names is.
   std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
