@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/fs/acl.h"
+#include "core/transfer/archive_acls.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
 #include "core/transfer/whole_file.h"
@@ -18,7 +20,11 @@ namespace {
 void choose_form(archive* a, const ArchiveForm& form) {
   using Format = ArchiveForm::Format;
   using Filter = ArchiveForm::Filter;
-  if (form.format == Format::tar) archive_write_set_format_pax(a);
+  if (form.format == Format::tar) {
+    archive_write_set_format_pax(a);
+    // The other header that libarchive can write for an attribute is its own alone, and the same once more.
+    archive_write_set_format_option(a, "pax", "xattrheader", "SCHILY");
+  }
   if (form.format == Format::cpio) archive_write_set_format_cpio_newc(a);
   if (form.format == Format::zip) archive_write_set_format_zip(a);
   if (form.filter == Filter::gzip) archive_write_add_filter_gzip(a);
@@ -99,8 +105,13 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
     for (const std::string& x : names) {
-      if (!form.has_xattrs()) break;
+      if (!form.has_xattrs() && !is_acl(x)) continue;  // a list changes the mode in every format
       CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
+      if (is_acl(x)) {
+        const auto says_all = add_acl(e, x, value);
+        if (!says_all) archive_entry_set_mode(e, mode_without_acl(f.mode, value));
+        if (!form.has_xattrs() || says_all.value_or(false)) continue;
+      }
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
     }
     CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));

@@ -14,6 +14,7 @@
 #include "core/base/clock.h"
 #include "core/fs/check_name.h"
 #include "core/object/file_descriptor.h"
+#include "core/transfer/archive_acls.h"
 
 namespace cffs {
 namespace {
@@ -23,7 +24,8 @@ using Archive = std::unique_ptr<archive, int (*)(archive*)>;
 // POSIX writes half a second after 12:00 on the last day of 1969 as "-43199.5" (pax(1)); libarchive hands both parts on as they stand there, as
 // -43199 and a half.
 std::int64_t time_of(time_t seconds, long nanoseconds, bool is_tar) {
-  const bool is_below = is_tar && seconds < 0 && nanoseconds > 0 && seconds > std::numeric_limits<time_t>::min();
+  const bool is_below =
+      is_tar && seconds < 0 && nanoseconds > 0 && seconds > std::numeric_limits<time_t>::min();
   return is_below ? to_ns({seconds - 1, 1'000'000'000 - nanoseconds}) : to_ns({seconds, nanoseconds});
 }
 
@@ -46,7 +48,6 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
   while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
     inode.xattrs.emplace_back(name, std::string(static_cast<const char*>(value), size));
   }
-  std::sort(inode.xattrs.begin(), inode.xattrs.end());
   return inode;
 }
 
@@ -123,7 +124,7 @@ class ArchiveReader {
  public:
   ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
 
-  Status member(archive_entry* entry) {
+  Status member(archive_entry* entry, bool acl_is_readable) {
     const char* raw = archive_entry_pathname(entry);
     const std::string path = raw != nullptr ? raw : "";
     std::vector<std::string> parts;
@@ -133,11 +134,13 @@ class ArchiveReader {
     }
     const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
     Inode attributes = inode_of(entry, is_tar);
+    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
+    for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
+      target_.failed("'" + path + "': " + problem);
     if (parts.empty()) {
       if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
       return {};
     }
-    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
     const std::string name = parts.back();
     const auto parent_there = parent_of(parts);
     if (!parent_there) return left_out(path, parent_there.error());
@@ -353,7 +356,11 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     if (state == ARCHIVE_EOF) return {};
     if (state < ARCHIVE_WARN) return problem();
     tell();
-    if (const Status done = reader.member(entry); !done) {
+    // libarchive goes on without an entry of a list that it cannot read, and only says so.
+    const char* warning = archive_error_string(a.get());
+    const bool acl_is_readable =
+        warning == nullptr || std::string_view(warning).find(".acl.") == std::string_view::npos;
+    if (const Status done = reader.member(entry, acl_is_readable); !done) {
       if (!reader.readable()) return problem();
       return fail(done.error());
     }

@@ -1,0 +1,59 @@
+# Archives that other archivers read and write: what GNU tar, bsdtar, cpio, zip and unzip make of ours, and we of theirs. Sourced by acceptance.sh.
+
+lists_of() { (cd "$1" && getfacl --recursive --numeric --absolute-names . 2>/dev/null); }  # directory
+# An archive comes into a store of its own, and goes out to a directory.
+through() {  # archive directory
+  rm -rf "$base/work/through" "$2"
+  "$cffs" format "$base/work/through" && "$cffs" import "$1" "$base/work/through"; "$cffs" export "$base/work/through" "$2"
+}
+
+lists_and_attributes() {
+  local src=$base/work/lists file
+  umask 022
+  mkdir -p "$src/dir"
+  for file in named narrow shut; do echo $file >"$src/$file"; done
+  head -c 400000 /dev/urandom >"$src/large"
+  setfacl -m u:daemon:r,g:1234:rwx "$src/named" && setfacl -m u:daemon:---,u:1235:rw "$src/shut" || return 0
+  setfacl -m u:daemon:rwx "$src/narrow" && chmod 600 "$src/narrow"
+  setfacl -m u:daemon:rw,g::rwx,m::r "$src/large"
+  setfacl -m u:daemon:rwx,d:u:daemon:rx,d:g:1234:--- "$src/dir"
+  setfattr -n user.colour -v blue "$src/named"
+  lists_of "$src" >"$base/work/lists.before"
+  rm -rf "$base/work/listed"
+  check "a store with lists" bash -c "'$cffs' format '$base/work/listed' && '$cffs' import '$src' '$base/work/listed' && '$cffs' export '$base/work/listed' '$base/work/listed.tar'"
+  mkdir "$base/work/gnu" "$base/work/plain"
+  check "GNU tar says nothing of our tar" test -z "$(tar --acls --xattrs -xpf "$base/work/listed.tar" -C "$base/work/gnu" 2>&1)"
+  for file in named shut dir; do
+    check "the list of $file is there by GNU tar" diff <(cd "$src" && getfacl -n $file) <(cd "$base/work/gnu" && getfacl -n $file)
+  done
+  check "what they allow, too" diff <(lists_of "$src" | grep -v ^group::) <(lists_of "$base/work/gnu" | grep -v ^group::)
+  check "without --acls no mode is wider than the group's right" bash -c "tar -xpf '$base/work/listed.tar' -C '$base/work/plain' && test \"\$(cd '$base/work/plain' && stat -c %a named narrow shut large dir | xargs)\" = '644 600 644 644 755'"
+  check "our own tar comes back" through "$base/work/listed.tar" "$base/work/ours"
+  check "to the letter" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
+  tar --acls --xattrs -C "$src" -cf "$base/work/gnu.tar" . && through "$base/work/gnu.tar" "$base/work/ours" >/dev/null 2>&1
+  check "GNU tar's lists are kept" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
+  check "and its attributes" test "$(cd "$base/work/ours" && getfattr --only-values -n user.colour named)" = blue
+  if which bsdtar >/dev/null; then
+    bsdtar --acls --xattrs --format=pax -C "$src" -cf "$base/work/bsd.tar" . && through "$base/work/bsd.tar" "$base/work/ours" >/dev/null 2>&1
+    check "bsdtar's lists are kept" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
+    mkdir "$base/work/bsd" && bsdtar --acls --xattrs -C "$base/work/bsd" -xpf "$base/work/listed.tar"
+    check "and bsdtar keeps ours" diff <(lists_of "$src" | grep -v ^group::) <(lists_of "$base/work/bsd" | grep -v ^group::)
+  fi
+  tar --acls -C "$src" -cf "$base/work/gnu.tar" . && through "$base/work/gnu.tar" "$base/work/ours" >/dev/null 2>&1
+  check "by name, too" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
+  # A name that this machine does not have, and a list that nobody can read.
+  sed 's/user:daemon:r--/user:nobdyy:r--/' "$base/work/gnu.tar" >"$base/work/stranger.tar"
+  check "who is not known here is named" says "'./named': its access control list names the user 'nobdyy', whom nobody knows here" through "$base/work/stranger.tar" "$base/work/ours"
+  check "and the others stay" bash -c "cd '$base/work/ours' && getfacl -n named 2>/dev/null | grep -qx group:1234:rwx && ! getfacl -n named | grep -q ^user:.*r--\$"
+  sed 's/user:daemon:---/user:daemon:!!!/' "$base/work/gnu.tar" >"$base/work/broken.tar"
+  check "a list that is none is named" says "'./shut': its access control list cannot be kept; it is its owner's alone" through "$base/work/broken.tar" "$base/work/ours"
+  check "and so it is" test "$(stat -c %a "$base/work/ours/shut")" = 600
+  check "export to a cpio" "$cffs" export "$base/work/listed" "$base/work/listed.cpio"
+  through "$base/work/listed.cpio" "$base/work/ours" >/dev/null 2>&1
+  check "a cpio makes no right wider" test "$(stat -c %a "$base/work/ours/named" "$base/work/ours/narrow" | xargs)" = "644 600"
+}
+
+case_archivers() {
+  fresh || return 1
+  lists_and_attributes
+}
