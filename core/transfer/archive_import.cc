@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <memory>
@@ -29,6 +31,45 @@ std::int64_t time_of(time_t seconds, long nanoseconds, bool is_tar) {
   return is_below ? to_ns({seconds - 1, 1'000'000'000 - nanoseconds}) : to_ns({seconds, nanoseconds});
 }
 
+// In a tar's header "=" ends a name, so that GNU tar has "%3D" for it and libarchive something of that kind for whatever is not ASCII, which it
+// does not take back.
+std::string attribute_name(std::string_view text) {
+  std::string name;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char byte = 0;
+    const char* const digits = text.data() + i + 1;
+    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
+                         std::isxdigit(static_cast<unsigned char>(digits[0])) != 0 &&
+                         std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2 && byte != 0;
+    name += is_code ? static_cast<char>(byte) : text[i];
+    if (is_code) i += 2;
+  }
+  return name;
+}
+
+// bsdtar writes each in two ways, of which libarchive takes back the name of one.
+Xattrs attributes_of(archive_entry* entry) {
+  std::map<std::string, std::string> read;
+  const char* name = nullptr;
+  const void* value = nullptr;
+  std::size_t size = 0;
+  archive_entry_xattr_reset(entry);
+  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
+    read.emplace(name, std::string(static_cast<const char*>(value), size));
+  std::set<std::string> taken_back;
+  for (const auto& [written, bytes] : read) {
+    std::string real = attribute_name(written);
+    if (real != written && read.contains(real)) taken_back.insert(std::move(real));
+  }
+  Xattrs attributes;
+  for (auto& [written, bytes] : read) {
+    std::string real = taken_back.contains(written) ? written : attribute_name(written);
+    if (real == written || !taken_back.contains(real))
+      attributes.emplace_back(std::move(real), std::move(bytes));
+  }
+  return attributes;
+}
+
 Inode inode_of(archive_entry* entry, bool is_tar) {
   Inode inode;
   inode.mode = archive_entry_mode(entry);
@@ -41,13 +82,7 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
                        ? time_of(archive_entry_atime(entry), archive_entry_atime_nsec(entry), is_tar)
                        : inode.mtime_ns;
   inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  archive_entry_xattr_reset(entry);
-  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
-    inode.xattrs.emplace_back(name, std::string(static_cast<const char*>(value), size));
-  }
+  inode.xattrs = attributes_of(entry);
   return inode;
 }
 

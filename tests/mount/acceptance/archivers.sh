@@ -17,7 +17,7 @@ lists_and_attributes() {
   setfacl -m u:daemon:rwx "$src/narrow" && chmod 600 "$src/narrow"
   setfacl -m u:daemon:rw,g::rwx,m::r "$src/large"
   setfacl -m u:daemon:rwx,d:u:daemon:rx,d:g:1234:--- "$src/dir"
-  setfattr -n user.colour -v blue "$src/named"
+  setfattr -n user.colour -v blue "$src/named" && setfattr -n "user.50%3D=ü b" -v odd "$src/named"
   lists_of "$src" >"$base/work/lists.before"
   rm -rf "$base/work/listed"
   check "a store with lists" bash -c "'$cffs' format '$base/work/listed' && '$cffs' import '$src' '$base/work/listed' && '$cffs' export '$base/work/listed' '$base/work/listed.tar'"
@@ -29,16 +29,19 @@ lists_and_attributes() {
   check "what they allow, too" diff <(lists_of "$src" | grep -v ^group::) <(lists_of "$base/work/gnu" | grep -v ^group::)
   check "without --acls no mode is wider than the group's right" bash -c "tar -xpf '$base/work/listed.tar' -C '$base/work/plain' && test \"\$(cd '$base/work/plain' && stat -c %a named narrow shut large dir | xargs)\" = '644 600 644 644 755'"
   check "our own tar comes back" through "$base/work/listed.tar" "$base/work/ours"
+  check "and each attribute, once" test "$(cd "$base/work/ours" && getfattr -d named)" = "$(cd "$src" && getfattr -d named)"
   check "to the letter" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
   tar --acls --xattrs -C "$src" -cf "$base/work/gnu.tar" . && through "$base/work/gnu.tar" "$base/work/ours" >/dev/null 2>&1
   check "GNU tar's lists are kept" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
   check "and its attributes" test "$(cd "$base/work/ours" && getfattr --only-values -n user.colour named)" = blue
   if which bsdtar >/dev/null; then
     bsdtar --acls --xattrs --format=pax -C "$src" -cf "$base/work/bsd.tar" . && through "$base/work/bsd.tar" "$base/work/ours" >/dev/null 2>&1
+    check "bsdtar's attributes are" test "$(cd "$base/work/ours" && getfattr -d named)" = "$(cd "$src" && getfattr -d named)"
     check "bsdtar's lists are kept" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
     mkdir "$base/work/bsd" && bsdtar --acls --xattrs -C "$base/work/bsd" -xpf "$base/work/listed.tar"
     check "and bsdtar keeps ours" diff <(lists_of "$src" | grep -v ^group::) <(lists_of "$base/work/bsd" | grep -v ^group::)
   fi
+  check "whatever their names" test "$(cd "$base/work/ours" && getfattr --only-values -n "user.50%3D=ü b" named)" = odd
   tar --acls -C "$src" -cf "$base/work/gnu.tar" . && through "$base/work/gnu.tar" "$base/work/ours" >/dev/null 2>&1
   check "by name, too" diff "$base/work/lists.before" <(lists_of "$base/work/ours")
   # A name that this machine does not have, and a list that nobody can read.
