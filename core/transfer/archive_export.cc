@@ -1,5 +1,6 @@
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "core/fs/acl.h"
 #include "core/transfer/archive_acls.h"
+#include "core/transfer/data_runs.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
 #include "core/transfer/whole_file.h"
@@ -33,21 +35,51 @@ void choose_form(archive* a, const ArchiveForm& form) {
   if (form.filter == Filter::zstd) archive_write_add_filter_zstd(a);
 }
 
-// An archive has holes as zeros: a file that is little else would never come to an end.
+constexpr std::size_t kMostRuns = 65536;
+
+// A zip or cpio has holes as zeros: a file that is little else would never come to an end.
 Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
   constexpr std::uint64_t kSmall = std::uint64_t{64} << 30;
   if (!S_ISREG(file.mode) || file.size <= kSmall) return false;
+  CFFS_TRY(const auto runs, data_runs(fs, file, kMostRuns));
   std::uint64_t data = 0;
-  for (std::uint64_t at = 0; at < file.size;) {
-    CFFS_TRY(const std::uint64_t from, fs.next_data(file.ino, at));
-    if (from >= file.size) break;
-    CFFS_TRY(const std::uint64_t to, fs.next_hole(file.ino, from));
-    if (to <= from) break;
-    data += to - from;
-    at = to;
-  }
-  return file.size - std::min(data, file.size) > kSmall;
+  for (const DataRun& run : runs) data += run.bytes;
+  return file.size - data > kSmall;
 }
+
+// In a tar they are a list in front of the data, which readers hold in memory; what is damaged has none, and is told of when it is read.
+bool add_holes(FileSystem& fs, const Attributes& file, archive_entry* entry) {
+  const auto runs = data_runs(fs, file, kMostRuns);
+  if (!runs || file.size == 0) return false;
+  if (runs->size() == 1 && runs->front().bytes == file.size) return false;
+  for (const DataRun& run : *runs)
+    archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(run.offset),
+                                   static_cast<la_int64_t>(run.bytes));
+  if (runs->empty()) archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(file.size), 0);
+  return true;
+}
+
+// Memory for as many zeros as are never looked at: of what a list says is a hole libarchive counts the bytes, and reads none.
+class Zeros {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{1} << 30;
+  Zeros() : at_(::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  Zeros(const Zeros&) = delete;
+  Zeros& operator=(const Zeros&) = delete;
+  ~Zeros() {
+    if (at_ != MAP_FAILED) ::munmap(at_, kBytes);
+  }
+  // At a time.
+  std::string_view some(bool in_holes) const {
+    return at_ != MAP_FAILED
+               ? std::string_view(static_cast<const char*>(at_), in_holes ? kBytes : few_.size())
+               : std::string_view(few_);
+  }
+
+ private:
+  const std::string few_ = std::string(64 * 1024, '\0');
+  void* const at_;
+};
 
 // In a tar a fraction is on the side of its seconds that is away from 1970, as POSIX reads it (archive_import.cc has the other way). In the last
 // second before that libarchive would lose the sign, so there is none.
@@ -86,6 +118,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
   std::unordered_map<InodeId, std::string> first_names;
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
+  const Zeros zeros;
   const auto go_on = [&rules] { return rules.is_to_stop() ? Status(fail(EINTR)) : Status(); };
   const auto enter = [&](const VisitedFile& file) -> Status {
     CFFS_TRY_VOID(go_on());
@@ -114,12 +147,15 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       }
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
     }
-    CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
-    if (mostly_hole) {
-      report.fail("'" + file.path +
-                  "' has more than 64 GiB of holes, which an archive would hold as zeros: it was left out; "
-                  "export to a directory keeps it");
-      return {};
+    if (!form.has_holes()) {
+      CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
+      if (mostly_hole) {
+        report.fail("'" + file.path +
+                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros: it was "
+                    "left out; "
+                    "export to a tar or a directory keeps it");
+        return {};
+      }
     }
     bool has_data = S_ISREG(f.mode);
     std::uint64_t& counter = S_ISDIR(f.mode) ? report.directories : report.files;
@@ -134,7 +170,11 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       CFFS_TRY(const std::string target, fs.readlink(f.ino));
       archive_entry_copy_symlink(e, target.c_str());
     }
-    if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
+    bool has_holes = false;
+    if (has_data) {
+      archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
+      has_holes = form.has_holes() && add_holes(fs, f, e);
+    }
     const int header = archive_write_header(a.get(), e);
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
       std::string_view reason = archive_error_string(a.get());
@@ -148,11 +188,12 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       return {};
     }
     std::uint64_t written = 0;
-    const std::string zeros(64 * 1024, '\0');
     const auto fill = [&](std::uint64_t to) -> Status {
+      const std::string_view some = zeros.some(has_holes);
       while (written < to) {
-        const std::size_t n = std::min<std::uint64_t>(zeros.size(), to - written);
-        if (archive_write_data(a.get(), zeros.data(), n) < 0) return problem();
+        CFFS_TRY_VOID(go_on());
+        const std::size_t n = std::min<std::uint64_t>(some.size(), to - written);
+        if (archive_write_data(a.get(), some.data(), n) < 0) return problem();
         written += n;
       }
       return {};

@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -17,130 +14,14 @@
 #include "core/fs/check_name.h"
 #include "core/object/file_descriptor.h"
 #include "core/transfer/archive_acls.h"
+#include "core/transfer/archive_bytes.h"
+#include "core/transfer/archive_member.h"
+#include "core/transfer/data_runs.h"
 
 namespace cffs {
 namespace {
 
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
-
-// POSIX writes half a second after 12:00 on the last day of 1969 as "-43199.5" (pax(1)); libarchive hands both parts on as they stand there, as
-// -43199 and a half.
-std::int64_t time_of(time_t seconds, long nanoseconds, bool is_tar) {
-  const bool is_below =
-      is_tar && seconds < 0 && nanoseconds > 0 && seconds > std::numeric_limits<time_t>::min();
-  return is_below ? to_ns({seconds - 1, 1'000'000'000 - nanoseconds}) : to_ns({seconds, nanoseconds});
-}
-
-// In a tar's header "=" ends a name, so that GNU tar has "%3D" for it and libarchive something of that kind for whatever is not ASCII, which it
-// does not take back.
-std::string attribute_name(std::string_view text) {
-  std::string name;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    unsigned char byte = 0;
-    const char* const digits = text.data() + i + 1;
-    const bool is_code = text[i] == '%' && i + 2 < text.size() &&
-                         std::isxdigit(static_cast<unsigned char>(digits[0])) != 0 &&
-                         std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2 && byte != 0;
-    name += is_code ? static_cast<char>(byte) : text[i];
-    if (is_code) i += 2;
-  }
-  return name;
-}
-
-// bsdtar writes each in two ways, of which libarchive takes back the name of one.
-Xattrs attributes_of(archive_entry* entry) {
-  std::map<std::string, std::string> read;
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  archive_entry_xattr_reset(entry);
-  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
-    read.emplace(name, std::string(static_cast<const char*>(value), size));
-  std::set<std::string> taken_back;
-  for (const auto& [written, bytes] : read) {
-    std::string real = attribute_name(written);
-    if (real != written && read.contains(real)) taken_back.insert(std::move(real));
-  }
-  Xattrs attributes;
-  for (auto& [written, bytes] : read) {
-    std::string real = taken_back.contains(written) ? written : attribute_name(written);
-    if (real == written || !taken_back.contains(real))
-      attributes.emplace_back(std::move(real), std::move(bytes));
-  }
-  return attributes;
-}
-
-Inode inode_of(archive_entry* entry, bool is_tar) {
-  Inode inode;
-  inode.mode = archive_entry_mode(entry);
-  inode.uid = static_cast<uid_t>(archive_entry_uid(entry));
-  inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
-  inode.rdev = archive_entry_rdev(entry);
-  inode.size = static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_entry_size(entry)));
-  inode.mtime_ns = time_of(archive_entry_mtime(entry), archive_entry_mtime_nsec(entry), is_tar);
-  inode.atime_ns = archive_entry_atime_is_set(entry) != 0
-                       ? time_of(archive_entry_atime(entry), archive_entry_atime_nsec(entry), is_tar)
-                       : inode.mtime_ns;
-  inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
-  inode.xattrs = attributes_of(entry);
-  return inode;
-}
-
-// An archive's bytes, decompressed, on their way to who reads members: counted while a header is read. libarchive takes at most a
-// MiB for a name or an attribute, but any number of them, and maps of holes of any length, which a few compressed bytes can
-// stand for.
-class ArchiveBytes {
- public:
-  static constexpr std::uint64_t kHeaderMax = 4u << 20;  // of one member: bytes
-
-  ArchiveBytes() : archive_(archive_read_new(), archive_read_free) {
-    archive_read_support_filter_all(archive_.get());
-    archive_read_support_format_raw(archive_.get());
-    archive_read_support_format_empty(archive_.get());
-  }
-
-  bool open(const char* path) {
-    if (archive_read_open_filename(archive_.get(), path, kBlock) != ARCHIVE_OK) return false;
-    archive_entry* entry = nullptr;
-    const int state = archive_read_next_header(archive_.get(), &entry);
-    end_ = state == ARCHIVE_EOF;
-    return end_ || state >= ARCHIVE_WARN;
-  }
-  const char* problem() const { return archive_error_string(archive_.get()); }
-  // Compressed, as they lie in the file.
-  std::uint64_t bytes_read() const {
-    return static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(archive_.get(), -1)));
-  }
-  void begin_header() { left_ = kHeaderMax; }
-  void end_header() { left_.reset(); }
-
-  // libarchive's callback.
-  static la_ssize_t read(archive* reader, void* self, const void** bytes) {
-    return static_cast<ArchiveBytes*>(self)->next(reader, bytes);
-  }
-
- private:
-  static constexpr std::size_t kBlock = 256 * 1024;
-
-  la_ssize_t next(archive* reader, const void** bytes) {
-    *bytes = block_.data();
-    if (end_) return 0;
-    if (left_ && *left_ == 0) {
-      archive_set_error(reader, EFBIG, "a member's header is longer than 4 MiB; no tar(1) writes such a one");
-      return -1;
-    }
-    const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());
-    if (n < 0) archive_set_error(reader, archive_errno(archive_.get()), "%s", problem());
-    if (left_ && n > 0) *left_ -= std::min(*left_, static_cast<std::uint64_t>(n));
-    end_ = n <= 0;
-    return n < 0 ? -1 : n;
-  }
-
-  Archive archive_;
-  std::string block_ = std::string(kBlock, '\0');
-  std::optional<std::uint64_t> left_;  // of a header that is being read
-  bool end_ = false;
-};
 
 // Components of a member's path, "." and leading slashes dropped; false where it climbs out with "..".
 bool split(std::string_view path, std::vector<std::string>& parts) {
@@ -227,7 +108,9 @@ class ArchiveReader {
                          [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
     } else {
       target_.large_file_now(parent, path, name, attributes, [&](const ImportTarget::WriteAt& write) {
-        return data(attributes.size, write);
+        return data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) {
+          return write_data(write, offset, bytes);
+        });
       });
       return archive_state_;
     }

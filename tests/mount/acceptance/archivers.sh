@@ -56,7 +56,37 @@ lists_and_attributes() {
   check "a cpio makes no right wider" test "$(stat -c %a "$base/work/ours/named" "$base/work/ours/narrow" | xargs)" = "644 600"
 }
 
+holes() {
+  local src=$base/work/holes name kind
+  mkdir "$src" && truncate -s 10G "$src/ten" && printf middle | dd of="$src/ten" bs=1 seek=5000000000 conv=notrunc status=none
+  truncate -s 5M "$src/empty" && head -c 400000 /dev/urandom >"$src/full" && truncate -s 3M "$src/full" && truncate -s 9M "$src/late" && echo end >>"$src/late"
+  check "a store with holes" bash -c "'$cffs' format '$base/work/holed' && '$cffs' import '$src' '$base/work/holed'"
+  check "its tar" timeout 60 "$cffs" export "$base/work/holed" "$base/work/holed.tar"
+  check "has no more than the data" test "$(stat -c %s "$base/work/holed.tar")" -lt 600000
+  mkdir "$base/work/by-tar" && tar -C "$base/work/by-tar" -xf "$base/work/holed.tar"
+  check "GNU tar finds the holes" test "$(du -k "$base/work/by-tar" | tail -1 | cut -f1)" -lt 1000
+  check "and the data" diff <(cd "$src" && cmp_of) <(cd "$base/work/by-tar" && cmp_of)
+  check "through our own tar" through "$base/work/holed.tar" "$base/work/by-us"
+  check "they stay" test "$(du -k "$base/work/by-us" | tail -1 | cut -f1)" -lt 1000
+  check "as does the data" diff <(cd "$src" && cmp_of) <(cd "$base/work/by-us" && cmp_of)
+  tar -C "$src" -S -cf "$base/work/gnu-holes.tar" .
+  rm "$src/ten"
+  tar -C "$src" -cf "$base/work/zeros.tar" .
+  which cpio >/dev/null && (cd "$src" && find . | cpio --quiet -o -H newc >"$base/work/zeros.cpio")
+  which zip >/dev/null && (cd "$src" && zip -qr "$base/work/zeros.zip" .)
+  for kind in gnu-holes.tar zeros.tar zeros.cpio zeros.zip; do
+    [ -e "$base/work/$kind" ] || continue
+    check "through $kind" through "$base/work/$kind" "$base/work/by-us"
+    check "holes are there, by $kind" test "$(du -k "$base/work/by-us" | tail -1 | cut -f1)" -lt 1000
+    for name in empty full late; do check "$name of $kind" cmp "$src/$name" "$base/work/by-us/$name"; done
+  done
+}
+cmp_of() {  # what has data, without reading what has none
+  stat -c '%n %s' * && cat empty full late | cksum && [ ! -e ten ] || dd if=ten bs=1M skip=4768 count=2 status=none | cksum
+}
+
 case_archivers() {
   fresh || return 1
   lists_and_attributes
+  holes
 }

@@ -1,0 +1,12 @@
+// What an archive says of a member: mode, owner, times, extended attributes. Access control lists: archive_acls.h.
+#pragma once
+
+#include "core/table/inode.h"
+
+struct archive_entry;
+
+namespace cffs {
+
+Inode inode_of(archive_entry* entry, bool is_tar);
+
+}  // namespace cffs
