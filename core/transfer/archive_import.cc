@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "core/base/clock.h"
@@ -16,6 +17,7 @@
 #include "core/transfer/archive_acls.h"
 #include "core/transfer/archive_bytes.h"
 #include "core/transfer/archive_member.h"
+#include "core/transfer/cpio_links.h"
 #include "core/transfer/data_runs.h"
 
 namespace cffs {
@@ -38,7 +40,7 @@ bool split(std::string_view path, std::vector<std::string>& parts) {
 
 class ArchiveReader {
  public:
-  ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
+  ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target), cpio_links_(target) {}
 
   Status member(archive_entry* entry, bool acl_is_readable) {
     const char* raw = archive_entry_pathname(entry);
@@ -68,7 +70,15 @@ class ArchiveReader {
       return {};
     }
     if (const Status good = check_new_name(name); !good) return left_out(path, good.error());
-    if (const char* first = archive_entry_hardlink(entry)) {
+    const char* first = archive_entry_hardlink(entry);
+    const CpioLinks::Place place{parent, name, path};
+    if (is_cpio() && S_ISREG(attributes.mode) && archive_entry_nlink(entry) > 1) {
+      const std::string key = first != nullptr ? first : path;
+      if (first == nullptr || !cpio_links_.has(key, place)) forget_earlier(parent, name);
+      return cpio_links_.add(key, first == nullptr, place, attributes,
+                             [this](const auto& at, const Inode& of) { return content(at, of); });
+    }
+    if (first != nullptr) {
       std::vector<std::string> first_parts;
       if (!split(first, first_parts) || first_parts.empty()) {
         target_.failed("'" + path + "' links out of the archive; it was left out");
@@ -76,17 +86,16 @@ class ArchiveReader {
       }
       const auto first_parent = parent_of(first_parts);
       if (!first_parent) return left_out(path, first_parent.error());
-      // cpio(1) writes what several names share with the last of them.
       if (S_ISREG(attributes.mode) && attributes.size > 0) {
         target_.failed("'" + path + "': this archive has the data of '" + first +
-                       "' here, which is not read; make it with bsdtar, or import the directory");
+                       "' here, which is not read");
         return {};
       }
       seen_.insert(checked_key(parent, name));
       target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }
-    if (!seen_.insert(checked_key(parent, name)).second) target_.forget_earlier(parent, name);
+    forget_earlier(parent, name);
     if (S_ISLNK(attributes.mode)) {
       const char* link = archive_entry_symlink(entry);
       attributes.target = link != nullptr ? link : "";
@@ -96,26 +105,14 @@ class ArchiveReader {
       target_.special(parent, name, attributes);
     } else if (archive_entry_size_is_set(entry) == 0) {
       target_.failed("'" + path + "': the archive does not say how long it is; it was left out");
-    } else if (target_.is_small(attributes.size, {})) {
-      std::string content(attributes.size, '\0');
-      const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-        bytes.copy(content.data() + offset, bytes.size());
-        return {};
-      });
-      if (!read) return left_out(path, read.error());
-      auto shared = std::make_shared<std::string>(std::move(content));
-      target_.small_file(parent, name, attributes,
-                         [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
     } else {
-      target_.large_file_now(parent, path, name, attributes, [&](const ImportTarget::WriteAt& write) {
-        return data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) {
-          return write_data(write, offset, bytes);
-        });
-      });
-      return archive_state_;
+      return content(place, attributes);
     }
     return {};
   }
+
+  // Of an archive that was read to its end.
+  void end() { cpio_links_.settle(); }
 
   // False: the archive itself ended it.
   bool readable() const { return archive_state_.has_value(); }
@@ -123,6 +120,39 @@ class ArchiveReader {
  private:
   static std::string checked_key(InodeId parent, const std::string& name) {
     return std::to_string(parent.value) + "/" + name;
+  }
+
+  bool is_cpio() const {
+    return (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_CPIO;
+  }
+
+  void forget_earlier(InodeId parent, const std::string& name) {
+    if (seen_.insert(checked_key(parent, name)).second) return;
+    cpio_links_.settle();
+    target_.forget_earlier(parent, name);
+  }
+
+  // Of the member that is read.
+  Status content(const CpioLinks::Place& place, const Inode& attributes) {
+    if (!target_.is_small(attributes.size, {})) {
+      const auto copy = [&](const ImportTarget::WriteAt& write) {
+        return data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) {
+          return write_data(write, offset, bytes);
+        });
+      };
+      target_.large_file_now(place.parent, place.path, place.name, attributes, copy);
+      return archive_state_;
+    }
+    std::string bytes_read(attributes.size, '\0');
+    const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
+      bytes.copy(bytes_read.data() + offset, bytes.size());
+      return {};
+    });
+    if (!read) return left_out(place.path, read.error());
+    auto shared = std::make_shared<std::string>(std::move(bytes_read));
+    target_.small_file(place.parent, place.name, attributes,
+                       [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
+    return {};
   }
 
   // Itself, or a directory that it lies in.
@@ -213,6 +243,7 @@ class ArchiveReader {
   ImportTarget& target_;
   std::map<std::pair<InodeId, std::string>, InodeId> directories_;
   std::set<std::string> seen_;
+  CpioLinks cpio_links_;
 };
 
 }  // namespace
@@ -271,7 +302,10 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     bytes.begin_header();
     const int state = archive_read_next_header(a.get(), &entry);
     bytes.end_header();
-    if (state == ARCHIVE_EOF) return {};
+    if (state == ARCHIVE_EOF) {
+      reader.end();
+      return {};
+    }
     if (state < ARCHIVE_WARN) return problem();
     tell();
     // libarchive goes on without an entry of a list that it cannot read, and only says so.

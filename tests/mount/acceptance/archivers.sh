@@ -85,8 +85,29 @@ cmp_of() {  # what has data, without reading what has none
   stat -c '%n %s' * && cat empty full late | cksum && [ ! -e ten ] || dd if=ten bs=1M skip=4768 count=2 status=none | cksum
 }
 
+# cpio has the data of several names with the last of them (newc), or with each (odc).
+names_of_cpio() {
+  which cpio >/dev/null || return 0
+  local src=$base/work/names kind
+  mkdir -p "$src/sub" && echo small >"$src/a" && head -c 400000 /dev/urandom >"$src/large" && : >"$src/none" && ln -s a "$src/soft"
+  ln "$src/a" "$src/sub/b" && ln "$src/a" "$src/z" && ln "$src/large" "$src/sub/huge" && ln "$src/none" "$src/sub/none" && ln "$src/soft" "$src/sub/soft"
+  for kind in newc odc crc; do
+    (cd "$src" && find . | LC_ALL=C sort | cpio --quiet -o -H $kind >"$base/work/names.cpio")
+    check "a cpio ($kind)" through "$base/work/names.cpio" "$base/work/named"
+    check "each file is there ($kind)" same "$src" "$base/work/named"
+    check "with all of its names ($kind)" test "$(cd "$base/work/named" && stat -c %h a sub/b z large none soft | xargs)" = "3 3 3 2 2 2"
+  done
+  (cd "$src" && printf 'a\na\nsub/b\n' | cpio --quiet -o -H newc >"$base/work/names.cpio")
+  check "a name that comes twice" through "$base/work/names.cpio" "$base/work/named"
+  check "is there with its data" bash -c "cmp '$src/a' '$base/work/named/a' && cmp '$src/a' '$base/work/named/sub/b'"
+  (cd "$src" && find . | LC_ALL=C sort | cpio --quiet -o -H newc >"$base/work/names.cpio")
+  rm -rf "$base/work/through" "$base/work/named"
+  check "without the first name" bash -c "'$cffs' format '$base/work/through' && '$cffs' import --exclude=/a '$base/work/names.cpio' '$base/work/through' && '$cffs' export '$base/work/through' '$base/work/named' && cmp '$src/a' '$base/work/named/z' && test ! -e '$base/work/named/a'"
+}
+
 case_archivers() {
   fresh || return 1
+  names_of_cpio
   lists_and_attributes
   holes
 }
