@@ -36,6 +36,8 @@ void choose_form(archive* a, const ArchiveForm& form) {
 }
 
 constexpr std::size_t kMostRuns = 65536;
+// Zips and cpios have 32 bits for the seconds since 1970; what libarchive writes of others is a time in another century.
+constexpr time_t kLastSecond = 0xffffffff;
 
 // A zip or cpio has holes as zeros: a file that is little else would never come to an end.
 Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
@@ -132,8 +134,10 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     archive_entry_set_mode(e, f.mode);
     archive_entry_set_uid(e, f.uid);
     archive_entry_set_gid(e, f.gid);
-    const auto [seconds, nanoseconds] = time_parts(f.mtime_ns, form.format == ArchiveForm::Format::tar);
-    archive_entry_set_mtime(e, seconds, nanoseconds);
+    const bool is_tar = form.format == ArchiveForm::Format::tar;
+    const auto [seconds, nanoseconds] = time_parts(f.mtime_ns, is_tar);
+    const time_t as_kept = is_tar ? seconds : std::clamp<time_t>(seconds, 0, kLastSecond);
+    archive_entry_set_mtime(e, as_kept, nanoseconds);
     archive_entry_set_rdev(e, f.rdev);
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
@@ -183,6 +187,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       return {};
     }
     if (header < ARCHIVE_WARN) return problem();
+    report.times_changed += as_kept != seconds ? 1 : 0;
     if (!has_data) {
       if (!file.path.empty()) ++counter;  // the root is what they come into
       return {};

@@ -55,6 +55,7 @@ class ArchiveReader {
     if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
     for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
       target_.failed("'" + path + "': " + problem);
+    if (!holds_time_of(entry)) target_.time_changed();
     if (parts.empty()) {
       if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
       return {};

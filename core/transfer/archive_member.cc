@@ -82,4 +82,10 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
   return inode;
 }
 
+bool holds_time_of(archive_entry* entry) {
+  constexpr time_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+  const time_t seconds = archive_entry_mtime(entry);
+  return seconds >= -kMost && seconds <= kMost;
+}
+
 }  // namespace cffs

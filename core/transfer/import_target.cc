@@ -215,6 +215,10 @@ void ImportTarget::archive_read(std::uint64_t bytes) {
   if (bytes > 0) count([&](ImportReport& r) { r.archive_bytes += bytes; });
 }
 
+void ImportTarget::time_changed() {
+  count([](ImportReport& r) { ++r.times_changed; });
+}
+
 bool ImportTarget::has_any() {
   if (!pending_.is_empty() || !directories_.empty() || !links_.is_empty()) return true;
   jobs_.wait();

@@ -105,8 +105,27 @@ names_of_cpio() {
   check "without the first name" bash -c "'$cffs' format '$base/work/through' && '$cffs' import --exclude=/a '$base/work/names.cpio' '$base/work/through' && '$cffs' export '$base/work/through' '$base/work/named' && cmp '$src/a' '$base/work/named/z' && test ! -e '$base/work/named/a'"
 }
 
+times() {
+  local src=$base/work/times kind
+  mkdir "$src" && touch -d '1950-01-01 UTC' "$src/early" && touch -d '2150-01-01 UTC' "$src/late" && touch -d '1975-01-01 UTC' "$src/usual" && touch -d '2100-01-01 UTC' "$src/far"
+  "$cffs" format "$base/work/timed" && "$cffs" import "$src" "$base/work/timed" >/dev/null
+  for kind in zip cpio; do
+    check "what a $kind cannot have is told, and counted" says "the times of 2 files are before 1970 or after 2106, which this kind of archive cannot have, and became the nearest that fit" "$cffs" export "$base/work/timed" "$base/work/timed.$kind"
+    check "through it" through "$base/work/timed.$kind" "$base/work/out-of-time"
+    check "they are the nearest ($kind)" test "$(cd "$base/work/out-of-time" && stat -c %Y early usual far late | xargs)" = "0 157766400 4102444800 4294967295"
+  done
+  check "a tar has all" bash -c "test -z \"\$('$cffs' export '$base/work/timed' '$base/work/timed.tar' 2>&1 | grep times)\""
+  check "a tar of other centuries" python3 -c "
+import sys, tarfile
+with tarfile.open(sys.argv[1], 'w', format=tarfile.PAX_FORMAT) as tar:
+    for name, time in ('past', -10**11), ('future', 10**11), ('now', 10**9):
+        info = tarfile.TarInfo(name); info.mtime = time; tar.addfile(info)" "$base/work/centuries.tar"
+  check "is told of, too" says "the times of 2 files are before 1677 or after 2262, which no store holds, and became the nearest that fit" "$cffs" import --to=centuries "$base/work/centuries.tar" "$base/work/timed"
+}
+
 case_archivers() {
   fresh || return 1
+  times
   names_of_cpio
   lists_and_attributes
   holes
