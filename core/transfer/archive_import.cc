@@ -19,6 +19,7 @@
 #include "core/transfer/archive_member.h"
 #include "core/transfer/cpio_links.h"
 #include "core/transfer/data_runs.h"
+#include "core/transfer/zip_names.h"
 
 namespace cffs {
 namespace {
@@ -288,6 +289,8 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     if (archive_read_open(a.get(), &bytes, nullptr, ArchiveBytes::read, nullptr) != ARCHIVE_OK)
       return problem();
   }
+  std::optional<ZipNames> zip_names;
+  if (zip) zip_names = ZipNames::of(source);
   target.expect_repeats();
   ArchiveReader reader(a.get(), target);
   std::uint64_t told = 0;  // of the file's bytes
@@ -309,6 +312,11 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     }
     if (state < ARCHIVE_WARN) return problem();
     tell();
+    if (zip_names && !zip_names->correct(entry)) {
+      target.failed(std::string("'") + archive_entry_pathname(entry) +
+                    "' ends with a backslash, and its data cannot be read from a zip; it was left out");
+      continue;
+    }
     // libarchive goes on without an entry of a list that it cannot read, and only says so.
     const char* warning = archive_error_string(a.get());
     const bool acl_is_readable =

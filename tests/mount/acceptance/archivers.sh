@@ -123,8 +123,24 @@ with tarfile.open(sys.argv[1], 'w', format=tarfile.PAX_FORMAT) as tar:
   check "is told of, too" says "the times of 2 files are before 1677 or after 2262, which no store holds, and became the nearest that fit" "$cffs" import --to=centuries "$base/work/centuries.tar" "$base/work/timed"
 }
 
+backslashes_of_zip() {
+  check "a zip of Unix, and one member of DOS" python3 -c "
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w') as z:
+    for name, system in ('dos\\\\file', 0), ('first\\\\half', 3), ('end\\\\', 3), ('plain', 3), ('dir/x\\\\y', 3):
+        info = zipfile.ZipInfo(name); info.create_system = system; info.external_attr = 0o100644 << 16
+        z.writestr(info, name)" "$base/work/back.zip"
+  check "one that looks like a directory is named" says "'end.' ends with a backslash, and its data cannot be read from a zip; it was left out" through "$base/work/back.zip" "$base/work/back"
+  check "names are what they were" test "$(cd "$base/work/back" && find . -type f | LC_ALL=C sort | tr '\n' ' ')" = './dir/x\y ./dos/file ./first\half ./plain '
+  check "each with its own data" grep -qF 'first\half' "$base/work/back/first\\half"
+  check "our own zip" bash -c "'$cffs' export '$base/work/through' '$base/work/ours.zip'"
+  check "through us, too" through "$base/work/ours.zip" "$base/work/again"
+  check "has them" same "$base/work/back" "$base/work/again"
+}
+
 case_archivers() {
   fresh || return 1
+  backslashes_of_zip
   times
   names_of_cpio
   lists_and_attributes
