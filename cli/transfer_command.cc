@@ -172,6 +172,12 @@ void say_left_over(std::uint64_t files) {
                     files == 1 ? "" : "s", files == 1 ? "was" : "were"));
 }
 
+void say_changed_times(std::uint64_t files, const char* why) {
+  if (files > 0)
+    say(fmt::format("the times of {} file{} {}, and became the nearest that fit", files,
+                    files == 1 ? "" : "s", why));
+}
+
 void print_summary(const ImportReport& r, double seconds) {
   fmt::print("imported {} files, {} directories, {} symlinks, {} hard links, {} special files, {}\n", r.files,
              r.directories, r.symlinks, r.links, r.specials, human_bytes(r.bytes));
@@ -179,6 +185,7 @@ void print_summary(const ImportReport& r, double seconds) {
     fmt::print("of these {} replaced others; {} more were there already, {} were taken away; {:.1f} s\n",
                r.updated, r.same, r.removed, seconds);
   say_left_over(r.left_over);
+  say_changed_times(r.times_changed, "are before 1677 or after 2262, which no store holds");
   if (r.out_of_room)
     say("there is no more room: the import ended here; with more, the same command goes on where it ended");
 }
@@ -349,6 +356,8 @@ Result<int> run_export(ExportOptions o) {
     fmt::print(stderr, "of these {} replaced others; {} more were there already, {} were taken away\n",
                report.updated, report.same, report.removed);
   say_left_over(report.left_over);
+  say_changed_times(report.times_changed,
+                    "are before 1970 or after 2106, which this kind of archive cannot have");
   if (report.out_of_room)
     say("there is no more room: the export ended here; with more, the same command goes on where it ended");
   return finish(report, kGoesOn);

@@ -9,7 +9,6 @@ namespace cffs {
 namespace {
 
 constexpr std::uint32_t kVersion = 2;
-constexpr std::uint32_t kNoId = 0xffffffff;
 constexpr std::size_t kHeaderBytes = 4;
 constexpr std::size_t kEntryBytes = 8;
 
@@ -28,6 +27,18 @@ Result<std::optional<Acl>> Acl::parse(std::string_view bytes) {
   if (acl.entries_.empty()) return std::optional<Acl>();
   if (!acl.is_valid()) return fail(EINVAL);
   return std::optional<Acl>(std::move(acl));
+}
+
+Result<Acl> Acl::of(std::vector<Entry> entries) {
+  const auto place = [](const Entry& e) { return std::pair(e.tag, e.id); };
+  Acl acl;
+  acl.entries_ = std::move(entries);
+  std::sort(acl.entries_.begin(), acl.entries_.end(),
+            [&](const Entry& a, const Entry& b) { return place(a) < place(b); });
+  const auto twice = std::adjacent_find(acl.entries_.begin(), acl.entries_.end(),
+                                        [&](const Entry& a, const Entry& b) { return place(a) == place(b); });
+  if (twice != acl.entries_.end() || !acl.is_valid()) return fail(EINVAL);
+  return acl;
 }
 
 // One owner, one group and one entry for others; a mask where anybody is named; in order, nobody twice.
@@ -81,6 +92,11 @@ mode_t Acl::permissions() const {
                              find(Tag::others)->permissions);
 }
 
+mode_t Acl::permissions_without() const {
+  const std::uint16_t group = find(Tag::group)->permissions & group_class().permissions;
+  return (permissions() & ~static_cast<mode_t>(0070)) | static_cast<mode_t>(group << 3);
+}
+
 bool Acl::is_minimal() const { return entries_.size() == 3; }
 
 void Acl::change_mode(mode_t mode) {
@@ -95,6 +111,12 @@ Acl Acl::inherited(mode_t& mode) const {
   made.change_mode(narrowed);
   mode = (mode & ~static_cast<mode_t>(0777)) | narrowed;
   return made;
+}
+
+mode_t mode_without_acl(mode_t mode, std::string_view list) {
+  const auto acl = Acl::parse(list);
+  if (!acl) return mode & ~static_cast<mode_t>(0077);
+  return *acl ? (mode & ~static_cast<mode_t>(0777)) | (*acl)->permissions_without() : mode;
 }
 
 }  // namespace cffs

@@ -25,20 +25,6 @@ inline bool is_acl(std::string_view xattr) { return xattr == kAccessAcl || xattr
 
 class Acl {
  public:
-  // EINVAL: not a list, or one that acl(5) does not allow. A list without entries is none: nullopt.
-  static Result<std::optional<Acl>> parse(std::string_view bytes);
-  std::string bytes() const;
-
-  // The nine permission bits that go with this list.
-  mode_t permissions() const;
-  // No more than the mode's nine bits can say.
-  bool is_minimal() const;
-  // As chmod does: owner, mask (or group) and others follow the mode.
-  void change_mode(mode_t mode);
-  // What a new file of this mode gets from the directory's default list; narrows `mode` to it.
-  Acl inherited(mode_t& mode) const;
-
- private:
   enum class Tag : std::uint16_t {
     owner = 0x01,
     user = 0x02,
@@ -50,9 +36,29 @@ class Acl {
   struct Entry {
     Tag tag;
     std::uint16_t permissions;
-    std::uint32_t id;
+    std::uint32_t id;  // kNoId where nobody is named
   };
+  static constexpr std::uint32_t kNoId = 0xffffffff;
 
+  // EINVAL: not a list, or one that acl(5) does not allow. A list without entries is none: nullopt.
+  static Result<std::optional<Acl>> parse(std::string_view bytes);
+  // In any order. EINVAL: no list that acl(5) allows, or one that names somebody twice.
+  static Result<Acl> of(std::vector<Entry> entries);
+  std::string bytes() const;
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // The nine permission bits that go with this list.
+  mode_t permissions() const;
+  // And those that are no wider for anybody but whom it names: the group has what it and the mask allow.
+  mode_t permissions_without() const;
+  // No more than the mode's nine bits can say.
+  bool is_minimal() const;
+  // As chmod does: owner, mask (or group) and others follow the mode.
+  void change_mode(mode_t mode);
+  // What a new file of this mode gets from the directory's default list; narrows `mode` to it.
+  Acl inherited(mode_t& mode) const;
+
+ private:
   const Entry* find(Tag tag) const;
   Entry* find(Tag tag);
   // The entry that the mode's group bits stand for.
@@ -62,5 +68,8 @@ class Acl {
 
   std::vector<Entry> entries_;  // sorted by tag, then id, as the kernel wants them
 };
+
+// The mode of a file whose access list could not be set; one that is no list leaves the file its owner's alone.
+mode_t mode_without_acl(mode_t mode, std::string_view list);
 
 }  // namespace cffs

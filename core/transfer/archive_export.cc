@@ -1,5 +1,6 @@
 #include <archive.h>
 #include <archive_entry.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <memory>
@@ -8,6 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/fs/acl.h"
+#include "core/transfer/archive_acls.h"
+#include "core/transfer/data_runs.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
 #include "core/transfer/whole_file.h"
@@ -18,7 +22,11 @@ namespace {
 void choose_form(archive* a, const ArchiveForm& form) {
   using Format = ArchiveForm::Format;
   using Filter = ArchiveForm::Filter;
-  if (form.format == Format::tar) archive_write_set_format_pax(a);
+  if (form.format == Format::tar) {
+    archive_write_set_format_pax(a);
+    // The other header that libarchive can write for an attribute is its own alone, and the same once more.
+    archive_write_set_format_option(a, "pax", "xattrheader", "SCHILY");
+  }
   if (form.format == Format::cpio) archive_write_set_format_cpio_newc(a);
   if (form.format == Format::zip) archive_write_set_format_zip(a);
   if (form.filter == Filter::gzip) archive_write_add_filter_gzip(a);
@@ -27,21 +35,53 @@ void choose_form(archive* a, const ArchiveForm& form) {
   if (form.filter == Filter::zstd) archive_write_add_filter_zstd(a);
 }
 
-// An archive has holes as zeros: a file that is little else would never come to an end.
+constexpr std::size_t kMostRuns = 65536;
+// Zips and cpios have 32 bits for the seconds since 1970; what libarchive writes of others is a time in another century.
+constexpr time_t kLastSecond = 0xffffffff;
+
+// A zip or cpio has holes as zeros: a file that is little else would never come to an end.
 Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
   constexpr std::uint64_t kSmall = std::uint64_t{64} << 30;
   if (!S_ISREG(file.mode) || file.size <= kSmall) return false;
+  CFFS_TRY(const auto runs, data_runs(fs, file, kMostRuns));
   std::uint64_t data = 0;
-  for (std::uint64_t at = 0; at < file.size;) {
-    CFFS_TRY(const std::uint64_t from, fs.next_data(file.ino, at));
-    if (from >= file.size) break;
-    CFFS_TRY(const std::uint64_t to, fs.next_hole(file.ino, from));
-    if (to <= from) break;
-    data += to - from;
-    at = to;
-  }
-  return file.size - std::min(data, file.size) > kSmall;
+  for (const DataRun& run : runs) data += run.bytes;
+  return file.size - data > kSmall;
 }
+
+// In a tar they are a list in front of the data, which readers hold in memory; what is damaged has none, and is told of when it is read.
+bool add_holes(FileSystem& fs, const Attributes& file, archive_entry* entry) {
+  const auto runs = data_runs(fs, file, kMostRuns);
+  if (!runs || file.size == 0) return false;
+  if (runs->size() == 1 && runs->front().bytes == file.size) return false;
+  for (const DataRun& run : *runs)
+    archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(run.offset),
+                                   static_cast<la_int64_t>(run.bytes));
+  if (runs->empty()) archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(file.size), 0);
+  return true;
+}
+
+// Memory for as many zeros as are never looked at: of what a list says is a hole libarchive counts the bytes, and reads none.
+class Zeros {
+ public:
+  static constexpr std::size_t kBytes = std::size_t{1} << 30;
+  Zeros() : at_(::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {}
+  Zeros(const Zeros&) = delete;
+  Zeros& operator=(const Zeros&) = delete;
+  ~Zeros() {
+    if (at_ != MAP_FAILED) ::munmap(at_, kBytes);
+  }
+  // At a time.
+  std::string_view some(bool in_holes) const {
+    return at_ != MAP_FAILED
+               ? std::string_view(static_cast<const char*>(at_), in_holes ? kBytes : few_.size())
+               : std::string_view(few_);
+  }
+
+ private:
+  const std::string few_ = std::string(64 * 1024, '\0');
+  void* const at_;
+};
 
 // In a tar a fraction is on the side of its seconds that is away from 1970, as POSIX reads it (archive_import.cc has the other way). In the last
 // second before that libarchive would lose the sign, so there is none.
@@ -80,6 +120,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
   std::unordered_map<InodeId, std::string> first_names;
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
+  const Zeros zeros;
   const auto go_on = [&rules] { return rules.is_to_stop() ? Status(fail(EINTR)) : Status(); };
   const auto enter = [&](const VisitedFile& file) -> Status {
     CFFS_TRY_VOID(go_on());
@@ -93,22 +134,32 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     archive_entry_set_mode(e, f.mode);
     archive_entry_set_uid(e, f.uid);
     archive_entry_set_gid(e, f.gid);
-    const auto [seconds, nanoseconds] = time_parts(f.mtime_ns, form.format == ArchiveForm::Format::tar);
-    archive_entry_set_mtime(e, seconds, nanoseconds);
+    const bool is_tar = form.format == ArchiveForm::Format::tar;
+    const auto [seconds, nanoseconds] = time_parts(f.mtime_ns, is_tar);
+    const time_t as_kept = is_tar ? seconds : std::clamp<time_t>(seconds, 0, kLastSecond);
+    archive_entry_set_mtime(e, as_kept, nanoseconds);
     archive_entry_set_rdev(e, f.rdev);
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
     for (const std::string& x : names) {
-      if (!form.has_xattrs()) break;
+      if (!form.has_xattrs() && !is_acl(x)) continue;  // a list changes the mode in every format
       CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
+      if (is_acl(x)) {
+        const auto says_all = add_acl(e, x, value);
+        if (!says_all) archive_entry_set_mode(e, mode_without_acl(f.mode, value));
+        if (!form.has_xattrs() || says_all.value_or(false)) continue;
+      }
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
     }
-    CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
-    if (mostly_hole) {
-      report.fail("'" + file.path +
-                  "' has more than 64 GiB of holes, which an archive would hold as zeros: it was left out; "
-                  "export to a directory keeps it");
-      return {};
+    if (!form.has_holes()) {
+      CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
+      if (mostly_hole) {
+        report.fail("'" + file.path +
+                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros: it was "
+                    "left out; "
+                    "export to a tar or a directory keeps it");
+        return {};
+      }
     }
     bool has_data = S_ISREG(f.mode);
     std::uint64_t& counter = S_ISDIR(f.mode) ? report.directories : report.files;
@@ -123,7 +174,11 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       CFFS_TRY(const std::string target, fs.readlink(f.ino));
       archive_entry_copy_symlink(e, target.c_str());
     }
-    if (has_data) archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
+    bool has_holes = false;
+    if (has_data) {
+      archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
+      has_holes = form.has_holes() && add_holes(fs, f, e);
+    }
     const int header = archive_write_header(a.get(), e);
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
       std::string_view reason = archive_error_string(a.get());
@@ -132,16 +187,18 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       return {};
     }
     if (header < ARCHIVE_WARN) return problem();
+    report.times_changed += as_kept != seconds ? 1 : 0;
     if (!has_data) {
       if (!file.path.empty()) ++counter;  // the root is what they come into
       return {};
     }
     std::uint64_t written = 0;
-    const std::string zeros(64 * 1024, '\0');
     const auto fill = [&](std::uint64_t to) -> Status {
+      const std::string_view some = zeros.some(has_holes);
       while (written < to) {
-        const std::size_t n = std::min<std::uint64_t>(zeros.size(), to - written);
-        if (archive_write_data(a.get(), zeros.data(), n) < 0) return problem();
+        CFFS_TRY_VOID(go_on());
+        const std::size_t n = std::min<std::uint64_t>(some.size(), to - written);
+        if (archive_write_data(a.get(), some.data(), n) < 0) return problem();
         written += n;
       }
       return {};

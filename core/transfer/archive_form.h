@@ -15,6 +15,8 @@ struct ArchiveForm {
   // Names of a file beside its first are links in it; of zip and cpio each is a file of its own.
   bool has_hard_links() const { return format == Format::tar; }
   bool has_xattrs() const { return format == Format::tar; }
+  // Else they are zeros.
+  bool has_holes() const { return format == Format::tar; }
 };
 
 // .tar and .cpio, plain or with .gz, .bz2, .xz, .zst; .tgz, .tbz2, .txz, .tzst; .zip; "-" is a plain tar. nullopt: the name is no archive's.

@@ -6,105 +6,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "core/base/clock.h"
 #include "core/fs/check_name.h"
 #include "core/object/file_descriptor.h"
+#include "core/transfer/archive_acls.h"
+#include "core/transfer/archive_bytes.h"
+#include "core/transfer/archive_member.h"
+#include "core/transfer/cpio_links.h"
+#include "core/transfer/data_runs.h"
+#include "core/transfer/zip_names.h"
 
 namespace cffs {
 namespace {
 
 using Archive = std::unique_ptr<archive, int (*)(archive*)>;
-
-// POSIX writes half a second after 12:00 on the last day of 1969 as "-43199.5" (pax(1)); libarchive hands both parts on as they stand there, as
-// -43199 and a half.
-std::int64_t time_of(time_t seconds, long nanoseconds, bool is_tar) {
-  const bool is_below = is_tar && seconds < 0 && nanoseconds > 0 && seconds > std::numeric_limits<time_t>::min();
-  return is_below ? to_ns({seconds - 1, 1'000'000'000 - nanoseconds}) : to_ns({seconds, nanoseconds});
-}
-
-Inode inode_of(archive_entry* entry, bool is_tar) {
-  Inode inode;
-  inode.mode = archive_entry_mode(entry);
-  inode.uid = static_cast<uid_t>(archive_entry_uid(entry));
-  inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
-  inode.rdev = archive_entry_rdev(entry);
-  inode.size = static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_entry_size(entry)));
-  inode.mtime_ns = time_of(archive_entry_mtime(entry), archive_entry_mtime_nsec(entry), is_tar);
-  inode.atime_ns = archive_entry_atime_is_set(entry) != 0
-                       ? time_of(archive_entry_atime(entry), archive_entry_atime_nsec(entry), is_tar)
-                       : inode.mtime_ns;
-  inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
-  const char* name = nullptr;
-  const void* value = nullptr;
-  std::size_t size = 0;
-  archive_entry_xattr_reset(entry);
-  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
-    inode.xattrs.emplace_back(name, std::string(static_cast<const char*>(value), size));
-  }
-  std::sort(inode.xattrs.begin(), inode.xattrs.end());
-  return inode;
-}
-
-// An archive's bytes, decompressed, on their way to who reads members: counted while a header is read. libarchive takes at most a
-// MiB for a name or an attribute, but any number of them, and maps of holes of any length, which a few compressed bytes can
-// stand for.
-class ArchiveBytes {
- public:
-  static constexpr std::uint64_t kHeaderMax = 4u << 20;  // of one member: bytes
-
-  ArchiveBytes() : archive_(archive_read_new(), archive_read_free) {
-    archive_read_support_filter_all(archive_.get());
-    archive_read_support_format_raw(archive_.get());
-    archive_read_support_format_empty(archive_.get());
-  }
-
-  bool open(const char* path) {
-    if (archive_read_open_filename(archive_.get(), path, kBlock) != ARCHIVE_OK) return false;
-    archive_entry* entry = nullptr;
-    const int state = archive_read_next_header(archive_.get(), &entry);
-    end_ = state == ARCHIVE_EOF;
-    return end_ || state >= ARCHIVE_WARN;
-  }
-  const char* problem() const { return archive_error_string(archive_.get()); }
-  // Compressed, as they lie in the file.
-  std::uint64_t bytes_read() const {
-    return static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(archive_.get(), -1)));
-  }
-  void begin_header() { left_ = kHeaderMax; }
-  void end_header() { left_.reset(); }
-
-  // libarchive's callback.
-  static la_ssize_t read(archive* reader, void* self, const void** bytes) {
-    return static_cast<ArchiveBytes*>(self)->next(reader, bytes);
-  }
-
- private:
-  static constexpr std::size_t kBlock = 256 * 1024;
-
-  la_ssize_t next(archive* reader, const void** bytes) {
-    *bytes = block_.data();
-    if (end_) return 0;
-    if (left_ && *left_ == 0) {
-      archive_set_error(reader, EFBIG, "a member's header is longer than 4 MiB; no tar(1) writes such a one");
-      return -1;
-    }
-    const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());
-    if (n < 0) archive_set_error(reader, archive_errno(archive_.get()), "%s", problem());
-    if (left_ && n > 0) *left_ -= std::min(*left_, static_cast<std::uint64_t>(n));
-    end_ = n <= 0;
-    return n < 0 ? -1 : n;
-  }
-
-  Archive archive_;
-  std::string block_ = std::string(kBlock, '\0');
-  std::optional<std::uint64_t> left_;  // of a header that is being read
-  bool end_ = false;
-};
 
 // Components of a member's path, "." and leading slashes dropped; false where it climbs out with "..".
 bool split(std::string_view path, std::vector<std::string>& parts) {
@@ -121,9 +41,9 @@ bool split(std::string_view path, std::vector<std::string>& parts) {
 
 class ArchiveReader {
  public:
-  ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target) {}
+  ArchiveReader(archive* a, ImportTarget& target) : archive_(a), target_(target), cpio_links_(target) {}
 
-  Status member(archive_entry* entry) {
+  Status member(archive_entry* entry, bool acl_is_readable) {
     const char* raw = archive_entry_pathname(entry);
     const std::string path = raw != nullptr ? raw : "";
     std::vector<std::string> parts;
@@ -133,11 +53,14 @@ class ArchiveReader {
     }
     const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
     Inode attributes = inode_of(entry, is_tar);
+    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
+    for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
+      target_.failed("'" + path + "': " + problem);
+    if (!holds_time_of(entry)) target_.time_changed();
     if (parts.empty()) {
       if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
       return {};
     }
-    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
     const std::string name = parts.back();
     const auto parent_there = parent_of(parts);
     if (!parent_there) return left_out(path, parent_there.error());
@@ -149,7 +72,15 @@ class ArchiveReader {
       return {};
     }
     if (const Status good = check_new_name(name); !good) return left_out(path, good.error());
-    if (const char* first = archive_entry_hardlink(entry)) {
+    const char* first = archive_entry_hardlink(entry);
+    const CpioLinks::Place place{parent, name, path};
+    if (is_cpio() && S_ISREG(attributes.mode) && archive_entry_nlink(entry) > 1) {
+      const std::string key = first != nullptr ? first : path;
+      if (first == nullptr || !cpio_links_.has(key, place)) forget_earlier(parent, name);
+      return cpio_links_.add(key, first == nullptr, place, attributes,
+                             [this](const auto& at, const Inode& of) { return content(at, of); });
+    }
+    if (first != nullptr) {
       std::vector<std::string> first_parts;
       if (!split(first, first_parts) || first_parts.empty()) {
         target_.failed("'" + path + "' links out of the archive; it was left out");
@@ -157,17 +88,16 @@ class ArchiveReader {
       }
       const auto first_parent = parent_of(first_parts);
       if (!first_parent) return left_out(path, first_parent.error());
-      // cpio(1) writes what several names share with the last of them.
       if (S_ISREG(attributes.mode) && attributes.size > 0) {
         target_.failed("'" + path + "': this archive has the data of '" + first +
-                       "' here, which is not read; make it with bsdtar, or import the directory");
+                       "' here, which is not read");
         return {};
       }
       seen_.insert(checked_key(parent, name));
       target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }
-    if (!seen_.insert(checked_key(parent, name)).second) target_.forget_earlier(parent, name);
+    forget_earlier(parent, name);
     if (S_ISLNK(attributes.mode)) {
       const char* link = archive_entry_symlink(entry);
       attributes.target = link != nullptr ? link : "";
@@ -177,24 +107,14 @@ class ArchiveReader {
       target_.special(parent, name, attributes);
     } else if (archive_entry_size_is_set(entry) == 0) {
       target_.failed("'" + path + "': the archive does not say how long it is; it was left out");
-    } else if (target_.is_small(attributes.size, {})) {
-      std::string content(attributes.size, '\0');
-      const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
-        bytes.copy(content.data() + offset, bytes.size());
-        return {};
-      });
-      if (!read) return left_out(path, read.error());
-      auto shared = std::make_shared<std::string>(std::move(content));
-      target_.small_file(parent, name, attributes,
-                         [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
     } else {
-      target_.large_file_now(parent, path, name, attributes, [&](const ImportTarget::WriteAt& write) {
-        return data(attributes.size, write);
-      });
-      return archive_state_;
+      return content(place, attributes);
     }
     return {};
   }
+
+  // Of an archive that was read to its end.
+  void end() { cpio_links_.settle(); }
 
   // False: the archive itself ended it.
   bool readable() const { return archive_state_.has_value(); }
@@ -202,6 +122,39 @@ class ArchiveReader {
  private:
   static std::string checked_key(InodeId parent, const std::string& name) {
     return std::to_string(parent.value) + "/" + name;
+  }
+
+  bool is_cpio() const {
+    return (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_CPIO;
+  }
+
+  void forget_earlier(InodeId parent, const std::string& name) {
+    if (seen_.insert(checked_key(parent, name)).second) return;
+    cpio_links_.settle();
+    target_.forget_earlier(parent, name);
+  }
+
+  // Of the member that is read.
+  Status content(const CpioLinks::Place& place, const Inode& attributes) {
+    if (!target_.is_small(attributes.size, {})) {
+      const auto copy = [&](const ImportTarget::WriteAt& write) {
+        return data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) {
+          return write_data(write, offset, bytes);
+        });
+      };
+      target_.large_file_now(place.parent, place.path, place.name, attributes, copy);
+      return archive_state_;
+    }
+    std::string bytes_read(attributes.size, '\0');
+    const Status read = data(attributes.size, [&](std::uint64_t offset, std::string_view bytes) -> Status {
+      bytes.copy(bytes_read.data() + offset, bytes.size());
+      return {};
+    });
+    if (!read) return left_out(place.path, read.error());
+    auto shared = std::make_shared<std::string>(std::move(bytes_read));
+    target_.small_file(place.parent, place.name, attributes,
+                       [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
+    return {};
   }
 
   // Itself, or a directory that it lies in.
@@ -292,6 +245,7 @@ class ArchiveReader {
   ImportTarget& target_;
   std::map<std::pair<InodeId, std::string>, InodeId> directories_;
   std::set<std::string> seen_;
+  CpioLinks cpio_links_;
 };
 
 }  // namespace
@@ -335,6 +289,8 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     if (archive_read_open(a.get(), &bytes, nullptr, ArchiveBytes::read, nullptr) != ARCHIVE_OK)
       return problem();
   }
+  std::optional<ZipNames> zip_names;
+  if (zip) zip_names = ZipNames::of(source);
   target.expect_repeats();
   ArchiveReader reader(a.get(), target);
   std::uint64_t told = 0;  // of the file's bytes
@@ -350,10 +306,22 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     bytes.begin_header();
     const int state = archive_read_next_header(a.get(), &entry);
     bytes.end_header();
-    if (state == ARCHIVE_EOF) return {};
+    if (state == ARCHIVE_EOF) {
+      reader.end();
+      return {};
+    }
     if (state < ARCHIVE_WARN) return problem();
     tell();
-    if (const Status done = reader.member(entry); !done) {
+    if (zip_names && !zip_names->correct(entry)) {
+      target.failed(std::string("'") + archive_entry_pathname(entry) +
+                    "' ends with a backslash, and its data cannot be read from a zip; it was left out");
+      continue;
+    }
+    // libarchive goes on without an entry of a list that it cannot read, and only says so.
+    const char* warning = archive_error_string(a.get());
+    const bool acl_is_readable =
+        warning == nullptr || std::string_view(warning).find(".acl.") == std::string_view::npos;
+    if (const Status done = reader.member(entry, acl_is_readable); !done) {
       if (!reader.readable()) return problem();
       return fail(done.error());
     }

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/base/clock.h"
+#include "core/fs/acl.h"
 #include "core/fs/check_name.h"
 #include "core/fs/stat_attributes.h"
 #include "core/object/page_cache_io.h"
@@ -20,8 +21,6 @@ namespace {
 
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 constexpr std::size_t kOpenFolders = 64;
-constexpr const char* kAccessAcl = "system.posix_acl_access";
-constexpr const char* kDefaultAcl = "system.posix_acl_default";
 
 // Where nobody has it. What has been linked has the temporary one, too, if it could not be taken away.
 Status give_name(int folder, const std::string& temporary, const std::string& name) {
@@ -64,7 +63,7 @@ bool DirectoryDestination::is_mounted_in(InodeId directory) {
 }
 
 DirectoryDestination::OpenFolder DirectoryDestination::folder_of(FileDescriptor fd) {
-  const bool gives_acl = ::fgetxattr(fd.get(), kDefaultAcl, nullptr, 0) > 0;
+  const bool gives_acl = ::fgetxattr(fd.get(), kDefaultAcl.data(), nullptr, 0) > 0;
   return std::make_shared<const Folder>(Folder{std::move(fd), gives_acl});
 }
 
@@ -219,8 +218,8 @@ Result<InodeId> DirectoryDestination::make_directory(InodeId parent, const std::
   FileDescriptor made(::openat(at->fd.get(), name.c_str(), kFolder));
   if (!made) return fail(errno == ELOOP ? ENOTDIR : errno);
   if (at->gives_acl) {  // it is to have its source's, or none
-    (void)::fremovexattr(made.get(), kDefaultAcl);
-    (void)::fremovexattr(made.get(), kAccessAcl);
+    (void)::fremovexattr(made.get(), kDefaultAcl.data());
+    (void)::fremovexattr(made.get(), kAccessAcl.data());
   }
   const InodeId number = know(parent, name);
   keep_open(number, std::make_shared<const Folder>(Folder{std::move(made), false}));
@@ -303,6 +302,7 @@ void DirectoryDestination::set_attributes(int at, const std::string& name, const
   }
   // There is no call for these that takes a descriptor of a folder and a name.
   const std::string by_folder = self_of(at) + "/" + name;
+  mode_t wanted_mode = wanted.mode;
   for (const auto& [x, value] : wanted.xattrs) {
     if (is_order_to_mount(x)) {
       tell_order(path + ", attribute " + x);
@@ -310,9 +310,11 @@ void DirectoryDestination::set_attributes(int at, const std::string& name, const
     }
     const int set = is_open ? ::fsetxattr(at, x.c_str(), value.data(), value.size(), 0)
                             : ::lsetxattr(by_folder.c_str(), x.c_str(), value.data(), value.size(), 0);
-    if (set != 0) tell(Error::os(errno, path + ", attribute " + x).message());
+    if (set == 0) continue;
+    tell(Error::os(errno, path + ", attribute " + x).message());
+    if (x == kAccessAcl) wanted_mode = mode_without_acl(wanted.mode, value);
   }
-  const mode_t mode = wanted.mode & (is_owners || wanted.is_directory() ? 07777u : 01777u);
+  const mode_t mode = wanted_mode & (is_owners || wanted.is_directory() ? 07777u : 01777u);
   const bool change_mode =
       !wanted.is_symlink() && (!owned || (st.st_mode & 07777) != mode || !wanted.xattrs.empty());
   if (change_mode) note(is_open ? ::fchmod(at, mode) : ::fchmodat(at, file, mode, AT_SYMLINK_NOFOLLOW));
@@ -342,7 +344,7 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
     note_temporary(parent, temporary.empty() ? name : temporary, st);
     if (!temporary.empty() && is_temporary(name)) note_temporary(parent, name, st);
   }
-  if (at->gives_acl) (void)::fremovexattr(file.get(), kAccessAcl);
+  if (at->gives_acl) (void)::fremovexattr(file.get(), kAccessAcl.data());
   std::uint64_t end = 0;
   Status done = copy([&](std::uint64_t offset, std::string_view bytes) {
     end = std::max(end, offset + bytes.size());
@@ -383,7 +385,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
       note_temporary(parent, temporary, st);
       if (is_temporary(name)) note_temporary(parent, name, st);
     }
-    if (at->gives_acl) (void)::lremovexattr((self_of(in) + "/" + temporary).c_str(), kAccessAcl);
+    if (at->gives_acl) (void)::lremovexattr((self_of(in) + "/" + temporary).c_str(), kAccessAcl.data());
     set_attributes(in, temporary, attributes, shown(parent, name));
     if (const Status named = give_name(in, temporary, name); !named) {
       (void)::unlinkat(in, temporary.c_str(), 0);

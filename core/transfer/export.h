@@ -18,8 +18,10 @@ struct ExportReport : Failures {
                 removed = 0;     // were there already; replaced others; were not in the store
   std::uint64_t same_bytes = 0;  // of those that were there already
   std::uint64_t left_over = 0;   // temporaries of killed transfers, which went
-  bool out_of_room = false;      // it ended there
-  bool interrupted = false;      // the rule `stop` ended it
+  std::uint64_t times_changed =
+      0;                     // names whose time the archive cannot have: it has the nearest that it can
+  bool out_of_room = false;  // it ended there
+  bool interrupted = false;  // the rule `stop` ended it
 };
 
 // Called now and then.

@@ -41,6 +41,7 @@ ImportTarget::ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
       small_(to_->small_files()),
       rules_(std::move(rules)),
       existing_(*to_, rules_.checksum),
+      links_(*to_, existing_),
       on_progress_(std::move(on_progress)),
       pending_(small_ != nullptr ? small_->share_bytes() : 1, kMostPending),
       jobs_("a thread that imports", jobs, kMostBytes,
@@ -214,8 +215,12 @@ void ImportTarget::archive_read(std::uint64_t bytes) {
   if (bytes > 0) count([&](ImportReport& r) { r.archive_bytes += bytes; });
 }
 
+void ImportTarget::time_changed() {
+  count([](ImportReport& r) { ++r.times_changed; });
+}
+
 bool ImportTarget::has_any() {
-  if (!pending_.is_empty() || !directories_.empty() || !links_.empty()) return true;
+  if (!pending_.is_empty() || !directories_.empty() || !links_.is_empty()) return true;
   jobs_.wait();
   const MutexLock guard(mutex_);
   return report_.files + report_.symlinks + report_.specials + report_.same + report_.failed > 0;
@@ -420,20 +425,16 @@ void ImportTarget::make_node(InodeId parent, const std::string& name, const Inod
 }
 
 void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
-  links_.push_back({parent, std::move(name), first_parent, std::move(first_name)});
+  links_.add({parent, std::move(name), first_parent, std::move(first_name)});
 }
 
 // What links to it by now are names of what it was until now, or it is one itself: all that is there so far is made.
 void ImportTarget::make_links_of(InodeId parent, const std::string& name) {
-  const auto concerns = [&](const Link& link) {
-    return (link.first_parent == parent && link.first_name == name) ||
-           (link.parent == parent && link.name == name);
-  };
-  if (std::none_of(links_.begin(), links_.end(), concerns)) return;
+  if (!links_.concern(parent, name)) return;
   pending_.all_complete();
   hand_out();
   jobs_.wait();
-  for (const Link& link : std::exchange(links_, {})) make_link(link);
+  for (const WaitingLinks::Link& link : links_.take()) make_link(link);
 }
 
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
@@ -452,24 +453,19 @@ void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   });
 }
 
-void ImportTarget::make_link(const Link& link) {
+void ImportTarget::make_link(const WaitingLinks::Link& link) {
+  using Made = WaitingLinks::Made;
   const auto path = [&] { return path_of(link.parent, link.name); };
-  const auto first = to_->look(link.first_parent, link.first_name);
-  if (!first) return failed("hard link '" + path() + "': its first name is missing");
-  auto there = to_->look(link.parent, link.name);
-  if (there && S_ISDIR(there->mode)) {
+  auto made = links_.make(link, rules_.update);
+  if (made == Made::not_over_a_directory) {
     if (!directory_goes(link.parent, link.name)) return;
-    there = fail(ENOENT);
+    made = links_.make(link, rules_.update);
   }
-  if (there && there->ino == first->ino) return count([](ImportReport& r) { ++r.same; });
-  if (there && !rules_.update) return failed(taken(path(), *to_));
-  const std::string as = there ? to_->temporary_name() : link.name;
-  Status done = to_->make_link(link.first_parent, link.first_name, link.parent, as);
-  if (done && there) done = existing_.take_name(link.parent, as, link.name);
-  if (!done) return failed("hard link '" + path() + "': " + done.error().message());
+  if (!made) return failed("hard link '" + path() + "': " + made.error().message());
+  if (*made == Made::not_over_another) return failed(taken(path(), *to_));
   count([&](ImportReport& r) {
-    ++r.links;
-    r.updated += there ? 1 : 0;
+    ++(*made == Made::was_there ? r.same : r.links);
+    r.updated += *made == Made::replaced ? 1 : 0;
   });
 }
 
@@ -478,7 +474,7 @@ Result<ImportReport> ImportTarget::finish() {
   hand_out();
   jobs_.wait();
   // A link whose first name did not come any more is no failure.
-  for (const Link& link : links_) {
+  for (const WaitingLinks::Link& link : links_.take()) {
     if (!rules_.is_to_stop()) make_link(link);
   }
   to_->end_temporaries();

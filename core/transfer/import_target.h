@@ -23,6 +23,7 @@
 #include "core/transfer/import_rules.h"
 #include "core/transfer/job_queue.h"
 #include "core/transfer/pending_groups.h"
+#include "core/transfer/waiting_links.h"
 
 namespace cffs {
 
@@ -33,8 +34,10 @@ struct ImportReport : Failures {
   std::uint64_t same_bytes = 0;                      // of those that were there already
   std::uint64_t left_over = 0;                       // temporaries of killed transfers, which went
   std::uint64_t archive_bytes = 0;                   // of archives, as they lie: read up to there
-  bool out_of_room = false;                          // it ended there
-  bool interrupted = false;                          // the rule `stop` ended it
+  std::uint64_t times_changed =
+      0;  // of archives: before 1677 or after 2262, which became the nearest that can be held
+  bool out_of_room = false;  // it ended there
+  bool interrupted = false;  // the rule `stop` ended it
 };
 
 class ImportTarget {
@@ -91,6 +94,8 @@ class ImportTarget {
   void failed(const std::string& problem);
   // Of an archive, as it lies, this many bytes more have been read.
   void archive_read(std::uint64_t bytes);
+  // A member's time is none that can be held.
+  void time_changed();
   // This directory of the machine is where the files come.
   bool is_destination(dev_t device, ino_t number) const { return to_->is(root_, device, number); }
 
@@ -128,6 +133,7 @@ class ImportTarget {
   void left_out(std::uint64_t files);
   void hand_out();
   void make_links_of(InodeId parent, const std::string& name);
+  void make_link(const WaitingLinks::Link& link);
   void load(std::vector<Pending> files);
   void make_node(InodeId parent, const std::string& name, const Inode& attributes,
                  std::uint64_t ImportReport::*counter);
@@ -138,18 +144,11 @@ class ImportTarget {
   SmallFiles* const small_;  // null: none
   const ImportRules rules_;
   ExistingFiles existing_;  // the caller's thread alone, but for what replaces
+  WaitingLinks links_;
   InodeId root_ = kRootInode;
   std::atomic<int> stopped_{0};  // errno
   const std::function<void(const ImportReport&)> on_progress_;
   PendingGroups<Pending> pending_;
-  struct Link {
-    InodeId parent;
-    std::string name;
-    InodeId first_parent;
-    std::string first_name;
-  };
-  void make_link(const Link& link);
-  std::vector<Link> links_;
   // Which name of the source a file with several names is.
   std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <sstream>
 
+#include "core/fs/acl.h"
 #include "core/fs/kept_in_table.h"
 #include "core/fs/xattr.h"
 #include "grouping/packing.h"
@@ -255,6 +256,10 @@ void StoreDestination::settle_inode(InodeId ino, const Inode& wanted) {
       continue;
     }
     if (const Status done = fs_.setxattr(ino, name, value, XattrMode::any, Caller::privileged()); !done) {
+      if (name == kAccessAcl) {
+        change.mode = mode_without_acl(wanted.mode, value) & 07777;
+        (void)fs_.setattr(ino, change, Caller::privileged());
+      }
       tell("extended attribute " + name + ": " + done.error().message());
     }
   }
@@ -286,6 +291,7 @@ Result<std::vector<std::string>> StoreDestination::load(std::vector<NewFile> fil
       const Inode before = file.inode;
       if (const Status done = put_xattr(file.inode, name, value, Caller::privileged()); !done) {
         file.inode = before;
+        if (name == kAccessAcl) file.inode.mode = mode_without_acl(before.mode, value);
         tell(file.name + ": extended attribute " + name + ": " + done.error().message());
       }
     }

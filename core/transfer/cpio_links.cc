@@ -1,0 +1,44 @@
+#include "core/transfer/cpio_links.h"
+
+#include <utility>
+
+namespace cffs {
+
+bool CpioLinks::has(const std::string& first, const Place& place) const {
+  const auto at = files_.find(first);
+  return at != files_.end() && at->second.names.contains({place.parent, place.name});
+}
+
+Status CpioLinks::add(const std::string& first, bool is_first, const Place& place, const Inode& attributes,
+                      const Bring& bring) {
+  if (is_first) {
+    if (const auto former = files_.find(first); former != files_.end()) {
+      make_empty(former->second);
+      files_.erase(former);
+    }
+  }
+  const auto [at, is_new] = files_.try_emplace(first);
+  File& file = at->second;
+  if (is_new) {
+    file.place = place;
+    file.attributes = attributes;
+  }
+  if (file.names.emplace(place.parent, place.name).second && !is_new)
+    target_.hard_link(place.parent, place.name, file.place.parent, file.place.name);
+  if (attributes.size == 0 || !file.waits) return {};
+  file.waits = false;
+  file.attributes.size = attributes.size;
+  return bring(file.place, file.attributes);
+}
+
+void CpioLinks::settle() {
+  for (auto& [first, file] : files_) make_empty(file);
+}
+
+void CpioLinks::make_empty(File& file) {
+  if (!std::exchange(file.waits, false)) return;
+  target_.small_file(file.place.parent, file.place.name, file.attributes,
+                     [](Inode&) -> Result<std::string> { return std::string(); });
+}
+
+}  // namespace cffs

@@ -1,0 +1,50 @@
+// Files with several names in a cpio archive. Each name is a member, and the data is with one of them: with the last (newc, as GNU cpio writes
+// it), or with each (odc). Those without come first, so a file waits until its data is there, or the archive is at its end.
+// Of one thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/transfer/import_target.h"
+
+namespace cffs {
+
+class CpioLinks {
+ public:
+  struct Place {
+    InodeId parent;
+    std::string name;
+    std::string path;  // for people
+  };
+  // Brings the data of the member that is read.
+  using Bring = std::function<Status(const Place&, const Inode&)>;
+
+  explicit CpioLinks(ImportTarget& target) : target_(target) {}
+
+  // Whether this file has this name already: whoever lists names for cpio may do so twice.
+  bool has(const std::string& first, const Place& place) const;
+  // A member of a file whose first name in the archive was `first`; it is that one where `is_first`. Where the first was left out this name
+  // takes its place.
+  Status add(const std::string& first, bool is_first, const Place& place, const Inode& attributes,
+             const Bring& bring);
+  // Those whose data did not come are empty. At the end of an archive that is whole, and where a name comes again.
+  void settle();
+
+ private:
+  struct File {
+    Place place;
+    Inode attributes;
+    bool waits = true;
+    std::set<std::pair<InodeId, std::string>> names;
+  };
+  void make_empty(File& file);
+
+  ImportTarget& target_;
+  std::map<std::string, File> files_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,32 @@
+// Names of a zip that were not made on Windows, and have backslashes. libarchive (to 3.8 at least) takes those without a slash for paths of
+// Windows, whoever made them, since it asks the member, and only the directory at the zip's end knows.
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+struct archive_entry;
+
+namespace cffs {
+
+class ZipNames {
+ public:
+  // None where there is no directory, or it is damaged: the reader tells of that.
+  static ZipNames of(const std::string& path);
+
+  // The next member, in the order in which they lie there: gets its name, and its type, back. False: it has data, which cannot be read.
+  bool correct(archive_entry* entry);
+
+ private:
+  struct Member {
+    std::string name;
+    mode_t mode = 0;
+  };
+  std::map<std::uint64_t, Member> members_;  // by number
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace cffs
