@@ -106,6 +106,8 @@ struct Log {
 
   bool cut() const { return !missing && content.intact < noted; }
   bool damaged() const { return missing || content.damaged() || cut(); }
+  // For a report: what it had, where it is shorter now; 0: it is not.
+  std::uint64_t had() const { return !missing && content.size < noted ? noted : 0; }
 };
 
 std::string log_name(const std::string& folder, std::uint64_t number) {
@@ -244,7 +246,7 @@ Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, co
   const bool cut = content.intact < had, is_older = number < note.manifest;
   if (whole && !content.damaged() && !cut && !is_older) return manifest;
   LogDamage damage{name, content.intact, content.size, true};
-  if (cut) damage.had = had;
+  if (content.size < had) damage.had = had;
   if (is_older && whole && !content.damaged()) {
     damage.object = folder + "/CURRENT";
     damage.is_older = true;
@@ -334,7 +336,7 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   const auto first = static_cast<std::size_t>(damaged - logs.begin());
   const bool rot = plan.rebuild || damaged->missing || was_durable(logs, first);
   LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot, damaged->missing};
-  if (damaged->cut()) damage.had = damaged->noted;
+  damage.had = damaged->had();
   if (rot && !keep_what_is_whole) return fail(refused(store, damage));
   plan.dropped.push_back(std::move(damage));
   if (!damaged->missing) plan.instead[damaged->name] = rewritten(damaged->content, rot);
@@ -342,7 +344,7 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     if (rot) {
       if (!log->damaged()) continue;
       LogDamage other{log->name, log->content.intact, log->content.size, true, log->missing};
-      if (log->cut()) other.had = log->noted;
+      other.had = log->had();
       plan.dropped.push_back(std::move(other));
       if (!log->missing) plan.instead[log->name] = rewritten(log->content, true);
     } else {
