@@ -11,6 +11,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
 #include "core/packed/packer.h"
+#include "core/table/close_note.h"
 #include "core/table/system_rows.h"
 
 namespace cffs {
@@ -140,6 +141,13 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   if (options.read_only) prepared.overlay = std::make_unique<OverlayStore>(medium);
   ObjectStore& store = prepared.overlay ? *prepared.overlay : medium;
   CFFS_TRY(prepared.lock, lock_store(store));
+  if (!options.keep_what_is_whole && !options.is_checkpoint) {
+    CFFS_TRY(const bool mends, store.exists(Recovery::kUnfinishedRepair));
+    if (mends) {
+      return fail(Error::corruption(
+          store.description() + ": a repair was begun and not finished; cffs fsck --repair goes on with it"));
+    }
+  }
   const std::size_t share = options.descriptors / kDescriptorShares;
   prepared.dirty_objects = std::make_unique<DirtyObjects>(std::min(kMostDirty, share));
   TableOptions table_options;
@@ -279,7 +287,10 @@ Status Engine::close() {
   composites_.stop_reading_ahead();
   nodes_.clear();
   file_count_.stop();
+  const auto log_ends = result ? table_->ends_when_closed() : std::map<std::uint64_t, std::uint64_t>();
   table_.reset();
+  // Without it the table is judged by its own notes alone.
+  if (!log_ends.empty()) (void)write_close_note(store_, "table", log_ends);
   store_lock_.reset();
   return result;
 }

@@ -147,6 +147,9 @@ Result<Recovery::Found> Recovery::compare_rows_with_objects() {
     bool differs = false;
     for (Entry& entry : row.entries) {
       if (nameless.contains(entry.ino)) found.named.insert(entry.ino);
+      // Where rows are missing, a composite's own may be.
+      if (keeps_all_ && entry.inode && entry.inode->home == Home::composite)
+        found.wanted.insert(CompositeStore::object_name(entry.inode->extent.composite));
       if (problem) problem = compare_with_blob(entry, differs, found.wanted);
     }
     if (differs) found.shortened.emplace_back(key, std::move(row));

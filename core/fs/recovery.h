@@ -20,6 +20,10 @@ class Recovery {
  public:
   // Where a log could not be replayed whole, what no row names goes here instead of away: its row may be what is missing.
   static constexpr const char* kLostAndFound = "lost+found";
+  // An object that is there while a repair goes on that knows of missing rows. What showed that they are missing (a log cut short, a
+  // damaged file of the table) is gone with the first of its writes, so until it has finished nobody else uses the store: his files would get the
+  // numbers of those that are to come back.
+  static constexpr const char* kUnfinishedRepair = "repair.unfinished";
   // Objects with data that are not among these.
   static Result<std::vector<std::string>> objects_beside(ObjectStore& store,
                                                          const std::set<std::string>& wanted);

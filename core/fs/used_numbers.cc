@@ -5,6 +5,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/table/catalogue.h"
+#include "core/table/system_rows.h"
 
 namespace cffs {
 namespace {
@@ -58,6 +59,22 @@ void UsedNumbers::note_object(const std::string& name) {
 void UsedNumbers::note_catalogue(ObjectStore& store) {
   const auto moment = catalogue_moment(store);
   if (moment && *moment && (*moment)->next_inode > 0) note((*moment)->next_inode - 1);
+}
+
+Result<UsedNumbers::Counter> UsedNumbers::judge_counter(const Table& table, ObjectStore& store) {
+  constexpr SystemField kField = SystemField::first_unreserved;
+  CFFS_TRY_VOID(note_keys(table));
+  note_catalogue(store);
+  CFFS_TRY(const auto names, store.list(""));
+  for (const std::string& name : names) note_object(name);
+  CFFS_TRY(const auto row, table.get(system_key(kField)));
+  const auto gives = row ? decode_system_number(kField, *row) : Result<std::uint64_t>(kFirstInode);
+  Counter counter;
+  if (!gives) return counter;
+  counter.gives = *gives;
+  counter.is_behind = *gives < next();
+  counter.is_beyond = *gives > kInodeLimit;
+  return counter;
 }
 
 }  // namespace cffs

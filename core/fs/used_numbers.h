@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "core/table/row.h"
@@ -22,6 +23,14 @@ class UsedNumbers {
   void note_object(const std::string& name);
   // What the catalogue, where there is one that can be read, says was given by then.
   void note_catalogue(ObjectStore& store);
+  // The counter as its row has it, once all of the above is noted; entries, as before, are the caller's.
+  struct Counter {
+    std::optional<std::uint64_t> gives;  // nullopt: its row is malformed
+    bool is_behind = false;              // it would give numbers that are used
+    bool is_beyond = false;              // it gives numbers that no file may have
+    bool is_good() const { return gives && !is_behind && !is_beyond; }
+  };
+  Result<Counter> judge_counter(const Table& table, ObjectStore& store);
   // The least number that the counter may give next.
   std::uint64_t next() const { return std::max(kFirstInode, largest_ + 1); }
 

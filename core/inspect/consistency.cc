@@ -9,6 +9,7 @@
 #include "core/base/parallel.h"
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/recovery.h"
 #include "core/fs/removals.h"
 #include "core/inspect/row_names.h"
 #include "core/reorganise/plan_object.h"
@@ -357,7 +358,6 @@ Status ConsistencyCheck::check_objects() {
   }
   check_removals(wanted);
   for (const std::string& name : names) {
-    numbers_.note_object(name);
     const bool data = name.starts_with("blobs/") || name.starts_with("composites/");
     if (data && !rows_missing_ && !wanted.contains(name) && !pending_.contains(name))
       report("object " + name + " belongs to nobody");
@@ -366,6 +366,8 @@ Status ConsistencyCheck::check_objects() {
 }
 
 void ConsistencyCheck::check_hints() {
+  if (fs_.objects().exists(Recovery::kUnfinishedRepair).value_or(false))
+    report("a repair was begun and not finished: cffs fsck --repair goes on with it");
   if (const Status copy = check_format_copy(fs_.objects()); !copy) report(copy.error().message());
   if (const auto plan = read_plan_object(fs_.objects()); !plan) report(plan.error().message());
   const auto catalogue = read_catalogue(fs_.objects(), {});

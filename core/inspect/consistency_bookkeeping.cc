@@ -2,25 +2,16 @@
 #include <algorithm>
 
 #include "core/inspect/consistency.h"
-#include "core/table/system_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
 
 // What has a larger number than the counter would be overwritten by whoever gets it next. A malformed row is reported with the others.
 Status ConsistencyCheck::check_counter() {
-  constexpr SystemField kField = SystemField::first_unreserved;
-  CFFS_TRY_VOID(numbers_.note_keys(fs_.table()));
-  numbers_.note_catalogue(fs_.objects());
-  CFFS_TRY(const auto row, fs_.table().get(system_key(kField)));
-  const auto counted = row ? decode_system_number(kField, *row) : Result<std::uint64_t>(kFirstInode);
-  if (!counted) return {};
-  if (*counted < numbers_.next()) {
-    report("the store gives numbers from " + std::to_string(*counted) + " on, has used " +
-           std::to_string(numbers_.next() - 1));
-  } else if (*counted > kInodeLimit) {
-    report("the store gives numbers from " + std::to_string(*counted) + " on, which no file may have");
-  }
+  CFFS_TRY(const UsedNumbers::Counter counter, numbers_.judge_counter(fs_.table(), fs_.objects()));
+  if (!counter.gives || counter.is_good()) return {};
+  report("the store gives numbers from " + std::to_string(*counter.gives) + " on, " +
+         (counter.is_behind ? "has used " + std::to_string(numbers_.next() - 1) : "which no file may have"));
   return {};
 }
 

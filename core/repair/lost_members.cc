@@ -44,6 +44,7 @@ std::string file_text(InodeId ino, const EntryName& at) {
 Result<LostMembers::Report> LostMembers::run() {
   CFFS_TRY_VOID(look_at_rows());
   CFFS_TRY_VOID(look_at_objects());
+  if (!found_.empty()) CFFS_TRY_VOID(look_at_catalogue());
   // Where the table forgot which numbers it gave out, what the store makes next would take those of what comes back.
   const InodeId next = fs_.next_inode();
   for (const auto& [ino, found] : found_) {
@@ -64,7 +65,7 @@ Result<LostMembers::Report> LostMembers::run() {
                       " members that it counted have no row, and no record that is whole");
     }
   }
-  return Report{first_of(std::move(back_), "are back"), first_of(std::move(lost_), "are lost")};
+  return Report{first_of(std::move(back_), "are back"), first_of(std::move(lost_), "are lost"), named_};
 }
 
 Status LostMembers::look_at_rows() {
@@ -161,21 +162,40 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
     const auto files = files_.find({id, meta.slot});
     if (files == files_.end()) {
       // One that others share is told by a row; without it the record is its one user's.
-      if (!used_.contains({id, meta.slot})) note(object, own, *inode);
+      if (!used_.contains({id, meta.slot})) note({object, own, *inode, own, false});
       continue;
     }
     for (const MemberFile& file : files->second.files) {
       Inode its = *inode;
       if (file.ino.value != 0) its.ino = file.ino;
       its.extent.moved = !file.at.name.empty();
-      note(object, file.at.name.empty() ? own : file.at, its);
+      note({object, its.extent.moved ? file.at : own, its, own, its.extent.moved});
     }
   }
 }
 
-void LostMembers::note(const std::string& object, EntryName at, const Inode& inode) {
+void LostMembers::note(Found found) {
+  const Inode& inode = found.inode;
   if (inode.ino == kRootInode || known_.contains(inode.ino.value) || !is_possible(inode.extent)) return;
-  found_[inode.ino].push_back({object, std::move(at), inode});
+  found_[inode.ino].push_back(std::move(found));
+}
+
+// A file that had a record before a whole catalogue was written, and was not in that, had been removed.
+Status LostMembers::look_at_catalogue() {
+  const LostNames& catalogue = catalogue_();
+  if (!catalogue.present()) return {};
+  std::unordered_set<std::uint64_t> there;
+  CFFS_TRY_VOID(catalogue.visit([&](const std::optional<EntryName>& at, const Inode& inode) -> Status {
+    if (!found_.contains(inode.ino)) return {};
+    there.insert(inode.ino.value);
+    if (at) catalogued_[inode.ino] = {*at, {inode.ctime_ns, inode.version}};
+    return {};
+  }));
+  if (!catalogue.whole()) return {};
+  std::erase_if(found_, [&](const auto& file) {
+    return file.first.value < catalogue.moment().next_inode && !there.contains(file.first.value);
+  });
+  return {};
 }
 
 Status LostMembers::bring_back(InodeId ino, std::vector<Found>& found) {
@@ -222,16 +242,42 @@ Status LostMembers::take_back_object(Found& found) {
   return {};
 }
 
-Result<EntryName> LostMembers::place_of(const Found& found) {
-  const std::uint64_t parent = found.at.parent.value;
-  // A directory without a row gets one behind this; any other file is none.
+// A directory without a row gets one behind this; any other file is none.
+Result<bool> LostMembers::is_free(const EntryName& at) {
+  const std::uint64_t parent = at.parent.value;
   const bool may = directories_.contains(parent) || parent == kRootInode.value || !known_.contains(parent);
-  if (may && check_new_name(found.at.name)) {
-    CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(found.at)));
-    if (row.find(found.at.name) == nullptr) return found.at;
+  if (!may || !check_new_name(at.name)) return false;
+  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(at)));
+  return row.find(at.name) == nullptr;
+}
+
+// A row's word on a rename is the present; then the catalogue, where the record is not newer; then the record.
+Result<EntryName> LostMembers::place_of(const Found& found) {
+  const auto known = catalogued_.find(found.inode.ino);
+  const bool believed = known != catalogued_.end() && !found.is_renamed &&
+                        known->second.age >= std::pair(found.inode.ctime_ns, found.inode.version);
+  if (believed) {
+    CFFS_TRY(const bool free, is_free(known->second.at));
+    if (free) {
+      if (known->second.at != found.at) ++named_;
+      return known->second.at;
+    }
   }
+  CFFS_TRY(const bool free, is_free(found.at));
+  if (free) return found.at;
   CFFS_TRY(const InodeId kept, lost_and_found_());
   return EntryName{kept, "#" + number(found.inode.ino.value)};
+}
+
+// Whoever moves the record's data must find the file. Rows of those who share are made true behind this.
+void LostMembers::tell_place(Batch& batch, const Found& found, const EntryName& at, Inode& inode) {
+  Extent& extent = inode.extent;
+  const auto files = files_.find({extent.composite, extent.slot});
+  const bool shares = files != files_.end() && files->second.files.front().ino.value != 0;
+  if (shares || at == found.own) return;
+  extent.moved = true;
+  batch.put(Key::member_files(extent.composite, extent.slot),
+            encode_member_files({{MemberFile{InodeId{0}, at}}}));
 }
 
 Status LostMembers::put_row(const Found& found) {
@@ -250,8 +296,9 @@ Status LostMembers::put_row(const Found& found) {
     lost_.push_back(file_text(inode.ino, found.at) + ": there is no place for it");
     return {};
   }
-  row.insert(Entry{at.name, inode.ino, S_IFREG, inode});
   Batch batch;
+  if (!is_linked) tell_place(batch, found, at, inode);
+  row.insert(Entry{at.name, inode.ino, S_IFREG, inode});
   batch.put_row(key, row);
   CFFS_TRY_VOID(fs_.table().write(batch));
   back_.push_back(file_text(inode.ino, is_linked ? names->second.front() : at) +

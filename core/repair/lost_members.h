@@ -3,7 +3,8 @@
 // A record outlives the file that it was written for, so records are believed only where rows are known to be missing: where the table lost
 // some, or a composite's account counts other members than rows name. Of several records of one file the newest whole one counts. A file that has a row,
 // wherever its data is, keeps it, and one that awaits its removal stays removed. A file that was removed before may come back
-// where others of its composite are missing: records do not tell the two apart.
+// where others of its composite are missing: records do not tell the two apart. A catalogue that is whole does, of what was removed before it was
+// written; and of what it has and no newer record tells it knows the name (core/table/catalogue.h).
 //
 // Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
 #pragma once
@@ -17,6 +18,8 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/repair/lost_names.h"
+#include "core/table/batch.h"
 #include "core/table/member_files.h"
 #include "core/table/row.h"
 
@@ -27,11 +30,17 @@ class LostMembers {
   struct Report {
     std::vector<std::string> back;  // a sentence for each file, the first of many
     std::vector<std::string> lost;  // the same, for what cannot come back
+    std::uint64_t named = 0;        // of those that are back, by the catalogue
   };
 
-  // `rows_were_lost`: the table could not be read whole. `lost_and_found`: where files go whose place is taken.
-  LostMembers(FileSystem& fs, bool rows_were_lost, std::function<Result<InodeId>()> lost_and_found)
-      : fs_(fs), rows_were_lost_(rows_were_lost), lost_and_found_(std::move(lost_and_found)) {}
+  // `rows_were_lost`: the table could not be read whole. `catalogue`: asked for where there is something to name. `lost_and_found`: where files
+  // go whose place is taken.
+  LostMembers(FileSystem& fs, bool rows_were_lost, std::function<const LostNames&()> catalogue,
+              std::function<Result<InodeId>()> lost_and_found)
+      : fs_(fs),
+        rows_were_lost_(rows_were_lost),
+        catalogue_(std::move(catalogue)),
+        lost_and_found_(std::move(lost_and_found)) {}
 
   // An error: the table cannot be read or written.
   Result<Report> run();
@@ -41,6 +50,8 @@ class LostMembers {
     std::string object;
     EntryName at;
     Inode inode;
+    EntryName own;            // what the record itself says
+    bool is_renamed = false;  // `at` is a row's word
     // As in a salvage: the clock may be a coarse one.
     auto age() const {
       return std::tuple(inode.ctime_ns, inode.version, inode.extent.composite, inode.extent.offset);
@@ -51,16 +62,20 @@ class LostMembers {
   Status look_at_rows();
   Status look_at_objects();
   void look_into(const std::string& object, CompositeId id);
-  void note(const std::string& object, EntryName at, const Inode& inode);
+  void note(Found found);
+  Status look_at_catalogue();
   Status bring_back(InodeId ino, std::vector<Found>& found);
   bool is_whole(const Found& found) const;
   Status take_back_object(Found& found);
   Status put_row(const Found& found);
   Result<EntryName> place_of(const Found& found);
+  Result<bool> is_free(const EntryName& at);
+  void tell_place(Batch& batch, const Found& found, const EntryName& at, Inode& inode);
   void tell_lost(const std::vector<Found>& found);
 
   FileSystem& fs_;
   const bool rows_were_lost_;
+  const std::function<const LostNames&()> catalogue_;
   const std::function<Result<InodeId>()> lost_and_found_;
   std::unordered_set<std::uint64_t> known_;  // inodes that have a row, or await their removal
   std::unordered_set<std::uint64_t> directories_;
@@ -70,6 +85,12 @@ class LostMembers {
   std::set<Slot> used_;
   std::set<std::string> removed_;  // objects that wait for removal
   std::map<InodeId, std::vector<Found>> found_;
+  struct Known {  // by the catalogue
+    EntryName at;
+    std::pair<std::int64_t, std::uint64_t> age;  // ctime, version
+  };
+  std::map<InodeId, Known> catalogued_;  // of found_, those that have one name
+  std::uint64_t named_ = 0;
   std::vector<std::string> back_, lost_;
 };
 

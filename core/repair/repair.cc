@@ -6,6 +6,7 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
+#include "core/fs/check_name.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
@@ -21,70 +22,7 @@ constexpr const char* kName = "lost+found";  // in the root of the tree, as of e
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
-// A table is made anew from what can be read of its files; the old ones stay, in table/lost.
-Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
-  CFFS_TRY(const StoreFormat format, read_format(store));
-  CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
-  damaged.emplace_back(
-      "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
-  return damaged;
-}
-
-// What is counted was changed behind the count's back: the next mount counts anew.
-Status forget_file_count(ObjectStore& store) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
-  CFFS_TRY(const StoreFormat format, read_format(store));
-  TableOptions options;
-  options.values_apart = format.values_apart;
-  CFFS_TRY(const auto table, Table::open(store, options));
-  Batch batch;
-  batch.erase(system_key(SystemField::file_count));
-  CFFS_TRY_VOID(table->write(batch));
-  return table->sync();
-}
-
 }  // namespace
-
-Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
-                                              std::vector<std::string>* lost) {
-  std::vector<std::string> mended;
-  bool rows_were_lost = false;
-  options.keep_what_is_whole = true;
-  options.background = false;
-  options.read_only = false;
-  CFFS_TRY(const bool restored, restore_format(store));
-  if (restored) mended.emplace_back("the superblock, or its copy, was damaged: put back from the other");
-  auto opened = FileSystem::open(store, options);
-  if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
-    CFFS_TRY(const auto names, store.list("table"));
-    if (names.empty()) return fail(opened.error());
-    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
-    mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = true;
-    opened = FileSystem::open(store, options);
-  }
-  if (!opened) return fail(opened.error());
-  auto fs = std::move(*opened);
-  for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
-  rows_were_lost = rows_were_lost || !fs->table().dropped().empty();
-  CFFS_TRY(auto damaged, fs->table().find_damaged_files());
-  if (!damaged.empty()) {
-    CFFS_TRY_VOID(fs->close());
-    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
-    mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = true;
-    CFFS_TRY(fs, FileSystem::open(store, options));
-  }
-  Repair repair(*fs, rows_were_lost);
-  CFFS_TRY(const auto sentences, repair.run());
-  if (lost != nullptr) *lost = repair.lost();
-  mended.insert(mended.end(), sentences.begin(), sentences.end());
-  CFFS_TRY_VOID(fs->close());
-  fs.reset();
-  if (!mended.empty()) CFFS_TRY_VOID(forget_file_count(store));
-  return mended;
-}
 
 Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_values());
@@ -110,100 +48,20 @@ Result<std::vector<std::string>> Repair::run() {
 
 // Before any account is lowered: what it counts besides would be free for the next compaction.
 Status Repair::bring_back_members() {
-  CFFS_TRY(auto report, LostMembers(fs_, rows_were_lost_, [this] { return lost_and_found(); }).run());
+  CFFS_TRY(auto report, LostMembers(
+                            fs_, rows_were_lost_, [this]() -> const LostNames& { return catalogue(); },
+                            [this] { return lost_and_found(); })
+                            .run());
   lost_ = std::move(report.lost);
+  named_ += report.named;
   if (report.back.empty()) return {};
   for (std::string& sentence : report.back) mended(std::move(sentence));
   return look();
 }
 
 Status Repair::look() {
-  parents_.clear();
-  directories_.clear();
-  linked_.clear();
-  miscounted_.clear();
-  inline_.clear();
-  composites_.clear();
-  accounts_.clear();
-  sealed_.clear();
-  nameless_.clear();
-  not_to_be_removed_.clear();
-  sharing_.emplace(fs_.table());
-  wanted_.clear();
-  NamespaceVisitor visitor;
-  visitor.entries = [&](Key key, const Row& row) {
-    for (const Entry& entry : row.entries) look_at(key, entry);
-    return true;
-  };
-  visitor.member_files = [&](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
-    sharing_->note(id, slot, row);
-    return true;
-  };
-  visitor.composite = [&](CompositeId id, const CompositeRow& row) {
-    composites_[id] = row;
-    wanted_.insert(CompositeStore::object_name(id));
-    return true;
-  };
-  Status noted;
-  visitor.damaged = [&](Key key, const Error&) {  // what its row was is not known: its object stays
-    noted = sharing_->note_damaged(key);
-    wanted_.insert(CompositeStore::object_name(CompositeId{key.upper}));
-    return true;
-  };
-  CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
-    const auto removal = decode_pending_removal(key);
-    if (removal && !removal->is_object()) nameless_.insert(removal->number);
-    return true;
-  }));
-  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
-  CFFS_TRY_VOID(noted);
-  CFFS_TRY(const auto live, sharing_->live_bytes());
-  for (const auto& [id, bytes] : live) accounts_[id].live_bytes = bytes;
-  return fs_.table().scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
-    const auto removal = decode_pending_removal(key);
-    if (removal && removal->is_object() && !wanted_.insert(object_name(*removal)).second)
-      not_to_be_removed_.push_back(*removal);
-    return true;
-  });
-}
-
-void Repair::look_at(Key key, const Entry& entry) {
-  const std::uint64_t ino = entry.ino.value;
-  sharing_->note(key, entry);
-  numbers_.note(entry);
-  if (nameless_.erase(ino) > 0) not_to_be_removed_.push_back(PendingRemoval::of_nameless(entry.ino));
-  if (!entry.name.empty()) parents_.insert(key.upper);
-  if (!entry.inode) {
-    linked_[ino].names.push_back({key, {InodeId{key.upper}, entry.name}});
-    return;
-  }
-  const Inode& inode = *entry.inode;
-  if (entry.name.empty() && entry.ino != kRootInode) {
-    linked_[ino].has_row = true;
-    linked_[ino].counted = inode.nlink;
-  }
-  if (inode.is_directory()) {
-    Directory& directory = directories_[ino];
-    directory.has_row = true;
-    directory.row = key;
-    directory.name = entry.name;
-    directory.counted = inode.nlink;
-    if (!entry.name.empty()) ++directories_[key.upper].subdirectories;
-  }
-  if (!inode.is_directory() && !entry.name.empty() && inode.nlink != 1) {
-    miscounted_.push_back({key, entry.ino, entry.name});
-  }
-  if (inode.home == Home::inline_) inline_[ino] = inode.size;
-  if (inode.home == Home::blob) wanted_.insert(BlobStore::object_name(entry.ino));
-  if (inode.sealed) sealed_[entry.ino] = {key, entry.name, inode.size};
-  if (inode.home == Home::composite) {
-    Account& account = accounts_[inode.extent.composite];
-    ++account.members;
-    account.widest.mode |= inode.mode & 07777;
-    account.widest.uid = inode.uid;
-    account.widest.gid = inode.gid;
-    wanted_.insert(CompositeStore::object_name(inode.extent.composite));
-  }
+  met_.emplace(fs_);
+  return met_->run();
 }
 
 // Referred to as long as the store is open.
@@ -217,31 +75,86 @@ Result<InodeId> Repair::lost_and_found() {
   return there->ino;
 }
 
-// A directory with entries and no row gets one in /lost+found.
+const LostNames& Repair::catalogue() {
+  if (!catalogue_) catalogue_.emplace(fs_.objects());
+  return *catalogue_;
+}
+
+// A directory with entries and no row gets one, where the catalogue has its name, or in /lost+found.
 Status Repair::mend_directories() {
-  for (const std::uint64_t ino : parents_) {
-    if (directories_[ino].has_row) continue;
-    CFFS_TRY(const InodeId parent, lost_and_found());
-    const EntryName at{parent, "#" + number(ino)};
-    const Key key = fs_.rehousing().entry_key(at);
-    CFFS_TRY(Row row, fs_.table().get_row(key));
-    Inode inode;
-    inode.ino = InodeId{ino};
-    inode.mode = S_IFDIR | 0700;
-    inode.nlink = 2 + directories_[ino].subdirectories;
-    inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = fs_.clock().now_ns();
-    if (row.find(at.name) == nullptr) row.insert(Entry{at.name, inode.ino, S_IFDIR, inode});
-    Batch batch;
-    batch.put_row(key, row);
-    CFFS_TRY_VOID(fs_.table().write(batch));
-    mended("directory " + number(ino) + " had entries and no row: it is /lost+found/" + at.name);
+  const std::set<std::uint64_t> parents = met_->parents;
+  for (const std::uint64_t ino : parents) {
+    if (!met_->directories[ino].has_row) CFFS_TRY_VOID(give_row(InodeId{ino}));
   }
+  if (named_ > 0) mended("of these, " + number(named_) + " have their names from the catalogue");
   return {};
+}
+
+Status Repair::give_row(InodeId ino) {
+  CFFS_TRY(const auto known, catalogued_place(ino));
+  EntryName at;
+  Inode inode;
+  if (known) {
+    at = *known;
+    inode = catalogue().directory(ino)->inode;
+    ++named_;
+  } else {
+    CFFS_TRY(at.parent, lost_and_found());
+    at.name = "#" + number(ino.value);
+    inode.mode = S_IFDIR | 0700;
+    inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = fs_.clock().now_ns();
+  }
+  RowSurvey::Directory& directory = met_->directories[ino.value];
+  inode.ino = ino;
+  inode.nlink = 2 + directory.subdirectories;
+  const Key key = fs_.rehousing().entry_key(at);
+  CFFS_TRY(Row row, fs_.table().get_row(key));
+  if (row.find(at.name) == nullptr) row.insert(Entry{at.name, ino, S_IFDIR, inode});
+  Batch batch;
+  batch.put_row(key, row);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  directory.has_row = true;
+  directory.row = key;
+  directory.name = at.name;
+  directory.counted = inode.nlink;
+  ++met_->directories[at.parent.value].subdirectories;
+  mended("directory " + number(ino.value) + " had entries and no row: it is " +
+         (known ? "'" + at.name + "' of directory " + number(at.parent.value) : "/lost+found/" + at.name));
+  return {};
+}
+
+// A parent that has no row either comes first, from the catalogue too.
+Result<std::optional<EntryName>> Repair::catalogued_place(InodeId ino) {
+  const LostNames::Directory* const known = catalogue().directory(ino);
+  if (known == nullptr || !check_new_name(known->name)) return std::optional<EntryName>();
+  const InodeId parent = known->parent;
+  const bool has_row = parent == kRootInode || met_->directories[parent.value].has_row;
+  if (!has_row) {
+    const bool removed = met_->nameless.contains(parent.value) || catalogue().directory(parent) == nullptr;
+    if (removed || !being_given_.insert(ino.value).second) return std::optional<EntryName>();
+    CFFS_TRY_VOID(give_row(parent));
+  }
+  if (leads_to_itself(ino, parent)) return std::optional<EntryName>();
+  EntryName at{parent, known->name};
+  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(at)));
+  return row.find(at.name) == nullptr ? std::optional(std::move(at)) : std::nullopt;
+}
+
+// A parent that the catalogue names may lie below the directory by now.
+bool Repair::leads_to_itself(InodeId directory, InodeId parent) const {
+  std::set<std::uint64_t> way{directory.value};
+  for (std::uint64_t at = parent.value; at != kRootInode.value;) {
+    if (!way.insert(at).second) return true;
+    const auto above = met_->directories.find(at);
+    if (above == met_->directories.end() || !above->second.has_row) return false;
+    at = above->second.row.upper;
+  }
+  return false;
 }
 
 // The rows of directories that the engine knows were written just before.
 Status Repair::mend_link_counts() {
-  for (const auto& [ino, directory] : directories_) {
+  for (const auto& [ino, directory] : met_->directories) {
     if (!directory.has_row) continue;
     const std::uint64_t links = 2 + directory.subdirectories;
     if (directory.counted == links) continue;
@@ -252,11 +165,11 @@ Status Repair::mend_link_counts() {
 }
 
 Status Repair::mend_links() {
-  for (const auto& [key, ino, name] : miscounted_) {
+  for (const auto& [key, ino, name] : met_->miscounted) {
     CFFS_TRY_VOID(set_links(key, name, 1));
     mended("inode " + number(ino.value) + ", which has one name, counted others: 1");
   }
-  for (auto& [ino, linked] : linked_) {
+  for (auto& [ino, linked] : met_->linked) {
     if (!linked.has_row) {
       for (const auto& [key, at] : linked.names) {
         CFFS_TRY(Row row, fs_.table().get_row(key));
@@ -288,13 +201,13 @@ Status Repair::set_links(Key key, const std::string& name, std::uint64_t links) 
 }
 
 Status Repair::mend_accounts() {
-  for (const auto& [id, account] : accounts_) {
-    if (!composites_.contains(id)) CFFS_TRY_VOID(rebuild_account(id, account));
+  for (const auto& [id, account] : met_->accounts) {
+    if (!met_->composites.contains(id)) CFFS_TRY_VOID(rebuild_account(id, account));
   }
-  for (const auto& [id, row] : composites_) {
+  for (const auto& [id, row] : met_->composites) {
     CFFS_TRY_VOID(mend_index(id));
-    const auto found = accounts_.find(id);
-    CFFS_TRY_VOID(mend_account(id, found == accounts_.end() ? Account() : found->second));
+    const auto found = met_->accounts.find(id);
+    CFFS_TRY_VOID(mend_account(id, found == met_->accounts.end() ? RowSurvey::Account() : found->second));
   }
   return {};
 }
@@ -303,7 +216,7 @@ Status Repair::mend_accounts() {
 Status Repair::mend_compression() {
   CFFS_TRY(const auto row, fs_.table().get(system_key(SystemField::compression)));
   if (row && decode_compression(*row)) return {};
-  for (const auto& [id, account] : composites_) {
+  for (const auto& [id, account] : met_->composites) {
     const auto object = fs_.composites().open(id);
     const Compression how = object ? CompositeStore::compression_of(**object) : Compression{};
     if (how == Compression{}) continue;
@@ -317,7 +230,7 @@ Status Repair::mend_compression() {
 }
 
 Status Repair::mend_sharing() {
-  CFFS_TRY(const auto sentences, sharing_->run());
+  CFFS_TRY(const auto sentences, met_->sharing.run());
   for (const std::string& sentence : sentences) mended(sentence);
   return {};
 }
@@ -331,14 +244,14 @@ Status Repair::mend_index(CompositeId id) {
   return {};
 }
 
-Status Repair::mend_account(CompositeId id, const Account& account) {
-  CompositeRow row = composites_[id];
+Status Repair::mend_account(CompositeId id, const RowSurvey::Account& account) {
+  CompositeRow row = met_->composites[id];
   if (row.members == account.members && row.live_bytes == account.live_bytes) return {};
   const std::string name = CompositeStore::object_name(id);
   Batch batch;
   if (account.members == 0) {
     batch.erase(Key::null_name(id));
-    wanted_.erase(name);
+    met_->wanted.erase(name);
     mended(name + " has no members any more: no row");
   } else {
     const std::uint64_t data = row.live_bytes + row.freed_bytes;
@@ -353,7 +266,7 @@ Status Repair::mend_account(CompositeId id, const Account& account) {
 }
 
 // Size and records are the object's own word.
-Status Repair::rebuild_account(CompositeId id, const Account& account) {
+Status Repair::rebuild_account(CompositeId id, const RowSurvey::Account& account) {
   const auto object = fs_.composites().open(id);
   if (!object) return {};  // missing: the check names it
   CFFS_TRY(const ObjectInfo info, (*object)->info());
@@ -379,9 +292,10 @@ Status Repair::mend_data() {
   std::set<std::uint64_t> lost;
   Batch beyond;
   CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
-    const auto file = inline_.find(key.number());
-    if (file == inline_.end() && nameless_.contains(key.number())) return true;  // goes with its row
-    if (file == inline_.end()) {
+    const auto file = met_->inline_sizes.find(key.number());
+    if (file == met_->inline_sizes.end() && met_->nameless.contains(key.number()))
+      return true;  // goes with its row
+    if (file == met_->inline_sizes.end()) {
       lost.insert(key.number());
       return true;
     }
@@ -440,7 +354,7 @@ Status Repair::append_lost(const std::string& name, std::uint64_t offset, std::s
 // anew. What the blob holds is not judged by that.
 Status Repair::mend_seals() {
   const BlobSums sums(fs_.table());
-  for (const auto& [ino, sealed] : sealed_) {
+  for (const auto& [ino, sealed] : met_->sealed) {
     const auto object = fs_.objects().open(BlobStore::object_name(ino));
     if (!object) continue;  // missing: the check names it
     CFFS_TRY(const bool complete, sums.complete(ino, **object, sealed.size));
@@ -468,7 +382,7 @@ Status Repair::drop_damaged_catalogue() {
 }
 
 Status Repair::keep_lost_objects() {
-  CFFS_TRY(const auto names, Recovery::objects_beside(fs_.objects(), wanted_));
+  CFFS_TRY(const auto names, Recovery::objects_beside(fs_.objects(), met_->wanted));
   for (const std::string& name : names) {
     CFFS_TRY(const std::string kept, Recovery::keep_aside(fs_.objects(), name));
     mended(name + " belonged to no row: it is kept as " + kept + " in the store");

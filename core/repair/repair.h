@@ -2,7 +2,8 @@
 //
 // What has lost its place comes back: directories and data of files whose rows are gone appear in the tree's /lost+found, named
 // by inode number, objects that no row names in the store's own lost+found/. Counts and accounts are made to agree with
-// what is there; names that lead nowhere go. Nothing that can be read is thrown away. What cannot come back (bytes whose checksum
+// what is there; names that lead nowhere go. Where there is a catalogue, it tells the names of what has lost its own, and never of what it
+// would put over a name that is there. Nothing that can be read is thrown away. What cannot come back (bytes whose checksum
 // differs, objects that are missing) is left as it is, and the check that follows names it.
 //
 // Each mend is a batch of its own, and running it again, also after it was cut short, goes on from there.
@@ -16,9 +17,8 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
-#include "core/fs/used_numbers.h"
-#include "core/repair/sharing_repair.h"
-#include "core/table/pending_removal.h"
+#include "core/repair/lost_names.h"
+#include "core/repair/row_survey.h"
 #include "core/table/row.h"
 
 namespace cffs {
@@ -41,36 +41,20 @@ class Repair {
   const std::vector<std::string>& lost() const { return lost_; }
 
  private:
-  struct Directory {
-    bool has_row = false;
-    Key row;
-    std::string name;  // its entry's
-    std::uint64_t counted = 0;
-    std::uint64_t subdirectories = 0;
-  };
-  struct Linked {
-    bool has_row = false;
-    std::uint64_t counted = 0;
-    std::vector<std::pair<Key, EntryName>> names;
-  };
-  struct Account {
-    std::uint64_t members = 0;
-    std::uint64_t live_bytes = 0;
-    CompositeRow widest;  // mode and owner of the members
-  };
-
   Status look();
-  void look_at(Key key, const Entry& entry);
   Status bring_back_members();
   Status mend_directories();
+  Status give_row(InodeId directory);
+  Result<std::optional<EntryName>> catalogued_place(InodeId directory);
+  bool leads_to_itself(InodeId directory, InodeId parent) const;
   Status mend_links();
   Status mend_link_counts();
   Status mend_accounts();
   Status mend_index(CompositeId id);
   Status mend_compression();
   Status mend_sharing();
-  Status mend_account(CompositeId id, const Account& account);
-  Status rebuild_account(CompositeId id, const Account& account);
+  Status mend_account(CompositeId id, const RowSurvey::Account& account);
+  Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
   Status mend_data();
   Status find_place_for(InodeId ino);
   Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
@@ -84,29 +68,16 @@ class Repair {
 
   Status set_links(Key key, const std::string& name, std::uint64_t links);
   Result<InodeId> lost_and_found();
+  const LostNames& catalogue();
   void mended(std::string sentence) { mended_.push_back(std::move(sentence)); }
 
   FileSystem& fs_;
   const bool rows_were_lost_;
   std::vector<std::string> mended_, lost_;
-  UsedNumbers numbers_;
-  std::set<std::uint64_t> parents_;  // directories that have entries
-  std::map<std::uint64_t, Directory> directories_;
-  std::map<std::uint64_t, Linked> linked_;
-  std::vector<std::tuple<Key, InodeId, std::string>> miscounted_;  // files of one name that count others
-  std::unordered_map<std::uint64_t, std::uint64_t> inline_;        // size of each inline file
-  std::map<CompositeId, CompositeRow> composites_;
-  std::map<CompositeId, Account> accounts_;
-  struct Sealed {
-    Key row;
-    std::string name;  // its entry's
-    std::uint64_t size = 0;
-  };
-  std::map<InodeId, Sealed> sealed_;
-  std::set<std::uint64_t> nameless_;               // files that wait for their removal, and no row has them
-  std::vector<PendingRemoval> not_to_be_removed_;  // a row names them
-  std::optional<SharingRepair> sharing_;           // of what the last look met
-  std::set<std::string> wanted_;                   // objects that rows name, or that wait for removal
+  std::optional<RowSurvey> met_;         // by the last look
+  std::optional<LostNames> catalogue_;   // once it was needed
+  std::set<std::uint64_t> being_given_;  // directories whose row is being made
+  std::uint64_t named_ = 0;              // files and directories, by the catalogue
 };
 
 }  // namespace cffs

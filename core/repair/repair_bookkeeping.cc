@@ -4,25 +4,20 @@
 #include "core/fs/removals.h"
 #include "core/repair/repair.h"
 #include "core/table/inode_counter.h"
-#include "core/table/system_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
 
 // A run of numbers beyond all that is there: what was removed, and a backup still has, may have had larger ones.
 Status Repair::mend_counter() {
-  constexpr SystemField kField = SystemField::first_unreserved;
-  CFFS_TRY_VOID(numbers_.note_keys(fs_.table()));
-  numbers_.note_catalogue(fs_.objects());
-  CFFS_TRY(const auto names, fs_.objects().list(""));
-  for (const std::string& name : names) numbers_.note_object(name);
-  CFFS_TRY(const auto row, fs_.table().get(system_key(kField)));
-  const auto counted = row ? decode_system_number(kField, *row) : Result<std::uint64_t>(kFirstInode);
-  if (counted && *counted >= numbers_.next() && *counted <= kInodeLimit) return {};
-  const std::uint64_t first = std::min(numbers_.next() + InodeCounter::kRun, kInodeLimit);
+  UsedNumbers& numbers = met_->numbers;
+  CFFS_TRY(const UsedNumbers::Counter counter, numbers.judge_counter(fs_.table(), fs_.objects()));
+  if (counter.is_good()) return {};
+  const std::uint64_t first = std::min(numbers.next() + InodeCounter::kRun, kInodeLimit);
   CFFS_TRY_VOID(fs_.skip_inodes(InodeId{first}));
-  mended("numbers of new files began at " + (counted ? std::to_string(*counted) : "what is no number") +
-         ", and " + std::to_string(numbers_.next() - 1) + " had been used: " + std::to_string(first));
+  mended("numbers of new files began at " +
+         (counter.gives ? std::to_string(*counter.gives) : "what is no number") + ", and " +
+         std::to_string(numbers.next() - 1) + " had been used: " + std::to_string(first));
   return {};
 }
 
@@ -39,7 +34,7 @@ Status Repair::mend_values() {
 // What a row names is not removed, whatever else the table says.
 Status Repair::mend_removals() {
   Batch batch;
-  for (const PendingRemoval& removal : not_to_be_removed_) {
+  for (const PendingRemoval& removal : met_->not_to_be_removed) {
     const std::string what =
         removal.is_object() ? "object " + object_name(removal) : "inode " + std::to_string(removal.number);
     batch.erase(removal.key());

@@ -45,7 +45,7 @@ std::string encode_checkpoint(const Checkpoint& checkpoint) {
 }
 
 Result<Checkpoint> decode_checkpoint(std::string_view bytes) {
-  const auto damaged = [] { return fail(Error::corruption(std::string(kCheckpointObject) + " is damaged")); };
+  const auto damaged = [] { return fail(Error::corruption("checkpoint is damaged")); };
   if (!bytes.starts_with(kCheckpointMagic) || bytes.size() < kCheckpointHeader) return damaged();
   ByteReader head(bytes.substr(kCheckpointMagic.size()));
   if (head.u32() != kCheckpointVersion) {

@@ -102,8 +102,12 @@ struct Log {
   std::string name;
   LogContent content;
   bool missing = false;
+  std::uint64_t noted = 0;  // bytes that it had when the store was closed
 
-  bool damaged() const { return missing || content.damaged(); }
+  bool cut() const { return !missing && content.intact < noted; }
+  bool damaged() const { return missing || content.damaged() || cut(); }
+  // For a report: what it had, where it is shorter now; 0: it is not.
+  std::uint64_t had() const { return !missing && content.size < noted ? noted : 0; }
 };
 
 std::string log_name(const std::string& folder, std::uint64_t number) {
@@ -112,7 +116,8 @@ std::string log_name(const std::string& folder, std::uint64_t number) {
 
 // Those to be replayed, in order: all from `first` on. That one's name was durable before any manifest named it, so where its
 // object is not there it is lost; 0: nobody knows which is the first.
-Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder, std::uint64_t first) {
+Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folder, std::uint64_t first,
+                                    const std::map<std::uint64_t, std::uint64_t>& noted) {
   CFFS_TRY(const auto names, store.list(folder));
   std::map<std::uint64_t, std::string> found;
   for (const std::string& name : names) {
@@ -121,20 +126,28 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
   }
   std::vector<Log> logs;
   if (first > 0 && !found.contains(first)) {
-    logs.push_back({first, log_name(folder, first), {}, true});
+    logs.push_back({first, log_name(folder, first), {}, true, 0});
   }
   for (const auto& [number, name] : found) {
     CFFS_TRY(const std::string bytes, read_object(store, name));
-    logs.push_back({number, name, read_log(bytes)});
+    const auto own = noted.find(number);
+    logs.push_back({number, name, read_log(bytes), false, own != noted.end() ? own->second : 0});
   }
+  for (const auto& [number, bytes] : noted) {
+    if (first > 0 && number > first && !found.contains(number))
+      logs.push_back({number, log_name(folder, number), {}, true, bytes});
+  }
+  std::sort(logs.begin(), logs.end(), [](const Log& a, const Log& b) { return a.number < b.number; });
   return logs;
 }
 
 // Whether a note behind the first damage, which is in logs[first], says that the damaged bytes were durable.
 bool was_durable(const std::vector<Log>& logs, std::size_t first) {
+  if (logs[first].cut()) return true;
   Notes notes;
   for (const LogRecord& record : logs[first].content.behind) note_batch(record.bytes, notes);
   for (std::size_t i = first + 1; i < logs.size(); ++i) {
+    if (logs[i].noted > 0) return true;
     for (const LogRecord& record : logs[i].content.before) note_batch(record.bytes, notes);
     for (const LogRecord& record : logs[i].content.behind) note_batch(record.bytes, notes);
   }
@@ -222,17 +235,25 @@ Error refused(const ObjectStore& store, const LogDamage& damage) {
 
 // The manifest's word on where to begin; its own damage goes into the plan.
 Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, const std::string& name,
-                               bool keep_what_is_whole, ReplayPlan& plan) {
+                               bool keep_what_is_whole, const CloseNote& note, ReplayPlan& plan) {
   CFFS_TRY(const std::string bytes, read_object(store, name));
   const LogContent content = read_log(bytes);
   Manifest manifest;
   bool whole = true;
   for (const LogRecord& record : content.before) whole = whole && apply_edit(record.bytes, manifest);
-  if (whole && !content.damaged()) return manifest;
+  const std::uint64_t number = manifest_number(name, folder);
+  const std::uint64_t had = number == note.manifest ? note.manifest_bytes : 0;
+  const bool cut = content.intact < had, is_older = number < note.manifest;
+  if (whole && !content.damaged() && !cut && !is_older) return manifest;
   LogDamage damage{name, content.intact, content.size, true};
+  if (content.size < had) damage.had = had;
+  if (is_older && whole && !content.damaged()) {
+    damage.object = folder + "/CURRENT";
+    damage.is_older = true;
+  }
   // Each record is synced before anything relies on it, so only the last one may be torn; and the log that it would have
   // let go of is then still there.
-  if (whole && content.behind.empty()) {
+  if (whole && content.behind.empty() && !cut && !is_older) {
     CFFS_TRY(const bool there, store.exists(log_name(folder, manifest.first_log)));
     if (there) {
       damage.was_durable = false;
@@ -251,6 +272,11 @@ Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, co
 
 std::string LogDamage::sentence() const {
   if (missing) return object + " is missing";
+  if (is_older) return object + " names an older manifest than when the store was closed";
+  if (had > 0) {
+    return object + " is whole up to byte " + std::to_string(at) + ", and had " + std::to_string(had) +
+           " bytes when the store was closed: rows are missing";
+  }
   const std::string where =
       object + " is damaged at byte " + std::to_string(at) + " of " + std::to_string(size);
   return was_durable ? where + ", which had been durable"
@@ -258,12 +284,14 @@ std::string LogDamage::sentence() const {
 }
 
 Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole,
-                                bool values_apart) {
+                                bool values_apart, const std::optional<CloseNote>& said) {
   ReplayPlan plan;
+  const CloseNote note = said.value_or(CloseNote());
   const std::string current = folder + "/CURRENT";
   CFFS_TRY(const bool is_there, store.exists(current));
   if (!is_there) {
-    CFFS_TRY(const auto names, store.list(folder));
+    CFFS_TRY(auto names, store.list(folder));
+    std::erase(names, folder + "/" + kCloseNote);
     plan.no_table = names.empty();
     if (plan.no_table) return plan;
     LogDamage lost{current, 0, 0, true, true};
@@ -292,9 +320,10 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   }
   Manifest manifest;
   if (manifest_there) {
-    CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, plan));
+    CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, note, plan));
   }
-  CFFS_TRY(std::vector<Log> logs, logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log));
+  CFFS_TRY(std::vector<Log> logs,
+           logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log, note.logs));
   if (values_apart) CFFS_TRY_VOID(end_before_lost_values(store, keep_what_is_whole, logs));
   for (const Log& log : logs) {
     if (log.content.has_room) plan.until[log.name] = log.content.size;
@@ -307,14 +336,17 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   const auto first = static_cast<std::size_t>(damaged - logs.begin());
   const bool rot = plan.rebuild || damaged->missing || was_durable(logs, first);
   LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot, damaged->missing};
+  damage.had = damaged->had();
   if (rot && !keep_what_is_whole) return fail(refused(store, damage));
   plan.dropped.push_back(std::move(damage));
   if (!damaged->missing) plan.instead[damaged->name] = rewritten(damaged->content, rot);
   for (auto log = damaged + 1; log != logs.end(); ++log) {
     if (rot) {
       if (!log->damaged()) continue;
-      plan.dropped.push_back({log->name, log->content.intact, log->content.size, true});
-      plan.instead[log->name] = rewritten(log->content, true);
+      LogDamage other{log->name, log->content.intact, log->content.size, true, log->missing};
+      other.had = log->had();
+      plan.dropped.push_back(std::move(other));
+      if (!log->missing) plan.instead[log->name] = rewritten(log->content, true);
     } else {
       if (!log->content.before.empty()) plan.dropped.push_back({log->name, 0, log->content.size, false});
       plan.instead[log->name] = {};

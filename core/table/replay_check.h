@@ -8,6 +8,9 @@
 // The two are told apart by notes in the log itself. After each sync one says how far the logs are durable
 // (SystemField::log_synced), and a closed store's last record takes the mark of an open one away: what lies before such a
 // note was durable. A tail whose note did not reach the medium looks like a torn one.
+//
+// A log that lost its last records, whole or in part, has lost those notes with them. What was there when the store was closed is
+// noted beside it, too (core/table/close_note.h): whatever is shorter than that was cut, and refused as rot is.
 #pragma once
 
 #include <map>
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "core/object/object_store.h"
+#include "core/table/close_note.h"
 
 namespace cffs {
 
@@ -23,7 +27,9 @@ struct LogDamage {
   std::uint64_t at = 0;    // the first byte that cannot be read, or that is left out
   std::uint64_t size = 0;  // of the object
   bool was_durable = false;
-  bool missing = false;  // all of it; it had been durable
+  bool missing = false;   // all of it; it had been durable
+  std::uint64_t had = 0;  // bytes when the store was closed, where it has fewer now
+  bool is_older = false;  // it is CURRENT, and names a manifest from before the store was closed
 
   std::string sentence() const;
 };
@@ -38,10 +44,10 @@ struct ReplayPlan {
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there
 };
 
-// Reads CURRENT, the manifest and the logs of the table in `folder`; where values are apart, also those that rows which may not have been durable
+// Reads CURRENT, the manifest and the logs of the table in `folder`, and holds them against `note`, where there is one; where values are apart, also those that rows which may not have been durable
 // name (core/table/value_log.h): without its values such a row is part of a torn tail. Damage in what was durable: `corruption`, in one sentence that
 // names object, byte and cure; with keep_what_is_whole no error, and what is whole on both sides of it is replayed.
 Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, bool keep_what_is_whole,
-                                bool values_apart);
+                                bool values_apart, const std::optional<CloseNote>& note = std::nullopt);
 
 }  // namespace cffs

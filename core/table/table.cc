@@ -91,7 +91,8 @@ Table::~Table() {
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   ReplayPlan plan;
   CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole,
-                              options.values_apart && !options.is_checkpoint));
+                              options.values_apart && !options.is_checkpoint,
+                              options.is_checkpoint ? std::nullopt : read_close_note(store, kFolder)));
   if (plan.no_table && !options.create) {
     return fail(Error::corruption(store.description() +
                                   " has no table: all names and the data of the smallest files were in it; "
@@ -138,6 +139,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   if (plan.rebuild) {
     const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });
     if (!rebuilt.ok()) return fail(to_error(rebuilt));
+    CFFS_TRY_VOID(remove_close_note(store, kFolder));
   }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = undisturbed([&] { return leveldb::DB::Open(o, kFolder, &db); });
@@ -151,7 +153,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
 
 Status Table::rebuild(ObjectStore& store, bool values_apart) {
   ReplayPlan plan;
-  CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart));
+  CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart, read_close_note(store, kFolder)));
   LevelDbEnv env(store);
   show_as_planned(env, plan);
   CFFS_TRY_VOID(ValueLog::sync_all(store));
@@ -159,6 +161,7 @@ Status Table::rebuild(ObjectStore& store, bool values_apart) {
   const leveldb::Status done =
       undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });
   if (!done.ok()) return fail(to_error(done));
+  CFFS_TRY_VOID(remove_close_note(store, kFolder));
   return store.sync_names();
 }
 
@@ -203,7 +206,20 @@ Status Table::write_last(Batch& batch) {
     return done;
   }
   CFFS_TRY_VOID(write(batch));
-  return sync();
+  CFFS_TRY_VOID(sync());
+  note_ends();
+  return {};
+}
+
+// Of the newest log as far as it was synced, the note behind it was not; earlier ones do not grow any more.
+void Table::note_ends() {
+  const auto synced = env_->synced_end();
+  if (!synced) return;
+  const std::uint64_t newest = table_file_number(synced->name, kFolder, kLogEnding);
+  for (const auto& [name, bytes] : env_->log_ends()) {
+    const std::uint64_t number = table_file_number(name, kFolder, kLogEnding);
+    if (number > 0 && number <= newest) ends_when_closed_[number] = number == newest ? synced->bytes : bytes;
+  }
 }
 
 Status Table::begin_changes() {

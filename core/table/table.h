@@ -155,6 +155,8 @@ class Table {
   // Writes the rows in memory to a file, where the logs hold more than `most` bytes: who opens the table next has less to replay.
   // Nothing where the medium has little room.
   void shorten_log(std::uint64_t most);
+  // Behind write_last(): how far each log was durable then. For the note of who has closed it (core/table/close_note.h).
+  const std::map<std::uint64_t, std::uint64_t>& ends_when_closed() const { return ends_when_closed_; }
   // Where half of the table, and `least` bytes, may be rows that were erased since it was opened, or since the last time:
   // rewrites it, a part at a time, as long as `go_on` says so; false: there was nothing to do. LevelDB by itself gives their
   // room back when others are written near them.
@@ -242,6 +244,7 @@ class Table {
   std::uint64_t files_at_level(int level) const;
   Status sync_logs(bool& ended);
   void note_what_is_durable();
+  void note_ends();
 
   std::vector<LogDamage> dropped_;
 
@@ -265,6 +268,7 @@ class Table {
   bool found_closed_ = false;
   std::vector<std::pair<std::string, std::uint64_t>>
       found_logs_;  // how long they were when the table had been opened
+  std::map<std::uint64_t, std::uint64_t> ends_when_closed_;
   std::atomic<bool> read_only_{false};
   std::atomic<Sharing> sharing_{Sharing::never};
   Mutex sync_mutex_;

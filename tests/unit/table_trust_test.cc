@@ -380,8 +380,9 @@ TEST_CASE("a file of the table that is gone is told, and what is left can be had
     REQUIRE(fs->close());
   }
   const auto names = *store.list("table");
-  REQUIRE(names.size() >= 4);
+  REQUIRE(names.size() >= 5);
   for (const std::string& name : names) {
+    if (name.ends_with(kCloseNote)) continue;  // a hint: stores of older programs have none
     INFO(name);
     const auto left = copy_of(store);
     REQUIRE(left->remove(name));

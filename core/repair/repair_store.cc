@@ -1,0 +1,107 @@
+// A store is mended as a whole: its superblock, its table, then what the rows are about. What shows that rows are missing goes with the first writes;
+// an object remembers it until all of it is done.
+#include "core/fs/recovery.h"
+#include "core/repair/repair.h"
+#include "core/table/close_note.h"
+#include "core/table/replay_check.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+// A table is made anew from what can be read of its files; the old ones stay, in table/lost.
+Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
+  damaged.emplace_back(
+      "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
+  return damaged;
+}
+
+// Written before the first write that takes away what shows that rows are missing; whoever repairs next goes on as this one.
+Status note_unfinished(ObjectStore& store) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto object, store.create(Recovery::kUnfinishedRepair, ObjectStore::Create::truncate));
+  return object->sync();
+}
+
+Status note_finished(ObjectStore& store) {
+  CFFS_TRY(const bool noted, store.exists(Recovery::kUnfinishedRepair));
+  if (!noted) return {};
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY_VOID(store.remove(Recovery::kUnfinishedRepair));
+  return store.sync_names();
+}
+
+// Whether opening the table leaves something out. What cannot be judged, opening it tells.
+Result<bool> will_drop_rows(ObjectStore& store) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  const auto plan = check_replay(store, "table", true, format.values_apart, read_close_note(store, "table"));
+  return plan && !plan->dropped.empty();
+}
+
+// What is counted was changed behind the count's back: the next mount counts anew.
+Status forget_file_count(ObjectStore& store) {
+  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  TableOptions options;
+  options.values_apart = format.values_apart;
+  CFFS_TRY(const auto table, Table::open(store, options));
+  Batch batch;
+  batch.erase(system_key(SystemField::file_count));
+  CFFS_TRY_VOID(table->write(batch));
+  return table->sync();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
+                                              std::vector<std::string>* lost) {
+  std::vector<std::string> mended;
+  CFFS_TRY(bool rows_were_lost, store.exists(Recovery::kUnfinishedRepair));
+  if (rows_were_lost) mended.emplace_back("a repair that was not finished is gone on with");
+  options.keep_what_is_whole = true;
+  options.background = false;
+  options.read_only = false;
+  CFFS_TRY(const bool restored, restore_format(store));
+  if (restored) mended.emplace_back("the superblock, or its copy, was damaged: put back from the other");
+  CFFS_TRY(const bool drops, will_drop_rows(store));
+  if (drops) CFFS_TRY_VOID(note_unfinished(store));
+  auto opened = FileSystem::open(store, options);
+  if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
+    CFFS_TRY(const auto names, store.list("table"));
+    if (names.empty()) return fail(opened.error());
+    CFFS_TRY_VOID(note_unfinished(store));
+    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
+    mended.insert(mended.end(), sentences.begin(), sentences.end());
+    rows_were_lost = true;
+    opened = FileSystem::open(store, options);
+  }
+  if (!opened) return fail(opened.error());
+  auto fs = std::move(*opened);
+  for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
+  rows_were_lost = rows_were_lost || !fs->table().dropped().empty();
+  CFFS_TRY(auto damaged, fs->table().find_damaged_files());
+  if (!damaged.empty()) {
+    CFFS_TRY_VOID(fs->close());
+    CFFS_TRY_VOID(note_unfinished(store));
+    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
+    mended.insert(mended.end(), sentences.begin(), sentences.end());
+    rows_were_lost = true;
+    CFFS_TRY(fs, FileSystem::open(store, options));
+  }
+  Repair repair(*fs, rows_were_lost);
+  CFFS_TRY(const auto sentences, repair.run());
+  if (lost != nullptr) *lost = repair.lost();
+  mended.insert(mended.end(), sentences.begin(), sentences.end());
+  CFFS_TRY_VOID(fs->close());
+  fs.reset();
+  if (!mended.empty()) CFFS_TRY_VOID(forget_file_count(store));
+  CFFS_TRY_VOID(note_finished(store));
+  return mended;
+}
+
+}  // namespace cffs

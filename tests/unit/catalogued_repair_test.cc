@@ -1,0 +1,151 @@
+// What lost its row gets its name from the catalogue, where there is one: never over a name that is there, and not what had been removed.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "core/inspect/consistency.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/cataloguing.h"
+#include "core/reorganise/reorganiser.h"
+#include "core/repair/repair.h"
+#include "core/table/catalogue.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+
+namespace cffs::test {
+namespace {
+
+using Sentences = std::vector<std::string>;
+
+struct Catalogued {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+  InodeId directory, below;
+
+  Catalogued() {
+    StoreFormat format;
+    format.inline_max = 64;
+    format.composite_file_max = 8192;
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+    fs = std::move(*FileSystem::open(store, quiet()));
+    directory = fs->mkdir(kRootInode, "directory", 0750, kRoot)->ino;
+    below = fs->mkdir(directory, "below", 0711, kRoot)->ino;
+    make(below, "deep");
+    make(kRootInode, "old name");
+    make(kRootInode, "removed");
+    REQUIRE(Reorganiser(*fs).consolidate_now());
+    REQUIRE(fs->rename(kRootInode, "old name", directory, "new name", RenameMode::replace, kRoot));
+    REQUIRE(fs->unlink(kRootInode, "removed"));
+    REQUIRE(fs->sync());
+    REQUIRE(write_catalogue(*fs, [] { return true; }));
+  }
+  void make(InodeId in, const std::string& name) {
+    const auto file = fs->mknod(in, name, S_IFREG | 0640, 0, kRoot);
+    REQUIRE(file);
+    REQUIRE(fs->write(file->ino, 0, as_bytes(content(name)), kRoot));
+  }
+  static std::string content(const std::string& name) { return name + std::string(700, 'c'); }
+  // All rows but the root's.
+  void lose_rows() {
+    REQUIRE(fs->close());
+    fs.reset();
+    REQUIRE((*store.open(only_object(store, ".log")))->truncate(0));
+  }
+  Sentences repaired() {
+    const auto mended = repair_store(store, quiet());
+    INFO((mended ? "" : mended.error().message()));
+    REQUIRE(mended);
+    REQUIRE(*repair_store(store, quiet()) == Sentences{});
+    fs = std::move(*FileSystem::open(store, quiet()));
+    REQUIRE(Reorganiser(*fs).compact_now());
+    REQUIRE(*find_inconsistencies(*fs) == Sentences{});
+    return *mended;
+  }
+  bool has(InodeId in, const std::string& name, const std::string& of) {
+    const auto file = fs->lookup(in, name);
+    if (!file || (file->mode & S_IFMT) != S_IFREG) return false;
+    std::string bytes(file->size, '\0');
+    REQUIRE(fs->read(file->ino, 0, as_writable_bytes(bytes)));
+    return bytes == content(of);
+  }
+};
+
+bool any_says(const Sentences& sentences, const std::string& what) {
+  for (const std::string& sentence : sentences) {
+    if (sentence.find(what) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("directories and members whose rows are lost get their names from the catalogue") {
+  Catalogued c;
+  c.lose_rows();
+  const Sentences mended = c.repaired();
+  REQUIRE(any_says(mended, "from the catalogue"));
+  const auto directory = c.fs->lookup(kRootInode, "directory");
+  REQUIRE(directory);
+  REQUIRE(directory->ino == c.directory);
+  REQUIRE((directory->mode & 07777) == 0750);
+  const auto below = c.fs->lookup(c.directory, "below");
+  REQUIRE(below);
+  REQUIRE((below->mode & 07777) == 0711);
+  REQUIRE(c.has(c.below, "deep", "deep"));
+  REQUIRE(c.has(c.directory, "new name", "old name"));
+  REQUIRE_FALSE(c.fs->lookup(kRootInode, "old name"));
+  REQUIRE_FALSE(c.fs->lookup(kRootInode, "removed"));
+  REQUIRE_FALSE(c.fs->lookup(kRootInode, "lost+found"));
+}
+
+TEST_CASE("without a catalogue directories are numbers, and what was removed may be back") {
+  Catalogued c;
+  c.lose_rows();
+  REQUIRE(c.store.remove(kCatalogueObject));
+  REQUIRE_FALSE(any_says(c.repaired(), "from the catalogue"));
+  const auto kept = c.fs->lookup(kRootInode, "lost+found");
+  REQUIRE(kept);
+  REQUIRE(c.fs->lookup(kept->ino, "#" + std::to_string(c.below.value)));
+  REQUIRE(c.has(c.below, "deep", "deep"));
+  REQUIRE(c.has(kRootInode, "old name", "old name"));
+}
+
+TEST_CASE("a damaged catalogue is believed for what is whole of it, and tells nobody's removal") {
+  Catalogued c;
+  c.lose_rows();
+  const auto catalogue = *c.store.open(kCatalogueObject);
+  REQUIRE(catalogue->truncate((catalogue->info()->size - 1) / 4096 * 4096));
+  const Sentences mended = c.repaired();
+  CAPTURE(mended);
+  REQUIRE(any_says(mended, "from the catalogue"));
+  REQUIRE(c.fs->lookup(kRootInode, "directory"));
+  REQUIRE(c.fs->lookup(c.directory, "below"));
+  REQUIRE(c.has(c.below, "deep", "deep"));
+  REQUIRE(c.has(kRootInode, "removed", "removed"));
+}
+
+TEST_CASE("a name that is there is never written over by one of the catalogue") {
+  Catalogued c;
+  c.lose_rows();
+  FileSystemOptions options = quiet();
+  options.keep_what_is_whole = true;
+  {
+    const auto fs = std::move(*FileSystem::open(c.store, options));
+    REQUIRE(fs->skip_inodes(InodeId{100'000}));
+    REQUIRE(fs->mknod(kRootInode, "directory", S_IFREG | 0600, 0, kRoot));
+    REQUIRE(fs->close());
+  }
+  REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
+  c.repaired();
+  const auto taken = c.fs->lookup(kRootInode, "directory");
+  REQUIRE(taken);
+  REQUIRE((taken->mode & S_IFMT) == S_IFREG);
+  REQUIRE(taken->size == 0);
+  const auto kept = c.fs->lookup(kRootInode, "lost+found");
+  REQUIRE(kept);
+  REQUIRE(c.fs->lookup(kept->ino, "#" + std::to_string(c.directory.value)));
+  REQUIRE(c.fs->lookup(c.directory, "below"));
+  REQUIRE(c.has(c.below, "deep", "deep"));
+}
+
+}  // namespace cffs::test

@@ -1,0 +1,106 @@
+// A repair that was cut short is gone on with by the next one, wherever it was cut, and nobody uses the store in between.
+#include <catch2/catch.hpp>
+#include <map>
+
+#include "core/fs/recovery.h"
+#include "core/inspect/consistency.h"
+#include "core/object/faulty_store.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/reorganiser.h"
+#include "core/repair/repair.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+
+namespace cffs::test {
+namespace {
+
+using Contents = std::map<std::string, std::string>;
+
+// Members of a few composites, closed; all their rows, and those of the composites, are in the log.
+Contents make_members(ObjectStore& store) {
+  Contents contents;
+  StoreFormat format;
+  format.inline_max = 64;
+  format.composite_file_max = 8192;
+  format.composite_max = 8192;
+  REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "member" + std::to_string(i);
+    contents[name] = name + std::string(2000, static_cast<char>('a' + i));
+    const auto made = fs->mknod(kRootInode, name, S_IFREG | 0640, 0, kRoot);
+    REQUIRE(made);
+    REQUIRE(fs->write(made->ino, 0, as_bytes(contents[name]), kRoot));
+    fs->forget(made->ino, 1);
+  }
+  REQUIRE(Reorganiser(*fs).consolidate_now());
+  REQUIRE(fs->close());
+  return contents;
+}
+
+void require_all(ObjectStore& store, const Contents& contents) {
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
+  for (const auto& [name, content] : contents) {
+    INFO(name);
+    const auto file = fs->lookup(kRootInode, name);
+    REQUIRE(file);
+    std::string bytes(file->size, '\0');
+    REQUIRE(fs->read(file->ino, 0, as_writable_bytes(bytes)));
+    REQUIRE((bytes == content));
+    fs->forget(file->ino, 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a repair of composites without rows that was cut at any write is gone on with by the next") {
+  MemoryStore damaged;
+  const Contents contents = make_members(damaged);
+  REQUIRE(damaged.list("composites")->size() > 2);
+  REQUIRE((*damaged.open(only_object(damaged, ".log")))->truncate(0));
+  const bool loses_power = GENERATE(false, true);
+  const bool is_mounted = GENERATE(false, true);
+  std::uint64_t n = 1;
+  for (bool finished = false; !finished; n += n < 60 ? 1 : 3) {
+    INFO(n << (loses_power ? ", and the power" : "") << (is_mounted ? ", mounted" : ""));
+    FaultyStore medium(copy_of(damaged));
+    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
+    finished = repair_store(medium, quiet()).has_value();
+    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
+    if (is_mounted) {
+      const auto fs = FileSystem::open(*left, quiet());
+      REQUIRE((fs || left->exists(Recovery::kUnfinishedRepair).value() || n < 3));
+      if (fs) REQUIRE((*fs)->mknod(kRootInode, "new", S_IFREG | 0600, 0, kRoot));
+      if (fs) REQUIRE((*fs)->close());
+    }
+    const auto mended = repair_store(*left, quiet());
+    INFO((mended ? "" : mended.error().message()));
+    REQUIRE(mended);
+    REQUIRE_FALSE(left->exists(Recovery::kUnfinishedRepair).value());
+    require_all(*left, contents);
+    REQUIRE(*repair_store(*left, quiet()) == std::vector<std::string>{});
+  }
+  REQUIRE(n > 30);
+}
+
+TEST_CASE("a check names a repair that was not finished, and a repair of a whole store leaves no mark") {
+  MemoryStore store;
+  const Contents contents = make_members(store);
+  REQUIRE(repair_store(store, quiet()));
+  REQUIRE_FALSE(store.exists(Recovery::kUnfinishedRepair).value());
+  REQUIRE(store.create(Recovery::kUnfinishedRepair, ObjectStore::Create::exclusive));
+  const auto refused = FileSystem::open(store, quiet());
+  REQUIRE_FALSE(refused);
+  REQUIRE(refused.error().message().find("fsck --repair") != std::string::npos);
+  FileSystemOptions looking = quiet();
+  looking.read_only = looking.keep_what_is_whole = true;
+  const auto fs = std::move(*FileSystem::open(store, looking));
+  const auto found = *find_inconsistencies(*fs);
+  REQUIRE(found.size() == 1);
+  REQUIRE(found.front().find("repair") != std::string::npos);
+}
+
+}  // namespace cffs::test
