@@ -8,6 +8,7 @@
 
 #include "core/composite/composite_store.h"
 #include "core/composite/read_ahead.h"
+#include "core/fs/file_system.h"
 #include "core/fs/new_file.h"
 #include "core/fs/rehousing.h"
 #include "core/object/memory_store.h"
@@ -28,11 +29,11 @@ struct LookedAt {
   LookedAt() {
     REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
     {
-      const auto fs = std::move(*FileSystem::open(objects, quiet()));
+      const auto writer = std::move(*FileSystem::open(objects, quiet()));
       std::vector<std::vector<NewFile>> groups;
       std::vector<InodeId> made;
       for (int d = 0; d < kDirectories; ++d) {
-        const auto directory = fs->mkdir(kRootInode, "d" + std::to_string(d), 0755, kRoot);
+        const auto directory = writer->mkdir(kRootInode, "d" + std::to_string(d), 0755, kRoot);
         REQUIRE(directory);
         made.push_back(directory->ino);
         std::vector<NewFile> group;
@@ -46,9 +47,9 @@ struct LookedAt {
         }
         groups.push_back(std::move(group));
       }
-      REQUIRE(fs->load(std::move(groups)));
-      for (const InodeId ino : made) fs->forget(ino, 1);
-      REQUIRE(fs->close());
+      REQUIRE(writer->load(std::move(groups)));
+      for (const InodeId ino : made) writer->forget(ino, 1);
+      REQUIRE(writer->close());
     }
     open();
   }
@@ -119,8 +120,8 @@ TEST_CASE("who goes through listed directories comes for one file in eight, and 
     const auto given = s.cache.find(ino.value);
     if (given != s.cache.end()) CHECK(given->second == content(where.first, where.second));
   }
-  // Two touches of the first group, one of each later one; and those that were left out.
-  CHECK(s.reads <= 2 + kDirectories * (1 + kFiles / 8 + 1));
+  // Two touches of the first groups, one of each later one; and those that were left out.
+  CHECK(s.reads <= 4 + kDirectories * (1 + kFiles / 8 + 1));
   CHECK(s.reads >= kDirectories * (1 + kFiles / 9));
   CHECK(s.fs->read_ahead().handed_files == s.cache.size());
 }
@@ -197,11 +198,13 @@ TEST_CASE("what is left out speaks for what was handed over, wanted or not", "[h
     if (advice.hand_over) ahead.handed_over(1, e, 17 * kMember, 17);
     return advice.hand_over;
   };
-  CHECK_FALSE(touch(0, 0));
-  CHECK(touch(0, 1));
-  touch(0, 19);
+  for (const std::uint64_t group : {0, 1}) {
+    CHECK_FALSE(touch(group, 0));
+    CHECK(touch(group, 1));
+    touch(group, 19);
+  }
   // Whoever comes for the witnesses goes on being given the rest, at the first touch.
-  for (std::uint64_t group = 1; group < 40; ++group) {
+  for (std::uint64_t group = 2; group < 40; ++group) {
     CHECK(touch(group, 0));
     touch(group, 8);
     touch(group, 16);
