@@ -109,6 +109,11 @@ void print_rest(const LiveJson& s) {
                  &memory = s.at("memory"), &process = s.at("process");
   fmt::print("read ahead   {}, of it used {}, not (yet) {}\n", bytes(ahead, "bytes"),
              bytes(ahead, "used_bytes"), bytes(ahead, "unused_bytes"));
+  const LiveJson handed = s.value("handed_over", LiveJson::object());
+  if (count_in(handed, "files") > 0) {
+    fmt::print("handed over  {} files, {}, to the kernel's cache before it asked\n", count_in(handed, "files"),
+               bytes(handed, "bytes"));
+  }
   if (count_in(frames, "decompressed") + count_in(frames, "in_memory") > 0) {
     fmt::print("frames       {} decompressed, {} in {:.2f} s; {} were in memory\n",
                count_in(frames, "decompressed"), bytes(frames, "bytes"), frames.value("seconds", 0.0),

@@ -125,6 +125,10 @@ void tell_reading(Exposition& e, FileSystem& fs) {
   e.sample(ahead.asked);
   e.counter("cffs_read_ahead_used_bytes_total", "Of these, bytes that a reader came to.");
   e.sample(ahead.used);
+  e.counter("cffs_handed_over_files_total", "Files put into the kernel's cache before it asked.");
+  e.sample(ahead.handed_files);
+  e.counter("cffs_handed_over_bytes_total", "Their bytes.");
+  e.sample(ahead.handed_bytes);
   const FrameCounters frames = fs.frames();
   e.counter("cffs_frames_decompressed_total", "Frames of packed composites that were decompressed.");
   e.sample(frames.decompressed);
@@ -240,6 +244,7 @@ std::string LiveNumbers::json(std::size_t most) const {
                 {{"bytes", ahead.asked},
                  {"used_bytes", ahead.used},
                  {"unused_bytes", ahead.asked > ahead.used ? ahead.asked - ahead.used : 0}}},
+               {"handed_over", {{"files", ahead.handed_files}, {"bytes", ahead.handed_bytes}}},
                {"frames",
                 {{"decompressed", frames.decompressed},
                  {"bytes", frames.plain_bytes},

@@ -33,6 +33,7 @@
 #include "fusefs/served_store.h"
 #include "fusefs/service_manager.h"
 #include "fusefs/store_owner.h"
+#include "fusefs/unasked_pages.h"
 
 namespace cffs {
 namespace {
@@ -66,6 +67,7 @@ struct Served {
   unsigned threads;
   Transport transport;
   std::size_t known_inodes;  // that the kernel may cache; 0: any number
+  bool fills_cache;          // with what nobody has asked for yet
   RawRequests& raw;
   RequestCounts& requests;
   DaemonLog& log;
@@ -76,6 +78,8 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   RawRequests& raw = served.raw;
   const HiddenTop top(served.session, served.context);
   MountContext& context = served.context;
+  UnaskedPages unasked(served.session, context.fs);
+  if (served.fills_cache) unasked.begin();
   RequestServer* serving = nullptr;
   RequestServer::Setup setup;
   setup.session = served.session;
@@ -102,8 +106,9 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   CFFS_TRY_VOID(server.begin());
   FollowNotices notices(context);
   CFFS_TRY_VOID(notices.begin());
-  SignalWatch watch([&server, &notices] {
+  SignalWatch watch([&server, &notices, &unasked] {
     notices.end();
+    unasked.end();
     server.stop();
   });
   CFFS_TRY_VOID(watch.begin());
@@ -229,8 +234,10 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   Status result;
   if (options.metrics_at) result = watching->server.begin(*options.metrics_at);
   if (result) {
+    // A recording has to see what is read.
+    const bool fills_cache = options.read_only && !options.follow && observer == nullptr;
     result = serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes,
-                            raw, watching->requests, daemon_log},
+                            fills_cache, raw, watching->requests, daemon_log},
                            options, readiness, leaving);
   } else {
     fuse_session_unmount(session);

@@ -41,6 +41,11 @@ class CompositeStore {
   // Asked of files that are not in memory: of the bytes of the file's group, what is wanted by who comes to it; 0: not known.
   void on_absent(std::function<double(InodeId)> call) { planned_share_ = std::move(call); }
 
+  // Called where a reader is likely to go through the group of a file that he reads, which is in memory or on its way there: once for each
+  // visit of a group, by who reads. Set before others come.
+  struct Wish;
+  void on_likely_group(std::function<void(const Wish&)> call) { likely_group_ = std::move(call); }
+
   static std::string object_name(CompositeId id);
   static std::uint64_t folder_of(CompositeId id);
   static std::string folder_name(std::uint64_t folder);
@@ -119,6 +124,10 @@ class CompositeStore {
     frames_ahead_.stop();
   }
   const ReadAhead& read_ahead() const { return read_ahead_; }
+  // Of the members beside that one, so many were put into the reader's cache, who will not come for them.
+  void handed_over(ReaderId reader, const Extent& beside, std::uint64_t bytes, std::uint64_t files) {
+    read_ahead_.handed_over(reader, beside, bytes, files);
+  }
   FrameCounters frames() const { return frames_->counters(); }
   std::uint64_t frame_bytes() const { return frames_->bytes(); }  // decompressed, in memory
   // Since it was made, copies that are packed included.
@@ -165,6 +174,7 @@ class CompositeStore {
   const bool background_;
   std::function<void()> failed_sync_;             // set before others come
   std::function<double(InodeId)> planned_share_;  // the same
+  std::function<void(const Wish&)> likely_group_;  // the same
 };
 
 }  // namespace cffs

@@ -207,6 +207,25 @@ void ReadAhead::keep(const Account& account) {
   stays_ += kNews * (1 - stays_);
 }
 
+// Once for each visit: what memory loses of the reader's cache meanwhile he asks for.
+bool ReadAhead::hands_over(const Reader& reader, const Extent& extent, Visit& group) {
+  if (group.handed || extent.group_length > kMost || !group.tells()) return false;
+  if (chance_of_group(reader.groups, group) < kLikely) return false;
+  return group.handed = true;
+}
+
+void ReadAhead::handed_over(ReaderId id, const Extent& beside, std::uint64_t bytes, std::uint64_t files) {
+  const MutexLock guard(mutex_);
+  handed_files_ += files;
+  handed_bytes_ += bytes;
+  Reader* const who = known_reader(id);
+  if (who == nullptr) return;
+  for (Visit& group : who->groups.all()) {
+    if (group.composite == beside.composite.value && group.offset == beside.group_offset)
+      group.hand_over(bytes);
+  }
+}
+
 void ReadAhead::arrive(Reader& reader, const Visit& whole, Account& account) {
   if (reader.composite != 0) reader.step = account.composite > reader.composite ? 1 : -1;
   reader.composite = account.composite;
@@ -236,12 +255,14 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   ++who.touches;
   Visit& group = who.groups.at(extent.composite.value, extent.group_offset);
   group.total = extent.group_length;
-  group.add(extent.length, who.touches);
+  const double counts = group.speaks_for;
+  const auto wanted = static_cast<std::uint64_t>(counts * static_cast<double>(extent.length));
+  group.add(extent.length, who.touches, counts);
   if (planned_share > 0) group.plan(planned_share);
   Visit& whole = who.composites.at(extent.composite.value, 0);
   if (who.composite != paid.composite) arrive(who, whole, paid);
   whole.total = paid.bytes;
-  whole.add(extent.length, who.touches);
+  whole.add(extent.length, who.touches, counts);
   room_ = std::min(kAllRoom, room_ + extent.length / kShareOfRoom);
 
   Advice advice;
@@ -250,11 +271,12 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
   if (found == Found::absent && ahead && (paid.being_asked > 0 || paid.asked_at > looked))
     found = Found::on_its_way;
   if (found != Found::absent) {
-    if (ahead) used_ = std::min(asked_, used_ + extent.length);
+    if (ahead) used_ = std::min(asked_, used_ + wanted);
     if (ahead && (paid.whole || is_most(group, paid))) {
-      const std::uint64_t saved = worth_.of_a_request() + extent.length;
+      const std::uint64_t saved =
+          static_cast<std::uint64_t>(counts * static_cast<double>(worth_.of_a_request())) + wanted;
       paid.saved += saved;
-      paid.used += extent.length;
+      paid.used += wanted;
       if (paid.whole) returned_ += saved;
     }
     if (ahead && found == Found::in_memory) keep(paid);
@@ -266,6 +288,7 @@ ReadAhead::Advice ReadAhead::touch(ReaderId id, const Extent& extent, Found foun
     book(advice.scope, extent, group, whole, paid);
     if (advice.scope != Scope::member) ++paid.being_asked;
   }
+  if (found != Found::absent || paid.whole || group.ahead) advice.hand_over = hands_over(who, extent, group);
   if (found == Found::absent && composite_bytes >= kMeasurable && !was_measured_)
     advice.measure = was_measured_ = true;
   advice.in_order = worth_.of_a_request() >= kInOrder;
@@ -316,7 +339,8 @@ void ReadAhead::measured(const Sample& small, const Sample& large) {
 
 ReadAheadCounters ReadAhead::counters() const {
   const MutexLock guard(mutex_);
-  return {asked_, used_, worth_.to_one_as_measured(), worth_.bytes_per_second(), worth_.of_a_request()};
+  return {asked_, used_, worth_.to_one_as_measured(), worth_.bytes_per_second(), worth_.of_a_request(),
+          handed_files_, handed_bytes_};
 }
 
 }  // namespace cffs

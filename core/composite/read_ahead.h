@@ -38,6 +38,9 @@ class ReadAhead {
     // leisure. 0: who knows.
     int next = 0;
     unsigned ahead = 0;
+    // All of the member's group is in memory or on its way, and the reader is likely to go through it: his cache may be given it. Said
+    // once for each visit of a group.
+    bool hand_over = false;
     // Nothing is known of the medium yet: somebody should measure it in this composite, and tell by measured().
     bool measure = false;
   };
@@ -95,6 +98,10 @@ class ReadAhead {
   // request.
   void took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until);
 
+  // So many bytes of the members beside that one were put into the reader's cache: he will not come for them. What he comes for in that
+  // group speaks for them.
+  void handed_over(ReaderId reader, const Extent& beside, std::uint64_t bytes, std::uint64_t files);
+
   // A small and a large request of an idle medium, or nearly.
   void measured(const Sample& small, const Sample& large);
   // Bytes that a composite has at least that a medium is measured in.
@@ -146,6 +153,7 @@ class ReadAhead {
   static bool is_most(const Visit& group, const Account& account);
   void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
   void keep(const Account& account) CFFS_REQUIRES(mutex_);
+  static bool hands_over(const Reader& reader, const Extent& extent, Visit& group);
   static void arrive(Reader& reader, const Visit& whole, Account& account);
   unsigned lead_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
   Reader* known_reader(ReaderId id) CFFS_REQUIRES(mutex_);
@@ -159,6 +167,7 @@ class ReadAhead {
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;
+  std::uint64_t handed_files_ CFFS_GUARDED_BY(mutex_) = 0, handed_bytes_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t dropped_ CFFS_GUARDED_BY(mutex_) = 0;  // asked_ when memory had lost what it had room for
   std::uint64_t kept_ CFFS_GUARDED_BY(mutex_) =
       0;  // bytes read ahead beside which memory kept others since then

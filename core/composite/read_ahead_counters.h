@@ -5,7 +5,7 @@
 
 namespace cffs {
 
-// All in bytes, since the store was opened.
+// All in bytes, but for `handed_files`, since the store was opened.
 struct ReadAheadCounters {
   std::uint64_t asked = 0;  // read beyond members
   std::uint64_t used = 0;   // of that, what a reader then came to
@@ -15,6 +15,8 @@ struct ReadAheadCounters {
       0;  // that the medium moves to one reader; 0: as above, or too many to be seen
   std::uint64_t break_even =
       0;  // what a request is worth on this medium, to those who wait side by side lately
+  // Put into the readers' cache before they asked (core/fs/group_hand_over.cc).
+  std::uint64_t handed_files = 0, handed_bytes = 0;
 };
 
 }  // namespace cffs

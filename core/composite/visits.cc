@@ -39,12 +39,20 @@ double Visit::share_of_rest() const {
   return std::min(1.0, static_cast<double>(touched - first) / static_cast<double>(total - first));
 }
 
-void Visit::add(std::uint64_t bytes, std::uint64_t touch) {
+void Visit::add(std::uint64_t bytes, std::uint64_t touch, double counts) {
   if (members == 1 && touch - last_touch <= kSoon) twice = true;
   if (members == 0) first = bytes;
-  touched += bytes;
-  ++members;
+  touched += static_cast<std::uint64_t>(counts * static_cast<double>(bytes));
+  members += static_cast<std::uint64_t>(counts + 0.5);
   last_touch = touch;
+}
+
+void Visit::hand_over(std::uint64_t bytes) {
+  constexpr double kMost = 16;
+  const std::uint64_t seen = touched + bytes;
+  if (seen >= total) return;  // nothing is left that could tell
+  const auto left = static_cast<double>(total - seen);
+  speaks_for = std::min(kMost, 1 + static_cast<double>(bytes) / left);
 }
 
 void Visit::plan(double share) {

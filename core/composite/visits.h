@@ -18,10 +18,16 @@ struct Visit {
   std::uint64_t last_touch = 0;             // the how manieth of the reader
   double planned = 0;                       // share of the rest that a plan says is wanted
   bool twice = false;                       // a second touch came soon after the first
+  bool handed = false;                      // its reader's cache was given it unasked, or is about to be
+  double speaks_for = 1;                    // touches like each that are not seen, this one included
   bool ahead = false;                       // all of it was read; of a composite: the next ones were guessed
   bool tells() const;                       // there was a rest that could be wanted
   double share_of_rest() const;
-  void add(std::uint64_t bytes, std::uint64_t touch);
+  // `counts`: so many touches of as many bytes each.
+  void add(std::uint64_t bytes, std::uint64_t touch, double counts = 1);
+  // So many bytes of it went to the reader's cache, so nobody hears whether they are wanted: each touch of what is left speaks for its
+  // share of them.
+  void hand_over(std::uint64_t bytes);
   void plan(double share);  // of all of it
 };
 

@@ -86,6 +86,11 @@ class Engine final : public FileSystem {
 
   // read.cc, write.cc, truncate.cc, allocate.cc
   Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out, ReaderId reader = 0) override;
+  // group_hand_over.cc
+  void on_likely_group(std::function<void(ReaderId, InodeId)> call) override;
+  Result<std::size_t> hand_over_group(ReaderId reader, InodeId ino,
+                                      const std::function<bool(InodeId, ConstBytes)>& take) override;
+  // read.cc
   Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset) override;
   Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset) override;
   Status write(InodeId ino, std::uint64_t offset, ConstBytes data, const Caller& caller) override;

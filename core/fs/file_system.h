@@ -143,6 +143,14 @@ class FileSystem {
 
   // Bytes read; short only at the end of the file. EISDIR. What `reader` read before decides what else comes into memory.
   virtual Result<std::size_t> read(InodeId ino, std::uint64_t offset, Bytes out, ReaderId reader = 0) = 0;
+  // For a cache above that takes what nobody has asked it for yet, of files that do not change. `call`, by who reads and without
+  // waiting: that reader is likely to go through the group of this file. Set before anybody reads; null: nobody, and nobody reads any more.
+  virtual void on_likely_group(std::function<void(ReaderId, InodeId)> call) = 0;
+  // Then: the files of that group to which the caller refers, and of which nothing was read since he does, each whole and checked, from
+  // this one on; but for one in eight, by which it is seen whether he wanted the others. `take` is called without locks; false: no more.
+  // Returns how many it took.
+  virtual Result<std::size_t> hand_over_group(ReaderId reader, InodeId ino,
+                                              const std::function<bool(InodeId, ConstBytes)>& take) = 0;
   // All of `data`, or an error: then a small file is as before, of a large one part of `data` may be there. Of a large file
   // overwritten in place again within a second, times may be a commit interval behind after kill -9. EFBIG; EINVAL: not a
   // regular file.

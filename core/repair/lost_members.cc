@@ -15,16 +15,16 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kRecordAlignment = 8;
+constexpr std::size_t kLiesAt = 8;
 constexpr std::size_t kMostTold = 100;  // sentences of one kind
 
-std::string number(std::uint64_t n) { return std::to_string(n); }
+std::string decimal(std::uint64_t n) { return std::to_string(n); }
 
 std::vector<std::string> first_of(std::vector<std::string> all, const char* of_what) {
   if (all.size() <= kMostTold) return all;
   const std::size_t more = all.size() - kMostTold;
   all.resize(kMostTold);
-  all.push_back("... and " + number(more) + " more " + of_what);
+  all.push_back("... and " + decimal(more) + " more " + of_what);
   return all;
 }
 
@@ -36,7 +36,7 @@ CompositeId composite_in(const std::string& object) {
 }
 
 std::string file_text(InodeId ino, const EntryName& at) {
-  return "inode " + number(ino.value) + " '" + at.name + "' of directory " + number(at.parent.value);
+  return "inode " + decimal(ino.value) + " '" + at.name + "' of directory " + decimal(at.parent.value);
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Result<LostMembers::Report> LostMembers::run() {
                          return each.at.parent < next && each.inode.extent.composite.value < next.value;
                        });
     if (known) continue;
-    lost_.emplace_back("the table lost which numbers it gave out: " + number(found_.size()) +
+    lost_.emplace_back("the table lost which numbers it gave out: " + decimal(found_.size()) +
                        " files have records and no row, and cffs salvage brings them back to a new store");
     found_.clear();
     break;
@@ -61,7 +61,7 @@ Result<LostMembers::Report> LostMembers::run() {
   if (rows_were_lost_) {
     for (const auto& [id, missing] : missing_) {
       if (missing <= 0) continue;
-      lost_.push_back(CompositeStore::object_name(id) + ": " + number(static_cast<std::uint64_t>(missing)) +
+      lost_.push_back(CompositeStore::object_name(id) + ": " + decimal(static_cast<std::uint64_t>(missing)) +
                       " members that it counted have no row, and no record that is whole");
     }
   }
@@ -140,7 +140,7 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
     const auto record = parse_record(all.substr(at));
     auto inode = record && *record ? record_inode(all.substr(at)) : Result<Inode>(fail(EIO));
     if (!inode || !inode->is_regular()) {
-      at += kRecordAlignment;
+      at += kLiesAt;
       continue;
     }
     const RecordMeta& meta = **record;
@@ -266,7 +266,7 @@ Result<EntryName> LostMembers::place_of(const Found& found) {
   CFFS_TRY(const bool free, is_free(found.at));
   if (free) return found.at;
   CFFS_TRY(const InodeId kept, lost_and_found_());
-  return EntryName{kept, "#" + number(found.inode.ino.value)};
+  return EntryName{kept, "#" + decimal(found.inode.ino.value)};
 }
 
 // Whoever moves the record's data must find the file. Rows of those who share are made true behind this.

@@ -96,3 +96,45 @@ case_features() {
       "$cffs" $word "$store" $([ $word != mount ] || echo "-o ro $mnt")
   done
 }
+
+# What a read-only mount puts into the kernel's cache before it is asked: whoever reads a tree gets every byte, with a fraction of the requests.
+case_handed() {
+  local headers=$source_tree/linux files reads
+  fresh || return 1
+  check "import" "$cffs" import "$headers" "$store"
+  files=$(find "$headers" -type f -size +0 | wc -l)
+  number() { "$cffs" stats --json "$mnt" | python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
+  go_through() { (cd "$mnt" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$base/work/sums"; }
+  (cd "$headers" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$base/work/expected"
+  for how in "" "--transport=device" "--threads=1"; do
+    sync && echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+    "$cffs" mount -o ro $how "$store" "$mnt" || return 1
+    check "go through it $how" go_through
+    check "every byte is right $how" diff "$base/work/expected" "$base/work/sums"
+    reads=$(number "s['requests']['read']['count']")
+    check "$reads reads of $files files $how" test "$reads" -lt $((files / 2))
+    check "the others were handed over $how" test "$(number "s['handed_over']['files']")" -gt $((files / 2))
+    check "again, from the cache" go_through
+    check "without a request" test "$(number "s['requests']['read']['count']")" = "$reads"
+    check "umount" "$cffs" umount "$mnt"
+  done
+  # While pages are handed over: the end of the mount, by umount and by a signal.
+  for end in umount term; do
+    sync && echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+    "$cffs" mount -o ro "$store" "$mnt" || return 1
+    (cd "$mnt" && timeout 60 find . -type f -exec cat {} + >/dev/null 2>&1) & local reader=$!
+    sleep 0.05
+    if [ $end = term ]; then pkill -TERM -f "mount -o ro $store $mnt"; else umount -l "$mnt"; fi
+    wait $reader
+    check "it ends: $end" timeout 30 flock --exclusive "$lock" true
+  done
+  umount -l "$mnt" 2>/dev/null
+  "$cffs" mount "$store" "$mnt" || return 1
+  check "go through a mount for writing" go_through
+  check "nothing is handed over there" test "$(number "s['handed_over']['files']")" = 0
+  check "umount" "$cffs" umount "$mnt"
+  "$cffs" mount -o ro --record="$base/work/seen.trace" "$store" "$mnt" || return 1
+  check "go through a mount that is recorded" go_through
+  check "nor there" test "$(number "s['handed_over']['files']")" = 0
+  check "umount" "$cffs" umount "$mnt"
+}
