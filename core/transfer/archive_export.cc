@@ -59,7 +59,8 @@ std::optional<std::uint64_t> add_holes(FileSystem& fs, const Attributes& file, a
     archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(run.offset),
                                    static_cast<la_int64_t>(run.bytes));
   if (runs->empty()) archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(file.size), 0);
-  return runs->empty() ? 0 : runs->back().offset + runs->back().bytes;
+  // One byte at least: with the first of them the map is written.
+  return runs->empty() ? 1 : runs->back().offset + runs->back().bytes;
 }
 
 // Memory for as many zeros as are never looked at: of what a list says is a hole libarchive counts the bytes, and reads none.
