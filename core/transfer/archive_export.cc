@@ -50,15 +50,17 @@ Result<bool> is_mostly_hole(FileSystem& fs, const Attributes& file) {
 }
 
 // In a tar they are a list in front of the data, which readers hold in memory; what is damaged has none, and is told of when it is read.
-bool add_holes(FileSystem& fs, const Attributes& file, archive_entry* entry) {
+// Returns where the last data ends.
+std::optional<std::uint64_t> add_holes(FileSystem& fs, const Attributes& file, archive_entry* entry) {
   const auto runs = data_runs(fs, file, kMostRuns);
-  if (!runs || file.size == 0) return false;
-  if (runs->size() == 1 && runs->front().bytes == file.size) return false;
+  if (!runs || file.size == 0) return std::nullopt;
+  if (runs->size() == 1 && runs->front().bytes == file.size) return std::nullopt;
   for (const DataRun& run : *runs)
     archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(run.offset),
                                    static_cast<la_int64_t>(run.bytes));
   if (runs->empty()) archive_entry_sparse_add_entry(entry, static_cast<la_int64_t>(file.size), 0);
-  return true;
+  // One byte at least: with the first of them the map is written.
+  return runs->empty() ? 1 : runs->back().offset + runs->back().bytes;
 }
 
 // Memory for as many zeros as are never looked at: of what a list says is a hole libarchive counts the bytes, and reads none.
@@ -174,10 +176,10 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       CFFS_TRY(const std::string target, fs.readlink(f.ino));
       archive_entry_copy_symlink(e, target.c_str());
     }
-    bool has_holes = false;
+    std::optional<std::uint64_t> data_end;  // of a file with holes
     if (has_data) {
       archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
-      has_holes = form.has_holes() && add_holes(fs, f, e);
+      if (form.has_holes()) data_end = add_holes(fs, f, e);
     }
     const int header = archive_write_header(a.get(), e);
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
@@ -194,7 +196,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     }
     std::uint64_t written = 0;
     const auto fill = [&](std::uint64_t to) -> Status {
-      const std::string_view some = zeros.some(has_holes);
+      const std::string_view some = zeros.some(data_end.has_value());
       while (written < to) {
         CFFS_TRY_VOID(go_on());
         const std::size_t n = std::min<std::uint64_t>(some.size(), to - written);
@@ -211,7 +213,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       written += bytes.size();
       return written_out;
     });
-    if (written_out) written_out = fill(f.size);
+    if (written_out) written_out = fill(data_end.value_or(f.size));
     if (!written_out) return written_out;
     if (!read) {
       report.fail("'" + file.path + "': " + read.error().message() + "; the archive has zeros in its place");
