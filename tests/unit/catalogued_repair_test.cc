@@ -17,12 +17,12 @@ namespace {
 
 using Sentences = std::vector<std::string>;
 
-struct Catalogued {
+struct CataloguedStore {
   MemoryStore store;
   std::unique_ptr<FileSystem> fs;
   InodeId directory, below;
 
-  Catalogued() {
+  CataloguedStore() {
     StoreFormat format;
     format.inline_max = 64;
     format.composite_file_max = 8192;
@@ -80,7 +80,7 @@ bool any_says(const Sentences& sentences, const std::string& what) {
 }  // namespace
 
 TEST_CASE("directories and members whose rows are lost get their names from the catalogue") {
-  Catalogued c;
+  CataloguedStore c;
   c.lose_rows();
   const Sentences mended = c.repaired();
   REQUIRE(any_says(mended, "from the catalogue"));
@@ -99,7 +99,7 @@ TEST_CASE("directories and members whose rows are lost get their names from the 
 }
 
 TEST_CASE("without a catalogue directories are numbers, and what was removed may be back") {
-  Catalogued c;
+  CataloguedStore c;
   c.lose_rows();
   REQUIRE(c.store.remove(kCatalogueObject));
   REQUIRE_FALSE(any_says(c.repaired(), "from the catalogue"));
@@ -111,7 +111,7 @@ TEST_CASE("without a catalogue directories are numbers, and what was removed may
 }
 
 TEST_CASE("a damaged catalogue is believed for what is whole of it, and tells nobody's removal") {
-  Catalogued c;
+  CataloguedStore c;
   c.lose_rows();
   const auto catalogue = *c.store.open(kCatalogueObject);
   REQUIRE(catalogue->truncate((catalogue->info()->size - 1) / 4096 * 4096));
@@ -125,7 +125,7 @@ TEST_CASE("a damaged catalogue is believed for what is whole of it, and tells no
 }
 
 TEST_CASE("a name that is there is never written over by one of the catalogue") {
-  Catalogued c;
+  CataloguedStore c;
   c.lose_rows();
   FileSystemOptions options = quiet();
   options.keep_what_is_whole = true;
