@@ -61,20 +61,20 @@ Result<std::size_t> Engine::hand_over_group(ReaderId reader, InodeId ino,
     const RecordMeta& meta = **record;
     const std::uint64_t data = at + meta.meta_bytes;
     at += meta.record_bytes();
-    if (beside.group_offset + data <= beside.offset) behind = candidates.size();
     if (meta.ino == ino || meta.data_length == 0 || meta.data_length > kLargeMember || at > bytes.size())
       continue;
     const auto found = rows_.node(meta.ino);
     if (!found) continue;  // nobody refers to it, or not any more
-    const NodePtr& node = *found;
-    const ReadLock guard(node->mutex);
-    const Inode& inode = node->inode;
+    const Node& other = **found;
+    const ReadLock guard(other.mutex);
+    const Inode& inode = other.inode;
     const Extent& extent = inode.extent;
     const bool same = inode.home == Home::composite && extent.composite == beside.composite &&
                       extent.offset == beside.group_offset + data && extent.length == meta.data_length &&
                       extent.length == inode.size;
-    if (!same || node->verified.load(std::memory_order_relaxed) == extent.checksum) continue;
-    candidates.push_back({node, std::string_view(bytes).substr(data, meta.data_length)});
+    if (!same || other.verified.load(std::memory_order_relaxed) == extent.checksum) continue;
+    candidates.push_back({*found, std::string_view(bytes).substr(data, meta.data_length)});
+    if (extent.offset < beside.offset) behind = candidates.size();
   }
   std::rotate(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(behind), candidates.end());
 

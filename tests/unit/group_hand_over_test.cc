@@ -149,6 +149,20 @@ TEST_CASE("files that nobody has looked up are not handed over", "[hand_over]") 
   for (const int i : {1, 2, 3}) CHECK(given.contains(s.files.at({0, i}).value));
 }
 
+TEST_CASE("what lies behind the file comes first", "[hand_over]") {
+  LookedAt s;
+  s.list(3);
+  std::vector<std::uint64_t> given;
+  REQUIRE(s.fs->hand_over_group(9, s.files.at({3, 6}), [&](InodeId file, ConstBytes) {
+    given.push_back(file.value);
+    return true;
+  }));
+  REQUIRE(given.size() > 14);
+  CHECK(given[0] == s.files.at({3, 7}).value);
+  CHECK(given[1] == s.files.at({3, 8}).value);
+  CHECK(given.back() == s.files.at({3, 5}).value);
+}
+
 TEST_CASE("a taker who has enough is given no more, and a second time nothing again", "[hand_over]") {
   LookedAt s;
   s.list(2);
