@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -172,6 +173,39 @@ int FileDevice::flush_ranges(std::span<const DeviceRange> ranges) {
               MS_SYNC) != 0)
     return errno;
   return 0;
+}
+
+std::uint64_t FileDevice::next_data(std::uint64_t offset) const {
+  const off_t at = is_block_device_ ? -1 : ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<std::uint64_t>(at);
+  return !is_block_device_ && errno == ENXIO ? size_ : offset;
+}
+
+std::uint64_t FileDevice::next_hole(std::uint64_t offset) const {
+  const off_t at = is_block_device_ ? -1 : ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_HOLE);
+  return at >= 0 ? static_cast<std::uint64_t>(at) : size_;
+}
+
+std::optional<std::uint64_t> FileDevice::room() const {
+  struct statvfs below;
+  if (is_block_device_ || ::fstatvfs(fd_.get(), &below) != 0) return std::nullopt;
+  return below.f_bavail * below.f_frsize;
+}
+
+Status FileDevice::provide(DeviceRange range) {
+  if (is_block_device_) return {};
+  while (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset),
+                     static_cast<off_t>(range.length)) != 0) {
+    if (errno == ENOSPC || errno == EDQUOT) return error();
+    if (errno != EINTR) return {};  // a file system that cannot promise it: a write will tell
+  }
+  return {};
+}
+
+void FileDevice::give_back(DeviceRange range) {
+  if (is_block_device_) return;
+  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset),
+                    static_cast<off_t>(range.length));
 }
 
 Result<std::unique_ptr<StoreLock>> FileDevice::lock(bool writes) {

@@ -38,6 +38,11 @@ class FileDevice final : public BlockDevice {
   void begin_write_back(DeviceRange range) override;
   Status flush(std::span<const DeviceRange> ranges) override;
   Status flush_everything() override;
+  std::uint64_t next_data(std::uint64_t offset) const override;
+  std::uint64_t next_hole(std::uint64_t offset) const override;
+  std::optional<std::uint64_t> room() const override;
+  Status provide(DeviceRange range) override;
+  void give_back(DeviceRange range) override;
   std::uint64_t incarnation() const override { return incarnation_; }
   Result<std::unique_ptr<StoreLock>> lock(bool writes) override;
   bool is_read_only() const override { return access_ == Access::read_only; }
