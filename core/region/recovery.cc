@@ -335,6 +335,7 @@ std::string encode_checkpoint(const Regions& regions, const std::vector<Body::Fo
 }
 
 std::vector<Run> room_for_checkpoint(Regions regions, std::uint64_t bytes) {
+  regions.keep_none();
   std::vector<Run> runs;
   for (std::uint64_t left = (bytes + kBlock - 1) / kBlock; left > 0;) {
     const auto run = regions.take_small(left, 0, true);
