@@ -153,7 +153,7 @@ case_full() {
 
 # An image that says it is larger than the file system below has room for: who finds none is told so, and that is all.
 case_overcommitted() {
-  local round held
+  local round held lock=$base/disk/image
   no_room() { ! { head -c 3M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
   room_comes() { for _ in $(seq 25); do dd if=/dev/zero of="$1" bs=1M count=5 status=none conv=fsync && return 0; sleep 0.2; done; df -m "$mnt" "$base/disk"; "$cffs" stat "$mnt"; return 1; }
   fill_up() { local n=0; while head -c "$1" /dev/urandom >"$mnt/d/$2$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 20000 ] || return 1; done; rm -f "$mnt/d/$2$n"; }
