@@ -9,6 +9,31 @@ constexpr std::uint64_t kMostAheadInSmall = 256;  // blocks
 
 }  // namespace
 
+Allocation::Allocation(BlockDevice& device, Regions regions) : device_(device), regions_(std::move(regions)) {
+  if (!device.room()) return;
+  const Geometry g = regions_.geometry();
+  regions_.provided_by([&device, g](std::uint64_t region, bool empty) {
+    const DeviceRange range = g.bytes_of(region);
+    if (device.provide(range)) return true;
+    if (empty) device.give_back(range);  // it may have got a part of it
+    return false;
+  });
+}
+
+bool Allocation::may_have_room_again() {
+  const auto room = device_.room();
+  return room && *room >= regions_.geometry().region_blocks * kBlock && regions_.release();
+}
+
+void Allocation::give_back_idle(std::size_t kept) {
+  const MutexLock guard(mutex_);
+  std::vector<std::uint64_t> idle = regions_.idle();
+  for (; idle.size() > kept; idle.pop_back()) {
+    device_.give_back(regions_.geometry().bytes_of(idle.back()));
+    regions_.give_back(idle.back());
+  }
+}
+
 Status Allocation::write_heads() {
   for (const Regions::Head& head : regions_.changed_heads()) {
     const Geometry& g = regions_.geometry();
@@ -70,6 +95,7 @@ Result<Run> Allocation::take(const Wish& wish) {
     drop_all_spares();
     run = regions_.take_small(want, wish.near, wish.metadata);
   }
+  if (!run && may_have_room_again()) run = regions_.take_small(want, wish.near, wish.metadata);
   if (!run) return fail(ENOSPC);
   if (Status done = write_heads(); !done) {
     regions_.give(*run);
@@ -111,6 +137,7 @@ Result<OnodeId> Allocation::take_onode(bool must) {
     drop_all_spares();
     id = regions_.take_onode(last_block_, must);
   }
+  if (!id && may_have_room_again()) id = regions_.take_onode(last_block_, must);
   if (!id) return fail(ENOSPC);
   if (Status done = write_heads(); !done) {
     regions_.give(*id);
@@ -158,7 +185,7 @@ void Allocation::durable(const Heads& heads) {
 
 std::uint64_t Allocation::free_blocks() const {
   const MutexLock guard(mutex_);
-  std::uint64_t blocks = regions_.free_blocks();
+  std::uint64_t blocks = regions_.sure_blocks();
   for (const auto& [who, spare] : spares_) blocks += spare.run.count;
   return blocks;
 }

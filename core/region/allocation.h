@@ -17,7 +17,7 @@ namespace cffs::region {
 
 class Allocation {
  public:
-  Allocation(BlockDevice& device, Regions regions) : device_(device), regions_(std::move(regions)) {}
+  Allocation(BlockDevice& device, Regions regions);
 
   struct Wish {
     const void* who = nullptr;  // whose spare
@@ -49,7 +49,9 @@ class Allocation {
   Status write_changed_heads();
   void durable(const Heads& heads);
 
-  std::uint64_t free_blocks() const;  // spares included
+  std::uint64_t free_blocks() const;  // spares included; those that there is room for below
+  // Room of regions in which nothing is left goes back to what the device lies on, but for so many that may be needed again soon.
+  void give_back_idle(std::size_t kept);
 
   // Whether somebody who asked for large blocks got fewer in a row, and holes of another kind may be why.
   bool wants_cleaning() const { return wants_cleaning_.load(std::memory_order_relaxed); }
@@ -68,6 +70,8 @@ class Allocation {
   };
   Status write_heads() CFFS_REQUIRES(mutex_);
   void drop_all_spares() CFFS_REQUIRES(mutex_);
+  // Whether what had no room below is to be asked for again.
+  bool may_have_room_again() CFFS_REQUIRES(mutex_);
 
   BlockDevice& device_;
   std::atomic<bool> wants_cleaning_{false};

@@ -47,6 +47,16 @@ class BlockDevice {
   virtual void begin_write_back(DeviceRange) {}
   virtual Status flush(std::span<const DeviceRange> ranges) = 0;
   virtual Status flush_everything() = 0;
+  // The first byte at or after `offset` that somebody may have written, or nobody has; size() where there is none.
+  virtual std::uint64_t next_data(std::uint64_t offset) const { return offset; }
+  virtual std::uint64_t next_hole(std::uint64_t) const { return size(); }
+  // An image may say that it is larger than the file system below has room for. Of such a device: bytes that provide() might find;
+  // nullopt: all of it is there.
+  virtual std::optional<std::uint64_t> room() const { return std::nullopt; }
+  // Room below for the whole range, so that no write to it meets a want of it. ENOSPC, EDQUOT; part of it may have been taken then.
+  virtual Status provide(DeviceRange) { return {}; }
+  // What lies there is nobody's, and may read as zeros from now on; its room is the file system's again.
+  virtual void give_back(DeviceRange) {}
   // Changes whenever what was written and not flushed may have gone: another boot, another attachment of the device.
   virtual std::uint64_t incarnation() const = 0;
   // One that writes, or several that read, of all processes; EBUSY (without a text). `writes` on a device opened for reading: EROFS.

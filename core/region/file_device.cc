@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -122,33 +123,89 @@ Status FileDevice::write(std::uint64_t offset, ConstBytes data) {
   return {};
 }
 
+// 0, or errno. A file system that could not place what it had put off (delayed allocation) may say so here and nowhere else. Other
+// errors are of one that cannot do it: a hint that was not taken.
+int FileDevice::start_write_back(DeviceRange range) {
+  if (::sync_file_range(fd_.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length),
+                        SYNC_FILE_RANGE_WRITE) == 0)
+    return 0;
+  const bool lost = errno == EIO || errno == ENOSPC || errno == EDQUOT || errno == EROFS;
+  return lost ? errno : 0;
+}
+
 void FileDevice::begin_write_back(DeviceRange range) {
-  (void)::sync_file_range(fd_.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length),
-                          SYNC_FILE_RANGE_WRITE);
+  const Flushes::Turn turn = flushes_.begin();
+  flushes_.end(turn, start_write_back(range));
 }
 
 Status FileDevice::flush(std::span<const DeviceRange> ranges) {
   if (ranges.empty()) return {};
-  announce_blocking();
   if (mapping_ == nullptr) return flush_everything();
-  for (const DeviceRange& range : ranges) begin_write_back(range);
+  return flushed([this, ranges] { return flush_ranges(ranges); });
+}
+
+Status FileDevice::flush_everything() {
+  return flushed([this] { return ::fdatasync(fd_.get()) == 0 ? 0 : errno; });
+}
+
+template <typename Ask>
+Status FileDevice::flushed(const Ask& ask) {
+  announce_blocking();
+  if (const int before = flushes_.failed(); before != 0) return fail(before, path_);
+  const Flushes::Turn turn = flushes_.begin();
+  const int failed = flushes_.end_and_ask(turn, ask());
+  return failed == 0 ? Status() : fail(failed, path_);
+}
+
+int FileDevice::flush_ranges(std::span<const DeviceRange> ranges) {
+  int failed = 0;
+  for (const DeviceRange& range : ranges)
+    if (const int error = start_write_back(range); failed == 0) failed = error;
+  if (failed != 0) return failed;
   for (const DeviceRange& range : ranges.first(ranges.size() - 1)) {
     if (::sync_file_range(fd_.get(), static_cast<off_t>(range.offset), static_cast<off_t>(range.length),
                           SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) !=
         0)
-      return error();
+      return errno;
   }
   const DeviceRange last = whole_pages(ranges.back());
   if (::msync(static_cast<std::byte*>(mapping_) + last.offset, std::min(last.length, size_ - last.offset),
               MS_SYNC) != 0)
-    return error();
+    return errno;
+  return 0;
+}
+
+std::uint64_t FileDevice::next_data(std::uint64_t offset) const {
+  const off_t at = is_block_device_ ? -1 : ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_DATA);
+  if (at >= 0) return static_cast<std::uint64_t>(at);
+  return !is_block_device_ && errno == ENXIO ? size_ : offset;
+}
+
+std::uint64_t FileDevice::next_hole(std::uint64_t offset) const {
+  const off_t at = is_block_device_ ? -1 : ::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_HOLE);
+  return at >= 0 ? static_cast<std::uint64_t>(at) : size_;
+}
+
+std::optional<std::uint64_t> FileDevice::room() const {
+  struct statvfs below;
+  if (is_block_device_ || ::fstatvfs(fd_.get(), &below) != 0) return std::nullopt;
+  return below.f_bavail * below.f_frsize;
+}
+
+Status FileDevice::provide(DeviceRange range) {
+  if (is_block_device_) return {};
+  while (::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset),
+                     static_cast<off_t>(range.length)) != 0) {
+    if (errno == ENOSPC || errno == EDQUOT) return error();
+    if (errno != EINTR) return {};  // a file system that cannot promise it: a write will tell
+  }
   return {};
 }
 
-Status FileDevice::flush_everything() {
-  announce_blocking();
-  if (::fdatasync(fd_.get()) != 0) return error();
-  return {};
+void FileDevice::give_back(DeviceRange range) {
+  if (is_block_device_) return;
+  (void)::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(range.offset),
+                    static_cast<off_t>(range.length));
 }
 
 Result<std::unique_ptr<StoreLock>> FileDevice::lock(bool writes) {

@@ -2,7 +2,8 @@
 //
 // Reads and writes go through the page cache. One range is made durable without what others have written: each piece is written
 // back by sync_file_range(2), the last one by msync(2) of a mapping that nobody touches, which the kernel takes as an fsync of
-// that range and a flush of the device's own cache.
+// that range and a flush of the device's own cache. Once anything could not be written back, every flush fails until the device is
+// opened again (flushes.h).
 #pragma once
 
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 #include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
 #include "core/region/block_device.h"
+#include "core/region/flushes.h"
 
 namespace cffs {
 
@@ -36,6 +38,11 @@ class FileDevice final : public BlockDevice {
   void begin_write_back(DeviceRange range) override;
   Status flush(std::span<const DeviceRange> ranges) override;
   Status flush_everything() override;
+  std::uint64_t next_data(std::uint64_t offset) const override;
+  std::uint64_t next_hole(std::uint64_t offset) const override;
+  std::optional<std::uint64_t> room() const override;
+  Status provide(DeviceRange range) override;
+  void give_back(DeviceRange range) override;
   std::uint64_t incarnation() const override { return incarnation_; }
   Result<std::unique_ptr<StoreLock>> lock(bool writes) override;
   bool is_read_only() const override { return access_ == Access::read_only; }
@@ -51,6 +58,10 @@ class FileDevice final : public BlockDevice {
       : path_(std::move(path)), fd_(std::move(fd)), access_(access) {}
   // What a read of so many bytes came to.
   Status whole(ssize_t n, std::uint64_t offset, std::size_t wanted) const;
+  int start_write_back(DeviceRange range);
+  int flush_ranges(std::span<const DeviceRange> ranges);
+  template <typename Ask>
+  Status flushed(const Ask& ask);
   tl::unexpected<Error> error() const { return fail(errno, path_); }
 
   const std::string path_;
@@ -59,7 +70,8 @@ class FileDevice final : public BlockDevice {
   std::uint64_t size_ = 0;
   std::uint64_t incarnation_ = 0;
   bool is_private_ = false, is_block_device_ = false;
-  void* mapping_ = nullptr;                       // for flush() alone
+  void* mapping_ = nullptr;  // for flush() alone
+  Flushes flushes_;
   Mutex mutex_;                                   // leaf
   FileDescriptor alone_ CFFS_GUARDED_BY(mutex_);  // of who has locked a block device, but for when it is lent
 };

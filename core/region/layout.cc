@@ -162,6 +162,10 @@ std::string_view name_of(RegionKind kind) {
   return "?";
 }
 
+std::uint64_t most_onodes(const Geometry& g, RegionKind kind) {
+  return kind == RegionKind::onodes ? g.onodes_in_onode_region() : g.onodes;
+}
+
 std::string encode(const RegionHead& head, const Geometry& g, std::uint64_t region) {
   std::string body;
   ByteWriter w(body);
@@ -183,8 +187,7 @@ std::optional<RegionHead> decode_head(std::string_view sector, const Geometry& g
   head.since = r.u64();
   if (kind > static_cast<std::uint8_t>(RegionKind::onodes)) return std::nullopt;
   head.kind = static_cast<RegionKind>(kind);
-  const std::uint64_t most = head.kind == RegionKind::onodes ? g.onodes_in_onode_region() : g.onodes;
-  if (head.onodes_begun > most) return std::nullopt;
+  if (head.onodes_begun > most_onodes(g, head.kind)) return std::nullopt;
   return head;
 }
 

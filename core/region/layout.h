@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/region/block_device.h"
 
 namespace cffs::region {
 
@@ -39,6 +40,9 @@ struct Geometry {
   std::uint32_t onodes = 0;        // in a region of blocks
 
   std::uint64_t first_block(std::uint64_t region) const { return kHeadBlocks + region * region_blocks; }
+  DeviceRange bytes_of(std::uint64_t region) const {
+    return {first_block(region) * kBlock, region_blocks * kBlock};
+  }
   std::uint64_t region_of(std::uint64_t block) const { return (block - kHeadBlocks) / region_blocks; }
   // Blocks of a region that its head and its onodes take; large blocks begin at a multiple of their size behind them.
   std::uint64_t table_blocks() const;
@@ -71,6 +75,8 @@ struct RegionHead {
   std::uint32_t onodes_begun = 0;  // onodes from this one on were never used
   std::uint64_t since = 0;  // what an onode says that is older than this is of an earlier life of the region
 };
+// That such a region can have.
+std::uint64_t most_onodes(const Geometry& geometry, RegionKind kind);
 std::string encode(const RegionHead& head, const Geometry& geometry, std::uint64_t region);
 std::optional<RegionHead> decode_head(std::string_view sector, const Geometry& geometry,
                                       std::uint64_t region);

@@ -10,7 +10,9 @@
 namespace cffs::region {
 namespace {
 
-constexpr std::size_t kMostRuns = 24;  // that a superblock has room for
+constexpr std::size_t kMostRuns = 24;           // that a superblock has room for
+constexpr std::uint32_t kOnodesAtATime = 1024;  // of which what lies on the medium is in memory: 4 MiB
+constexpr std::uint64_t kMostSize = std::uint64_t{1} << 60;  // bytes of an object
 
 void put(ByteWriter& w, const Body::Found& f) {
   w.varint(f.id.region);
@@ -29,7 +31,8 @@ void put(ByteWriter& w, const Body::Found& f) {
   }
 }
 
-Body::Found take_found(ByteReader& r) {
+// nullopt: no onode could say so.
+std::optional<Body::Found> take_found(ByteReader& r) {
   Body::Found f;
   f.id.region = static_cast<std::uint32_t>(r.varint());
   f.id.index = static_cast<std::uint32_t>(r.varint());
@@ -40,6 +43,7 @@ Body::Found take_found(ByteReader& r) {
   f.onode.size = r.varint();
   f.onode.name = r.string();
   const std::uint64_t entries = r.varint();
+  if (f.onode.name.size() > kMaxName || entries > Onode::room(f.onode.name.size())) return std::nullopt;
   for (std::uint64_t i = 0; i < entries && r.ok(); ++i) {
     Extent e;
     e.logical = r.varint();
@@ -109,41 +113,68 @@ Result<Read> scan(const BlockDevice& device, const Geometry& g) {
   };
   for (std::uint64_t region = 0; region < kAhead; ++region) ask(region);
   std::string table;
+  std::uint64_t written = 0;  // where the next bytes are that somebody wrote
   for (std::uint64_t region = 0; region < g.regions; ++region) {
+    const std::uint64_t at = g.first_block(region) * kBlock;
+    if (written <= at) written = device.next_data(at);
+    if (written >= at + kBlock) {
+      read.heads.emplace_back();
+      continue;
+    }
     ask(region + kAhead);
     Status problem;
     read.heads.push_back(read_head(device, g, region, problem));
     CFFS_TRY_VOID(problem);
     const RegionHead& head = read.heads.back().first;
     if (head.kind == RegionKind::unused || head.onodes_begun == 0) continue;
-    table.resize(head.onodes_begun * kBlock);
-    CFFS_TRY_VOID(device.read((g.first_block(region) + 1) * kBlock, as_writable_bytes(table)));
-    for (std::uint32_t index = 0; index < head.onodes_begun; ++index) {
-      judge(std::string_view(table).substr(index * kBlock), device, g,
-            {static_cast<std::uint32_t>(region), index}, head, read);
+    for (std::uint32_t first = 0; first < head.onodes_begun; first += kOnodesAtATime) {
+      const std::uint32_t count = std::min(kOnodesAtATime, head.onodes_begun - first);
+      const DeviceRange range{(g.first_block(region) + 1 + first) * kBlock, count * kBlock};
+      if (device.next_data(range.offset) >= range.offset + range.length) continue;
+      table.resize(range.length);
+      CFFS_TRY_VOID(device.read(range.offset, as_writable_bytes(table)));
+      for (std::uint32_t i = 0; i < count; ++i) {
+        judge(std::string_view(table).substr(i * kBlock), device, g,
+              {static_cast<std::uint32_t>(region), first + i}, head, read);
+      }
     }
   }
   return read;
 }
 
+// Whether what a superblock says of its checkpoint can be: runs of the device, each block once, as many as the bytes need, and all of
+// them written. So what is read takes no more memory than what somebody has written.
+bool may_be_checkpoint(const BlockDevice& device, const Superblock& s) {
+  const std::uint64_t begin = s.geometry.first_block(0), end = s.geometry.first_block(s.geometry.regions);
+  std::vector<Run> runs = s.checkpoint;
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.block < b.block; });
+  std::uint64_t behind = begin, blocks = 0;
+  for (const Run& run : runs) {
+    if (run.count == 0 || run.block < behind || run.block >= end || run.count > end - run.block) return false;
+    behind = run.block + run.count;
+    blocks += run.count;
+    if (device.next_hole(run.block * kBlock) <= (behind - 1) * kBlock) return false;
+  }
+  return s.checkpoint_bytes <= blocks * kBlock && blocks * kBlock - s.checkpoint_bytes < kBlock;
+}
+
 std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock& s) {
+  if (!may_be_checkpoint(device, s)) return std::nullopt;
   std::string bytes;
   for (const Run& run : s.checkpoint) {
     const std::size_t at = bytes.size();
-    const std::uint64_t end = s.geometry.first_block(s.geometry.regions);
-    if (run.block >= end || run.count > end - run.block) return std::nullopt;
     bytes.resize(at + run.count * kBlock);
     const DeviceRange range{run.block * kBlock, run.count * kBlock};
     device.prefetch(range);
     if (!device.read(range.offset, as_writable_bytes(bytes).subspan(at))) return std::nullopt;
   }
-  if (bytes.size() < s.checkpoint_bytes) return std::nullopt;
   bytes.resize(s.checkpoint_bytes);
   if (checksum(bytes) != s.checkpoint_sum) return std::nullopt;
   Read read;
   ByteReader r(bytes);
   read.version = r.varint();
   if (r.varint() != s.geometry.regions) return std::nullopt;
+  std::uint64_t begun = 0;  // onodes: no more objects can there be
   for (std::uint64_t region = 0; region < s.geometry.regions && r.ok(); ++region) {
     RegionHead head;
     head.kind = static_cast<RegionKind>(r.u8() & 3);
@@ -152,14 +183,25 @@ std::optional<Read> read_checkpoint(const BlockDevice& device, const Superblock&
     head.since = r.varint();
     const unsigned copy = r.u8() & 1u;
     read.heads.emplace_back(head, copy);
+    if (head.kind == RegionKind::unused) continue;
+    if (head.onodes_begun > most_onodes(s.geometry, head.kind)) return std::nullopt;
+    begun += head.onodes_begun;
   }
-  for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) {
+  const std::uint64_t damaged = r.varint();
+  if (damaged > begun) return std::nullopt;
+  for (std::uint64_t left = damaged; left > 0 && r.ok(); --left) {
     OnodeId id;
     id.region = static_cast<std::uint32_t>(r.varint());
     id.index = static_cast<std::uint32_t>(r.varint());
     read.damaged.push_back(id);
   }
-  for (std::uint64_t left = r.varint(); left > 0 && r.ok(); --left) read.objects.push_back(take_found(r));
+  const std::uint64_t objects = r.varint();
+  if (objects > begun - damaged) return std::nullopt;
+  for (std::uint64_t left = objects; left > 0 && r.ok(); --left) {
+    auto found = take_found(r);
+    if (!found) return std::nullopt;
+    read.objects.push_back(std::move(*found));
+  }
   if (!r.ok()) return std::nullopt;
   return read;
 }
@@ -230,7 +272,8 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
             [](const Body::Found& a, const Body::Found& b) { return a.onode.version > b.onode.version; });
   std::set<std::string, std::less<>> names;
   for (Body::Found& found : read->objects) {
-    if (!is_name(found.onode.name) || found.durable_sector > kLiveSector || !result.regions.claim(found.id)) {
+    if (!is_name(found.onode.name) || found.durable_sector > kLiveSector || found.onode.size > kMostSize ||
+        !result.regions.claim(found.id)) {
       result.damaged.push_back("an onode of region " + std::to_string(found.id.region) + " makes no sense");
       continue;
     }
@@ -292,6 +335,7 @@ std::string encode_checkpoint(const Regions& regions, const std::vector<Body::Fo
 }
 
 std::vector<Run> room_for_checkpoint(Regions regions, std::uint64_t bytes) {
+  regions.keep_none();
   std::vector<Run> runs;
   for (std::uint64_t left = (bytes + kBlock - 1) / kBlock; left > 0;) {
     const auto run = regions.take_small(left, 0, true);

@@ -101,6 +101,8 @@ Status RegionStore::commit_removals(Shared& shared) {
   std::erase_if(removed_, [&](const BodyPtr& body) { return done.contains(body); });
   for (const BodyPtr& body : removed)
     if (body->handles.load() == 0) body->release();
+  constexpr std::size_t kKept = 1;  // who fills and empties a region by turns need not ask each time
+  shared.allocation.give_back_idle(kKept);
   return {};
 }
 

@@ -59,7 +59,7 @@ std::optional<std::uint64_t> Regions::roomiest(const std::set<std::uint64_t>& re
 // The free run behind `from` if there is one, else the first that holds all, else the longest.
 std::optional<Run> Regions::take_in(std::uint64_t number, std::uint64_t want, std::uint64_t from) {
   Region& region = regions_[number];
-  if (region.free_blocks == 0) return std::nullopt;
+  if (region.free_blocks == 0 || !has_room_below(number)) return std::nullopt;
   const std::uint64_t end = geometry_.region_blocks, begin = data_begin(region.head.kind);
   std::uint64_t best = end, length = 0;
   const auto look = [&](std::uint64_t at) {
@@ -88,9 +88,28 @@ std::optional<Run> Regions::take_in(std::uint64_t number, std::uint64_t want, st
   return Run{geometry_.first_block(number) + best, static_cast<std::uint32_t>(length)};
 }
 
+std::uint64_t Regions::for_data(std::uint64_t want, std::uint64_t near_region) {
+  while (sure_blocks() < want + kForMetadata && unprovided_ > 0 && !unused_.empty()) {
+    std::uint64_t region = *nearest(unused_, near_region);
+    if (provided_[region]) {
+      const auto other =
+          std::find_if(unused_.begin(), unused_.end(), [this](std::uint64_t r) { return !provided_[r]; });
+      if (other == unused_.end()) break;
+      region = *other;
+    }
+    if (!has_room_below(region)) break;
+  }
+  return sure_blocks() - std::min(sure_blocks(), kForMetadata);
+}
+
 std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, bool metadata) {
-  if (!metadata && free_blocks_ <= kForMetadata) return std::nullopt;
+  return while_withheld([&] { return small_run(want, near, metadata); });
+}
+
+std::optional<Run> Regions::small_run(std::uint64_t want, std::uint64_t near, bool metadata) {
   const std::uint64_t last = near >= kHeadBlocks ? geometry_.region_of(near - 1) : 0;
+  if (!metadata) want = std::min(want, for_data(std::min(want, kLongRun), last));
+  if (want == 0) return std::nullopt;
   // The block behind the last one, whatever the region's kind: one run more is what an object pays for everything else.
   if (near > kHeadBlocks && geometry_.region_of(near) == last &&
       regions_[last].head.kind == RegionKind::small && !closed_.contains(last)) {
@@ -105,27 +124,36 @@ std::optional<Run> Regions::take_small(std::uint64_t want, std::uint64_t near, b
   const auto small = roomiest(with_room_[index(RegionKind::small)], last, enough);
   if (small && regions_[*small].longest >= std::min(enough, kLongRun)) return take_in(*small, want, 0);
   if (const auto region = unused_for_data(last)) {
-    begin_anew(*region, RegionKind::small);
-    return take_in(*region, want, 0);
+    return begin_anew(*region, RegionKind::small) ? take_in(*region, want, 0) : std::nullopt;
   }
   if (small) return take_in(*small, want, 0);
-  if (turn_empty(RegionKind::large, RegionKind::small)) return take_small(want, near, metadata);
+  if (turn_empty(RegionKind::large, RegionKind::small)) return small_run(want, near, metadata);
   if (const auto region = nearest(with_room_[index(RegionKind::large)], last))
     return take_in(*region, want, 0);
   if (const auto region = nearest(unused_, last)) {
-    begin_anew(*region, RegionKind::small);
-    return take_in(*region, want, 0);
+    return begin_anew(*region, RegionKind::small) ? take_in(*region, want, 0) : std::nullopt;
   }
   return std::nullopt;
 }
 
-std::optional<std::uint64_t> Regions::unused_for_data(std::uint64_t to) const {
-  if (unused_.size() == 1 && keeps_last()) return std::nullopt;
-  return nearest(unused_, to);
+std::optional<std::uint64_t> Regions::unused_for_data(std::uint64_t to) {
+  if (const auto ready = idle(); keeps_none_ && !ready.empty()) return ready.front();
+  if (!keeps_last()) return nearest(unused_, to);
+  if (unused_.size() <= 1) return std::nullopt;
+  if (!provide_) return nearest(unused_, to);
+  // The one that stays has to have room.
+  const auto kept = std::find_if(unused_.begin(), unused_.end(),
+                                 [this](std::uint64_t region) { return provided_[region]; });
+  const std::uint64_t stays = kept == unused_.end() ? *unused_.begin() : *kept;
+  if (!has_room_below(stays)) return std::nullopt;
+  std::set<std::uint64_t> others = unused_;
+  others.erase(stays);
+  return nearest(others, to);
 }
 
 // The first run of that many free large blocks, else the longest.
 std::optional<Run> Regions::take_large_in(std::uint64_t number, std::uint64_t units) {
+  if (!has_room_below(number)) return std::nullopt;
   Region& region = regions_[number];
   const std::uint64_t unit = geometry_.large_blocks, begin = data_begin(RegionKind::large);
   const std::uint64_t count = (geometry_.region_blocks - begin) / unit;
@@ -145,10 +173,17 @@ std::optional<Run> Regions::take_large_in(std::uint64_t number, std::uint64_t un
 }
 
 std::optional<Run> Regions::take_large(std::uint64_t want, std::uint64_t near) {
+  return while_withheld([&] { return large_run(want, near); });
+}
+
+std::optional<Run> Regions::large_run(std::uint64_t want, std::uint64_t near) {
   const std::uint64_t unit = geometry_.large_blocks,
                       units = std::max<std::uint64_t>(1, (want + unit - 1) / unit);
   if (free_blocks_ < units * unit + kForMetadata) return std::nullopt;
   const std::uint64_t last = near >= kHeadBlocks ? geometry_.region_of(near - 1) : 0;
+  const std::uint64_t most = data_blocks(RegionKind::large) / unit;  // that one region has
+  const std::uint64_t now = std::min(units, most) * unit;
+  if (for_data(now, last) < now) return std::nullopt;
   const auto& large = with_room_[index(RegionKind::large)];
   // By distance: the nearest with room for all of it, then a region of its own, then the longest run of the nearest.
   std::vector<std::uint64_t> by_distance(large.begin(), large.end());
@@ -156,7 +191,6 @@ std::optional<Run> Regions::take_large(std::uint64_t want, std::uint64_t near) {
     const auto far = [last](std::uint64_t r) { return r > last ? r - last : last - r; };
     return far(a) < far(b);
   });
-  const std::uint64_t most = data_blocks(RegionKind::large) / unit;
   for (const std::uint64_t region : by_distance) {
     if (regions_[region].free_blocks < std::min(units, most) * unit) continue;
     const auto run = take_large_in(region, std::min(units, most));
@@ -164,10 +198,10 @@ std::optional<Run> Regions::take_large(std::uint64_t want, std::uint64_t near) {
     if (run) give(*run);
   }
   if (const auto region = unused_for_data(last)) {
-    begin_anew(*region, RegionKind::large);
-    return take_large_in(*region, std::min(units, most));
+    return begin_anew(*region, RegionKind::large) ? take_large_in(*region, std::min(units, most))
+                                                  : std::nullopt;
   }
-  if (turn_empty(RegionKind::small, RegionKind::large)) return take_large(want, near);
+  if (turn_empty(RegionKind::small, RegionKind::large)) return large_run(want, near);
   for (const std::uint64_t region : by_distance) {
     if (const auto run = take_large_in(region, units)) return run;
   }

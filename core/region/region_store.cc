@@ -190,6 +190,7 @@ Status RegionStore::finish() {
     done = sync_names(*shared);
     if (done) done = commit(*shared, uncommitted());
     const MutexLock names(names_mutex_);
+    shared->allocation.give_back_idle(0);
     // Blocks of what is removed and still open are nobody's from here on.
     if (done) done = write_checkpoint(*shared);
     if (done) {
@@ -383,7 +384,14 @@ Result<SpaceInfo> RegionStore::space() {
   SpaceInfo info;
   for (const RegionKind kind : {RegionKind::unused, RegionKind::small, RegionKind::large})
     info.total_bytes += regions.census(kind).blocks * kBlock;
-  std::uint64_t free = regions.free_blocks() + shared->freed.load();
+  std::uint64_t maybe = regions.maybe_blocks();
+  if (const auto room = device_->room()) {  // whole regions of it
+    const std::uint64_t one = shared->geometry.region_blocks * kBlock;
+    const std::uint64_t there = std::min(maybe, *room / one * regions.blocks_of_one());
+    info.total_bytes -= (maybe - there) * kBlock;
+    maybe = there;
+  }
+  std::uint64_t free = regions.sure_blocks() + maybe + shared->freed.load();
   {
     const MutexLock guard(names_mutex_);
     for (const BodyPtr& body : removed_) free += body->info().allocated / kBlock;

@@ -61,10 +61,12 @@ void Regions::begin(std::uint64_t number, RegionKind kind) {
   note_room(number);
 }
 
-void Regions::begin_anew(std::uint64_t number, RegionKind kind) {
+bool Regions::begin_anew(std::uint64_t number, RegionKind kind) {
+  if (!has_room_below(number)) return false;
   begin(number, kind);
   regions_[number].head.since = now_;
   changed(number);
+  return true;
 }
 
 void Regions::end_empty() {
@@ -81,21 +83,25 @@ void Regions::end_if_empty(std::uint64_t number) {
   if (kind == RegionKind::onodes) free_blocks_ += data_blocks(RegionKind::unused);
   with_room_[index(kind)].erase(number);
   with_onodes_.erase(number);
+  const bool withheld = withheld_.contains(number);
+  if (withheld) withheld_blocks_ -= region.free_blocks;
+  if (provide_ && !provided_[number]) ++unprovided_;
   region.head.kind = RegionKind::
       unused;  // the next kind says so on the medium; until then it is an empty region of this one
   region.used.clear();
   region.onodes_used.clear();
   region.free_blocks = region.free_onodes = 0;
-  unused_.insert(number);
+  if (!withheld) unused_.insert(number);
 }
 
 void Regions::note_room(std::uint64_t number) {
   const Region& region = regions_[number];
-  if (region.free_blocks > 0 && !closed_.contains(number))
+  const bool withheld = withheld_.contains(number);
+  if (region.free_blocks > 0 && !withheld && !closed_.contains(number))
     with_room_[index(region.head.kind)].insert(number);
   else
     with_room_[index(region.head.kind)].erase(number);
-  if (region.free_onodes > 0)
+  if (region.free_onodes > 0 && !withheld)
     with_onodes_.insert(number);
   else
     with_onodes_.erase(number);
@@ -159,20 +165,23 @@ void Regions::give(Run run) {
   region.longest = region.free_blocks;
   region.longest_is_known = false;
   free_blocks_ += run.count;
+  if (withheld_.contains(number)) withheld_blocks_ += run.count;
   note_room(number);
   end_if_empty(number);
 }
 
 std::optional<OnodeId> Regions::take_onode(std::uint64_t near, bool must) {
+  return while_withheld([&] { return an_onode(near, must); });
+}
+
+std::optional<OnodeId> Regions::an_onode(std::uint64_t near, bool must) {
   // While there is a region to be had: a full table must not be what ends creation on a medium with room.
   if (free_onodes_ <= kOnodesKept) {
-    if (const auto region = nearest(unused_, 0)) {
-      begin_anew(*region, RegionKind::onodes);
-    }
+    if (const auto region = nearest(unused_, 0)) (void)begin_anew(*region, RegionKind::onodes);
   }
   if (!must && free_onodes_ <= kOnodesKept) return std::nullopt;
   const auto region = nearest(with_onodes_, near >= kHeadBlocks ? geometry_.region_of(near) : 0);
-  if (!region) return std::nullopt;
+  if (!region || !has_room_below(*region)) return std::nullopt;
   Region& r = regions_[*region];
   const std::uint64_t at = next_clear(r.onodes_used, 0, onodes_in(r.head.kind));
   set(r.onodes_used, at);
@@ -221,6 +230,76 @@ void Regions::durable(std::uint64_t number, std::uint64_t version) {
   if (region.head.version != version || undurable_.erase(number) == 0) return;
   region.durable = region.head;
   region.durable_copy = 1 - region.durable_copy;
+}
+
+// --- room below, on a device that may have less than it says: an image with holes
+
+void Regions::provided_by(Provide provide) {
+  provide_ = std::move(provide);
+  provided_.assign(regions_.size(), false);
+  had_room_.resize(regions_.size());
+  for (std::size_t i = 0; i < regions_.size(); ++i) had_room_[i] = regions_[i].head.version > 0;
+  unprovided_ = unused_.size();
+}
+
+bool Regions::has_room_below(std::uint64_t number) {
+  if (!provide_ || provided_[number]) return true;
+  const bool empty = regions_[number].head.kind == RegionKind::unused;
+  if (!provide_(number, empty)) {
+    withhold(number);
+    return false;
+  }
+  provided_[number] = had_room_[number] = true;
+  if (empty) --unprovided_;
+  return true;
+}
+
+// All regions are as large: where there is no room for one that never had any there is none for the others.
+void Regions::withhold(std::uint64_t number) {
+  if (regions_[number].head.kind == RegionKind::unused && had_room_[number]) {
+    withheld_.insert(number);
+    unused_.erase(number);
+    return;
+  }
+  if (regions_[number].head.kind != RegionKind::unused) {
+    withheld_.insert(number);
+    withheld_blocks_ += regions_[number].free_blocks;
+    note_room(number);
+    return;
+  }
+  std::erase_if(unused_, [this](std::uint64_t region) {
+    const bool goes = !provided_[region] && !had_room_[region];
+    if (goes) withheld_.insert(region);
+    return goes;
+  });
+}
+
+bool Regions::release() {
+  if (withheld_.empty()) return false;
+  withheld_blocks_ = 0;
+  for (const std::uint64_t number : std::exchange(withheld_, {})) {
+    if (regions_[number].head.kind == RegionKind::unused)
+      unused_.insert(number);
+    else
+      note_room(number);
+  }
+  return true;
+}
+
+std::uint64_t Regions::sure_blocks() const { return free_blocks_ - withheld_blocks_ - maybe_blocks(); }
+
+std::vector<std::uint64_t> Regions::idle() const {
+  std::vector<std::uint64_t> regions;
+  if (!provide_) return regions;
+  for (const std::uint64_t region : unused_)
+    if (provided_[region]) regions.push_back(region);
+  if (!regions.empty() && keeps_last()) regions.erase(regions.begin());
+  return regions;
+}
+
+void Regions::give_back(std::uint64_t region) {
+  provided_[region] = had_room_[region] = false;
+  ++unprovided_;
 }
 
 Regions::Census Regions::census(RegionKind kind) const {

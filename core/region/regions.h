@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <vector>
@@ -44,6 +45,25 @@ class Regions {
   std::optional<Run> take_large(std::uint64_t want, std::uint64_t near);
   void give(Run run);
   std::uint64_t free_blocks() const { return free_blocks_; }  // those of regions without a kind too
+
+  // --- room below, where the device may have less than it says
+  // Asked once for each region, before the first run or onode is taken in it; `empty`: nothing lies there. False: there is no room for
+  // it, and nothing is taken from it until release(). Without it all regions have theirs.
+  using Provide = std::function<bool(std::uint64_t region, bool empty)>;
+  void provided_by(Provide provide);
+  // Those that had no room may be asked for again. False: there are none.
+  bool release();
+  std::uint64_t sure_blocks() const;  // free, and there is room for them
+  std::uint64_t maybe_blocks() const {
+    return unprovided_ * blocks_of_one();
+  }  // where room was not asked for yet
+  std::uint64_t blocks_of_one() const { return data_blocks(RegionKind::unused); }
+  // Regions that have room and no kind; without the one that stays for onodes, where those are short.
+  std::vector<std::uint64_t> idle() const;
+  // For what lies there only until somebody needs the room: nothing is kept for anybody, and what has room comes first.
+  void keep_none() { keeps_none_ = true; }
+  // Their room is gone.
+  void give_back(std::uint64_t region);
 
   // --- cleaning, where holes are in regions of the wrong kind
   // The small region with the least in it, if that is at most half of it and others have room for it; nothing is taken from it until
@@ -97,7 +117,24 @@ class Regions {
   std::uint64_t data_begin(RegionKind kind) const;  // blocks of the region before its data
   std::uint64_t data_blocks(RegionKind kind) const;
   void begin(std::uint64_t region, RegionKind kind);
-  void begin_anew(std::uint64_t region, RegionKind kind);
+  // False: there is no room below for it.
+  bool begin_anew(std::uint64_t region, RegionKind kind);
+  bool has_room_below(std::uint64_t region);
+  void withhold(std::uint64_t region);
+  // Blocks that data may take, so that metadata has what it needs: at least `want` if there is room for them.
+  std::uint64_t for_data(std::uint64_t want, std::uint64_t near_region);
+  // One try each; what met a region without room is tried again without that.
+  std::optional<Run> small_run(std::uint64_t want, std::uint64_t near, bool metadata);
+  std::optional<Run> large_run(std::uint64_t want, std::uint64_t near);
+  std::optional<OnodeId> an_onode(std::uint64_t near, bool must);
+  template <typename Try>
+  auto while_withheld(const Try& attempt) -> decltype(attempt()) {
+    for (;;) {
+      const std::size_t before = withheld_.size();
+      auto taken = attempt();
+      if (taken || withheld_.size() == before) return taken;
+    }
+  }
   void end_if_empty(std::uint64_t region);
   void changed(std::uint64_t region);
   void mark(Region& region, std::uint64_t from, std::uint64_t count);
@@ -106,8 +143,8 @@ class Regions {
   // Of at least `enough` blocks, else the longest.
   std::uint64_t long_run(std::uint64_t region, std::uint64_t enough);
   // The last region without a kind stays for onodes where those run short.
-  bool keeps_last() const { return free_onodes_ < 4 * kOnodesKept; }
-  std::optional<std::uint64_t> unused_for_data(std::uint64_t to) const;
+  bool keeps_last() const { return !keeps_none_ && free_onodes_ < 4 * kOnodesKept; }
+  std::optional<std::uint64_t> unused_for_data(std::uint64_t to);
   // Of those regions the nearest with a free run of that many blocks, else the one with the longest; of the nearest few.
   std::optional<std::uint64_t> roomiest(const std::set<std::uint64_t>& regions, std::uint64_t to,
                                         std::uint64_t want);
@@ -124,6 +161,13 @@ class Regions {
   std::set<std::uint64_t> closed_;     // from which no blocks are taken
   std::set<std::uint64_t> changed_;    // and not written since
   std::set<std::uint64_t> undurable_;  // those, and what is written and not flushed
+  Provide provide_;
+  std::vector<bool> provided_;         // by region; empty: all are
+  std::vector<bool> had_room_;         // a region without a kind may have it still, from an earlier life
+  std::set<std::uint64_t> withheld_;   // that have no room below
+  std::uint64_t unprovided_ = 0;       // regions without a kind that were not provided
+  std::uint64_t withheld_blocks_ = 0;  // free ones of withheld regions that have a kind
+  bool keeps_none_ = false;
   std::uint64_t now_ = 0;
   std::uint64_t free_blocks_ = 0;
   std::uint64_t free_onodes_ = 0;

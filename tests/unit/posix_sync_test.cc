@@ -1,8 +1,4 @@
 // What a sync of a directory store's objects promises, by whatever handle, and what it must not forget.
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include <atomic>
 #include <catch2/catch.hpp>
 #include <cerrno>
 #include <chrono>
@@ -11,24 +7,8 @@
 #include <utility>
 
 #include "core/object/posix_store.h"
+#include "tests/unit/failing_writeback.h"
 #include "tests/unit/temporary_directory.h"
-
-namespace {
-
-std::atomic<int> failing_writeback = 0;  // errno of the next sync_file_range(2); 0: the kernel's own
-std::atomic<int> milliseconds = 0;       // that it takes
-
-}  // namespace
-
-// In the C library's place.
-extern "C" int sync_file_range(int fd, off64_t offset, off64_t length, unsigned int flags) {
-  if (const int reason = failing_writeback.exchange(0); reason != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds.load()));
-    errno = reason;
-    return -1;
-  }
-  return static_cast<int>(::syscall(SYS_sync_file_range, fd, offset, length, flags));
-}
 
 namespace cffs::test {
 
@@ -86,14 +66,14 @@ TEST_CASE("posix store: a sync beside a writeback that fails does not end before
   const auto store = *PosixStore::open_directory(directory.path);
   const auto object = *store->create("object", Create::exclusive);
   REQUIRE(object->write_at(0, as_bytes("x")));
-  milliseconds = 100;
+  failing_writeback_ms = 100;
   failing_writeback = ENOSPC;
   std::thread early([&] { object->begin_writeback(0, 1); });
   while (failing_writeback != 0)
     std::this_thread::yield();  // it is in the kernel, which has dropped the pages
   const Status done = object->sync();
   early.join();
-  milliseconds = 0;
+  failing_writeback_ms = 0;
   REQUIRE(!done);
   CHECK(done.error().errno_value == ENOSPC);
 }

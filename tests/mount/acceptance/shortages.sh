@@ -151,6 +151,45 @@ case_full() {
   store=$base/store
 }
 
+# An image that says it is larger than the file system below has room for: who finds none is told so, and that is all.
+case_overcommitted() {
+  local round held lock=$base/disk/image
+  no_room() { ! { head -c 3M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
+  room_comes() { for _ in $(seq 25); do dd if=/dev/zero of="$1" bs=1M count=5 status=none conv=fsync && return 0; sleep 0.2; done; df -m "$mnt" "$base/disk"; "$cffs" stat "$mnt"; return 1; }
+  fill_up() { local n=0; while head -c "$1" /dev/urandom >"$mnt/d/$2$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 20000 ] || return 1; done; rm -f "$mnt/d/$2$n"; }
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  mount -t tmpfs -o size=64m tmpfs "$base/disk" || return 1
+  store=$base/disk/image
+  check "format" "$cffs" format --backend=region --size=1G "$store"
+  check "mount" "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"
+  check "df says what there is" test "$(($(stat -f -c '%b * %S' "$mnt") >> 20))" -le 64
+  mkdir "$mnt/kept" && cp "$source_tree"/linux/*.h "$mnt/kept/" 2>/dev/null
+  cp -r "$mnt/kept" "$base/work/kept"
+  for round in 1 2; do
+    mkdir "$mnt/d"
+    check "$round: files until it is full" timeout 120 bash -c "$(declare -f fill_up); mnt='$mnt'; fill_up 3M large; fill_up 20000 small"
+    check "$round: no room for a new file, in words" no_room "$mnt/d/new"
+    sync -f "$mnt"
+    check "$round: what was there is there" same "$base/work/kept" "$mnt/kept"
+    check "$round: umount" timeout 60 "$cffs" umount "$mnt"
+    dd if=/dev/zero of="$base/disk/other" bs=64K 2>/dev/null  # and others take what is left
+    check "$round: a new mount for writing" "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"
+    check "$round: what was there is there still" same "$base/work/kept" "$mnt/kept"
+    [ $round = 1 ] || { kill_daemon; check "a new mount after kill -9" "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"; }
+    check "$round: removing works" rm -r "$mnt/d"
+    sync -f "$mnt"
+    check "$round: and there is room again" room_comes "$mnt/again"
+    rm -f "$mnt/again" "$base/disk/other"
+  done
+  held=$(du -m "$store" | cut -f 1)
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  check "what was removed is the file system's again ($held MB, then $(du -m "$store" | cut -f 1))" test "$(du -m "$store" | cut -f 1)" -lt 60
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}
+
 # A disk full of small files, and others who took the last of it: what is removed comes back, at once or by compaction.
 case_emptied() {
   local deleted
