@@ -42,8 +42,8 @@ void UnaskedPages::fill(const Group& group) {
   pass_ = in_vain ? std::min(kMostPassed, 2 * pass_ + 1) : 0;
 }
 
-// False: no more of them. A file that the kernel has just forgotten (ENOENT) is none of its business.
-bool UnaskedPages::put(InodeId file, ConstBytes content) const {
+// A file that the kernel has just forgotten (ENOENT) is none of its business.
+Taken UnaskedPages::put(InodeId file, ConstBytes content) const {
   fuse_notify_store_out store{};
   store.nodeid = file.value;
   store.size = static_cast<std::uint32_t>(content.size());
@@ -54,7 +54,8 @@ bool UnaskedPages::put(InodeId file, ConstBytes content) const {
                           {&store, sizeof store},
                           {const_cast<std::byte*>(content.data()), content.size()}};
   const ssize_t written = ::writev(fuse_session_fd(session_), pieces, std::size(pieces));
-  return !over_ && (written >= 0 || errno == ENOENT);
+  if (over_ || (written < 0 && errno != ENOENT)) return Taken::no_more;
+  return written >= 0 ? Taken::yes : Taken::no;
 }
 
 }  // namespace cffs

@@ -35,7 +35,7 @@ class UnaskedPages {
     InodeId of;
   };
   void fill(const Group& group);
-  bool put(InodeId file, ConstBytes content) const;
+  Taken put(InodeId file, ConstBytes content) const;
 
   fuse_session* const session_;
   FileSystem& fs_;

@@ -48,7 +48,7 @@ class UnchangingFileSystem : public FileSystem {
   }
   void on_likely_group(std::function<void(ReaderId, InodeId)>) override {}
   Result<std::size_t> hand_over_group(ReaderId, InodeId,
-                                      const std::function<bool(InodeId, ConstBytes)>&) override {
+                                      const std::function<Taken(InodeId, ConstBytes)>&) override {
     return std::size_t{0};
   }
   void set_policy(std::shared_ptr<const grouping::Policy>) override {}

@@ -89,7 +89,7 @@ class Engine final : public FileSystem {
   // group_hand_over.cc
   void on_likely_group(std::function<void(ReaderId, InodeId)> call) override;
   Result<std::size_t> hand_over_group(ReaderId reader, InodeId ino,
-                                      const std::function<bool(InodeId, ConstBytes)>& take) override;
+                                      const std::function<Taken(InodeId, ConstBytes)>& take) override;
   // read.cc
   Result<std::uint64_t> next_data(InodeId ino, std::uint64_t offset) override;
   Result<std::uint64_t> next_hole(InodeId ino, std::uint64_t offset) override;

@@ -61,6 +61,9 @@ enum class RenameMode { replace, no_replace, exchange, whiteout, whiteout_no_rep
 // What fallocate(2) does to a range.
 enum class AllocateMode { reserve, punch_hole, zero_range };
 
+// What became of a file that was handed over: no, it could not be used; no_more, nor could others.
+enum class Taken { yes, no, no_more };
+
 struct DirectoryEntry {
   std::string_view name;
   std::uint64_t cookie = 0;  // readdir continues after it
@@ -146,11 +149,11 @@ class FileSystem {
   // For a cache above that takes what nobody has asked it for yet, of files that do not change. `call`, by who reads and without
   // waiting: that reader is likely to go through the group of this file. Set before anybody reads; null: nobody, and nobody reads any more.
   virtual void on_likely_group(std::function<void(ReaderId, InodeId)> call) = 0;
-  // Then: the files of that group to which the caller refers, and of which nothing was read since he does, each whole and checked, from
-  // this one on; but for one in eight, by which it is seen whether he wanted the others. `take` is called without locks; false: no more.
-  // Returns how many it took.
+  // Then: the files of that group to which the caller refers, and which were neither read nor handed over since he does, each whole and
+  // checked, from this one on; but for one in eight, by which it is seen whether he wanted the others. `take` is called without locks.
+  // Returns how many were taken.
   virtual Result<std::size_t> hand_over_group(ReaderId reader, InodeId ino,
-                                              const std::function<bool(InodeId, ConstBytes)>& take) = 0;
+                                              const std::function<Taken(InodeId, ConstBytes)>& take) = 0;
   // All of `data`, or an error: then a small file is as before, of a large one part of `data` may be there. Of a large file
   // overwritten in place again within a second, times may be a commit interval behind after kill -9. EFBIG; EINVAL: not a
   // regular file.

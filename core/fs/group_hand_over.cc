@@ -28,6 +28,12 @@ bool is_left_out(std::size_t at, std::size_t of) {
   return at % kLeftOut == kLeftOut - 1 || (of < kLeftOut && at + 1 == of);
 }
 
+// In the caller's cache, for it was read or handed over; as far as is known.
+bool is_there(const Node& node, std::uint64_t checksum) {
+  return node.verified.load(std::memory_order_relaxed) == checksum ||
+         node.handed.load(std::memory_order_relaxed) == checksum;
+}
+
 }  // namespace
 
 void Engine::on_likely_group(std::function<void(ReaderId, InodeId)> call) {
@@ -37,7 +43,7 @@ void Engine::on_likely_group(std::function<void(ReaderId, InodeId)> call) {
 }
 
 Result<std::size_t> Engine::hand_over_group(ReaderId reader, InodeId ino,
-                                            const std::function<bool(InodeId, ConstBytes)>& take) {
+                                            const std::function<Taken(InodeId, ConstBytes)>& take) {
   Extent beside;
   std::shared_ptr<Object> object;
   {
@@ -72,7 +78,7 @@ Result<std::size_t> Engine::hand_over_group(ReaderId reader, InodeId ino,
     const bool same = inode.home == Home::composite && extent.composite == beside.composite &&
                       extent.offset == beside.group_offset + data && extent.length == meta.data_length &&
                       extent.length == inode.size;
-    if (!same || other.verified.load(std::memory_order_relaxed) == extent.checksum) continue;
+    if (!same || is_there(other, extent.checksum)) continue;
     candidates.push_back({*found, std::string_view(bytes).substr(data, meta.data_length)});
     if (extent.offset < beside.offset) behind = candidates.size();
   }
@@ -87,11 +93,12 @@ Result<std::size_t> Engine::hand_over_group(ReaderId reader, InodeId ino,
       const ReadLock guard(node->mutex);
       const std::uint64_t expected = node->inode.extent.checksum;
       // Read meanwhile; or damaged, which is told to who reads it.
-      if (node->verified.load(std::memory_order_relaxed) == expected) continue;
-      if (checksum(as_bytes(content)) != expected) continue;
-      node->verified.store(expected, std::memory_order_relaxed);
+      if (is_there(*node, expected) || checksum(as_bytes(content)) != expected) continue;
+      node->handed.store(expected, std::memory_order_relaxed);
     }
-    if (!take(node->ino, as_bytes(content))) break;
+    const Taken taken = take(node->ino, as_bytes(content));
+    if (taken == Taken::no_more) break;
+    if (taken == Taken::no) continue;
     ++files;
     handed += content.size();
   }

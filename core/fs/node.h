@@ -90,6 +90,8 @@ struct Node {
   std::uint64_t seals_broken CFFS_GUARDED_BY(mutex) = 0;
   std::uint64_t seals_broken_durably CFFS_GUARDED_BY(mutex) = 0;
   std::atomic<std::uint64_t> verified{0};  // checksum of the extent that was checked; atomic: set by readers
+  // The same of the extent that a cache above was given unasked. Who reads it all the same, for the cache has lost it, looks at it himself.
+  std::atomic<std::uint64_t> handed{0};
 
   // Directories: consolidation looks at them once quiet. Atomic: touched by every write below the directory.
   std::atomic<std::int64_t> staged_at_ms{0};

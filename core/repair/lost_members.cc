@@ -15,7 +15,7 @@
 namespace cffs {
 namespace {
 
-constexpr std::size_t kLiesAt = 8;
+constexpr std::size_t kAlignmentOfRecords = 8;
 constexpr std::size_t kMostTold = 100;  // sentences of one kind
 
 std::string decimal(std::uint64_t n) { return std::to_string(n); }
@@ -140,7 +140,7 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
     const auto record = parse_record(all.substr(at));
     auto inode = record && *record ? record_inode(all.substr(at)) : Result<Inode>(fail(EIO));
     if (!inode || !inode->is_regular()) {
-      at += kLiesAt;
+      at += kAlignmentOfRecords;
       continue;
     }
     const RecordMeta& meta = **record;

@@ -90,7 +90,7 @@ struct LookedAt {
     for (const auto& [reader, of] : std::exchange(likely, {})) {
       REQUIRE(fs->hand_over_group(reader, of, [&](InodeId given, ConstBytes bytes) {
         CHECK(cache.emplace(given.value, std::string(as_text(bytes))).second);
-        return true;
+        return Taken::yes;
       }));
     }
   }
@@ -143,7 +143,7 @@ TEST_CASE("files that nobody has looked up are not handed over", "[hand_over]") 
   std::set<std::uint64_t> given;
   const auto files = s.fs->hand_over_group(9, first, [&](InodeId file, ConstBytes) {
     given.insert(file.value);
-    return true;
+    return Taken::yes;
   });
   REQUIRE(*files == 3);  // of four, the last is left out
   for (const int i : {1, 2, 3}) CHECK(given.contains(s.files.at({0, i}).value));
@@ -155,7 +155,7 @@ TEST_CASE("what lies behind the file comes first", "[hand_over]") {
   std::vector<std::uint64_t> given;
   REQUIRE(s.fs->hand_over_group(9, s.files.at({3, 6}), [&](InodeId file, ConstBytes) {
     given.push_back(file.value);
-    return true;
+    return Taken::yes;
   }));
   REQUIRE(given.size() > 14);
   CHECK(given[0] == s.files.at({3, 7}).value);
@@ -168,11 +168,13 @@ TEST_CASE("a taker who has enough is given no more, and a second time nothing ag
   s.list(2);
   int asked = 0;
   const InodeId first = s.files.at({2, 0});
-  REQUIRE(*s.fs->hand_over_group(9, first, [&](InodeId, ConstBytes) { return ++asked < 5; }) == 4);
+  REQUIRE(*s.fs->hand_over_group(
+              9, first, [&](InodeId, ConstBytes) { return ++asked < 5 ? Taken::yes : Taken::no_more; }) == 4);
   CHECK(asked == 5);
   std::set<std::uint64_t> given;
-  REQUIRE(s.fs->hand_over_group(9, first,
-                                [&](InodeId file, ConstBytes) { return given.insert(file.value).second; }));
+  REQUIRE(s.fs->hand_over_group(9, first, [&](InodeId file, ConstBytes) {
+    return given.insert(file.value).second ? Taken::yes : Taken::no_more;
+  }));
   for (int i = 1; i < 5; ++i) CHECK_FALSE(given.contains(s.files.at({2, i}).value));
 }
 
@@ -189,12 +191,42 @@ TEST_CASE("damage is not handed over: who reads the file is told", "[hand_over]"
   std::set<std::uint64_t> given;
   REQUIRE(s.fs->hand_over_group(9, s.files.at({1, 0}), [&](InodeId file, ConstBytes) {
     given.insert(file.value);
-    return true;
+    return Taken::yes;
   }));
   CHECK(given.size() > 10);
   CHECK_FALSE(given.contains(s.files.at({1, 3}).value));
   std::string out(10'000, '\0');
   CHECK(s.fs->read(s.files.at({1, 3}), 0, as_writable_bytes(out)).error().kind == ErrorKind::corruption);
+}
+
+// The cache may lose it, and the medium rot meanwhile.
+TEST_CASE("what was handed over is looked at by who reads it all the same", "[hand_over]") {
+  LookedAt s;
+  s.list(4);
+  std::set<std::uint64_t> given;
+  REQUIRE(s.fs->hand_over_group(9, s.files.at({4, 0}), [&](InodeId file, ConstBytes) {
+    given.insert(file.value);
+    return Taken::yes;
+  }));
+  REQUIRE(given.contains(s.files.at({4, 5}).value));
+  const Extent extent = s.extent_of(4, 5);
+  const auto object = *s.objects.open(CompositeStore::object_name(extent.composite));
+  REQUIRE(object->write_at(extent.offset + 50, as_bytes(std::string_view("?"))));
+  std::string out(10'000, '\0');
+  const auto read = s.fs->read(s.files.at({4, 5}), 0, as_writable_bytes(out));
+  REQUIRE_FALSE(read);
+  CHECK(read.error().kind == ErrorKind::corruption);
+}
+
+TEST_CASE("what a cache could not take does not count", "[hand_over]") {
+  LookedAt s;
+  s.list(5);
+  int asked = 0;
+  CHECK(*s.fs->hand_over_group(9, s.files.at({5, 0}), [&](InodeId, ConstBytes) {
+    return ++asked % 2 == 0 ? Taken::yes : Taken::no;
+  }) == static_cast<std::size_t>(asked / 2));
+  CHECK(asked > 10);
+  CHECK(s.fs->read_ahead().handed_files == static_cast<std::uint64_t>(asked / 2));
 }
 
 // Groups of 20 members, all in memory: what is handed over is not come to.
