@@ -88,6 +88,7 @@ Status LostMembers::look_at_rows() {
   visitor.composite = [this](CompositeId id, const CompositeRow& row) {
     known_.insert(id.value);
     missing_[id] += static_cast<std::int64_t>(row.members);
+    accounts_[id] = row;
     return true;
   };
   visitor.member_files = [this](CompositeId id, std::uint32_t slot, const MemberFiles& row) {
@@ -112,16 +113,31 @@ Status LostMembers::look_at_objects() {
       const CompositeId id = composite_in(object);
       const std::string name = CompositeStore::object_name(id);
       const bool is_one = object == name || object == std::string(Recovery::kLostAndFound) + "/" + name;
-      if (!is_one || CompositeStore::is_copy(object) || removed_.contains(name)) continue;
+      // Whoever fills a composite notes its removal until the first row names it: where rows were lost that note proves nothing.
+      const bool is_removed = removed_.contains(name) && !rows_were_lost_;
+      if (!is_one || CompositeStore::is_copy(object) || is_removed) continue;
       const auto missing = missing_.find(id);
       const bool has_account = known_.contains(id.value);
-      if (has_account ? missing->second > 0 : rows_were_lost_) look_into(object, id);
+      if (has_account ? missing->second > 0 || may_be_behind(id) : rows_were_lost_) look_into(object, id);
     }
   }
   for (auto& [ino, found] : found_) {
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.age() > b.age(); });
   }
   return {};
+}
+
+// Rows are lost with what they did to an account, so the two may agree and both be of an earlier moment. Then the composite has records that
+// the account counts neither among its members nor as freed.
+bool LostMembers::may_be_behind(CompositeId id) const {
+  const auto account = accounts_.find(id);
+  return rows_were_lost_ && account != accounts_.end() && account->second.slots > account->second.members;
+}
+
+bool LostMembers::is_behind(CompositeId id, std::uint64_t bytes_of_records) const {
+  const auto account = accounts_.find(id);
+  return account == accounts_.end() ||
+         bytes_of_records > account->second.live_bytes + account->second.freed_bytes;
 }
 
 // Behind damage the next record that its own checksum proves is looked for.
@@ -136,6 +152,8 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
     return;
   }
   const std::string_view all(*bytes);
+  std::vector<Found> met;
+  std::uint64_t bytes_of_records = 0;
   for (std::uint64_t at = kCompositeHeaderBytes; at < all.size();) {
     const auto record = parse_record(all.substr(at));
     auto inode = record && *record ? record_inode(all.substr(at)) : Result<Inode>(fail(EIO));
@@ -158,20 +176,25 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
     extent.checksum = meta.data_checksum;
     inode->extent = extent;
     at += meta.record_bytes();
+    bytes_of_records += meta.data_length;
     const EntryName own{meta.parent, meta.name};
     const auto files = files_.find({id, meta.slot});
     if (files == files_.end()) {
       // One that others share is told by a row; without it the record is its one user's.
-      if (!used_.contains({id, meta.slot})) note({object, own, *inode, own, false});
+      if (!used_.contains({id, meta.slot})) met.push_back({object, own, *inode, own, false});
       continue;
     }
     for (const MemberFile& file : files->second.files) {
       Inode its = *inode;
       if (file.ino.value != 0) its.ino = file.ino;
       its.extent.moved = !file.at.name.empty();
-      note({object, its.extent.moved ? file.at : own, its, own, its.extent.moved});
+      met.push_back({object, its.extent.moved ? file.at : own, its, own, its.extent.moved});
     }
   }
+  const auto missing = missing_.find(id);
+  const bool some_are = missing != missing_.end() && missing->second > 0;
+  if (!some_are && !is_behind(id, bytes_of_records)) return;
+  for (Found& found : met) note(std::move(found));
 }
 
 void LostMembers::note(Found found) {

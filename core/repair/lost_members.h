@@ -61,6 +61,8 @@ class LostMembers {
 
   Status look_at_rows();
   Status look_at_objects();
+  bool may_be_behind(CompositeId id) const;
+  bool is_behind(CompositeId id, std::uint64_t bytes_of_records) const;
   void look_into(const std::string& object, CompositeId id);
   void note(Found found);
   Status look_at_catalogue();
@@ -81,6 +83,7 @@ class LostMembers {
   std::unordered_set<std::uint64_t> directories_;
   std::map<InodeId, std::vector<EntryName>> names_;  // that lead to an inode by its number
   std::map<CompositeId, std::int64_t> missing_;      // members that the account counts and no row names
+  std::map<CompositeId, CompositeRow> accounts_;
   std::map<Slot, MemberFiles> files_;
   std::set<Slot> used_;
   std::set<std::string> removed_;  // objects that wait for removal

@@ -56,7 +56,8 @@ Status Repair::bring_back_members() {
   named_ += report.named;
   if (report.back.empty()) return {};
   for (std::string& sentence : report.back) mended(std::move(sentence));
-  return look();
+  CFFS_TRY_VOID(look());
+  return mend_removals();  // of what had no name until now
 }
 
 Status Repair::look() {

@@ -1,5 +1,7 @@
 // A store is mended as a whole: its superblock, its table, then what the rows are about. What shows that rows are missing goes with the first writes;
 // an object remembers it until all of it is done.
+#include <set>
+
 #include "core/fs/recovery.h"
 #include "core/repair/repair.h"
 #include "core/table/close_note.h"
@@ -56,6 +58,12 @@ Status forget_file_count(ObjectStore& store) {
   return table->sync();
 }
 
+// What was put aside because no row names it.
+Result<std::set<std::string>> kept_objects(ObjectStore& store) {
+  CFFS_TRY(const auto names, store.list(Recovery::kLostAndFound));
+  return std::set<std::string>(names.begin(), names.end());
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
@@ -63,6 +71,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   std::vector<std::string> mended;
   CFFS_TRY(bool rows_were_lost, store.exists(Recovery::kUnfinishedRepair));
   if (rows_were_lost) mended.emplace_back("a repair that was not finished is gone on with");
+  CFFS_TRY(const std::set<std::string> kept_before, kept_objects(store));
   options.keep_what_is_whole = true;
   options.background = false;
   options.read_only = false;
@@ -83,6 +92,9 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   if (!opened) return fail(opened.error());
   auto fs = std::move(*opened);
   for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
+  bool durable_rows_were_lost = rows_were_lost;
+  for (const LogDamage& damage : fs->table().dropped())
+    durable_rows_were_lost = durable_rows_were_lost || damage.was_durable;
   rows_were_lost = rows_were_lost || !fs->table().dropped().empty();
   CFFS_TRY(auto damaged, fs->table().find_damaged_files());
   if (!damaged.empty()) {
@@ -90,7 +102,7 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
     CFFS_TRY_VOID(note_unfinished(store));
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = true;
+    rows_were_lost = durable_rows_were_lost = true;
     CFFS_TRY(fs, FileSystem::open(store, options));
   }
   Repair repair(*fs, rows_were_lost);
@@ -99,6 +111,13 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   mended.insert(mended.end(), sentences.begin(), sentences.end());
   CFFS_TRY_VOID(fs->close());
   fs.reset();
+  if (lost != nullptr && durable_rows_were_lost) {
+    CFFS_TRY(const std::set<std::string> kept, kept_objects(store));
+    for (const std::string& name : kept) {
+      if (!kept_before.contains(name))
+        lost->push_back(name + " is of a file whose row is lost: it is kept in the store");
+    }
+  }
   if (!mended.empty()) CFFS_TRY_VOID(forget_file_count(store));
   CFFS_TRY_VOID(note_finished(store));
   return mended;
