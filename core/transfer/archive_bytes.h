@@ -16,7 +16,7 @@ namespace cffs {
 
 class ArchiveBytes {
  public:
-  static constexpr std::uint64_t kHeaderMax = 4u << 20;  // of one member: bytes
+  static constexpr std::uint64_t kHeaderMax = 16u << 20;  // of one member: bytes; a map of a million holes
 
   ArchiveBytes() : archive_(archive_read_new(), archive_read_free) {
     archive_read_support_filter_all(archive_.get());
@@ -51,7 +51,7 @@ class ArchiveBytes {
     *bytes = block_.data();
     if (end_) return 0;
     if (left_ && *left_ == 0) {
-      archive_set_error(reader, EFBIG, "a member's header is longer than 4 MiB; no tar(1) writes such a one");
+      archive_set_error(reader, EFBIG, "a member's header, with the map of its holes, is longer than 16 MiB: more than is taken");
       return -1;
     }
     const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());
