@@ -51,7 +51,9 @@ class ArchiveBytes {
     *bytes = block_.data();
     if (end_) return 0;
     if (left_ && *left_ == 0) {
-      archive_set_error(reader, EFBIG, "a member's header, with the map of its holes, is longer than 16 MiB: more than is taken");
+      archive_set_error(
+          reader, EFBIG,
+          "a member's header, with the map of its holes, is longer than 16 MiB: more than is taken");
       return -1;
     }
     const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());

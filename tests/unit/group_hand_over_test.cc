@@ -94,6 +94,15 @@ struct LookedAt {
       }));
     }
   }
+  // What is handed over beside that file.
+  std::set<std::uint64_t> beside(int directory, int file) {
+    std::set<std::uint64_t> given;
+    REQUIRE(fs->hand_over_group(9, files.at({directory, file}), [&](InodeId each, ConstBytes) {
+      given.insert(each.value);
+      return Taken::yes;
+    }));
+    return given;
+  }
   static std::string_view as_text(ConstBytes bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
@@ -188,11 +197,7 @@ TEST_CASE("damage is not handed over: who reads the file is told", "[hand_over]"
   s.files.clear();
   s.open();
   s.list(1);
-  std::set<std::uint64_t> given;
-  REQUIRE(s.fs->hand_over_group(9, s.files.at({1, 0}), [&](InodeId file, ConstBytes) {
-    given.insert(file.value);
-    return Taken::yes;
-  }));
+  const std::set<std::uint64_t> given = s.beside(1, 0);
   CHECK(given.size() > 10);
   CHECK_FALSE(given.contains(s.files.at({1, 3}).value));
   std::string out(10'000, '\0');
@@ -203,11 +208,7 @@ TEST_CASE("damage is not handed over: who reads the file is told", "[hand_over]"
 TEST_CASE("what was handed over is looked at by who reads it all the same", "[hand_over]") {
   LookedAt s;
   s.list(4);
-  std::set<std::uint64_t> given;
-  REQUIRE(s.fs->hand_over_group(9, s.files.at({4, 0}), [&](InodeId file, ConstBytes) {
-    given.insert(file.value);
-    return Taken::yes;
-  }));
+  const std::set<std::uint64_t> given = s.beside(4, 0);
   REQUIRE(given.contains(s.files.at({4, 5}).value));
   const Extent extent = s.extent_of(4, 5);
   const auto object = *s.objects.open(CompositeStore::object_name(extent.composite));
