@@ -1,7 +1,5 @@
 #include "fusefs/follow_notices.h"
 
-#include <unistd.h>
-
 #include "fusefs/reply.h"
 #include "fusefs/wire.h"
 
@@ -22,8 +20,7 @@ void FollowNotices::end() {
 }
 
 void FollowNotices::forget_all_names() const {
-  fuse_out_header header{sizeof header, kNotifyNewEpoch, 0};
-  (void)!::write(fuse_session_fd(mount_.session), &header, sizeof header);
+  (void)notify_raw(mount_.session, kNotifyNewEpoch);
 }
 
 void FollowNotices::tell(const Moved& moved) const {

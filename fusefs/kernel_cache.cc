@@ -1,8 +1,5 @@
 #include "fusefs/kernel_cache.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -79,12 +76,10 @@ bool KernelCache::ask_to_forget(const std::vector<InodeId>& inodes) const {
   prune.count = static_cast<std::uint32_t>(inodes.size());
   std::vector<std::uint64_t> nodes(inodes.size());
   std::transform(inodes.begin(), inodes.end(), nodes.begin(), [](InodeId ino) { return ino.value; });
-  const std::size_t bytes = nodes.size() * sizeof nodes[0];
-  // A notification is a reply to no request.
-  fuse_out_header header{static_cast<std::uint32_t>(sizeof header + sizeof prune + bytes), kNotifyPrune, 0};
-  const iovec pieces[] = {{&header, sizeof header}, {&prune, sizeof prune}, {nodes.data(), bytes}};
-  const ssize_t written = ::writev(fuse_session_fd(session_), pieces, std::size(pieces));
-  return written >= 0 || errno != EINVAL;
+  const ConstBytes pieces[] = {
+      {reinterpret_cast<const std::byte*>(&prune), sizeof prune},
+      {reinterpret_cast<const std::byte*>(nodes.data()), nodes.size() * sizeof nodes[0]}};
+  return notify_raw(session_, kNotifyPrune, pieces) || errno != EINVAL;
 }
 
 }  // namespace cffs

@@ -1,10 +1,7 @@
 #include "fusefs/unasked_pages.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <iterator>
+#include <cerrno>
 
 #include "fusefs/wire.h"
 
@@ -47,15 +44,10 @@ Taken UnaskedPages::put(InodeId file, ConstBytes content) const {
   fuse_notify_store_out store{};
   store.nodeid = file.value;
   store.size = static_cast<std::uint32_t>(content.size());
-  // A notification is a reply to no request.
-  fuse_out_header header{static_cast<std::uint32_t>(sizeof header + sizeof store + content.size()),
-                         FUSE_NOTIFY_STORE, 0};
-  const iovec pieces[] = {{&header, sizeof header},
-                          {&store, sizeof store},
-                          {const_cast<std::byte*>(content.data()), content.size()}};
-  const ssize_t written = ::writev(fuse_session_fd(session_), pieces, std::size(pieces));
-  if (over_ || (written < 0 && errno != ENOENT)) return Taken::no_more;
-  return written >= 0 ? Taken::yes : Taken::no;
+  const ConstBytes pieces[] = {{reinterpret_cast<const std::byte*>(&store), sizeof store}, content};
+  const bool taken = notify_raw(session_, FUSE_NOTIFY_STORE, pieces);
+  if (over_ || (!taken && errno != ENOENT)) return Taken::no_more;
+  return taken ? Taken::yes : Taken::no;
 }
 
 }  // namespace cffs

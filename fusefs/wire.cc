@@ -2,6 +2,8 @@
 
 #include <sys/uio.h>
 
+#include <array>
+
 #include "fusefs/reply.h"
 #include "fusefs/reply_route.h"
 
@@ -13,6 +15,17 @@ void reply_raw(fuse_session* session, std::uint64_t unique, int error, const voi
   iovec pieces[2] = {{&header, sizeof header}, {const_cast<void*>(payload), size}};
   // An error here means that the caller is gone, as in libfuse.
   (void)write_reply(fuse_session_fd(session), pieces, size > 0 ? 2 : 1);
+}
+
+bool notify_raw(fuse_session* session, std::int32_t what, std::span<const ConstBytes> pieces) {
+  fuse_out_header header{sizeof(fuse_out_header), what, 0};
+  std::array<iovec, 1 + kNotifyPieces> all{{{&header, sizeof header}}};
+  std::size_t count = 1;
+  for (const ConstBytes& piece : pieces) {
+    all.at(count++) = {const_cast<std::byte*>(piece.data()), piece.size()};
+    header.len += static_cast<std::uint32_t>(piece.size());
+  }
+  return ::writev(fuse_session_fd(session), all.data(), static_cast<int>(count)) >= 0;
 }
 
 fuse_entry_out wire_entry(std::uint64_t node, const struct stat& st) {

@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <span>
+
+#include "core/base/bytes.h"
 
 namespace cffs {
 
@@ -22,6 +25,10 @@ inline bool read_header(const fuse_buf& request, fuse_in_header& header) {
 
 // Answers with an errno, or with 0 and a payload.
 void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload, std::size_t size);
+
+// Tells the kernel something that it has not asked for, in so many pieces at most: a reply to no request. False: errno says why not.
+inline constexpr std::size_t kNotifyPieces = 2;
+bool notify_raw(fuse_session* session, std::int32_t what, std::span<const ConstBytes> pieces = {});
 
 // An entry that stays valid for ever.
 fuse_entry_out wire_entry(std::uint64_t node, const struct stat& st);
