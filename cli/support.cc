@@ -55,7 +55,11 @@ Result<std::unique_ptr<ObjectStore>> open_objects(const StoreName& store, PosixS
   using Owners = PosixStore::Owners;
   auto objects = open_store_at(store.path, access, store.foreign_owner ? Owners::anybody : Owners::own);
   if (!objects && objects.error().kind == ErrorKind::os && !RadosAddress::is_one(store.path)) {
-    return fail(objects.error().errno_value, "store " + store.path);
+    const int problem = objects.error().errno_value;
+    if (problem != ENOENT) return fail(problem, "store " + store.path);
+    Error none = Error::usage("store " + store.path + " is not there; cffs format makes one");
+    none.errno_value = ENOENT;
+    return fail(std::move(none));
   }
   return objects;
 }

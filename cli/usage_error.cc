@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/help_formatter.h"
 #include "cli/nearest_word.h"
@@ -22,17 +23,25 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 // The first of the words that looks like an option, is none, and is what the error speaks of.
 std::string unknown_option(const NamedCommand& named, const std::vector<std::string>& words,
-                           const std::string& complaint) {
+                           const CLI::ParseError& error) {
   const std::vector<std::string> known = options_of(*named.app);
+  const std::string complaint = error.what();
+  // Where a word is missing, or a command, CLI11 tells of that alone.
+  const bool tells_all = named.path != "cffs" && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr;
+  bool is_value = false;  // of the option before it
   for (const std::string& word : words) {
     if (word == "--") break;
+    if (std::exchange(is_value, false)) continue;
     if (!word.starts_with("-") || word.size() < 2) continue;
     const bool is_long = word.starts_with("--");
     if (!is_long && std::isdigit(static_cast<unsigned char>(word[1])) != 0) continue;
     const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    // With no command named CLI11 tells of that alone.
-    const bool is_meant = named.path == "cffs" || complaint.find(name) != std::string::npos;
-    if (is_meant && std::find(known.begin(), known.end(), name) == known.end()) return name;
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      const CLI::Option* const option = named.app->get_option_no_throw(name);
+      is_value = option != nullptr && option->get_expected_min() > 0 && word == name;
+      continue;
+    }
+    if (!tells_all || complaint.find(name) != std::string::npos) return name;
   }
   return {};
 }
@@ -117,7 +126,7 @@ std::string usage_error(const CLI::App& program, const std::vector<std::string>&
     return fmt::format("{}\n\nMore of a command: {} COMMAND --help{}", text, named.path,
                        named.app == &program ? "; topics: cffs help" : "");
   }
-  if (const std::string option = unknown_option(named, words, error.what()); !option.empty()) {
+  if (const std::string option = unknown_option(named, words, error); !option.empty()) {
     const std::string nearest = option.starts_with("--") ? nearest_word(option, options_of(*named.app)) : "";
     return fmt::format("{}: no option '{}'{}; all options: {} --help", named.path, printable(option),
                        nearest.empty() ? "" : fmt::format("; the nearest is {}", nearest), named.path);

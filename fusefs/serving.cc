@@ -235,7 +235,7 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   if (options.metrics_at) result = watching->server.begin(*options.metrics_at);
   if (result) {
     // A recording has to see what is read.
-    const bool fills_cache = options.read_only && !options.follow && observer == nullptr;
+    const bool fills_cache = options.read_only && observer == nullptr;
     result = serve_mounted({session, context, mount_point, options.threads, options.transport, known_inodes,
                             fills_cache, raw, watching->requests, daemon_log},
                            options, readiness, leaving);

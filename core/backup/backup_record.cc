@@ -2,6 +2,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/base/sealed_bytes.h"
 
 namespace cffs {
 namespace {
@@ -16,25 +17,22 @@ tl::unexpected<Error> malformed() { return fail(Error::corruption("the record of
 }  // namespace
 
 std::string encode_backup_record(const BackupRecord& record) {
-  std::string bytes(kMagic);
+  std::string bytes = begin_sealed(kMagic, kFormat);
   ByteWriter w(bytes);
-  w.u32(kFormat);
   w.string(record.store);
   w.u64(static_cast<std::uint64_t>(record.at_ns));
   w.u64(record.unclean_ends);
   w.u64(record.table);
   w.varint(record.damaged.size());
   for (const std::string& name : record.damaged) w.string(name);
-  w.u64(checksum(bytes));
+  seal(bytes);
   return bytes;
 }
 
 Result<BackupRecord> decode_backup_record(std::string_view bytes) {
-  constexpr std::size_t kSum = sizeof(std::uint64_t);
-  if (bytes.size() < kMagic.size() + kSum || !bytes.starts_with(kMagic)) return malformed();
-  const std::string_view summed = bytes.substr(0, bytes.size() - kSum);
-  if (ByteReader(bytes.substr(summed.size())).u64() != checksum(summed)) return malformed();
-  ByteReader r(summed.substr(kMagic.size()));
+  const auto body = unsealed(bytes, kMagic);
+  if (!body) return malformed();
+  ByteReader r(*body);
   if (r.u32() != kFormat) {
     return fail(Error::usage("a newer cffs made this backup: use that, or name another place"));
   }

@@ -357,7 +357,7 @@ ReadAhead::Advice CompositeStore::come_to(const Wish& wish, const Extent& extent
   const ReadAhead::Advice advice = read_ahead_.touch(wish.reader, extent, found, composite_bytes,
                                                      asks ? planned_share_(wish.file) : 0, look.asks);
   if (advice.ahead > 0 && background_) next_.want({extent.composite, advice.next, advice.ahead, wish.reader});
-  if (advice.hand_over && likely_group_) likely_group_(wish);
+  if (advice.hand_over) likely_group_(wish);
   if (advice.measure && background_) measure_.begin(extent.composite);
   return advice;
 }

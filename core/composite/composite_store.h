@@ -44,7 +44,10 @@ class CompositeStore {
   // Called where a reader is likely to go through the group of a file that he reads, which is in memory or on its way there: once for each
   // visit of a group, by who reads. Set before others come.
   struct Wish;
-  void on_likely_group(std::function<void(const Wish&)> call) { likely_group_ = std::move(call); }
+  void on_likely_group(std::function<void(const Wish&)> call) {
+    likely_group_ = std::move(call);
+    read_ahead_.hand_over(likely_group_ != nullptr);
+  }
 
   static std::string object_name(CompositeId id);
   static std::uint64_t folder_of(CompositeId id);

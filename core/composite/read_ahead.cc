@@ -208,8 +208,8 @@ void ReadAhead::keep(const Account& account) {
 }
 
 // Once for each visit: what memory loses of the reader's cache meanwhile he asks for.
-bool ReadAhead::hands_over(const Reader& reader, const Extent& extent, Visit& group) {
-  if (group.handed || extent.group_length > kMost || !group.tells()) return false;
+bool ReadAhead::hands_over(const Reader& reader, const Extent& extent, Visit& group) const {
+  if (!may_hand_over_ || group.handed || extent.group_length > kMost || !group.tells()) return false;
   if (chance_of_group(reader.groups, group) < kLikely) return false;
   return group.handed = true;
 }

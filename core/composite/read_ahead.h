@@ -98,6 +98,11 @@ class ReadAhead {
   // request.
   void took(std::uint64_t bytes, std::uint64_t beyond, std::uint64_t from, std::uint64_t until);
 
+  // Whether a reader's cache may be given anything at all; before anybody reads, or when nobody does any more.
+  void hand_over(bool may) {
+    const MutexLock guard(mutex_);
+    may_hand_over_ = may;
+  }
   // So many bytes of the members beside that one were put into the reader's cache: he will not come for them. What he comes for in that
   // group speaks for them.
   void handed_over(ReaderId reader, const Extent& beside, std::uint64_t bytes, std::uint64_t files);
@@ -153,7 +158,7 @@ class ReadAhead {
   static bool is_most(const Visit& group, const Account& account);
   void lose(Visit& group, Account& account) CFFS_REQUIRES(mutex_);
   void keep(const Account& account) CFFS_REQUIRES(mutex_);
-  static bool hands_over(const Reader& reader, const Extent& extent, Visit& group);
+  bool hands_over(const Reader& reader, const Extent& extent, Visit& group) const CFFS_REQUIRES(mutex_);
   static void arrive(Reader& reader, const Visit& whole, Account& account);
   unsigned lead_of(Reader& reader, Visit& whole) const CFFS_REQUIRES(mutex_);
   Reader* known_reader(ReaderId id) CFFS_REQUIRES(mutex_);
@@ -174,6 +179,7 @@ class ReadAhead {
   std::uint64_t bought_ CFFS_GUARDED_BY(mutex_) = 0;    // bytes of composites that were read whole, lately
   std::uint64_t returned_ CFFS_GUARDED_BY(mutex_) = 0;  // what their requests would have cost since
   double stays_ CFFS_GUARDED_BY(mutex_) = 0;  // share of what was read ahead that is there when it is wanted
+  bool may_hand_over_ CFFS_GUARDED_BY(mutex_) = false;
   bool was_measured_ CFFS_GUARDED_BY(mutex_) = false;  // or is about to be
   unsigned curiosity_ CFFS_GUARDED_BY(mutex_) = 16;    // requests
   RequestWorth worth_ CFFS_GUARDED_BY(mutex_);

@@ -1,6 +1,5 @@
 #include "core/follow/followed_file_system.h"
 
-#include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
@@ -13,16 +12,10 @@
 namespace cffs {
 namespace {
 
-constexpr unsigned kRevisionShift = 57;  // bit 56 is for those above us (the root of a mount)
-constexpr std::uint64_t kRevisions = 1u << (64 - kRevisionShift);
-constexpr std::uint64_t kNoRevision = ~std::uint64_t{0};
 constexpr int kTriesAcrossMoves = 5;         // a move may come between two looks
 constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come back sooner
 
-InodeId number_of(InodeId node) { return InodeId{node.value & (kInodeLimit - 1)}; }
-InodeId with_revision(InodeId ino, std::uint64_t revision) {
-  return InodeId{ino.value | (revision << kRevisionShift)};
-}
+InodeId number_of(InodeId node) { return KnownNodes::number_of(node); }
 
 }  // namespace
 
@@ -117,8 +110,8 @@ std::shared_ptr<FileSystem> FollowedFileSystem::state() const {
 
 std::shared_ptr<const void> FollowedFileSystem::hold(InodeId node) const {
   const MutexLock guard(mutex_);
-  const auto it = known_.find(node);
-  return it != known_.end() && it->second.pinned ? it->second.pinned : current_;
+  const KnownNodes::Known* const known = known_.find(node);
+  return known != nullptr && known->pinned ? known->pinned : current_;
 }
 
 std::uint64_t FollowedFileSystem::sequence() const { return current()->view->sequence(); }
@@ -168,77 +161,15 @@ Result<bool> FollowedFileSystem::move_on() {
   return true;
 }
 
-InodeId FollowedFileSystem::node_of(InodeId ino) const {
-  const auto it = revisions_.find(ino);
-  return it == revisions_.end() || it->second == kNoRevision ? ino : with_revision(ino, it->second);
-}
-
-// The file is another one from now on; who has it open keeps the one that it was.
-void FollowedFileSystem::set_apart(InodeId ino) {
-  const InodeId node = node_of(ino);
-  const auto it = known_.find(node);
-  if (it == known_.end()) return;
-  if (it->second.opened > 0 && !it->second.pinned) it->second.pinned = current_;
-  revisions_[ino] = free_revision(ino);
-}
-
-// One by which nobody knows the file; kNoRevision: there is none.
-std::uint64_t FollowedFileSystem::free_revision(InodeId ino) const {
-  const auto it = revisions_.find(ino);
-  const std::uint64_t last = it == revisions_.end() ? 0 : it->second;
-  for (std::uint64_t step = 1; step <= kRevisions; ++step) {
-    const std::uint64_t revision = (last + step) % kRevisions;
-    if (!known_.contains(with_revision(ino, revision))) return revision;
-  }
-  return kNoRevision;
-}
-
-// Where so many of its contents are open that there was no number for what it has now: is there one?
-bool FollowedFileSystem::has_number(InodeId ino) {
-  const auto it = revisions_.find(ino);
-  if (it == revisions_.end() || it->second != kNoRevision) return true;
-  it->second = free_revision(ino);
-  return it->second != kNoRevision;
-}
-
 Moved FollowedFileSystem::adopt(StatePtr next, const std::optional<StateChanges>& changes) {
-  Moved moved;
-  moved.everything = !changes;
   const std::int64_t at = options_.clock->steady_ms();
+  tell_likely_groups(*next);
   const MutexLock guard(mutex_);
-  if (changes) {
-    moved.names = changes->names;
-    moved.listings = changes->listings;
-    for (const auto& [ino, place] : changes->places) {
-      if (const auto it = known_.find(node_of(ino)); it != known_.end()) it->second.place = place;
-    }
-    for (const InodeId ino : changes->attributes) moved.attributes.push_back(node_of(ino));
-    for (const InodeId ino : changes->contents) {
-      if (const auto it = known_.find(node_of(ino)); it != known_.end()) {
-        moved.names.push_back(it->second.place);
-        set_apart(ino);
-      }
-    }
-    for (const InodeId ino : changes->gone) {
-      const auto it = known_.find(node_of(ino));
-      if (it != known_.end() && it->second.opened > 0 && !it->second.pinned) it->second.pinned = current_;
-    }
-  } else {
-    std::vector<InodeId> files;
-    for (const auto& [node, known] : known_) {
-      moved.names.push_back(known.place);
-      if (known.is_directory) moved.listings.push_back(node);
-      moved.attributes.push_back(node);
-      if (!known.is_directory && node == node_of(number_of(node))) files.push_back(number_of(node));
-    }
-    for (const InodeId ino : files) set_apart(ino);
-  }
+  Moved moved = known_.move_on(current_, changes ? &*changes : nullptr);
   retired_.emplace_back(at, std::move(current_));
   current_ = std::move(next);
   return moved;
 }
-
-// --- what callers refer to ---
 
 // The state gets its one reference to the inode, found at that place. False: it is not there.
 Result<bool> FollowedFileSystem::refer(State& state, InodeId ino, const EntryName& place) {
@@ -265,13 +196,13 @@ Status FollowedFileSystem::refer_path(const StatePtr& state, InodeId ino) {
     }
     if (!met.insert(at).second) return fail(ESTALE);
     const MutexLock guard(mutex_);
-    const auto it = known_.find(node_of(at));
-    if (it == known_.end() || it->second.place.name.empty()) {
+    const KnownNodes::Known* const known = known_.find(known_.node_of(at));
+    if (known == nullptr || known->place.name.empty()) {
       path.emplace_back(at, std::nullopt);
       break;
     }
-    path.emplace_back(at, it->second.place);
-    at = it->second.place.parent;
+    path.emplace_back(at, known->place);
+    at = known->place.parent;
   }
   for (; !path.empty(); path.pop_back()) {
     const auto& [child, place] = path.back();
@@ -291,8 +222,8 @@ Result<FollowedFileSystem::Found> FollowedFileSystem::find(InodeId node) {
     StatePtr state;
     {
       const MutexLock guard(mutex_);
-      const auto it = known_.find(node);
-      state = it != known_.end() && it->second.pinned ? it->second.pinned : current_;
+      const KnownNodes::Known* const known = known_.find(node);
+      state = known != nullptr && known->pinned ? known->pinned : current_;
     }
     const Status referred = refer_path(state, ino);
     if (referred) return Found{std::move(state), ino};
@@ -306,12 +237,9 @@ bool FollowedFileSystem::note(const StatePtr& state, EntryName place, Attributes
   {
     const MutexLock guard(mutex_);
     if (state != current_) return false;
-    if (!has_number(ino)) return false;
-    attributes.ino = node_of(ino);
-    Known& known = known_[attributes.ino];
-    known.place = std::move(place);
-    known.references += 1;
-    known.is_directory = S_ISDIR(attributes.mode);
+    if (!known_.has_number(ino)) return false;
+    attributes.ino = known_.node_of(ino);
+    known_.refer(attributes.ino, std::move(place), S_ISDIR(attributes.mode));
     if (!had) {
       const MutexLock inner(state->mutex);
       had = !state->referred.emplace(ino, true).second;
@@ -340,7 +268,7 @@ Result<Attributes> FollowedFileSystem::lookup(InodeId parent, std::string_view n
     EntryName place = relative ? EntryName{} : EntryName{found.ino, std::string(name)};
     if (relative) {
       const MutexLock guard(mutex_);
-      if (const auto it = known_.find(node_of(ino)); it != known_.end()) place = it->second.place;
+      if (const KnownNodes::Known* const known = known_.find(known_.node_of(ino))) place = known->place;
     }
     if (note(found.state, std::move(place), *attributes)) return attributes;
     found.state->fs->forget(ino, 1);
@@ -354,17 +282,7 @@ void FollowedFileSystem::forget(InodeId node, std::uint64_t references) {
   StatePtr state;
   {
     const MutexLock guard(mutex_);
-    const auto it = known_.find(node);
-    if (it == known_.end()) return;
-    it->second.references -= std::min(it->second.references, references);
-    if (it->second.references > 0) return;
-    known_.erase(it);
-    if (const auto revised = revisions_.find(ino); revised != revisions_.end()) {
-      for (std::uint64_t revision = 0; revision < kRevisions; ++revision) {
-        if (known_.contains(with_revision(ino, revision))) return;
-      }
-      revisions_.erase(revised);
-    }
+    if (!known_.forget(node, references)) return;
     const MutexLock inner(current_->mutex);
     if (current_->referred.erase(ino) > 0) state = current_;
   }
@@ -375,12 +293,12 @@ Status FollowedFileSystem::opened(InodeId node) {
   for (int attempt = 0;; ++attempt) {
     CFFS_TRY(const Found found, find(node));
     const MutexLock guard(mutex_);
-    const auto it = known_.find(node);
-    if (it == known_.end()) return fail(ESTALE);
-    Known& known = it->second;
-    if (!known.pinned && (node != node_of(found.ino) || !has_number(found.ino))) return fail(ESTALE);
-    if (found.state == (known.pinned ? known.pinned : current_)) {
-      known.opened += 1;
+    KnownNodes::Known* const known = known_.find(node);
+    if (known == nullptr) return fail(ESTALE);
+    if (!known->pinned && (node != known_.node_of(found.ino) || !known_.has_number(found.ino)))
+      return fail(ESTALE);
+    if (found.state == (known->pinned ? known->pinned : current_)) {
+      known->opened += 1;
       return {};
     }
     if (attempt == kTriesAcrossMoves) return fail(ESTALE);
@@ -389,13 +307,13 @@ Status FollowedFileSystem::opened(InodeId node) {
 
 void FollowedFileSystem::closed(InodeId node) {
   const MutexLock guard(mutex_);
-  const auto it = known_.find(node);
-  if (it == known_.end() || it->second.opened == 0 || --it->second.opened > 0 || !it->second.pinned) return;
+  KnownNodes::Known* const known = known_.find(node);
+  if (known == nullptr || known->opened == 0 || --known->opened > 0 || !known->pinned) return;
   // Without memory for that it stays pinned for as long as the node is known. Nobody could be told.
   (void)within_memory([&]() -> Status {
     mutex_.assert_held();
-    retired_.emplace_back(options_.clock->steady_ms(), it->second.pinned);
-    it->second.pinned = nullptr;
+    retired_.emplace_back(options_.clock->steady_ms(), known->pinned);
+    known->pinned = nullptr;
     return {};
   });
 }
@@ -407,9 +325,9 @@ std::size_t FollowedFileSystem::known_inodes() {
 
 std::optional<EntryName> FollowedFileSystem::last_place(InodeId node) {
   const MutexLock guard(mutex_);
-  const auto there = known_.find(node);
-  if (there == known_.end() || node == kRootInode) return {};
-  return there->second.place;
+  const KnownNodes::Known* const known = known_.find(node);
+  if (known == nullptr || node == kRootInode) return {};
+  return known->place;
 }
 
 std::optional<InodeId> FollowedFileSystem::last_directory(InodeId node) {
@@ -419,16 +337,8 @@ std::optional<InodeId> FollowedFileSystem::last_directory(InodeId node) {
 }
 
 std::vector<InodeId> FollowedFileSystem::some_asleep(std::size_t most) {
-  std::vector<InodeId> some;
   const MutexLock guard(mutex_);
-  auto it = known_.find(asked_);
-  for (std::size_t seen = 0; seen < known_.size() && some.size() < most; ++seen) {
-    if (it == known_.end()) it = known_.begin();
-    if (!it->second.is_directory && it->second.opened == 0) some.push_back(it->first);
-    asked_ = it->first;
-    ++it;
-  }
-  return some;
+  return known_.some_asleep(most);
 }
 
 // --- operations ---
@@ -493,17 +403,14 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
     const bool counts = refer && entry.name != "." && entry.name != "..";
     if (entry.name != "." && entry.name != "..") {
       const MutexLock guard(mutex_);
-      no_number = !has_number(ino);
+      no_number = !known_.has_number(ino);
       if (no_number) return false;
-      attributes.ino = node_of(ino);
+      attributes.ino = known_.node_of(ino);
     }
     if (!visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return false;
     if (!counts) return true;
     const MutexLock guard(mutex_);
-    Known& known = known_[attributes.ino];
-    known.place = {found.ino, std::string(entry.name)};
-    known.references += 1;
-    known.is_directory = S_ISDIR(attributes.mode);
+    known_.refer(attributes.ino, {found.ino, std::string(entry.name)}, S_ISDIR(attributes.mode));
     const MutexLock inner(found.state->mutex);
     if (!found.state->referred.emplace(ino, true).second) spare.push_back(ino);
     return true;

@@ -1,9 +1,8 @@
 // A store that somebody else writes to, read: a FileSystem that is always at one checkpoint of it and moves on to the next
 // (docs/FOLLOWING.md).
 //
-// Each checkpoint is an engine of its own, opened beside the one in use; then they are exchanged. What callers refer to is named by
-// inode number and *revision*: a regular file whose content has changed is another inode to them from then on (above the number, in
-// the top seven bits), so that who has it open goes on with what it had, and so does whatever they cached of it.
+// Each checkpoint is an engine of its own, opened beside the one in use; then they are exchanged. What callers refer to is another node
+// where its content has changed (core/follow/known_nodes.h).
 //
 // Thread safety: everything but close().
 #pragma once
@@ -14,12 +13,11 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "core/base/mutex.h"
 #include "core/follow/followed_states.h"
-#include "core/follow/state_changes.h"
+#include "core/follow/known_nodes.h"
 #include "core/follow/unchanging_file_system.h"
 
 namespace cffs {
@@ -28,13 +26,6 @@ struct FollowOptions {
   std::int64_t poll_ms = 500;     // between two looks for a checkpoint
   std::function<bool()> awaited;  // asked while the first one is waited for; null: for ever
   std::function<void(const std::string&)> say;
-};
-
-// What who remembers things of the mount has to forget. Numbers as callers have them.
-struct Moved {
-  bool everything = false;  // it is not known what has changed
-  std::vector<EntryName> names;
-  std::vector<InodeId> listings, attributes;
 };
 
 class FollowedFileSystem final : public UnchangingFileSystem {
@@ -74,6 +65,9 @@ class FollowedFileSystem final : public UnchangingFileSystem {
   Result<std::string> getxattr(InodeId node, std::string_view name) override;
   Result<std::vector<std::string>> listxattr(InodeId node) override;
   Result<std::size_t> read(InodeId node, std::uint64_t offset, Bytes out, ReaderId reader = 0) override;
+  void on_likely_group(std::function<void(ReaderId, InodeId)> call) override;
+  Result<std::size_t> hand_over_group(ReaderId reader, InodeId node,
+                                      const std::function<Taken(InodeId, ConstBytes)>& take) override;
   Result<std::uint64_t> next_data(InodeId node, std::uint64_t offset) override;
   Result<std::uint64_t> next_hole(InodeId node, std::uint64_t offset) override;
   Result<SpaceInfo> statfs() override { return state()->statfs(); }
@@ -105,14 +99,7 @@ class FollowedFileSystem final : public UnchangingFileSystem {
  private:
   using State = FollowedState;
   using StatePtr = FollowedStates::StatePtr;
-  // What a caller refers to.
-  struct Known {
-    EntryName place;
-    std::uint64_t references = 0;
-    std::uint64_t opened = 0;
-    bool is_directory = false;
-    StatePtr pinned;  // its content is this one's; null: the current one's
-  };
+  using LikelyGroup = std::function<void(ReaderId, InodeId)>;
   struct Found {
     StatePtr state;
     InodeId ino;  // the number in it
@@ -126,7 +113,7 @@ class FollowedFileSystem final : public UnchangingFileSystem {
         states_(store_, options_) {}
   Status find_first();
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
-  void set_apart(InodeId ino) CFFS_REQUIRES(mutex_);
+  void tell_likely_groups(State& state);
   void run();
 
   StatePtr current() const;
@@ -135,9 +122,6 @@ class FollowedFileSystem final : public UnchangingFileSystem {
   Status refer_path(const StatePtr& state, InodeId ino);
   // The caller has one more reference. False: the state is not the current one any more.
   bool note(const StatePtr& state, EntryName place, Attributes& attributes);
-  InodeId node_of(InodeId ino) const CFFS_REQUIRES(mutex_);
-  std::uint64_t free_revision(InodeId ino) const CFFS_REQUIRES(mutex_);
-  bool has_number(InodeId ino) CFFS_REQUIRES(mutex_);
   template <typename Operation>
   auto at(InodeId node, const Operation& operation);
 
@@ -150,11 +134,10 @@ class FollowedFileSystem final : public UnchangingFileSystem {
 
   mutable Mutex mutex_;  // leaf but for a state's
   StatePtr current_ CFFS_GUARDED_BY(mutex_);
-  std::unordered_map<InodeId, Known> known_ CFFS_GUARDED_BY(mutex_);
-  std::unordered_map<InodeId, std::uint64_t> revisions_ CFFS_GUARDED_BY(mutex_);    // of files that have one
+  KnownNodes known_ CFFS_GUARDED_BY(mutex_);
   std::vector<std::pair<std::int64_t, StatePtr>> retired_ CFFS_GUARDED_BY(mutex_);  // since when, steady ms
-  InodeId asked_ CFFS_GUARDED_BY(mutex_);  // where some_asleep() goes on
 
+  std::shared_ptr<const LikelyGroup> likely_group_ CFFS_GUARDED_BY(mutex_);  // null: nobody asks
   std::function<void(const Moved&)> on_move_;
   std::string last_problem_ CFFS_GUARDED_BY(mutex_);
   Mutex thread_mutex_;  // leaf

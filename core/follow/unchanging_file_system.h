@@ -46,11 +46,6 @@ class UnchangingFileSystem : public FileSystem {
   bool loads(std::uint64_t, const std::function<Result<std::size_t>(std::uint64_t, Bytes)>&) const override {
     return false;
   }
-  void on_likely_group(std::function<void(ReaderId, InodeId)>) override {}
-  Result<std::size_t> hand_over_group(ReaderId, InodeId,
-                                      const std::function<Taken(InodeId, ConstBytes)>&) override {
-    return std::size_t{0};
-  }
   void set_policy(std::shared_ptr<const grouping::Policy>) override {}
   void note_access(InodeId, std::uint64_t) override {}
   AccessRecord* access_record() override { return nullptr; }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/base/bytes.h"
-#include "core/base/checksum.h"
+#include "core/base/sealed_bytes.h"
 
 namespace cffs {
 namespace {
@@ -17,38 +17,38 @@ constexpr std::uint32_t kFormatWithTable = 3;   // and, if it is known, which fi
 constexpr std::uint32_t kFormatWithShares = 4;  // and how much of each group is wanted by who comes to it
 constexpr double kWholeShare = 255;
 
-bool has_shares(const grouping::PlanGroups& plan) {
+// The oldest that has fields for all that it says.
+std::uint32_t format_of(const grouping::PlanGroups& plan) {
   for (std::size_t g = 0; g < plan.size(); ++g) {
-    if (plan.share(g) > 0) return true;
+    if (plan.share(g) > 0) return kFormatWithShares;
   }
-  return false;
+  if (plan.table_bytes() > 0) return kFormatWithTable;
+  return plan.rest_bytes() ? kFormatWithRest : kFormat;
 }
 
 }  // namespace
 
 Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
-  std::string bytes(kMagic);
-  ByteWriter w(bytes);
   const auto rest_bytes = plan.rest_bytes();
-  const bool shares = has_shares(plan);
-  if (plan.table_bytes() > 0 || shares) {
-    w.u32(shares ? kFormatWithShares : kFormatWithTable);
+  const std::uint32_t format = format_of(plan);
+  std::string bytes = begin_sealed(kMagic, format);
+  ByteWriter w(bytes);
+  if (format >= kFormatWithTable) {
     w.varint(plan.table_bytes());
     w.u8(rest_bytes ? 1 : 0);
-  } else {
-    w.u32(rest_bytes ? kFormatWithRest : kFormat);
   }
   if (rest_bytes) w.varint(*rest_bytes);
   w.varint(plan.size());
   for (std::size_t g = 0; g < plan.size(); ++g) {
-    if (shares) w.u8(static_cast<std::uint8_t>(std::lround(plan.share(g) * kWholeShare)));
+    if (format == kFormatWithShares)
+      w.u8(static_cast<std::uint8_t>(std::lround(plan.share(g) * kWholeShare)));
     w.varint(plan.members(g).size());
     for (const auto& member : plan.members(g)) {
       w.varint(member.file);
       w.string(member.path);
     }
   }
-  w.u64(checksum(bytes));
+  seal(bytes);
   CFFS_TRY(const auto object, store.create(kUnfinished, ObjectStore::Create::truncate));
   CFFS_TRY_VOID(object->write_at(0, as_bytes(bytes)));
   CFFS_TRY_VOID(object->sync());
@@ -66,12 +66,9 @@ Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store)
   const auto whole = read_whole(**object);
   if (!whole && whole.error().errno_value == EFBIG) return damaged();
   if (!whole) return fail(whole.error());
-  const std::string& bytes = *whole;
-  if (bytes.size() < kMagic.size() + 12 || !bytes.starts_with(kMagic)) return damaged();
-  const std::string_view body = std::string_view(bytes).substr(0, bytes.size() - 8);
-  ByteReader end(std::string_view(bytes).substr(bytes.size() - 8));
-  if (end.u64() != checksum(body)) return damaged();
-  ByteReader r(body.substr(kMagic.size()));
+  const auto body = unsealed(*whole, kMagic);
+  if (!body) return damaged();
+  ByteReader r(*body);
   const std::uint32_t format = r.u32();
   if (format < kFormat || format > kFormatWithShares) {
     return fail(Error::usage("object plan has format " + std::to_string(format) + ", this program reads " +

@@ -4,14 +4,13 @@
 #include <charconv>
 
 #include "core/base/bytes.h"
-#include "core/base/checksum.h"
+#include "core/base/sealed_bytes.h"
 
 namespace cffs {
 namespace {
 
 constexpr std::string_view kNoteMagic = "cffsCLSD";
 constexpr std::uint32_t kNoteFormat = 1;
-constexpr std::size_t kNoteSum = 8;
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 
 std::string note_name(const std::string& folder) { return folder + "/" + kCloseNote; }
@@ -19,9 +18,8 @@ std::string note_name(const std::string& folder) { return folder + "/" + kCloseN
 }  // namespace
 
 std::string encode_close_note(const CloseNote& note) {
-  std::string bytes(kNoteMagic);
+  std::string bytes = begin_sealed(kNoteMagic, kNoteFormat);
   ByteWriter w(bytes);
-  w.u32(kNoteFormat);
   w.u64(note.manifest);
   w.u64(note.manifest_bytes);
   w.varint(note.logs.size());
@@ -29,16 +27,14 @@ std::string encode_close_note(const CloseNote& note) {
     w.u64(number);
     w.u64(end);
   }
-  w.u64(checksum(bytes));
+  seal(bytes);
   return bytes;
 }
 
 std::optional<CloseNote> decode_close_note(std::string_view bytes) {
-  if (bytes.size() < kNoteMagic.size() + kNoteSum || !bytes.starts_with(kNoteMagic)) return {};
-  const std::string_view body = bytes.substr(0, bytes.size() - kNoteSum);
-  ByteReader end(bytes.substr(body.size()));
-  if (end.u64() != checksum(body)) return {};
-  ByteReader r(body.substr(kNoteMagic.size()));
+  const auto body = unsealed(bytes, kNoteMagic);
+  if (!body) return {};
+  ByteReader r(*body);
   if (r.u32() != kNoteFormat) return {};
   CloseNote note;
   note.manifest = r.u64();

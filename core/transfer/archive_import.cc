@@ -270,11 +270,14 @@ Status import_archive(const std::string& source, ImportTarget& target) {
   if (path != nullptr && ::access(path, R_OK) != 0)
     return fail(errno, source);  // libarchive does not say why
   const bool zip = path != nullptr && is_zip(source);
+  std::string last;  // member whose header was read
   const auto problem = [&] {
     const char* text = archive_error_string(a.get());
     if (text == nullptr && !zip) text = bytes.problem();
+    const std::string unsaid = last.empty() ? "not a tar, cpio or zip archive" : "its bytes make no sense";
+    const std::string where = last.empty() ? "" : "; what lies behind '" + last + "' was not read";
     return fail(Error::usage((source == "-" ? "standard input" : source) + ": " +
-                             (text != nullptr ? text : "not a tar, cpio or zip archive")));
+                             (text != nullptr ? text : unsaid) + where));
   };
   constexpr std::size_t kZipBlock = 256 * 1024;
   if (zip) {  // its directory is at its end
@@ -312,6 +315,7 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     }
     if (state < ARCHIVE_WARN) return problem();
     tell();
+    if (const char* path_there = archive_entry_pathname(entry)) last = path_there;
     if (zip_names && !zip_names->correct(entry)) {
       target.failed(std::string("'") + archive_entry_pathname(entry) +
                     "' ends with a backslash, and its data cannot be read from a zip; it was left out");

@@ -54,6 +54,8 @@ look() {  # command words
   done
   [ "$*" = import ] && arguments=(nowhere nostore)
   read -ra extra <<<"$(needed "$@")"
+  ends 2 "$@" --no-such-option
+  grep -q -- "no option '--no-such-option'" err || wrong "cffs $* --no-such-option: $(head -n 2 err)"
   ends 2 "$@" --no-such-option "${extra[@]}" "${arguments[@]}"
   ends 2 "$@" "${extra[@]}" "${arguments[@]}" --no-such-option
   if [ ${#arguments[@]} -gt 0 ]; then

@@ -18,7 +18,7 @@
 namespace cffs::test {
 namespace {
 
-constexpr int kDirectories = 6, kFiles = 20;
+constexpr int kDirectories = 6, kFilesOfOne = 20;
 
 std::string content(int directory, int file) {
   return std::string(3'000 + static_cast<std::size_t>(100 * directory + file), static_cast<char>('a' + file));
@@ -37,7 +37,7 @@ struct LookedAt {
         REQUIRE(directory);
         made.push_back(directory->ino);
         std::vector<NewFile> group;
-        for (int i = 0; i < kFiles; ++i) {
+        for (int i = 0; i < kFilesOfOne; ++i) {
           NewFile file;
           file.parent = directory->ino;
           file.name = "f" + std::to_string(100 + i);
@@ -123,15 +123,15 @@ TEST_CASE("who goes through listed directories comes for one file in eight, and 
   LookedAt s;
   for (int d = 0; d < kDirectories; ++d) {
     s.list(d);
-    for (int i = 0; i < kFiles; ++i) s.read(d, i);
+    for (int i = 0; i < kFilesOfOne; ++i) s.read(d, i);
   }
   for (const auto& [where, ino] : s.files) {
     const auto given = s.cache.find(ino.value);
     if (given != s.cache.end()) CHECK(given->second == content(where.first, where.second));
   }
   // Two touches of the first groups, one of each later one; and those that were left out.
-  CHECK(s.reads <= 4 + kDirectories * (1 + kFiles / 8 + 1));
-  CHECK(s.reads >= kDirectories * (1 + kFiles / 9));
+  CHECK(s.reads <= 4 + kDirectories * (1 + kFilesOfOne / 8 + 1));
+  CHECK(s.reads >= kDirectories * (1 + kFilesOfOne / 9));
   CHECK(s.fs->read_ahead().handed_files == s.cache.size());
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("files that nobody has looked up are not handed over", "[hand_over]") 
   LookedAt s;
   s.list(0);
   const InodeId first = s.files.at({0, 0});
-  for (int i = 5; i < kFiles; ++i) s.fs->forget(s.files.at({0, i}), 1);
+  for (int i = 5; i < kFilesOfOne; ++i) s.fs->forget(s.files.at({0, i}), 1);
   std::set<std::uint64_t> given;
   const auto files = s.fs->hand_over_group(9, first, [&](InodeId file, ConstBytes) {
     given.insert(file.value);
@@ -234,6 +234,7 @@ TEST_CASE("what a cache could not take does not count", "[hand_over]") {
 TEST_CASE("what is left out speaks for what was handed over, wanted or not", "[hand_over]") {
   constexpr std::uint64_t kMember = 16u << 10, kMembers = 20;
   ReadAhead ahead;
+  ahead.hand_over(true);
   const auto touch = [&](std::uint64_t group, std::uint64_t member) {
     Extent e;
     e.composite = CompositeId{7};

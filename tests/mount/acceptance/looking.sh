@@ -128,6 +128,26 @@ case_handed() {
     check "it ends: $end" timeout 30 flock --exclusive "$lock" true
   done
   umount -l "$mnt" 2>/dev/null
+  # Who follows a writer who goes on: of each file the bytes that it has at some checkpoint, and at last what the writer has.
+  local theirs=$base/work/theirs file
+  caught_up() { for _ in {1..100}; do "$@" && return 0; sleep 0.1; done; return 1; }
+  mkdir -p "$theirs" && "$cffs" mount -o commit_interval=0.5 "$store" "$theirs" || return 1
+  timeout 30 "$cffs" mount -o ro,follow=0.1 "$store" "$mnt" || { "$cffs" umount "$theirs"; return 1; }
+  check "go through what is followed" go_through
+  check "every byte is right there" diff "$base/work/expected" "$base/work/sums"
+  check "some of it was handed over" test "$(number "s['handed_over']['files']")" -gt 0
+  for round in 1 2 3; do
+    for file in $(cd "$theirs" && find . -name '*.h' | sort | awk "NR % 3 == $round % 3"); do
+      tr 'a-z' 'b-za' <"$theirs/$file" >"$base/work/turned" && cat "$base/work/turned" >"$theirs/$file"
+    done & local writer=$!
+    go_through
+    wait $writer
+    sync -f "$theirs"
+  done
+  same_sums() { go_through && (cd "$theirs" && find . -type f -print0 | sort -z | xargs -0 sha256sum) | diff - "$base/work/sums" >/dev/null; }
+  check "in the end it has what the writer has" caught_up same_sums
+  check "umount" "$cffs" umount "$mnt"
+  check "umount" "$cffs" umount "$theirs"
   "$cffs" mount "$store" "$mnt" || return 1
   check "go through a mount for writing" go_through
   check "nothing is handed over there" test "$(number "s['handed_over']['files']")" = 0
