@@ -15,6 +15,7 @@
 #include <limits>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 
 namespace cffs::cli {
 namespace {
@@ -23,6 +24,7 @@ using What = ObservedRequest::What;
 using replay::Call;
 
 constexpr std::size_t kBuffer = 1u << 20;
+constexpr std::size_t kRecordMax = 16u << 10;  // with its names, as the kernel sends them
 
 // In the order of ObservedRequest::What.
 Call call_of(What what) {
@@ -65,6 +67,7 @@ Result<std::unique_ptr<RequestObserver>> MountRecorder::create(const std::string
 
 MountRecorder::MountRecorder(replay::TraceWriter writer, FileDescriptor spool, const std::string& mount_point)
     : writer_(std::move(writer)), builder_("/"), spool_(std::move(spool)) {
+  buffer_.reserve(kBuffer + kRecordMax);
   builder_.trace().about["format"] = "mount";
   builder_.trace().about["source"] = mount_point;
 }
@@ -76,14 +79,15 @@ MountRecorder::~MountRecorder() {
     const MutexLock guard(mutex_);
     spill();
   }
-  while (convert()) {
+  while (convert_within_memory()) {
   }
-  const replay::Trace trace = builder_.finish();
-  if (const Status done = writer_.finish(trace); !done)
-    ::syslog(LOG_ERR, "%s", done.error().message().c_str());
+  const Status done = within_memory([this] { return writer_.finish(builder_.finish()); });
+  if (!done) ::syslog(LOG_ERR, "%s", message_within_memory(done.error()).c_str());
 }
 
+// Who serves requests must not fail for a recording: nothing is allocated here.
 void MountRecorder::observe(const ObservedRequest& request) {
+  if (ended_.load(std::memory_order_relaxed)) return;
   Record record;
   record.what = static_cast<std::uint32_t>(request.what);
   record.name_bytes = static_cast<std::uint32_t>(request.name.size());
@@ -101,6 +105,9 @@ void MountRecorder::observe(const ObservedRequest& request) {
   record.start_ns = request.start_ns;
   record.end_ns = request.end_ns;
   const MutexLock guard(mutex_);
+  const std::size_t bytes = sizeof record + request.name.size() + request.second_name.size();
+  if (buffer_.size() + bytes > buffer_.capacity()) spill();
+  if (bytes > buffer_.capacity()) return;
   buffer_.append(reinterpret_cast<const char*>(&record), sizeof record);
   buffer_.append(request.name).append(request.second_name);
   if (buffer_.size() >= kBuffer) spill();
@@ -153,16 +160,27 @@ bool MountRecorder::convert() {
   converted_ += at;
   if (const Status done = writer_.append(builder_.trace()); !done) {
     ::syslog(LOG_ERR, "%s; the recording ends here", done.error().message().c_str());
+    ended_.store(true);
     return false;
   }
   return at > 0;
+}
+
+// The daemon goes on where there is no memory for its recording.
+bool MountRecorder::convert_within_memory() {
+  if (ended_.load()) return false;
+  const auto more = within_memory([this]() -> Result<bool> { return convert(); });
+  if (more) return *more;
+  ::syslog(LOG_ERR, "no memory for the recording: the trace ends here");
+  ended_.store(true);
+  return false;
 }
 
 void MountRecorder::work() {
   const sched_param none{};
   (void)::pthread_setschedparam(::pthread_self(), SCHED_IDLE, &none);
   while (!over_.load()) {
-    if (!convert()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (!convert_within_memory()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
 }
 

@@ -41,6 +41,7 @@ class MountRecorder final : public RequestObserver {
   void spill() CFFS_REQUIRES(mutex_);
   // Converts what is in the spool by now; false: there was nothing new.
   bool convert();
+  bool convert_within_memory();
   void process(const Noted& noted);
   std::optional<std::string> path_of(InodeId node) const;
   void know(InodeId parent, const std::string& name, InodeId node);
@@ -61,6 +62,7 @@ class MountRecorder final : public RequestObserver {
   std::atomic<std::uint64_t> spooled_{0};
   std::uint64_t converted_ = 0;  // of the converting thread
   std::atomic<bool> over_{false};
+  std::atomic<bool> ended_{false};  // before the mount: what comes is not recorded
   std::thread thread_;
 };
 
