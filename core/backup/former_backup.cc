@@ -7,6 +7,7 @@
 #include "core/composite/composite_store.h"
 #include "core/fs/kept_bytes.h"
 #include "core/fs/store_format.h"
+#include "core/fs/spare_objects.h"
 #include "core/table/catalogue.h"
 #include "core/table/checkpoint.h"
 #include "core/table/value_log.h"
@@ -24,6 +25,7 @@ constexpr const char* kParts[] = {"superblock",
                                   "plan",
                                   "accesses",
                                   "reserve",
+                                  SpareObjects::kFolder,
                                   kBackupObject,
                                   "held",
                                   "lost+found",

@@ -45,8 +45,9 @@ std::uint64_t SpaceGuard::margin(const SpaceInfo& space) const {
 
 Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
   CFFS_TRY(const SpaceInfo space, store_.space());
+  if (spares_.are_short()) spares_.hold(space);
   const std::uint64_t kept = margin(space);
-  if (space.available_bytes < kept || space.available_bytes - kept < cost) {
+  if (spares_.are_short() || space.available_bytes < kept || space.available_bytes - kept < cost) {
     budget_.store(0, std::memory_order_relaxed);
     return false;
   }
@@ -159,9 +160,11 @@ void SpaceGuard::take_back() {
 
 void SpaceGuard::grow() {
   const MutexLock guard(mutex_);
-  if (cannot_hold_) return;
   const auto space = store_.space();
-  if (!space || !find_object()) return;
+  if (!space) return;
+  spares_.hold(*space);
+  if (spares_.are_short()) has_given_.store(true, std::memory_order_relaxed);
+  if (cannot_hold_ || !find_object()) return;
   const std::uint64_t room = space->available_bytes - std::min(space->available_bytes, slack(*space));
   const std::uint64_t wanted = whole(*space);
   const std::uint64_t can = std::min(wanted, held_ + room);
@@ -173,7 +176,7 @@ void SpaceGuard::grow() {
   if (allocated && info->allocated >= can && object_->truncate(can)) {
     held_ = can;
     budget_.store(0, std::memory_order_relaxed);  // what was granted may not be there any more
-    has_given_.store(held_ < wanted, std::memory_order_relaxed);
+    has_given_.store(held_ < wanted || spares_.are_short(), std::memory_order_relaxed);
     return;
   }
   // A quota, a limit, a shortage: what there is stays.
@@ -191,8 +194,13 @@ void SpaceGuard::grow() {
 
 bool SpaceGuard::give() {
   const MutexLock guard(mutex_);
-  if (!find_object() || held_ == 0) return false;
   const auto space = store_.space();
+  if (space && spares_.give(*space)) {
+    has_given_.store(true, std::memory_order_relaxed);
+    budget_.store(0, std::memory_order_relaxed);  // what was granted is for who removes something
+    return true;
+  }
+  if (!find_object() || held_ == 0) return false;
   const std::uint64_t bytes = space ? piece(*space) : held_;
   const std::uint64_t left = held_ > bytes ? held_ - bytes : 0;
   if (!object_->truncate(left)) return false;

@@ -4,7 +4,7 @@
 // LevelDB that meets ENOSPC stops for good. So an object of the store holds room: others who write to the same medium cannot
 // take it. Where LevelDB meets ENOSPC, the object gives some of it back, and LevelDB tries again; a commit that finds room
 // makes it whole. How much that is depends on what LevelDB may have to write anew, and that on how much the table has. Where the
-// backend cannot hold room, or the object is not whole, as much is kept free as statfs tells.
+// backend cannot hold room, or the object is not whole, as much is kept free as statfs tells. The same goes for inodes (spare_objects.h).
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "core/base/mutex.h"
+#include "core/fs/spare_objects.h"
 #include "core/object/object_store.h"
 
 namespace cffs {
@@ -21,7 +22,7 @@ class SpaceGuard {
   static constexpr std::uint64_t kReserveBytes = 48u << 20;  // at least, or an eighth of the medium
   static constexpr const char* kObjectName = "reserve";
 
-  explicit SpaceGuard(ObjectStore& store) : store_(store) {}
+  explicit SpaceGuard(ObjectStore& store) : store_(store), spares_(store) {}
 
   // Whom to ask where room runs out: removes what may go, false where there is nothing. Called without locks.
   void on_shortage(std::function<bool()> collect) { collect_ = std::move(collect); }
@@ -49,7 +50,7 @@ class SpaceGuard {
   Result<SpaceInfo> space();
   // Makes the reserve whole, as far as there is room. What fails is tried again the next time.
   void hold();
-  // For who must not fail: gives a piece of the reserve back to the medium. False: there is none left.
+  // For who must not fail: gives a piece of the reserve, or a spare inode, back to the medium. False: there is none left.
   bool give();
   // Where something has gone since: what was given comes back before others take the room.
   void take_back();
@@ -78,6 +79,7 @@ class SpaceGuard {
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
   bool cannot_hold_ CFFS_GUARDED_BY(mutex_) = false;
+  SpareObjects spares_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

@@ -18,7 +18,7 @@
 namespace cffs {
 namespace {
 
-// A blob overwritten in place gets its new times written at once where the old ones are older than this, and
+// A blob overwritten in place gets its new times written at once where the old ones are older than this, or yet to come, and
 // with the next commit where they are not: after a crash a changed file shows a changed time.
 constexpr std::int64_t kTimesSettledNs = 1'000'000'000;
 
@@ -97,7 +97,8 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
       return fail(written.error());
     }
     const std::uint64_t end = offset + data.size();
-    settle_now = end > node.inode.size || time_between(node.inode.mtime_ns, at) > kTimesSettledNs;
+    const std::int64_t ago = time_between(node.inode.mtime_ns, at);
+    settle_now = end > node.inode.size || ago < 0 || ago > kTimesSettledNs;
     if (end > node.inode.size || node.inode.allocated < node.inode.size) {
       if (const auto info = object->info()) node.inode.allocated = info->allocated;
     }

@@ -7,6 +7,7 @@
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
 #include "core/inspect/row_names.h"
+#include "core/reorganise/quiet_file.h"
 #include "core/table/catalogue.h"
 #include "core/table/table.h"
 
@@ -307,8 +308,8 @@ Status Scrub::check_blob(const FileToMove& file) {
   Status good = object ? read_blob(file, **object) : Status(fail(object.error()));
   if (!good) return judge(file, good.error());
   const std::int64_t quiet_before = fs_.clock().now_ns() - options_.quiet_ms * kNsPerMs;
-  const bool seals = Sealing::wanted(fs_.store_format(), file.inode) && file.inode.ctime_ns < quiet_before &&
-                     options_.go_on();
+  const bool seals = Sealing::wanted(fs_.store_format(), file.inode) &&
+                     is_quiet(file.inode, quiet_before, fs_.clock()) && options_.go_on();
   return seals ? seal(file) : Status();
 }
 

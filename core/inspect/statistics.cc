@@ -66,11 +66,13 @@ Status count_rows(const Table& table, Statistics& s, PolicyOf& policy_of) {
 
 Result<Statistics> collect_statistics(FileSystem& fs) {
   Statistics s;
-  CFFS_TRY_VOID(fs.sync());
+  // Of a store that takes no more changes, after an error, it is what there is that somebody wants to know.
+  if (Status synced = fs.sync(); !synced && !fs.table().failed()) return fail(std::move(synced).error());
   PolicyOf policy_of;
   CFFS_TRY_VOID(count_rows(fs.table(), s, policy_of));
   CFFS_TRY(const auto names, fs.objects().list(""));
   for (const std::string& name : names) {
+    if (SpareObjects::is_one(name)) continue;
     const auto object = fs.objects().open(name);
     if (!object) continue;  // LevelDB removes files while we look
     CFFS_TRY(const ObjectInfo info, (*object)->info());

@@ -107,6 +107,7 @@ struct SpaceInfo {
   std::uint64_t available_bytes = 0;  // to an unprivileged user
   std::uint64_t total_inodes = 0;     // 0 where the backend has no such limit
   std::uint64_t free_inodes = 0;
+  bool shares_inodes = false;  // others on the same medium take them, too
 };
 
 // What a backend that lays objects out itself has of one kind of room.

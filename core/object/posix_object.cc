@@ -160,6 +160,8 @@ class PosixObject final : public Object {
   }
   tl::unexpected<Error> error() const {
     if (errno == ESPIPE) return not_regular();  // a FIFO
+    const bool refused = errno == EBADF || errno == EINVAL;
+    if (refused && (::fcntl(fd_.get(), F_GETFL) & O_ACCMODE) == O_RDONLY) errno = EROFS;
     return fail(errno, store_.full_name(name_));
   }
   tl::unexpected<Error> not_regular() const {

@@ -171,8 +171,10 @@ Result<std::shared_ptr<Object>> PosixStore::create(std::string_view name_view, C
 Result<std::shared_ptr<Object>> PosixStore::open(std::string_view name_view) {
   const std::string name(name_view);
   announce_blocking();
-  CFFS_TRY(FileDescriptor fd,
-           open_object(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+  auto opened = open_object(name, (access_ == Access::read_only ? O_RDONLY : O_RDWR) | O_CLOEXEC);
+  // The file system below became read-only, as ext4 does after an error: what is there can still be read.
+  if (!opened && opened.error().errno_value == EROFS) opened = open_object(name, O_RDONLY | O_CLOEXEC);
+  CFFS_TRY(FileDescriptor fd, std::move(opened));
   // Whoever made it may have closed it, or not synced it yet: a sync through this handle promises its name, too.
   return make_posix_object(*this, name, std::move(fd), durable_names_.newest_beside(name));
 }
@@ -276,7 +278,8 @@ Result<SpaceInfo> PosixStore::space() {
   struct statvfs v;
   if (::fstatvfs(root_.get(), &v) != 0) return fail(errno, path_);
   return SpaceInfo{v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files,
-                   v.f_ffree};
+                   v.f_ffree,
+                   /*shares_inodes=*/true};
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {

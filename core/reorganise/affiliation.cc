@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fs/kept_in_table.h"
+#include "core/reorganise/quiet_file.h"
 #include "core/table/table.h"
 #include "grouping/reference/graph.h"
 
@@ -156,7 +157,7 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   const StoreFormat& format = fs_.store_format();
   const std::uint64_t most = inode.home == Home::blob ? joins_unasked(format) : format.composite_file_max;
   const bool small = inode.size > kept_in_table(policy_, format) && inode.size <= most;
-  const bool quiet = inode.home == Home::composite || inode.ctime_ns <= quiet_before_ns_;
+  const bool quiet = inode.home == Home::composite || is_quiet(inode, quiet_before_ns_, fs_.clock());
   if (!small || !quiet || inode.holds_room()) return nullptr;
   it->second = std::move(*found);
   return &*it->second;

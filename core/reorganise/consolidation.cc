@@ -7,6 +7,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/fs/limits.h"
 #include "core/reorganise/affiliation.h"
+#include "core/reorganise/quiet_file.h"
 #include "core/table/table.h"
 #include "grouping/packing.h"
 
@@ -39,7 +40,7 @@ Result<std::vector<Consolidation::Quiet>> Consolidation::quiet_files(InodeId dir
         if (Sealing::wanted(fs_.store_format(), file->inode)) sealing_.note(*file);
         continue;
       }
-      if (file->inode.ctime_ns > quiet_before_ns_) {
+      if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
         waiting = true;
       } else {
         found.push_back({entry.name, entry.ino});
@@ -58,7 +59,7 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
   for (const auto& [ino, at] : renamed) {
     CFFS_TRY(auto file, fs_.rehousing().find(at, ino));
     if (!file || file->inode.home != Home::composite) continue;  // a staged one comes with its directory
-    if (file->inode.ctime_ns > quiet_before_ns_) {
+    if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
       waiting.push_back(ino);
     } else {
       found.push_back(std::move(*file));
@@ -94,7 +95,7 @@ Status Consolidation::run_directory(InodeId directory, bool& waiting) {
     for (const Quiet& one : quiet) {
       CFFS_TRY(auto file, fs_.rehousing().find({directory, one.name}, one.ino));
       if (!file || !should_move(file->inode)) continue;  // since
-      if (file->inode.ctime_ns > quiet_before_ns_) {
+      if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
         waiting = true;
       } else {
         CFFS_TRY_VOID(add(std::move(*file)));

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/fs/staged_directories.h"
+#include "core/reorganise/quiet_file.h"
 
 namespace cffs {
 namespace {
@@ -52,7 +53,7 @@ Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before
   if (later) return {};
   CFFS_TRY(const auto file, rehousing.find(at, ino));
   if (!file || !wanted(fs_.store_format(), file->inode)) return {};
-  later = file->inode.ctime_ns > quiet_before_ns;
+  later = !is_quiet(file->inode, quiet_before_ns, fs_.clock());
   if (later) return {};
   const auto sealed = rehousing.seal(*file, go_on);
   if (sealed) {

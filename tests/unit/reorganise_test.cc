@@ -1,7 +1,9 @@
 // Those who move data in the background, one promise each; what they must not change is in tests/model.
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "core/composite/composite_store.h"
 #include "core/fs/staged_directories.h"
@@ -232,6 +234,45 @@ TEST_CASE("the table gives back the room of what was erased from it") {
   REQUIRE(parts > 0);
   REQUIRE(table_bytes() < 1'000'000);
   REQUIRE_FALSE(s.fs->table().compact_garbage(kLeast, go_on));  // nothing is left to be done
+}
+
+TEST_CASE("files from before the clock was set back are grouped and sealed like any others") {
+  constexpr std::int64_t kYearMs = 365LL * 24 * 3600 * 1000, kQuietMs = 1000;
+  const auto clock = std::make_shared<ManualClock>();
+  ReorganisedStore s;
+  s.close();
+  s.options.clock = clock;
+  s.open();
+  clock->set_ahead_ms(kYearMs);
+  for (int i = 0; i < 5; ++i) s.make("f" + std::to_string(i), std::string(2000, 'x'));
+  s.make("large", std::string(3u << 20, 'y'));
+  REQUIRE(s.fs->sync());
+  clock->set_ahead_ms(0);
+  s.make("since", std::string(2000, 'z'));
+  {
+    Reorganiser reorganiser(*s.fs, kQuietMs);
+    REQUIRE(reorganiser.start());
+    const auto counted = [&](const auto& wanted) {
+      std::size_t n = 0;
+      NamespaceVisitor visitor;
+      visitor.entries = [&](Key, const Row& row) {
+        for (const Entry& entry : row.entries) n += entry.inode && wanted(*entry.inode) ? 1 : 0;
+        return true;
+      };
+      REQUIRE(s.fs->table().scan_namespace(visitor));
+      return n;
+    };
+    const auto members = [&] { return counted([](const Inode& i) { return i.home == Home::composite; }); };
+    const auto sealed = [&] { return counted([](const Inode& i) { return i.sealed; }); };
+    for (int i = 0; i < 100 && (members() < 6 || sealed() < 1); ++i) {
+      clock->pass_ms(kQuietMs);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    REQUIRE(members() == 6);
+    REQUIRE(sealed() == 1);
+    REQUIRE(s.fs->staged_directories().empty());  // nobody looks again and again
+  }
+  s.close();
 }
 
 TEST_CASE("choosing a policy changes nothing; adopting it makes its plan the store's, bound to the files") {

@@ -1,0 +1,41 @@
+// Empty objects, kept for their inodes. A file system has as many as it was made with (ext4), or was given (tmpfs): where the last one is taken,
+// by files of this store or by anybody else, LevelDB cannot begin its next log or table, stops for good, and cannot be opened again; and
+// then nobody can remove anything. So some are held by objects that have nothing else. Where it runs short one goes, and LevelDB
+// tries again; what is removed brings them back before users of the store get any.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "core/object/object_store.h"
+
+namespace cffs {
+
+class SpareObjects {
+ public:
+  static constexpr const char* kFolder = "spare";
+  static bool is_one(std::string_view name);
+
+  explicit SpareObjects(ObjectStore& store) : store_(store) {}
+
+  // Makes those that are missing, as far as there is room.
+  void hold(const SpaceInfo& space);
+  // Whether some are missing that could not be made. What is left is for who removes something.
+  bool are_short() const { return short_; }
+  // Removes one where there is no other inode. False: there is, or there are no spares left.
+  bool give(const SpaceInfo& space);
+
+ private:
+  static constexpr unsigned kHeld = 16;  // a log, a table, a manifest, and some for a merge
+
+  // False: others do not take them, or nobody knows how many there are.
+  static bool are_scarce(const SpaceInfo& space) { return space.shares_inodes && space.total_inodes > 0; }
+  void look();
+
+  ObjectStore& store_;
+  std::set<std::string> held_;
+  bool looked_ = false;
+  bool short_ = false;
+};
+
+}  // namespace cffs
