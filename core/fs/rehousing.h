@@ -46,7 +46,8 @@ class Rehousing {
         renamed_(renamed) {}
 
   // --- looking: takes no lock but one node's at a time, for a moment, so it may be outdated when it is used ---
-  Key entry_key(const EntryName& at) const { return rows_.entry_key(at.parent, at.name); }
+  Key entry_key(InodeId directory, std::string_view name) const { return rows_.entry_key(directory, name); }
+  Key entry_key(const EntryName& at) const { return entry_key(at.parent, at.name); }
   Result<Inode> linked_inode(InodeId ino) const { return rows_.linked_inode(ino); }
   // The file of this entry; nullopt: it is gone, or no regular file.
   std::optional<FileToMove> look(Key key, InodeId directory, const Entry& entry) const;

@@ -34,6 +34,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(goes_on(collect()));
   CFFS_TRY_VOID(goes_on(collect_nameless()));
   sort();
+  check_groups();
   check_inodes();
   if (!rows_missing_) {
     check_count();
@@ -88,6 +89,7 @@ void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
   if (!entry.name.empty() && (parents_.empty() || parents_.back() != key.upper))
     parents_.push_back(key.upper);
   numbers_.note(entry);
+  check_key(key, entry);
   if (!entry.inode) {
     ++linked_[entry.ino.value].found;
     return;
@@ -104,10 +106,10 @@ void ConsistencyCheck::note_entry(Key key, const Entry& entry) {
   if (!entry.inode->is_directory() && !entry.name.empty() && entry.inode->nlink != 1) {
     report(entry.ino.value, " counts " + std::to_string(entry.inode->nlink) + " links, has 1");
   }
-  note_inode(*entry.inode);
+  note_inode(key, *entry.inode);
 }
 
-void ConsistencyCheck::note_inode(const Inode& inode) {
+void ConsistencyCheck::note_inode(Key key, const Inode& inode) {
   const std::uint64_t ino = inode.ino.value;
   if (inode.is_directory()) {
     directories_[ino].counted = inode.nlink;
@@ -124,8 +126,7 @@ void ConsistencyCheck::note_inode(const Inode& inode) {
       break;
     case Home::composite:
       if (extent.length != inode.size) report(ino, ": size and extent differ");
-      members_.push_back(
-          {inode.ino, extent.composite, extent.offset, extent.length, extent.checksum, extent.slot, false});
+      note_member(key, inode);
       break;
     case Home::blob:
       blobs_.push_back({inode.ino, inode.size, inode.sealed});
@@ -221,11 +222,7 @@ void ConsistencyCheck::check_hard_links() {
 void ConsistencyCheck::check_accounts() {
   for (const Composite& c : composites_) {
     if (c.row == nullptr) continue;
-    std::uint64_t live = 0;
-    for (std::size_t i = 0; i < c.members.size(); ++i) {
-      const bool met = i > 0 && c.members[i].slot == c.members[i - 1].slot;
-      if (!met || !c.members[i].is_shared) live += c.members[i].length;
-    }
+    const std::uint64_t live = live_bytes(c.members);
     if (c.members.size() != c.row->members || live != c.row->live_bytes) {
       report(CompositeStore::object_name(c.id) + " counts " + std::to_string(c.row->members) + " members, " +
              std::to_string(c.row->live_bytes) + " bytes; has " + std::to_string(c.members.size()) + ", " +
@@ -257,7 +254,7 @@ void ConsistencyCheck::check_contents() {
     std::uint64_t bytes = 0;
     if (i < composites_.size()) {
       const Composite& c = composites_[i];
-      found[i] = check.composite(c.id, c.row, c.members);
+      found[i] = check.composite(c.id, c.row, c.members, rows_missing_);
       bytes = c.row != nullptr ? c.row->size : 0;
     } else {
       const CheckedBlob& blob = blobs_[i - composites_.size()];

@@ -55,7 +55,7 @@ class ConsistencyCheck {
 
   Status collect();
   void note_entry(Key key, const Entry& entry);
-  void note_inode(const Inode& inode);
+  void note_inode(Key key, const Inode& inode);
   void sort();
   void check_table();
   void check_inodes();
@@ -72,6 +72,10 @@ class ConsistencyCheck {
   Status check_packing();
   Status check_objects();
   void check_hints();
+  // --- a row against its key, and its place in a composite: consistency_places.cc ---
+  void check_key(Key key, const Entry& entry);
+  void note_member(Key key, const Inode& inode);
+  void check_groups();
   // --- the store's own notes: consistency_bookkeeping.cc ---
   Status check_counter();
   Status check_values();
@@ -95,6 +99,11 @@ class ConsistencyCheck {
   std::unordered_map<std::uint64_t, Links> linked_;  // inodes with a null-name row, or names that lead to one
   std::vector<InlineFile> inline_;                   // by inode, once all are known
   std::map<CompositeId, CompositeRow> rows_;
+  struct Furthest {  // the group that ends last, of what rows name in a composite
+    std::uint64_t end = 0;
+    InodeId ino;
+  };
+  std::map<CompositeId, Furthest> furthest_;
   std::vector<CheckedMember> members_;  // by composite and slot, once all are known
   SharingCheck sharing_;
   std::vector<CheckedBlob> blobs_;

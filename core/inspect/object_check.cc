@@ -7,6 +7,7 @@
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
 #include "core/fs/blob_sums.h"
+#include "core/inspect/member_place_check.h"
 
 namespace cffs {
 namespace {
@@ -16,11 +17,24 @@ constexpr std::uint64_t kReadWhole = 16u << 20;
 
 }  // namespace
 
+std::uint64_t live_bytes(std::span<const CheckedMember> by_slot) {
+  std::uint64_t live = 0;
+  for (std::size_t i = 0; i < by_slot.size(); ++i) {
+    const bool met = i > 0 && by_slot[i].slot == by_slot[i - 1].slot;
+    if (!met || !by_slot[i].is_shared) live += by_slot[i].length;
+  }
+  return live;
+}
+
 // One composite, looked at by one thread.
 class ObjectCheck::Composite {
  public:
-  Composite(FileSystem& fs, CompositeId id, std::span<const CheckedMember> members)
-      : fs_(fs), id_(id), name_(CompositeStore::object_name(id)), members_(members) {}
+  Composite(FileSystem& fs, CompositeId id, std::span<const CheckedMember> members, bool rows_missing)
+      : fs_(fs),
+        id_(id),
+        name_(CompositeStore::object_name(id)),
+        members_(members),
+        rows_missing_(rows_missing) {}
 
   Findings check(const CompositeRow* row) && {
     const auto object = fs_.composites().open(id_);
@@ -59,12 +73,14 @@ class ObjectCheck::Composite {
       return report(
           {}, name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
     }
+    MemberPlaceCheck places(fs_, id_, rows_missing_, found_);
     auto member = members_.begin();
-    std::uint64_t slots = 0;
+    std::uint64_t slots = 0, bytes = 0;
     const auto look = [&](const RecordMeta& record, std::uint64_t data_at) {
       if (record.slot != slots) {
         report({}, name_ + ": record " + std::to_string(slots) + " says slot " + std::to_string(record.slot));
       }
+      const auto first = member;
       for (; member != members_.end() && member->slot == slots; ++member) {
         const bool same = (record.ino == member->ino || member->is_shared) && data_at == member->offset &&
                           record.data_length == member->length && record.data_checksum == member->checksum;
@@ -72,6 +88,8 @@ class ObjectCheck::Composite {
           report(member->ino,
                  "its record, slot " + std::to_string(slots) + " of " + name_ + ", is not of it");
       }
+      places.look(record, {first, member});
+      bytes += record.data_length;
       ++slots;
     };
     const Status scanned =
@@ -82,6 +100,19 @@ class ObjectCheck::Composite {
       report({}, name_ + " counts " + std::to_string(row.slots) + " records, has " + std::to_string(slots));
     }
     for (; member != members_.end(); ++member) report(member->ino, name_ + " has no such slot");
+    places.end();
+    check_freed(row, bytes);
+  }
+
+  // A killed daemon may leave records that no account knows. Where it knows more than there are, it is wrong; where it differs from the
+  // files' rows that is told already.
+  void check_freed(const CompositeRow& row, std::uint64_t bytes_of_records) {
+    const std::uint64_t live = live_bytes(members_);
+    const bool is_known = row.members == members_.size() && row.live_bytes == live && !rows_missing_;
+    if (!is_known || live > bytes_of_records || row.freed_bytes <= bytes_of_records - live) return;
+    report({}, name_ + " counts " + std::to_string(row.freed_bytes) + " bytes as freed, and its records have " +
+                   std::to_string(bytes_of_records - live) +
+                   " that are no file's: cffs fsck --repair counts them anew");
   }
 
   void check_member(const CheckedMember& member, const Object& object, std::uint64_t size) {
@@ -106,14 +137,15 @@ class ObjectCheck::Composite {
   const CompositeId id_;
   const std::string name_;
   const std::span<const CheckedMember> members_;
+  const bool rows_missing_;
   std::string bytes_;
   bool whole_ = false;  // bytes_ is all of it
   Findings found_;
 };
 
 Findings ObjectCheck::composite(CompositeId id, const CompositeRow* row,
-                                std::span<const CheckedMember> by_slot) const {
-  return Composite(fs_, id, by_slot).check(row);
+                                std::span<const CheckedMember> by_slot, bool rows_missing) const {
+  return Composite(fs_, id, by_slot, rows_missing).check(row);
 }
 
 Findings ObjectCheck::blob(const CheckedBlob& file) const {

@@ -110,6 +110,13 @@ Status SharingCheck::check_contents(std::span<const CheckedMember> by_slot, Find
     const auto files = files_of(by_slot, {e.composite, e.slot});
     const bool true_of_it = !files.empty() && files.front().length == e.length &&
                             files.front().checksum == e.checksum && files.front().offset == e.offset;
+    const auto same_room = [&e](const CheckedMember& file) { return file.room == room_mark(e); };
+    if (true_of_it && std::none_of(files.begin(), files.end(), same_room)) {
+      found.push_back({{},
+                       "row " + key_text(key) + ": the content that it leads to, " +
+                           record_text(e.composite, e.slot) +
+                           ", has another group or room than its files' rows say: cffs fsck --repair removes the row"});
+    }
     if (!true_of_it) {
       found.push_back({{},
                        "row " + key_text(key) + ": the content that it leads to, " +

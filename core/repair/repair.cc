@@ -29,10 +29,12 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(look());
   CFFS_TRY_VOID(mend_removals());
   CFFS_TRY_VOID(mend_counter());  // before anything is made
+  CFFS_TRY_VOID(mend_misplaced());
   CFFS_TRY_VOID(bring_back_members());
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
+  CFFS_TRY_VOID(mend_rooms());
   CFFS_TRY_VOID(mend_sharing());
   CFFS_TRY_VOID(mend_accounts());
   CFFS_TRY_VOID(mend_data());
@@ -201,18 +203,6 @@ Status Repair::set_links(Key key, const std::string& name, std::uint64_t links) 
   return fs_.table().write(batch);
 }
 
-Status Repair::mend_accounts() {
-  for (const auto& [id, account] : met_->accounts) {
-    if (!met_->composites.contains(id)) CFFS_TRY_VOID(rebuild_account(id, account));
-  }
-  for (const auto& [id, row] : met_->composites) {
-    CFFS_TRY_VOID(mend_index(id));
-    const auto found = met_->accounts.find(id);
-    CFFS_TRY_VOID(mend_account(id, found == met_->accounts.end() ? RowSurvey::Account() : found->second));
-  }
-  return {};
-}
-
 // Without that row nobody looks whether a composite is packed.
 Status Repair::mend_compression() {
   CFFS_TRY(const auto row, fs_.table().get(system_key(SystemField::compression)));
@@ -233,58 +223,6 @@ Status Repair::mend_compression() {
 Status Repair::mend_sharing() {
   CFFS_TRY(const auto sentences, met_->sharing.run());
   for (const std::string& sentence : sentences) mended(sentence);
-  return {};
-}
-
-// What cannot be opened the check names.
-Status Repair::mend_index(CompositeId id) {
-  const auto object = fs_.composites().open(id);
-  if (!object || CompositeStore::check_index(**object)) return {};
-  const auto packed = fs_.rehousing().pack(id, fs_.compression());
-  if (packed && *packed) mended(CompositeStore::object_name(id) + " had a damaged index of its frames");
-  return {};
-}
-
-Status Repair::mend_account(CompositeId id, const RowSurvey::Account& account) {
-  CompositeRow row = met_->composites[id];
-  if (row.members == account.members && row.live_bytes == account.live_bytes) return {};
-  const std::string name = CompositeStore::object_name(id);
-  Batch batch;
-  if (account.members == 0) {
-    batch.erase(Key::null_name(id));
-    met_->wanted.erase(name);
-    mended(name + " has no members any more: no row");
-  } else {
-    const std::uint64_t data = row.live_bytes + row.freed_bytes;
-    mended(name + " counted " + number(row.members) + " members, " + number(row.live_bytes) +
-           " bytes: " + number(account.members) + ", " + number(account.live_bytes));
-    row.members = account.members;
-    row.live_bytes = account.live_bytes;
-    row.freed_bytes = data > row.live_bytes ? data - row.live_bytes : 0;
-    batch.put(Key::null_name(id), encode_composite_row(row));
-  }
-  return fs_.table().write(batch);
-}
-
-// Size and records are the object's own word.
-Status Repair::rebuild_account(CompositeId id, const RowSurvey::Account& account) {
-  const auto object = fs_.composites().open(id);
-  if (!object) return {};  // missing: the check names it
-  CFFS_TRY(const ObjectInfo info, (*object)->info());
-  CompositeRow row = account.widest;
-  row.size = info.size;
-  std::uint64_t data = 0;
-  (void)fs_.composites().scan(id, info.size, [&](const RecordMeta& record, std::uint64_t) {
-    row.slots = record.slot + std::uint64_t{1};
-    data += record.data_length;
-  });
-  row.members = account.members;
-  row.live_bytes = account.live_bytes;
-  row.freed_bytes = data > row.live_bytes ? data - row.live_bytes : 0;
-  Batch batch;
-  batch.put(Key::null_name(id), encode_composite_row(row));
-  CFFS_TRY_VOID(fs_.table().write(batch));
-  mended(CompositeStore::object_name(id) + " had members and no row: made from its records");
   return {};
 }
 

@@ -18,6 +18,7 @@
 
 #include "core/fs/file_system.h"
 #include "core/repair/lost_names.h"
+#include "core/repair/member_places.h"
 #include "core/repair/row_survey.h"
 #include "core/table/row.h"
 
@@ -49,18 +50,24 @@ class Repair {
   bool leads_to_itself(InodeId directory, InodeId parent) const;
   Status mend_links();
   Status mend_link_counts();
-  Status mend_accounts();
-  Status mend_index(CompositeId id);
   Status mend_compression();
   Status mend_sharing();
-  Status mend_account(CompositeId id, const RowSurvey::Account& account);
-  Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
   Status mend_data();
   Status find_place_for(InodeId ino);
   Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
   Status mend_seals();
   Status drop_damaged_catalogue();
   Status keep_lost_objects();
+  // --- composites: repair_accounts.cc ---
+  Status mend_accounts();
+  Status mend_index(CompositeId id);
+  Status mend_account(CompositeId id, const RowSurvey::Account& account, const MemberPlaces::Records& records);
+  Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
+  Status mend_rooms();
+  // --- entries below a key that is not theirs: repair_misplaced.cc ---
+  Status mend_misplaced();
+  Status put_in_place(const RowSurvey::Misplaced& misplaced);
+  Result<bool> is_free(Key key, const std::string& name) const;
   // --- the store's own notes: repair_bookkeeping.cc ---
   Status mend_counter();
   Status mend_values();

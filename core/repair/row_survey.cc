@@ -2,6 +2,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
 #include "core/table/table.h"
 
@@ -49,6 +50,9 @@ void RowSurvey::note(Key key, const Entry& entry) {
   const std::uint64_t ino = entry.ino.value;
   sharing.note(key, entry);
   numbers.note(entry);
+  const Key own = entry.name.empty() ? Key::null_name(entry.ino)
+                                     : fs_.rehousing().entry_key(InodeId{key.upper}, entry.name);
+  if (key != own) misplaced.push_back({key, entry.name, entry.ino, entry.inode.has_value()});
   if (nameless.erase(ino) > 0) not_to_be_removed.push_back(PendingRemoval::of_nameless(entry.ino));
   if (!entry.name.empty()) parents.insert(key.upper);
   if (!entry.inode) {

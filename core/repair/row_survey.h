@@ -49,6 +49,13 @@ class RowSurvey {
   std::unordered_map<std::uint64_t, std::uint64_t> inline_sizes;  // size of each inline file
   std::map<CompositeId, CompositeRow> composites;
   std::map<CompositeId, Account> accounts;
+  struct Misplaced {  // an entry below another key than its own
+    Key row;
+    std::string name;
+    InodeId ino;
+    bool has_inode = false;
+  };
+  std::vector<Misplaced> misplaced;
   struct Sealed {
     Key row;
     std::string name;  // its entry's

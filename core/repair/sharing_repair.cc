@@ -29,7 +29,7 @@ void SharingRepair::note(Key key, const Entry& entry) {
   // A null name's own number leads to it.
   EntryName at;
   if (!entry.name.empty()) at = {InodeId{key.upper}, entry.name};
-  members_.push_back({{e.composite, e.slot}, {entry.ino, std::move(at)}, e.length, e.checksum, e.offset});
+  members_.push_back({{e.composite, e.slot}, {entry.ino, std::move(at)}, e});
 }
 
 void SharingRepair::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
@@ -40,7 +40,10 @@ Status SharingRepair::note_damaged(Key key) {
   CFFS_TRY(const auto value, table_.get(key));
   const bool of_files = value && key.lower != 0 && row_kind(key, *value) == RowKind::member_files;
   const auto row = of_files ? decode_member_files(*value) : Result<MemberFiles>(fail(ENOENT));
-  if (row) note(CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1), *row);
+  if (!row) return {};
+  const Record record{CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1)};
+  if (row->files.front().ino.value == 0) strays_.push_back(record);
+  note(record.first, record.second, *row);
   return {};
 }
 
@@ -54,7 +57,7 @@ Result<std::map<CompositeId, std::uint64_t>> SharingRepair::live_bytes() {
   std::map<CompositeId, std::uint64_t> live;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const bool met = i > 0 && members_[i - 1].record == members_[i].record;
-    if (!met || !used_) live[members_[i].record.first] += members_[i].length;
+    if (!met || !used_) live[members_[i].record.first] += members_[i].extent.length;
   }
   return live;
 }
@@ -100,18 +103,22 @@ Status SharingRepair::mend_contents(Batch& batch) {
   CFFS_TRY_VOID(table_.scan_tag(KeyTag::content, [&](Key key, std::string_view value) {
     const auto row = decode_content_row(key, value);
     const Extent e = row ? row->extent : Extent();
-    const auto file =
+    auto file =
         std::lower_bound(members_.begin(), members_.end(), Record{e.composite, e.slot},
                          [](const Member& m, const Record& wanted) { return m.record < wanted; });
-    const bool is_true = row && file != members_.end() && file->record == Record{e.composite, e.slot} &&
-                         file->length == e.length && file->checksum == e.checksum && file->offset == e.offset;
-    if (is_true) return true;
+    const auto same = [&e](Extent its) {
+      its.moved = e.moved;
+      return its == e;
+    };
+    for (; row && file != members_.end() && file->record == Record{e.composite, e.slot}; ++file) {
+      if (same(file->extent)) return true;
+    }
     batch.erase(key);
     ++dropped;
     return true;
   }));
   if (dropped > 0) {
-    mended_.push_back(std::to_string(dropped) + " rows of contents led to what is no file's: removed");
+    mended_.push_back(std::to_string(dropped) + " rows of contents led to what is no file's, or not as it lies: removed");
   }
   return {};
 }

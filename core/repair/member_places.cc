@@ -1,0 +1,120 @@
+#include "core/repair/member_places.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/printable.h"
+#include "core/composite/composite_store.h"
+#include "core/fs/rehousing.h"
+#include "core/table/table.h"
+
+namespace cffs {
+namespace {
+
+bool is_of_several(const MemberFiles& row) { return row.files.front().ino.value != 0; }
+
+std::string record_of(const SharingRepair::Record& record) {
+  return "slot " + std::to_string(record.second) + " of " + CompositeStore::object_name(record.first);
+}
+
+}  // namespace
+
+Result<MemberPlaces::Records> MemberPlaces::run(CompositeId id, const CompositeRow& row) {
+  rows_.clear();
+  CFFS_TRY_VOID(fs_.table().scan(
+      Key::member_files(id, 0), {id.value, ~std::uint64_t{0}}, [this](Key key, std::string_view value) {
+        if (row_kind(key, value) != RowKind::member_files) return true;
+        auto files = decode_member_files(value);
+        if (files) rows_.emplace(static_cast<std::uint32_t>(key.lower - 1), std::move(*files));
+        return true;
+      }));
+  CFFS_TRY_VOID(drop_nobodys(id));
+  Records records;
+  Status done;
+  const Status scanned = fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t) {
+    records.bytes += record.data_length;
+    ++records.slots;
+    for (const SharingRepair::Member& member : files_of(id, record.slot)) {
+      if (done) done = mend(record, member);
+    }
+  });
+  CFFS_TRY_VOID(done);
+  records.whole = scanned.has_value();
+  return records;
+}
+
+MemberPlaces::Members MemberPlaces::files_of(CompositeId id, std::uint32_t slot) const {
+  const SharingRepair::Record wanted{id, slot};
+  const auto begin = std::lower_bound(
+      members_.begin(), members_.end(), wanted,
+      [](const SharingRepair::Member& m, const SharingRepair::Record& record) { return m.record < record; });
+  auto end = begin;
+  while (end != members_.end() && end->record == wanted) ++end;
+  return {begin, end};
+}
+
+// No file's row names the record: nobody looks for one by what the row says. Of those that several share, the repair of sharing drops
+// them.
+Status MemberPlaces::drop_nobodys(CompositeId id) {
+  Batch batch;
+  std::erase_if(rows_, [&](const auto& row) {
+    const auto& [slot, files] = row;
+    if (is_of_several(files) || !files_of(id, slot).empty()) return false;
+    batch.erase(Key::member_files(id, slot));
+    mended_.push_back(record_of({id, slot}) + " is nobody's, and a row said where its file is: removed");
+    return true;
+  });
+  return fs_.table().write(batch);
+}
+
+Status MemberPlaces::drop_stray(const SharingRepair::Record& record) {
+  if (!files_of(record.first, record.second).empty()) return {};
+  Batch batch;
+  batch.erase(Key::member_files(record.first, record.second));
+  mended_.push_back(record_of(record) + " is not there, and a row said where its file is: removed");
+  return fs_.table().write(batch);
+}
+
+Status MemberPlaces::mend(const RecordMeta& record, const SharingRepair::Member& member) {
+  const EntryName& at = member.file.at;
+  if (at.name.empty()) return {};  // found by its number
+  const bool is_where_recorded =
+      record.ino == member.file.ino && at == EntryName{record.parent, record.name};
+  const auto row = rows_.find(record.slot);
+  if (row == rows_.end()) {
+    const bool is_wanted = record.ino == member.file.ino && (!is_where_recorded || member.extent.moved);
+    return is_wanted ? put(member, {{{{}, at}}}, true) : Status();
+  }
+  if (!is_of_several(row->second)) {
+    if (row->second.files.front().at == at) return {};
+    return put(member, {{{{}, at}}}, true);
+  }
+  for (MemberFile& file : row->second.files) {
+    if (file.ino != member.file.ino || !file.at.name.empty() || is_where_recorded) continue;
+    file.at = at;
+    return put(member, row->second, false);
+  }
+  return {};
+}
+
+// `renamed`: the file's own row says so from now on, that the record's row goes with it.
+Status MemberPlaces::put(const SharingRepair::Member& member, const MemberFiles& row, bool renamed) {
+  const EntryName& at = member.file.at;
+  Batch batch;
+  batch.put(Key::member_files(member.record.first, member.record.second), encode_member_files(row));
+  if (renamed && !member.extent.moved) {
+    const Key key = fs_.rehousing().entry_key(at);
+    CFFS_TRY(Row entries, fs_.table().get_row(key));
+    Entry* const entry = entries.find(at.name);
+    if (entry == nullptr || !entry->inode || entry->ino != member.file.ino) return {};
+    entry->inode->extent.moved = true;
+    batch.put_row(key, entries);
+  }
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  rows_[member.record.second] = row;
+  mended_.push_back("inode " + std::to_string(member.file.ino.value) + " '" + printable(at.name) +
+                    "' was renamed, and no row of " + record_of(member.record) + " said where to: one does");
+  return {};
+}
+
+}  // namespace cffs
