@@ -42,7 +42,8 @@ void MemberPlaceCheck::end() {
 }
 
 // Who is said to share a record is held against the files' rows by the check of sharing.
-void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember& file, const MemberFiles* row) {
+void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember& file,
+                                  const MemberFiles* row) {
   if (file.is_linked) return;
   const bool is_alone = row != nullptr && !is_several(*row);
   const EntryName* said = is_alone ? &row->files.front().at : nullptr;
@@ -53,12 +54,13 @@ void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember&
   }
   if (said != nullptr) {
     if (place_mark(fs_.rehousing().entry_key(*said)) == file.place) return;
-    found_.push_back({file.ino, ": the row of " + slot_text(record.slot) + " says that it is " + place_text(*said) +
+    found_.push_back({file.ino, ": the row of " + slot_text(record.slot) + " says that it is " +
+                                    place_text(*said) +
                                     ", which is not so: cffs fsck --repair corrects that"});
     return;
   }
-  const bool is_where_recorded =
-      record.ino == file.ino && place_mark(fs_.rehousing().entry_key(record.parent, record.name)) == file.place;
+  const bool is_where_recorded = record.ino == file.ino && place_mark(fs_.rehousing().entry_key(
+                                                               record.parent, record.name)) == file.place;
   if ((is_where_recorded && (!file.is_renamed || row != nullptr)) || rows_missing_) return;
   if (record.ino != file.ino && row == nullptr) return;  // that its record is not of it is told
   found_.push_back({file.ino, ": it was renamed, and no row of " + slot_text(record.slot) +
@@ -67,8 +69,10 @@ void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember&
 
 void MemberPlaceCheck::nobodys(const Row& row) {
   if (rows_missing_ || is_several(row.second)) return;
-  found_.push_back({{}, slot_text(row.first) + ": a row says that it is " + place_text(row.second.files.front().at) +
-                            ", which is not there: cffs fsck --repair removes the row"});
+  found_.push_back({{},
+                    slot_text(row.first) + ": a row says that it is " +
+                        place_text(row.second.files.front().at) +
+                        ", which is not there: cffs fsck --repair removes the row"});
 }
 
 std::string MemberPlaceCheck::slot_text(std::uint32_t slot) const {

@@ -78,8 +78,7 @@ Status MemberPlaces::drop_stray(const SharingRepair::Record& record) {
 Status MemberPlaces::mend(const RecordMeta& record, const SharingRepair::Member& member) {
   const EntryName& at = member.file.at;
   if (at.name.empty()) return {};  // found by its number
-  const bool is_where_recorded =
-      record.ino == member.file.ino && at == EntryName{record.parent, record.name};
+  const bool is_where_recorded = record.ino == member.file.ino && at == EntryName{record.parent, record.name};
   const auto row = rows_.find(record.slot);
   if (row == rows_.end()) {
     const bool is_wanted = record.ino == member.file.ino && (!is_where_recorded || member.extent.moved);

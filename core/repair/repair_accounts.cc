@@ -103,8 +103,7 @@ Status Repair::mend_rooms() {
     const bool has_group = is_in_its_group(e) && ends_within;
     if (e.capacity == room && has_group) continue;
     const EntryName& at = member.file.at;
-    const Key key =
-        at.name.empty() ? Key::null_name(member.file.ino) : fs_.rehousing().entry_key(at);
+    const Key key = at.name.empty() ? Key::null_name(member.file.ino) : fs_.rehousing().entry_key(at);
     CFFS_TRY(Row row, fs_.table().get_row(key));
     Entry* const entry = row.find(at.name);
     const bool is_it = entry != nullptr && entry->inode && entry->ino == member.file.ino &&

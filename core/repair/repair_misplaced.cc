@@ -56,7 +56,8 @@ Status Repair::put_in_place(const RowSurvey::Misplaced& misplaced) {
   batch.put_row(key, to);
   CFFS_TRY_VOID(fs_.table().write(batch));
   mended("row " + key_text(misplaced.row) + " had " +
-         (is_null_name ? "inode " + std::to_string(misplaced.ino.value) : "'" + printable(misplaced.name) + "'") +
+         (is_null_name ? "inode " + std::to_string(misplaced.ino.value)
+                       : "'" + printable(misplaced.name) + "'") +
          ", whose key is another: it is at " + where);
   return {};
 }

@@ -11,7 +11,7 @@
 namespace cffs::test {
 namespace {
 
-std::int64_t mtime_in_row(const FileSystem& fs, InodeId ino) {
+std::int64_t mtime_in_row(FileSystem& fs, InodeId ino) {
   std::int64_t found = -1;
   NamespaceVisitor visitor;
   visitor.entries = [&](Key, const Row& row) {
