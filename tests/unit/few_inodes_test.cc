@@ -101,7 +101,8 @@ struct FullOfFiles {
 
 }  // namespace
 
-TEST_CASE("where inodes run out nobody is told worse than that, and what is removed brings them back", "[room]") {
+TEST_CASE("where inodes run out nobody is told worse than that, and what is removed brings them back",
+          "[room]") {
   FullOfFiles s;
   const bool others = GENERATE(false, true);
   const int large = s.fill("large", 20'000);

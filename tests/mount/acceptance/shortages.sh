@@ -248,14 +248,14 @@ case_below() {
   for policy in directory none; do
     take_down
     mkdir -p "$base/disk" "$mnt" "$base/work"
-    truncate -s 300M "$base/image" && mkfs.ext4 -q -F -N 200 "$base/image" && loop=$(losetup --find --show "$base/image" 2>/dev/null) ||
+    truncate -s 600M "$base/image" && mkfs.ext4 -q -F -N 200 "$base/image" && loop=$(losetup --find --show "$base/image" 2>/dev/null) ||
       { echo "  no loop devices here: not tried"; rm -f "$base/image"; return 0; }
     mount "$loop" "$base/disk" || return 1
     store=$base/disk/store
     "$cffs" format "$store" && "$cffs" mount --policy=$policy --quiet=0.3 --commit-interval=0.3 "$store" "$mnt" || return 1
-    n=0; while head -c 200K /dev/zero >"$mnt/large$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 1000 ] || break; done
+    n=0; while head -c 1100K /dev/zero >"$mnt/large$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 1000 ] || break; done
     check "$policy: large files until there is no inode ($n)" test $n -gt 20 -a $n -lt 1000
-    check "$policy: no room for one more, and nothing worse" no_room "$mnt/new" 200000
+    check "$policy: no room for one more, and nothing worse" no_room "$mnt/new" 1200000
     rm -f "$mnt/new"
     python3 - "$mnt" <<'PY' || { echo "  FAILED: $policy: small files until one is refused in words"; failures=$((failures + 1)); }
 import os, sys
