@@ -27,8 +27,8 @@ constexpr const char* kSuperblocks[] = {"superblock.copy", "superblock"};
 // A store's own locks, the room that it keeps for a full disk, and what it has for those who follow it are not copied.
 bool stays(const std::string& name) {
   return name == "lock" || name == "followers" || name == SpaceGuard::kObjectName ||
-         SpareObjects::is_one(name) || name == kUnfinishedCopy ||
-         name == kCheckpointObject || name.starts_with(std::string(kKeptFolder) + "/");
+         SpareObjects::is_one(name) || name == kUnfinishedCopy || name == kCheckpointObject ||
+         name.starts_with(std::string(kKeptFolder) + "/");
 }
 bool is_superblock(const std::string& name) {
   return std::find(std::begin(kSuperblocks), std::end(kSuperblocks), name) != std::end(kSuperblocks);

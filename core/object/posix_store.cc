@@ -277,9 +277,9 @@ Status PosixStore::sync_everything() {
 Result<SpaceInfo> PosixStore::space() {
   struct statvfs v;
   if (::fstatvfs(root_.get(), &v) != 0) return fail(errno, path_);
-  return SpaceInfo{v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files,
-                   v.f_ffree,
-                   /*shares_inodes=*/true};
+  return SpaceInfo{
+      v.f_blocks * v.f_frsize, v.f_bfree * v.f_frsize, v.f_bavail * v.f_frsize, v.f_files, v.f_ffree,
+      /*shares_inodes=*/true};
 }
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
