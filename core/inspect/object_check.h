@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
-#include "core/inspect/row_marks.h"
+#include "core/table/row_marks.h"
 #include "core/table/row.h"
 
 namespace cffs {

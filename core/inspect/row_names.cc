@@ -1,8 +1,5 @@
 #include "core/inspect/row_names.h"
 
-#include <array>
-#include <cstdio>
-
 #include "core/packed/compression.h"
 #include "core/table/block_sums.h"
 #include "core/table/content_row.h"
@@ -12,13 +9,6 @@
 #include "core/table/value_log.h"
 
 namespace cffs {
-
-std::string key_text(Key key) {
-  std::array<char, 40> text{};
-  (void)std::snprintf(text.data(), text.size(), "%016llx %016llx", static_cast<unsigned long long>(key.upper),
-                      static_cast<unsigned long long>(key.lower));
-  return text.data();
-}
 
 Status check_row(Key key, std::string_view value) {
   const auto known = [](const auto& decoded) { return decoded ? Status() : Status(fail(decoded.error())); };

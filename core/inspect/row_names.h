@@ -1,4 +1,4 @@
-// How rows and names appear in messages, and whether a row beside the namespace is one that this program knows.
+// How rows (core/table/key_text.h) and names appear in messages, and whether a row beside the namespace is one that this program knows.
 #pragma once
 
 #include <string>
@@ -6,12 +6,10 @@
 
 #include "core/base/error.h"
 #include "core/base/printable.h"
-#include "core/table/key.h"
+#include "core/table/key_text.h"
 
 namespace cffs {
 
-// "ff00000000000000 0000000000000001", as `cffs dump` shows it.
-std::string key_text(Key key);
 // Of a row outside the namespace: whether its kind is known and its bytes decode.
 Status check_row(Key key, std::string_view value);
 

@@ -4,8 +4,8 @@
 
 #include "core/base/printable.h"
 #include "core/fs/rehousing.h"
-#include "core/inspect/row_names.h"
 #include "core/repair/repair.h"
+#include "core/table/key_text.h"
 #include "core/table/table.h"
 
 namespace cffs {
