@@ -7,6 +7,7 @@
 
 #include "core/base/thread.h"
 #include "core/fs/new_file.h"
+#include "core/fs/rehousing.h"
 #include "core/inspect/row_names.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
@@ -71,6 +72,7 @@ struct Victim {
     change(*row.find(name)->inode);
     put(key, encode_row(row));
   }
+  Key key_of(InodeId parent, std::string_view name) { return fs->rehousing().entry_key(parent, name); }
   void put(Key key, std::string_view value) {
     Batch batch;
     batch.put(key, value);
@@ -103,7 +105,7 @@ TEST_CASE("fsck: rows") {
         {"row " + key_text(Key::entry(v.directory, 99)), "row " + key_text(Key::entry(v.directory, 100))});
   }
   SECTION("two rows of one inode") {
-    v.put(Key::entry(v.directory, 99),
+    v.put(v.key_of(v.directory, "twice"),
           encode_single_row("twice", *v.row_of("inline").second.find("inline")->inode));
     v.expect({"'twice' has two rows"});
   }
@@ -112,11 +114,11 @@ TEST_CASE("fsck: rows") {
     v.expect({"has 7 links, should have 2"});
   }
   SECTION("entries of a directory that is not there") {
-    v.put(Key::entry(InodeId{5000}, 99), encode_row({{{"lost", v.linked, S_IFREG, {}}}}));
+    v.put(v.key_of(InodeId{5000}, "lost"), encode_row({{{"lost", v.linked, S_IFREG, {}}}}));
     v.expect({"directory 5000 has entries but no row", "counts 2 links, has 3"});
   }
   SECTION("a name that leads nowhere") {
-    v.put(Key::entry(v.directory, 99), encode_row({{{"nowhere", InodeId{5000}, S_IFREG, {}}}}));
+    v.put(v.key_of(v.directory, "nowhere"), encode_row({{{"nowhere", InodeId{5000}, S_IFREG, {}}}}));
     v.expect({"hard links to inode 5000 lead nowhere"});
   }
   SECTION("size without data") {
