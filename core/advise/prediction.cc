@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/fs/spare_objects.h"
+
 namespace cffs {
 namespace {
 
@@ -84,7 +86,8 @@ class StoreModel {
     p.objects = kOwnObjects - 1 + std::max<std::uint64_t>(1, (p.table_bytes + kTableFile - 1) / kTableFile) +
                 o.composites + o.blobs;
     const std::uint64_t numbers = survey_.inodes() + o.composites;
-    p.inodes = p.objects + 2 + folders_of(o.composites, numbers) + folders_of(o.blobs, numbers);
+    p.inodes = p.objects + 2 + SpareObjects::kHeld + 1 + folders_of(o.composites, numbers) +
+               folders_of(o.blobs, numbers);
     p.object_bytes = p.stored_bytes + o.blob_bytes + p.table_bytes;
     p.reserve_bytes = kReserve;
     p.import_s = import_s(p, packing);

@@ -14,6 +14,7 @@ namespace cffs {
 class SpareObjects {
  public:
   static constexpr const char* kFolder = "spare";
+  static constexpr unsigned kHeld = 16;  // a log, a table, a manifest, and some for a merge
   static bool is_one(std::string_view name);
 
   explicit SpareObjects(ObjectStore& store) : store_(store) {}
@@ -26,8 +27,6 @@ class SpareObjects {
   bool give(const SpaceInfo& space);
 
  private:
-  static constexpr unsigned kHeld = 16;  // a log, a table, a manifest, and some for a merge
-
   // False: others do not take them, or nobody knows how many there are.
   static bool are_scarce(const SpaceInfo& space) { return space.shares_inodes && space.total_inodes > 0; }
   void look();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
-#include "core/table/row_marks.h"
 #include "core/table/row.h"
+#include "core/table/row_marks.h"
 
 namespace cffs {
 

@@ -4,9 +4,9 @@
 #include "core/base/printable.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
-#include "core/table/row_marks.h"
 #include "core/repair/member_places.h"
 #include "core/repair/repair.h"
+#include "core/table/row_marks.h"
 #include "core/table/table.h"
 
 namespace cffs {
