@@ -5,11 +5,10 @@
 #include "core/base/printable.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
+#include "core/table/files_of_records.h"
 
 namespace cffs {
 namespace {
-
-bool is_several(const MemberFiles& row) { return row.files.front().ino.value != 0; }
 
 std::string place_text(const EntryName& at) {
   return "'" + printable(at.name) + "' of directory " + std::to_string(at.parent.value);
@@ -20,32 +19,25 @@ std::string place_text(const EntryName& at) {
 // What cannot be read or decoded was told by who read all rows.
 MemberPlaceCheck::MemberPlaceCheck(FileSystem& fs, CompositeId id, bool rows_missing, Findings& found)
     : fs_(fs), id_(id), rows_missing_(rows_missing), found_(found) {
-  const auto note = [this](Key key, std::string_view value) {
-    if (row_kind(key, value) != RowKind::member_files) return true;
-    if (auto row = decode_member_files(value))
-      rows_.emplace_back(static_cast<std::uint32_t>(key.lower - 1), std::move(*row));
-    return true;
-  };
-  (void)fs_.table().scan(Key::member_files(id, 0), {id.value, ~std::uint64_t{0}}, note);
+  if (auto rows = files_of_records(fs_.table(), id)) rows_ = std::move(*rows);
 }
 
 void MemberPlaceCheck::look(const RecordMeta& record, std::span<const CheckedMember> files) {
-  while (next_ < rows_.size() && rows_[next_].first < record.slot) nobodys(rows_[next_++]);
-  const bool has_row = next_ < rows_.size() && rows_[next_].first == record.slot;
-  const MemberFiles* const row = has_row ? &rows_[next_++].second : nullptr;
-  if (row != nullptr && files.empty()) nobodys(rows_[next_ - 1]);
+  const auto found = rows_.extract(record.slot);
+  const MemberFiles* const row = found ? &found.mapped() : nullptr;
+  if (row != nullptr && files.empty()) nobodys(record.slot, *row);
   for (const CheckedMember& file : files) check_file(record, file, row);
 }
 
 void MemberPlaceCheck::end() {
-  while (next_ < rows_.size()) nobodys(rows_[next_++]);
+  for (const auto& [slot, row] : rows_) nobodys(slot, row);
 }
 
 // Who is said to share a record is held against the files' rows by the check of sharing.
 void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember& file,
                                   const MemberFiles* row) {
   if (file.is_linked) return;
-  const bool is_alone = row != nullptr && !is_several(*row);
+  const bool is_alone = row != nullptr && !row->is_shared();
   const EntryName* said = is_alone ? &row->files.front().at : nullptr;
   if (row != nullptr && !is_alone) {
     const auto its = std::find_if(row->files.begin(), row->files.end(),
@@ -67,11 +59,10 @@ void MemberPlaceCheck::check_file(const RecordMeta& record, const CheckedMember&
                                   " says where to: cffs fsck --repair writes one"});
 }
 
-void MemberPlaceCheck::nobodys(const Row& row) {
-  if (rows_missing_ || is_several(row.second)) return;
+void MemberPlaceCheck::nobodys(std::uint32_t slot, const MemberFiles& row) {
+  if (rows_missing_ || row.is_shared()) return;
   found_.push_back({{},
-                    slot_text(row.first) + ": a row says that it is " +
-                        place_text(row.second.files.front().at) +
+                    slot_text(slot) + ": a row says that it is " + place_text(row.files.front().at) +
                         ", which is not there: cffs fsck --repair removes the row"});
 }
 

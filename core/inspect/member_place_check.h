@@ -2,10 +2,10 @@
 // (core/table/member_files.h). One composite's records, in order of slots, by one thread.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "core/composite/record.h"
 #include "core/inspect/object_check.h"
@@ -22,17 +22,15 @@ class MemberPlaceCheck {
   void end();
 
  private:
-  using Row = std::pair<std::uint32_t, MemberFiles>;
   void check_file(const RecordMeta& record, const CheckedMember& file, const MemberFiles* row);
-  void nobodys(const Row& row);
+  void nobodys(std::uint32_t slot, const MemberFiles& row);
   std::string slot_text(std::uint32_t slot) const;
 
   FileSystem& fs_;
   const CompositeId id_;
   const bool rows_missing_;
   Findings& found_;
-  std::vector<Row> rows_;  // by slot
-  std::size_t next_ = 0;
+  std::map<std::uint32_t, MemberFiles> rows_;  // by slot, of records that have not come yet
 };
 
 }  // namespace cffs

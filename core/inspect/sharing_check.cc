@@ -32,7 +32,7 @@ std::span<const CheckedMember> files_of(std::span<const CheckedMember> by_slot,
 }  // namespace
 
 void SharingCheck::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
-  if (row.files.front().ino.value == 0) return;  // renamed, no more
+  if (!row.is_shared()) return;  // renamed, no more
   sharers_[{id, slot}] = row.files;
 }
 

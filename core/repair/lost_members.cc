@@ -296,7 +296,7 @@ Result<EntryName> LostMembers::place_of(const Found& found) {
 void LostMembers::tell_place(Batch& batch, const Found& found, const EntryName& at, Inode& inode) {
   Extent& extent = inode.extent;
   const auto files = files_.find({extent.composite, extent.slot});
-  const bool shares = files != files_.end() && files->second.files.front().ino.value != 0;
+  const bool shares = files != files_.end() && files->second.is_shared();
   if (shares || at == found.own) return;
   extent.moved = true;
   batch.put(Key::member_files(extent.composite, extent.slot),

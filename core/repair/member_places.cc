@@ -6,12 +6,11 @@
 #include "core/base/printable.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
+#include "core/table/files_of_records.h"
 #include "core/table/table.h"
 
 namespace cffs {
 namespace {
-
-bool is_of_several(const MemberFiles& row) { return row.files.front().ino.value != 0; }
 
 std::string record_of(const SharingRepair::Record& record) {
   return "slot " + std::to_string(record.second) + " of " + CompositeStore::object_name(record.first);
@@ -20,20 +19,12 @@ std::string record_of(const SharingRepair::Record& record) {
 }  // namespace
 
 Result<MemberPlaces::Records> MemberPlaces::run(CompositeId id, const CompositeRow& row) {
-  rows_.clear();
-  CFFS_TRY_VOID(fs_.table().scan(
-      Key::member_files(id, 0), {id.value, ~std::uint64_t{0}}, [this](Key key, std::string_view value) {
-        if (row_kind(key, value) != RowKind::member_files) return true;
-        auto files = decode_member_files(value);
-        if (files) rows_.emplace(static_cast<std::uint32_t>(key.lower - 1), std::move(*files));
-        return true;
-      }));
+  CFFS_TRY(rows_, files_of_records(fs_.table(), id));
   CFFS_TRY_VOID(drop_nobodys(id));
   Records records;
   Status done;
   const Status scanned = fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t) {
     records.bytes += record.data_length;
-    ++records.slots;
     for (const SharingRepair::Member& member : files_of(id, record.slot)) {
       if (done) done = mend(record, member);
     }
@@ -59,7 +50,7 @@ Status MemberPlaces::drop_nobodys(CompositeId id) {
   Batch batch;
   std::erase_if(rows_, [&](const auto& row) {
     const auto& [slot, files] = row;
-    if (is_of_several(files) || !files_of(id, slot).empty()) return false;
+    if (files.is_shared() || !files_of(id, slot).empty()) return false;
     batch.erase(Key::member_files(id, slot));
     mended_.push_back(record_of({id, slot}) + " is nobody's, and a row said where its file is: removed");
     return true;
@@ -84,7 +75,7 @@ Status MemberPlaces::mend(const RecordMeta& record, const SharingRepair::Member&
     const bool is_wanted = record.ino == member.file.ino && (!is_where_recorded || member.extent.moved);
     return is_wanted ? put(member, {{{{}, at}}}, true) : Status();
   }
-  if (!is_of_several(row->second)) {
+  if (!row->second.is_shared()) {
     if (row->second.files.front().at == at) return {};
     return put(member, {{{{}, at}}}, true);
   }

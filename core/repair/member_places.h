@@ -20,7 +20,7 @@ class MemberPlaces {
   // What the records say, of a composite that was looked at.
   struct Records {
     bool whole = false;  // all could be read
-    std::uint64_t bytes = 0, slots = 0;
+    std::uint64_t bytes = 0;
   };
 
   // `by_record`: all members, in order. A sentence for each thing that was mended goes to `mended`.

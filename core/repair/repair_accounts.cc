@@ -42,13 +42,14 @@ Status Repair::mend_account(CompositeId id, const RowSurvey::Account& account,
   CompositeRow row = met_->composites[id];
   const std::string name = CompositeStore::object_name(id);
   Batch batch;
+  const bool agrees = row.members == account.members && row.live_bytes == account.live_bytes;
   if (account.members == 0) {
+    if (agrees) return {};
     batch.erase(Key::null_name(id));
     met_->wanted.erase(name);
     mended(name + " has no members any more: no row");
     return fs_.table().write(batch);
   }
-  const bool agrees = row.members == account.members && row.live_bytes == account.live_bytes;
   if (!agrees) {
     const std::uint64_t data = row.live_bytes + row.freed_bytes;
     mended(name + " counted " + std::to_string(row.members) + " members, " + std::to_string(row.live_bytes) +

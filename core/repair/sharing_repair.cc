@@ -33,7 +33,7 @@ void SharingRepair::note(Key key, const Entry& entry) {
 }
 
 void SharingRepair::note(CompositeId id, std::uint32_t slot, const MemberFiles& row) {
-  if (row.files.front().ino.value != 0) rows_[{id, slot}] = row.files;
+  if (row.is_shared()) rows_[{id, slot}] = row.files;
 }
 
 Status SharingRepair::note_damaged(Key key) {
@@ -42,7 +42,7 @@ Status SharingRepair::note_damaged(Key key) {
   const auto row = of_files ? decode_member_files(*value) : Result<MemberFiles>(fail(ENOENT));
   if (!row) return {};
   const Record record{CompositeId{key.upper}, static_cast<std::uint32_t>(key.lower - 1)};
-  if (row->files.front().ino.value == 0) strays_.push_back(record);
+  if (!row->is_shared()) strays_.push_back(record);
   note(record.first, record.second, *row);
   return {};
 }

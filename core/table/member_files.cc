@@ -21,7 +21,7 @@ tl::unexpected<Error> malformed() {
 std::string encode_member_files(const MemberFiles& row) {
   std::string out;
   ByteWriter w(out);
-  const bool renamed = row.files.size() == 1 && row.files.front().ino.value == 0;
+  const bool renamed = row.files.size() == 1 && !row.is_shared();
   if (!renamed) {
     out += kSeveral;
     w.varint(row.files.size());

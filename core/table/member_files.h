@@ -21,6 +21,8 @@ struct MemberFile {
 // One row's.
 struct MemberFiles {
   std::vector<MemberFile> files;  // one at least
+  // Each is named by its number; else the one file was renamed, no more.
+  bool is_shared() const { return files.front().ino.value != 0; }
 };
 
 // So many share one record: the row is written anew with each that comes or goes.

@@ -19,10 +19,6 @@ void read(std::string_view bytes) {
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::string bytes(fuzz::text_of(data, size));
-  read(bytes);
-  constexpr std::size_t kSum = 8;
-  if (bytes.size() > kSum) fuzz::seal(bytes, bytes.size() - kSum);
-  read(bytes);
+  fuzz::read_sealed(std::string(fuzz::text_of(data, size)), read);
   return 0;
 }
