@@ -227,7 +227,9 @@ TEST_CASE("fsck: places in composites that no record or group has", "[fsck][repa
   RenamedStore s;
   SECTION("more room than the record has") {
     s.change("renamed", [](Inode& inode) { inode.extent.capacity += 8; });
-    s.expect("'renamed': its row says that slot 0 of " + s.object() + " has 614 bytes of room");
+    // How much a record has depends on where it ends, and so on the clock that its header has encoded.
+    s.expect("'renamed': its row says that slot 0 of " + s.object() + " has " +
+             std::to_string(s.renamed.capacity + 8) + " bytes of room");
   }
   SECTION("a group that ends before the file") {
     s.change("renamed", [](Inode& inode) { inode.extent.group_length = inode.extent.length / 2; });
