@@ -47,6 +47,8 @@ class BlockDevice {
   virtual void begin_write_back(DeviceRange) {}
   virtual Status flush(std::span<const DeviceRange> ranges) = 0;
   virtual Status flush_everything() = 0;
+  // What memory has of it and need not be written any more goes: what is read next is what the medium has.
+  virtual void forget_memory() {}
   // The first byte at or after `offset` that somebody may have written, or nobody has; size() where there is none.
   virtual std::uint64_t next_data(std::uint64_t offset) const { return offset; }
   virtual std::uint64_t next_hole(std::uint64_t) const { return size(); }

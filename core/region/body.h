@@ -21,6 +21,7 @@ struct Shared {
   BlockDevice& device;
   Geometry geometry;
   Allocation allocation;
+  Epoch epoch;                 // in which the store was read
   std::atomic<int> failed{0};  // errno of the first flush that failed: nothing becomes durable any more
   std::atomic<std::uint64_t> freed{0};  // blocks that wait for a commit of their object
   std::atomic<bool> in_use{false};      // the superblock says so: what is to be changed may be

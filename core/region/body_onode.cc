@@ -74,7 +74,7 @@ Status Body::write_live() {
   live_is_behind_ = true;
   Onode onode;
   onode.version = shared_->allocation.next_version();
-  onode.incarnation = shared_->device.incarnation();
+  onode.epoch = shared_->epoch.mark();
   std::vector<Run> unneeded;
   const Status filled = fill(onode, unneeded);
   given_up_.insert(given_up_.end(), unneeded.begin(), unneeded.end());
@@ -104,7 +104,7 @@ Status Body::remove() {
   CFFS_TRY_VOID(begin_change());
   Onode gone;
   gone.version = shared_->allocation.next_version();
-  gone.incarnation = shared_->device.incarnation();
+  gone.epoch = shared_->epoch.mark();
   gone.is_free = true;
   CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
                                       as_bytes(encode(gone, shared_->geometry, id_))));

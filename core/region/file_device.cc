@@ -144,6 +144,8 @@ Status FileDevice::flush(std::span<const DeviceRange> ranges) {
   return flushed([this, ranges] { return flush_ranges(ranges); });
 }
 
+void FileDevice::forget_memory() { (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_DONTNEED); }
+
 Status FileDevice::flush_everything() {
   return flushed([this] { return ::fdatasync(fd_.get()) == 0 ? 0 : errno; });
 }

@@ -38,6 +38,7 @@ class FileDevice final : public BlockDevice {
   void begin_write_back(DeviceRange range) override;
   Status flush(std::span<const DeviceRange> ranges) override;
   Status flush_everything() override;
+  void forget_memory() override;
   std::uint64_t next_data(std::uint64_t offset) const override;
   std::uint64_t next_hole(std::uint64_t offset) const override;
   std::optional<std::uint64_t> room() const override;

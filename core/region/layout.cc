@@ -54,6 +54,8 @@ Extent take(ByteReader& r) {
           (logical & kReserved) == 0};
 }
 
+constexpr std::uint64_t kPlaceOfEpoch = ~std::uint64_t{0};  // no region, block or onode has it
+
 std::uint64_t place_of(OnodeId id) { return static_cast<std::uint64_t>(id.region) << 32 | id.index; }
 
 }  // namespace
@@ -166,6 +168,31 @@ std::uint64_t most_onodes(const Geometry& g, RegionKind kind) {
   return kind == RegionKind::onodes ? g.onodes_in_onode_region() : g.onodes;
 }
 
+std::uint64_t Epoch::mark() const {
+  constexpr std::uint64_t kSpread =
+      0x9e3779b97f4a7c15;  // 2^64 / golden ratio: no two of few failures are near each other
+  const std::uint64_t mark = incarnation + failures * kSpread;
+  return mark != 0 ? mark : 1;
+}
+
+std::string encode(const Epoch& epoch, const Geometry& g) {
+  std::string body;
+  ByteWriter w(body);
+  w.u64(epoch.incarnation);
+  w.u64(epoch.failures);
+  return sealed(std::move(body), kSectorBytes, g.identity, kPlaceOfEpoch);
+}
+
+std::optional<Epoch> decode_epoch(std::string_view sector, const Geometry& g) {
+  const auto body = unsealed(sector, kSectorBytes, g.identity, kPlaceOfEpoch);
+  if (!body) return std::nullopt;
+  ByteReader r(*body);
+  Epoch epoch;
+  epoch.incarnation = r.u64();
+  epoch.failures = r.u64();
+  return epoch;
+}
+
 std::string encode(const RegionHead& head, const Geometry& g, std::uint64_t region) {
   std::string body;
   ByteWriter w(body);
@@ -203,7 +230,7 @@ std::string encode(const Onode& o, const Geometry& g, OnodeId id) {
   std::string body;
   ByteWriter w(body);
   w.u64(o.version);
-  w.u64(o.incarnation);
+  w.u64(o.epoch);
   w.u8(o.is_free ? 1 : 0);
   w.u8(o.level);
   w.u8(static_cast<std::uint8_t>(o.name.size()));
@@ -222,7 +249,7 @@ std::optional<Onode> decode_onode(std::string_view sector, const Geometry& g, On
   ByteReader r(*body);
   Onode o;
   o.version = r.u64();
-  o.incarnation = r.u64();
+  o.epoch = r.u64();
   o.is_free = r.u8() != 0;
   o.level = r.u8();
   const std::size_t name_bytes = r.u8();

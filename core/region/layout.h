@@ -23,6 +23,7 @@ inline constexpr std::uint64_t kHeadBlocks =
     16;  // before the first region: two superblocks, who has the store
 inline constexpr std::uint64_t kOwnerOffset = 2 * kBlock;
 inline constexpr std::size_t kOwnerBytes = 256;
+inline constexpr std::uint64_t kEpochOffset = kOwnerOffset + kSectorBytes;
 inline constexpr std::size_t kMaxName = 200;  // bytes of an object's name
 
 // A run of blocks of the device; a block's number is its offset in blocks of 4 KiB.
@@ -77,6 +78,17 @@ struct RegionHead {
 };
 // That such a region can have.
 std::uint64_t most_onodes(const Geometry& geometry, RegionKind kind);
+// A time in which what was written and not flushed is still there: it ends with the boot or the attachment of the device, of which the
+// device's incarnation tells, and with a writeback that failed, which the kernel tells once and forgets.
+struct Epoch {
+  std::uint64_t incarnation = 0;
+  std::uint64_t failures = 0;  // of flushes, in this incarnation
+  // What live sectors of this time carry; never 0, and the incarnation as long as nothing has failed.
+  std::uint64_t mark() const;
+};
+std::string encode(const Epoch& epoch, const Geometry& geometry);
+std::optional<Epoch> decode_epoch(std::string_view sector, const Geometry& geometry);
+
 std::string encode(const RegionHead& head, const Geometry& geometry, std::uint64_t region);
 std::optional<RegionHead> decode_head(std::string_view sector, const Geometry& geometry,
                                       std::uint64_t region);
@@ -103,10 +115,10 @@ inline constexpr std::uint32_t kMaxExtent = (1u << 24) - 1;
 
 struct Onode {
   std::uint64_t version = 0;
-  std::uint64_t incarnation = 0;  // the device's, of what may be gone with it; 0: durable
-  bool is_free = false;           // no object has it
-  std::uint8_t level = 0;         // 0: `entries` are the extents; else the nodes of that level
-  std::uint64_t size = 0;         // bytes
+  std::uint64_t epoch = 0;  // the mark of that with which it may be gone; 0: durable
+  bool is_free = false;     // no object has it
+  std::uint8_t level = 0;   // 0: `entries` are the extents; else the nodes of that level
+  std::uint64_t size = 0;   // bytes
   std::string name;
   std::vector<Extent> entries;
 

@@ -78,7 +78,7 @@ std::pair<RegionHead, unsigned> read_head(const BlockDevice& device, const Geome
 }
 
 // Of the three sectors of an onode: what is durable, and what a program that is gone has seen on this same device.
-void judge(std::string_view sectors, const BlockDevice& device, const Geometry& g, OnodeId id,
+void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, OnodeId id,
            const RegionHead& head, Read& read) {
   Body::Found found;
   found.id = id;
@@ -88,7 +88,7 @@ void judge(std::string_view sectors, const BlockDevice& device, const Geometry& 
     if (!onode || onode->version <= head.since) continue;
     read.version = std::max(read.version, onode->version);
     const bool live = sector == kLiveSector;
-    if (live && onode->incarnation != device.incarnation()) continue;
+    if (live && onode->epoch != epoch.mark()) continue;
     if (!live && onode->version > found.durable_version) {
       found.durable_version = onode->version;
       found.durable_sector = sector;
@@ -98,14 +98,14 @@ void judge(std::string_view sectors, const BlockDevice& device, const Geometry& 
   if (!newest) return;
   if (newest->is_free) {
     // Removed for good, or as the last program saw it: the durable sector may still have the object.
-    if (newest->incarnation != 0 && found.durable_sector != kLiveSector) read.gone.push_back(id);
+    if (newest->epoch != 0 && found.durable_sector != kLiveSector) read.gone.push_back(id);
     return;
   }
   found.onode = std::move(*newest);
   read.objects.push_back(std::move(found));
 }
 
-Result<Read> scan(const BlockDevice& device, const Geometry& g) {
+Result<Read> scan(const BlockDevice& device, const Geometry& g, const Epoch& epoch) {
   Read read;
   constexpr std::uint64_t kAhead = 8;
   const auto ask = [&](std::uint64_t region) {
@@ -134,7 +134,7 @@ Result<Read> scan(const BlockDevice& device, const Geometry& g) {
       table.resize(range.length);
       CFFS_TRY_VOID(device.read(range.offset, as_writable_bytes(table)));
       for (std::uint32_t i = 0; i < count; ++i) {
-        judge(std::string_view(table).substr(i * kBlock), device, g,
+        judge(std::string_view(table).substr(i * kBlock), epoch, g,
               {static_cast<std::uint32_t>(region), first + i}, head, read);
       }
     }
@@ -252,13 +252,29 @@ Status write_superblock(BlockDevice& device, const Superblock& superblock) {
   return device.flush({&range, 1});
 }
 
+Result<Epoch> read_epoch(const BlockDevice& device, const Geometry& geometry) {
+  std::string sector(kSectorBytes, '\0');
+  CFFS_TRY_VOID(device.read(kEpochOffset, as_writable_bytes(sector)));
+  const Epoch now{device.incarnation(), 0};
+  const auto noted = decode_epoch(sector, geometry);
+  return noted && noted->incarnation == now.incarnation ? *noted : now;
+}
+
+void end_epoch(BlockDevice& device, const Geometry& geometry, Epoch epoch) {
+  epoch.failures += 1;
+  const DeviceRange sector{kEpochOffset, kSectorBytes};
+  // The kernel keeps it for whoever opens the store next, whether the medium takes it or not.
+  if (device.write(sector.offset, as_bytes(encode(epoch, geometry)))) (void)device.flush({&sector, 1});
+}
+
 Result<Recovered> recover(const BlockDevice& device, const Superblock& superblock) {
   const Geometry& g = superblock.geometry;
   std::optional<Read> read;
   if (superblock.clean && !superblock.checkpoint.empty()) read = read_checkpoint(device, superblock);
-  Recovered result{Regions(g), {}, {}, {}, {}, {}, {}, 0, !read};
+  CFFS_TRY(const Epoch epoch, read_epoch(device, g));
+  Recovered result{Regions(g), {}, {}, {}, {}, {}, {}, 0, epoch, !read};
   if (!read) {
-    CFFS_TRY(read, scan(device, g));
+    CFFS_TRY(read, scan(device, g, epoch));
   }
   result.version = read->version;
   result.gone = std::move(read->gone);

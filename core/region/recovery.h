@@ -25,8 +25,13 @@ struct Recovered {
   std::vector<std::string> damaged;     // what is wrong with objects that cannot be shown; a sentence each
   std::vector<OnodeId> damaged_onodes;  // which stay as they are
   std::uint64_t version = 0;            // the newest of all
+  Epoch epoch;
   bool scanned = false;
 };
+// Of now; what was noted in an earlier incarnation does not count.
+Result<Epoch> read_epoch(const BlockDevice& device, const Geometry& geometry);
+// After a flush that failed: what live sectors say of the time before is not believed any more. As well as such a device takes it.
+void end_epoch(BlockDevice& device, const Geometry& geometry, Epoch epoch);
 // Nothing is written.
 Result<Recovered> recover(const BlockDevice& device, const Superblock& superblock);
 

@@ -8,12 +8,16 @@ namespace cffs {
 
 using namespace region;
 
+Status RegionStore::judged(Shared& shared, Status done) {
+  int none = 0;
+  if (!done && shared.failed.compare_exchange_strong(none, done.error().errno_value))
+    end_epoch(shared.device, shared.geometry, shared.epoch);
+  return done;
+}
+
 Status RegionStore::flush(Shared& shared, std::span<const DeviceRange> ranges) {
   if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
-  Status done = shared.device.flush(ranges);
-  int none = 0;
-  if (!done) shared.failed.compare_exchange_strong(none, done.error().errno_value);
-  return done;
+  return judged(shared, shared.device.flush(ranges));
 }
 
 namespace {
@@ -151,11 +155,7 @@ Status RegionStore::sync_everything() {
   CFFS_TRY(const auto shared, state(false));
   if (shared->device.is_read_only()) return {};
   CFFS_TRY_VOID(sync_names(*shared));
-  if (Status done = shared->device.flush_everything(); !done) {
-    int none = 0;
-    shared->failed.compare_exchange_strong(none, done.error().errno_value);
-    return done;
-  }
+  CFFS_TRY_VOID(judged(*shared, shared->device.flush_everything()));
   return commit(*shared, uncommitted());
 }
 

@@ -81,8 +81,8 @@ Status RegionStore::load() {
   CFFS_TRY(Recovered recovered, recover(*device_, superblock_));
   scanned_ = recovered.scanned;
   if (shared_) shared_->ended.store(true, std::memory_order_release);  // its handles still read
-  shared_ = std::shared_ptr<Shared>(
-      new Shared{*device_, superblock_.geometry, Allocation(*device_, std::move(recovered.regions))});
+  shared_ = std::shared_ptr<Shared>(new Shared{
+      *device_, superblock_.geometry, Allocation(*device_, std::move(recovered.regions)), recovered.epoch});
   shared_->allocation.set_version(recovered.version);
   {
     const MutexLock guard(names_mutex_);
@@ -105,7 +105,7 @@ Status RegionStore::load() {
 
 // After an end without finish(): what the last program saw becomes durable, before anything changes and any block is used again.
 Status RegionStore::settle_recovered() {
-  CFFS_TRY_VOID(device_->flush_everything());
+  CFFS_TRY_VOID(judged(*shared_, device_->flush_everything()));
   std::vector<BodyPtr> bodies;
   {
     const MutexLock guard(names_mutex_);
@@ -125,8 +125,21 @@ Status RegionStore::settle_recovered() {
       ranges.push_back({offset, kSectorBytes});
     }
   }
-  CFFS_TRY_VOID(device_->flush(ranges));
+  CFFS_TRY_VOID(flush(*shared_, ranges));
   for (const OnodeId id : std::exchange(gone_, {})) shared_->allocation.give(id);
+  return {};
+}
+
+// After a flush that failed the kernel shows what never reached the medium, until it needs the memory. What counts is what is there.
+Status RegionStore::forget_what_is_lost() {
+  CFFS_TRY(const Superblock superblock, read_superblock(*device_));
+  CFFS_TRY(const Epoch epoch, read_epoch(*device_, superblock.geometry));
+  if (superblock.clean || epoch.failures == 0) return {};
+  if (Status done = device_->flush_everything(); !done) {
+    end_epoch(*device_, superblock.geometry, epoch);
+    return done;
+  }
+  device_->forget_memory();
   return {};
 }
 
@@ -178,7 +191,7 @@ Status RegionStore::write_checkpoint(Shared& shared) {
     ranges.push_back({run.block * kBlock, run.count * kBlock});
     at += n;
   }
-  return device_->flush(ranges);
+  return flush(shared, ranges);
 }
 
 Status RegionStore::finish() {
@@ -218,11 +231,13 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
   }
   if (!held) return fail(std::move(held).error());
   std::string text(owner.substr(0, kOwnerBytes - 1));
-  text.resize(kBlock, '\0');
+  text.resize(kSectorBytes, '\0');  // behind it is the epoch
   CFFS_TRY_VOID(device_->write(kOwnerOffset, as_bytes(text)));
   const MutexLock guard(state_mutex_);
-  if (!shared_ || !shared_->in_use.load())
-    CFFS_TRY_VOID(load());  // it may be another's since it was looked at
+  if (!shared_ || !shared_->in_use.load()) {  // it may be another's since it was looked at
+    CFFS_TRY_VOID(forget_what_is_lost());
+    CFFS_TRY_VOID(load());
+  }
   if (!superblock_.clean) CFFS_TRY_VOID(begin_use(*shared_));
   return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(*held)));
 }

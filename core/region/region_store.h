@@ -66,6 +66,7 @@ class RegionStore final : public ObjectStore {
   explicit RegionStore(std::unique_ptr<BlockDevice> device) : device_(std::move(device)) {}
   Status load() CFFS_REQUIRES(state_mutex_);
   Status settle_recovered() CFFS_REQUIRES(state_mutex_);
+  Status forget_what_is_lost() CFFS_REQUIRES(state_mutex_);
   // The state, read if it was not; for a change, marked as in use.
   Result<std::shared_ptr<region::Shared>> state(bool changes);
   Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
@@ -76,6 +77,8 @@ class RegionStore final : public ObjectStore {
   void end_reading();
   void let_go() CFFS_REQUIRES(state_mutex_);
 
+  // What a flush came to: the first that fails ends the epoch, and nothing becomes durable any more.
+  Status judged(region::Shared& shared, Status done);
   Status flush(region::Shared& shared, std::span<const DeviceRange> ranges);
   Status commit(region::Shared& shared, std::vector<BodyPtr> bodies);
   Status commit_removals(region::Shared& shared);

@@ -5,8 +5,6 @@
 #include <random>
 
 namespace cffs::test {
-namespace {}  // namespace
-
 void SectorMedium::read(std::uint64_t offset, char* out, std::size_t bytes) const {
   std::memset(out, 0, bytes);
   const std::uint64_t end = offset + bytes;
@@ -36,6 +34,21 @@ void SectorMedium::flush(std::uint64_t offset, std::uint64_t length) {
     durable_[it->first] = live_[it->first];
     it = unsynced_.erase(it);
   }
+}
+
+void SectorMedium::lose(std::uint64_t offset, std::uint64_t length, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  auto it = unsynced_.lower_bound(offset / BlockDevice::kSector);
+  while (it != unsynced_.end() && it->first * BlockDevice::kSector < offset + length) {
+    if (random() % 2 == 0) durable_[it->first] = live_[it->first];
+    it = unsynced_.erase(it);
+  }
+}
+
+void SectorMedium::forget() {
+  Sectors left = durable_;
+  for (const auto& [sector, states] : unsynced_) left[sector] = live_[sector];
+  live_ = std::move(left);
 }
 
 void SectorMedium::flip(std::uint64_t offset, unsigned char bits) {
@@ -90,15 +103,23 @@ Status CrashDevice::write(std::uint64_t offset, ConstBytes data) {
   return {};
 }
 
-Status CrashDevice::failing_flush() {
-  if (state_->flushes_to_failure > 0 && --state_->flushes_to_failure == 0) return fail(EIO, "crash");
-  return {};
+Status CrashDevice::failing_flush(std::span<const DeviceRange> ranges) {
+  if (state_->flushes_to_failure == 0 || --state_->flushes_to_failure > 0) return {};
+  if (state_->losing)
+    for (const DeviceRange& range : ranges)
+      state_->medium.lose(range.offset, range.length, *state_->losing + range.offset);
+  return fail(EIO, "crash");
+}
+
+void CrashDevice::forget_memory() {
+  const MutexLock guard(state_->mutex);
+  state_->medium.forget();
 }
 
 Status CrashDevice::flush(std::span<const DeviceRange> ranges) {
   tell("flush");
   const MutexLock guard(state_->mutex);
-  CFFS_TRY_VOID(failing_flush());
+  CFFS_TRY_VOID(failing_flush(ranges));
   for (const DeviceRange& range : ranges) state_->medium.flush(range.offset, range.length);
   return {};
 }
@@ -106,7 +127,8 @@ Status CrashDevice::flush(std::span<const DeviceRange> ranges) {
 Status CrashDevice::flush_everything() {
   tell("flush everything");
   const MutexLock guard(state_->mutex);
-  CFFS_TRY_VOID(failing_flush());
+  const DeviceRange everything{0, state_->medium.size()};
+  CFFS_TRY_VOID(failing_flush({&everything, 1}));
   state_->medium.flush(0, state_->medium.size());
   return {};
 }

@@ -24,6 +24,10 @@ class SectorMedium {
   void read(std::uint64_t offset, char* out, std::size_t bytes) const;
   void write(std::uint64_t offset, std::string_view data);
   void flush(std::uint64_t offset, std::uint64_t length);
+  // As a writeback that fails: of each sector of the range that was written, the medium has it or not, and nobody will write it again.
+  void lose(std::uint64_t offset, std::uint64_t length, std::uint64_t seed);
+  // What was read or written and need not be flushed goes from memory.
+  void forget();
   void flip(std::uint64_t offset, unsigned char bits);
   // As the machine finds it after a power cut now; the same seed leaves the same. Seed 0: nothing that was not flushed, 1: all of it.
   SectorMedium cut(std::uint64_t seed) const;
@@ -54,6 +58,7 @@ class CrashDevice final : public BlockDevice {
     // errno of a write, of which nothing is written then; 0: it is done. Whoever sets it has no other thread beside.
     std::function<int(std::uint64_t offset, std::uint64_t bytes)> refuses;
     std::uint64_t flushes_to_failure CFFS_GUARDED_BY(mutex) = 0;  // 1: the next; 0: none
+    std::optional<std::uint64_t> losing CFFS_GUARDED_BY(mutex);   // the flush that fails loses, by this seed
     std::uint64_t writes_to_failure CFFS_GUARDED_BY(mutex) = 0;   // that one writes half of its bytes
   };
   explicit CrashDevice(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -63,12 +68,13 @@ class CrashDevice final : public BlockDevice {
   Status write(std::uint64_t offset, ConstBytes data) override;
   Status flush(std::span<const DeviceRange> ranges) override;
   Status flush_everything() override;
+  void forget_memory() override;
   std::uint64_t incarnation() const override;
   Result<std::unique_ptr<StoreLock>> lock(bool writes) override;
   std::string description() const override { return "crash"; }
 
  private:
-  Status failing_flush() CFFS_REQUIRES(state_->mutex);
+  Status failing_flush(std::span<const DeviceRange> ranges) CFFS_REQUIRES(state_->mutex);
   void tell(const std::string& what) const {
     if (state_->told) state_->told(what);
   }

@@ -243,7 +243,7 @@ TEST_CASE("an object that is moved shows what was durable until it is durable wh
   REQUIRE(found.objects.size() == 1);
   const region::Geometry geometry = found.regions.geometry();
   const auto shared = std::shared_ptr<region::Shared>(
-      new region::Shared{device, geometry, region::Allocation(device, std::move(found.regions))});
+      new region::Shared{device, geometry, region::Allocation(device, std::move(found.regions)), found.epoch});
   shared->allocation.set_version(found.version);
   const region::Body::Found& object = found.objects.front();
   const region::Run node = found.mappings.front().node_runs().front();

@@ -8,6 +8,7 @@
 
 #include "core/region/file_device.h"
 #include "core/region/flushes.h"
+#include "core/region/region_store.h"
 #include "tests/unit/failing_writeback.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -98,6 +99,49 @@ TEST_CASE("file device: a flush beside one that fails does not end before that i
       check_failed(done, EIO);
       if (!hint) check_failed(first, EIO);
     }
+  }
+}
+
+TEST_CASE("file device: what memory forgets has been written, or stays") {
+  const Image image;
+  const auto device = image.opened();
+  REQUIRE(device->write(0, as_bytes("durable")));
+  REQUIRE(device->flush_everything());
+  REQUIRE(device->write(4096, as_bytes("unflushed")));
+  device->forget_memory();
+  std::string bytes(4105, '\0');
+  REQUIRE(device->read(0, as_writable_bytes(bytes)));
+  CHECK(bytes.substr(0, 7) == "durable");
+  CHECK(bytes.substr(4096) == "unflushed");
+}
+
+TEST_CASE("file device: a store whose flush failed is opened as it was synced, and again and again") {
+  const Image image;
+  std::filesystem::resize_file(image.path, std::uint64_t{9} << 20);
+  REQUIRE(RegionStore::format(*image.opened(), {std::uint64_t{1} << 20, 64 * 1024}));
+  const auto opened = [&image] { return *RegionStore::open(image.opened()); };
+  const std::string synced(100'000, 's');
+  {
+    const auto store = opened();
+    const auto object = *store->create("synced", ObjectStore::Create::exclusive);
+    REQUIRE(object->append(as_bytes(synced)));
+    REQUIRE(object->sync());
+    const auto other = *store->create("other", ObjectStore::Create::exclusive);
+    REQUIRE(other->append(as_bytes(synced)));
+    failing_writeback = EIO;
+    CHECK(!other->sync());
+    CHECK(!object->sync());
+    store->abandon();
+  }
+  for (const bool closes : {false, false, true, true}) {
+    const auto store = opened();
+    auto lock = store->lock("next");
+    REQUIRE(lock);
+    CHECK(*store->list("") == std::vector<std::string>{"synced"});
+    std::string bytes(synced.size(), '\0');
+    REQUIRE((*store->open("synced"))->read_at(0, as_writable_bytes(bytes)));
+    CHECK((bytes == synced));
+    if (!closes) store->abandon();
   }
 }
 
