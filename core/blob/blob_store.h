@@ -2,7 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <charconv>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "core/base/ids.h"
 #include "core/object/object_cache.h"
@@ -15,6 +18,13 @@ class BlobStore {
 
   static std::string object_name(InodeId ino) {
     return "blobs/" + std::to_string(ino.value / 10000) + "/" + std::to_string(ino.value);
+  }
+
+  // Whose an object is; nullopt: none that was named here.
+  static std::optional<InodeId> inode_of(const std::string& object) {
+    InodeId ino;
+    std::from_chars(object.data() + object.rfind('/') + 1, object.data() + object.size(), ino.value);
+    return object == object_name(ino) ? std::optional(ino) : std::nullopt;
   }
 
   // Empty, whatever was there.

@@ -6,27 +6,18 @@
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
 #include "core/composite/record.h"
-#include "core/fs/check_name.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
-#include "core/table/table.h"
+#include "core/repair/first_of.h"
+#include "core/repair/new_rows.h"
 
 namespace cffs {
 namespace {
 
 constexpr std::size_t kAlignmentOfRecords = 8;
-constexpr std::size_t kMostTold = 100;  // sentences of one kind
 
 std::string decimal(std::uint64_t n) { return std::to_string(n); }
-
-std::vector<std::string> first_of(std::vector<std::string> all, const char* of_what) {
-  if (all.size() <= kMostTold) return all;
-  const std::size_t more = all.size() - kMostTold;
-  all.resize(kMostTold);
-  all.push_back("... and " + decimal(more) + " more " + of_what);
-  return all;
-}
 
 // composites/0/17: 17; 0 where somebody else named it.
 CompositeId composite_in(const std::string& object) {
@@ -76,8 +67,7 @@ Status LostMembers::look_at_rows() {
         names_[entry.ino].push_back({InodeId{key.upper}, entry.name});
         continue;
       }
-      known_.insert(entry.ino.value);
-      if (entry.inode->is_directory()) directories_.insert(entry.ino.value);
+      known_.note(*entry.inode);
       if (entry.inode->home != Home::composite) continue;
       const Extent& extent = entry.inode->extent;
       --missing_[extent.composite];
@@ -86,7 +76,7 @@ Status LostMembers::look_at_rows() {
     return true;
   };
   visitor.composite = [this](CompositeId id, const CompositeRow& row) {
-    known_.insert(id.value);
+    known_.all.insert(id.value);
     missing_[id] += static_cast<std::int64_t>(row.members);
     accounts_[id] = row;
     return true;
@@ -100,7 +90,7 @@ Status LostMembers::look_at_rows() {
   return fs_.table().scan_tag(KeyTag::pending_removal, [this](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
     if (removal && removal->is_object()) removed_.insert(object_name(*removal));
-    if (removal && !removal->is_object()) known_.insert(removal->number);
+    if (removal && !removal->is_object()) known_.all.insert(removal->number);
     return true;
   });
 }
@@ -117,7 +107,7 @@ Status LostMembers::look_at_objects() {
       const bool is_removed = removed_.contains(name) && !rows_were_lost_;
       if (!is_one || CompositeStore::is_copy(object) || is_removed) continue;
       const auto missing = missing_.find(id);
-      const bool has_account = known_.contains(id.value);
+      const bool has_account = known_.all.contains(id.value);
       if (has_account ? missing->second > 0 || may_be_behind(id) : rows_were_lost_) look_into(object, id);
     }
   }
@@ -199,7 +189,7 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
 
 void LostMembers::note(Found found) {
   const Inode& inode = found.inode;
-  if (inode.ino == kRootInode || known_.contains(inode.ino.value) || !is_possible(inode.extent)) return;
+  if (inode.ino == kRootInode || known_.contains(inode.ino) || !is_possible(inode.extent)) return;
   found_[inode.ino].push_back(std::move(found));
 }
 
@@ -226,7 +216,7 @@ Status LostMembers::bring_back(InodeId ino, std::vector<Found>& found) {
     if (!is_whole(each)) continue;
     if (each.object.starts_with(Recovery::kLostAndFound)) CFFS_TRY_VOID(take_back_object(each));
     --missing_[each.inode.extent.composite];
-    known_.insert(ino.value);
+    known_.all.insert(ino.value);
     return put_row(each);
   }
   tell_lost(found);
@@ -236,8 +226,8 @@ Status LostMembers::bring_back(InodeId ino, std::vector<Found>& found) {
 // Where all that the account counts is back, a record without data is one of a file that was removed.
 void LostMembers::tell_lost(const std::vector<Found>& found) {
   const CompositeId id = found.front().inode.extent.composite;
-  if (known_.contains(id.value) && missing_[id] <= 0) return;
-  if (known_.contains(id.value)) --missing_[id];
+  if (known_.all.contains(id.value) && missing_[id] <= 0) return;
+  if (known_.all.contains(id.value)) --missing_[id];
   lost_.push_back(file_text(found.front().inode.ino, found.front().at) + ": no record of it has its data");
 }
 
@@ -265,28 +255,19 @@ Status LostMembers::take_back_object(Found& found) {
   return {};
 }
 
-// A directory without a row gets one behind this; any other file is none.
-Result<bool> LostMembers::is_free(const EntryName& at) {
-  const std::uint64_t parent = at.parent.value;
-  const bool may = directories_.contains(parent) || parent == kRootInode.value || !known_.contains(parent);
-  if (!may || !check_new_name(at.name)) return false;
-  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(at)));
-  return row.find(at.name) == nullptr;
-}
-
 // A row's word on a rename is the present; then the catalogue, where the record is not newer; then the record.
 Result<EntryName> LostMembers::place_of(const Found& found) {
   const auto known = catalogued_.find(found.inode.ino);
   const bool believed = known != catalogued_.end() && !found.is_renamed &&
                         known->second.age >= std::pair(found.inode.ctime_ns, found.inode.version);
   if (believed) {
-    CFFS_TRY(const bool free, is_free(known->second.at));
+    CFFS_TRY(const bool free, known_.is_free(fs_, known->second.at));
     if (free) {
       if (known->second.at != found.at) ++named_;
       return known->second.at;
     }
   }
-  CFFS_TRY(const bool free, is_free(found.at));
+  CFFS_TRY(const bool free, known_.is_free(fs_, found.at));
   if (free) return found.at;
   CFFS_TRY(const InodeId kept, lost_and_found_());
   return EntryName{kept, "#" + decimal(found.inode.ino.value)};
@@ -303,29 +284,34 @@ void LostMembers::tell_place(Batch& batch, const Found& found, const EntryName& 
             encode_member_files({{MemberFile{InodeId{0}, at}}}));
 }
 
+// Of a file that had several: those that lead to it still, and those that the catalogue knows and nobody else has.
+Result<std::vector<EntryName>> LostMembers::names_of(InodeId ino) {
+  std::vector<EntryName> names;
+  if (const auto there = names_.find(ino); there != names_.end()) names = there->second;
+  for (const EntryName& name : catalogue_().names(ino)) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    CFFS_TRY(const bool free, known_.is_free(fs_, name));
+    if (free) names.push_back(name);
+  }
+  return names;
+}
+
 Status LostMembers::put_row(const Found& found) {
   Inode inode = found.inode;
-  const auto names = names_.find(inode.ino);
-  const bool is_linked = names != names_.end();
-  EntryName at;  // none: names that are there lead to it
-  if (is_linked) {
-    inode.nlink = names->second.size();
-  } else {
-    CFFS_TRY(at, place_of(found));
+  CFFS_TRY(std::vector<EntryName> names, names_of(inode.ino));
+  const bool is_linked = !names.empty();
+  if (!is_linked) {
+    CFFS_TRY(EntryName at, place_of(found));
+    names.push_back(std::move(at));
   }
-  const Key key = is_linked ? Key::null_name(inode.ino) : fs_.rehousing().entry_key(at);
-  CFFS_TRY(Row row, fs_.table().get_row(key));
-  if (row.find(at.name) != nullptr) {
-    lost_.push_back(file_text(inode.ino, found.at) + ": there is no place for it");
-    return {};
-  }
+  inode.nlink = names.size();
   Batch batch;
-  if (!is_linked) tell_place(batch, found, at, inode);
-  row.insert(Entry{at.name, inode.ino, S_IFREG, inode});
-  batch.put_row(key, row);
+  if (!is_linked) tell_place(batch, found, names.front(), inode);
+  NewRows rows(fs_);
+  CFFS_TRY_VOID(rows.put(inode, names, is_linked));
+  rows.join(batch);
   CFFS_TRY_VOID(fs_.table().write(batch));
-  back_.push_back(file_text(inode.ino, is_linked ? names->second.front() : at) +
-                  " had lost its row: it is back from its record");
+  back_.push_back(file_text(inode.ino, names.front()) + " had lost its row: it is back from its record");
   return {};
 }
 

@@ -14,10 +14,10 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_set>
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/repair/known_numbers.h"
 #include "core/repair/lost_names.h"
 #include "core/table/batch.h"
 #include "core/table/member_files.h"
@@ -71,7 +71,7 @@ class LostMembers {
   Status take_back_object(Found& found);
   Status put_row(const Found& found);
   Result<EntryName> place_of(const Found& found);
-  Result<bool> is_free(const EntryName& at);
+  Result<std::vector<EntryName>> names_of(InodeId ino);
   void tell_place(Batch& batch, const Found& found, const EntryName& at, Inode& inode);
   void tell_lost(const std::vector<Found>& found);
 
@@ -79,8 +79,7 @@ class LostMembers {
   const bool rows_were_lost_;
   const std::function<const LostNames&()> catalogue_;
   const std::function<Result<InodeId>()> lost_and_found_;
-  std::unordered_set<std::uint64_t> known_;  // inodes that have a row, or await their removal
-  std::unordered_set<std::uint64_t> directories_;
+  KnownNumbers known_;
   std::map<InodeId, std::vector<EntryName>> names_;  // that lead to an inode by its number
   std::map<CompositeId, std::int64_t> missing_;      // members that the account counts and no row names
   std::map<CompositeId, CompositeRow> accounts_;

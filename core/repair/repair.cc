@@ -6,10 +6,10 @@
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/blob_sums.h"
-#include "core/fs/check_name.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
+#include "core/repair/lost_entries.h"
 #include "core/repair/lost_members.h"
 #include "core/table/catalogue.h"
 #include "core/table/system_rows.h"
@@ -31,6 +31,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_counter());  // before anything is made
   CFFS_TRY_VOID(mend_misplaced());
   CFFS_TRY_VOID(bring_back_members());
+  CFFS_TRY_VOID(bring_back_entries());
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
@@ -51,7 +52,7 @@ Result<std::vector<std::string>> Repair::run() {
 // Before any account is lowered: what it counts besides would be free for the next compaction.
 Status Repair::bring_back_members() {
   CFFS_TRY(auto report, LostMembers(
-                            fs_, rows_were_lost_, [this]() -> const LostNames& { return catalogue(); },
+                            fs_, what_ != Lost::nothing, [this]() -> const LostNames& { return catalogue(); },
                             [this] { return lost_and_found(); })
                             .run());
   lost_ = std::move(report.lost);
@@ -60,6 +61,17 @@ Status Repair::bring_back_members() {
   for (std::string& sentence : report.back) mended(std::move(sentence));
   CFFS_TRY_VOID(look());
   return mend_removals();  // of what had no name until now
+}
+
+// Where no durable row is lost, what the catalogue has and the table has not was removed.
+Status Repair::bring_back_entries() {
+  if (what_ != Lost::rows || !catalogue().present()) return {};
+  CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }).run());
+  lost_.insert(lost_.end(), report.lost.begin(), report.lost.end());
+  if (report.back.empty()) return {};
+  for (std::string& sentence : report.back) mended(std::move(sentence));
+  CFFS_TRY_VOID(look());
+  return mend_removals();
 }
 
 Status Repair::look() {
@@ -81,78 +93,6 @@ Result<InodeId> Repair::lost_and_found() {
 const LostNames& Repair::catalogue() {
   if (!catalogue_) catalogue_.emplace(fs_.objects());
   return *catalogue_;
-}
-
-// A directory with entries and no row gets one, where the catalogue has its name, or in /lost+found.
-Status Repair::mend_directories() {
-  const std::set<std::uint64_t> parents = met_->parents;
-  for (const std::uint64_t ino : parents) {
-    if (!met_->directories[ino].has_row) CFFS_TRY_VOID(give_row(InodeId{ino}));
-  }
-  if (named_ > 0) mended("of these, " + number(named_) + " have their names from the catalogue");
-  return {};
-}
-
-Status Repair::give_row(InodeId ino) {
-  CFFS_TRY(const auto known, catalogued_place(ino));
-  EntryName at;
-  Inode inode;
-  if (known) {
-    at = *known;
-    inode = catalogue().directory(ino)->inode;
-    ++named_;
-  } else {
-    CFFS_TRY(at.parent, lost_and_found());
-    at.name = "#" + number(ino.value);
-    inode.mode = S_IFDIR | 0700;
-    inode.atime_ns = inode.mtime_ns = inode.ctime_ns = inode.btime_ns = fs_.clock().now_ns();
-  }
-  RowSurvey::Directory& directory = met_->directories[ino.value];
-  inode.ino = ino;
-  inode.nlink = 2 + directory.subdirectories;
-  const Key key = fs_.rehousing().entry_key(at);
-  CFFS_TRY(Row row, fs_.table().get_row(key));
-  if (row.find(at.name) == nullptr) row.insert(Entry{at.name, ino, S_IFDIR, inode});
-  Batch batch;
-  batch.put_row(key, row);
-  CFFS_TRY_VOID(fs_.table().write(batch));
-  directory.has_row = true;
-  directory.row = key;
-  directory.name = at.name;
-  directory.counted = inode.nlink;
-  ++met_->directories[at.parent.value].subdirectories;
-  mended("directory " + number(ino.value) + " had entries and no row: it is " +
-         (known ? "'" + at.name + "' of directory " + number(at.parent.value) : "/lost+found/" + at.name));
-  return {};
-}
-
-// A parent that has no row either comes first, from the catalogue too.
-Result<std::optional<EntryName>> Repair::catalogued_place(InodeId ino) {
-  const LostNames::Directory* const known = catalogue().directory(ino);
-  if (known == nullptr || !check_new_name(known->name)) return std::optional<EntryName>();
-  const InodeId parent = known->parent;
-  const bool has_row = parent == kRootInode || met_->directories[parent.value].has_row;
-  if (!has_row) {
-    const bool removed = met_->nameless.contains(parent.value) || catalogue().directory(parent) == nullptr;
-    if (removed || !being_given_.insert(ino.value).second) return std::optional<EntryName>();
-    CFFS_TRY_VOID(give_row(parent));
-  }
-  if (leads_to_itself(ino, parent)) return std::optional<EntryName>();
-  EntryName at{parent, known->name};
-  CFFS_TRY(const Row row, fs_.table().get_row(fs_.rehousing().entry_key(at)));
-  return row.find(at.name) == nullptr ? std::optional(std::move(at)) : std::nullopt;
-}
-
-// A parent that the catalogue names may lie below the directory by now.
-bool Repair::leads_to_itself(InodeId directory, InodeId parent) const {
-  std::set<std::uint64_t> way{directory.value};
-  for (std::uint64_t at = parent.value; at != kRootInode.value;) {
-    if (!way.insert(at).second) return true;
-    const auto above = met_->directories.find(at);
-    if (above == met_->directories.end() || !above->second.has_row) return false;
-    at = above->second.row.upper;
-  }
-  return false;
 }
 
 // The rows of directories that the engine knows were written just before.

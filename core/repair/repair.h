@@ -33,8 +33,9 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
 class Repair {
  public:
   // The store, opened to be written (FileSystemOptions::keep_what_is_whole) and otherwise idle.
-  // `rows_were_lost`: its table could not be read whole.
-  explicit Repair(FileSystem& fs, bool rows_were_lost = false) : fs_(fs), rows_were_lost_(rows_were_lost) {}
+  // What of its table could not be read: nothing, what no sync had made durable, or more.
+  enum class Lost { nothing, tail, rows };
+  explicit Repair(FileSystem& fs, Lost what = Lost::nothing) : fs_(fs), what_(what) {}
 
   // A sentence for each thing that was mended. An error: the table cannot be read to its end, or nothing can be written.
   Result<std::vector<std::string>> run();
@@ -44,8 +45,11 @@ class Repair {
  private:
   Status look();
   Status bring_back_members();
+  Status bring_back_entries();
   Status mend_directories();
   Status give_row(InodeId directory);
+  Status bring_back_empty_directories();
+  Status put_directory(InodeId ino, const EntryName& at, Inode inode);
   Result<std::optional<EntryName>> catalogued_place(InodeId directory);
   bool leads_to_itself(InodeId directory, InodeId parent) const;
   Status mend_links();
@@ -79,7 +83,7 @@ class Repair {
   void mended(std::string sentence) { mended_.push_back(std::move(sentence)); }
 
   FileSystem& fs_;
-  const bool rows_were_lost_;
+  const Lost what_;
   std::vector<std::string> mended_, lost_;
   std::optional<RowSurvey> met_;         // by the last look
   std::optional<LostNames> catalogue_;   // once it was needed

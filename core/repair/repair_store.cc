@@ -105,7 +105,9 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
     rows_were_lost = durable_rows_were_lost = true;
     CFFS_TRY(fs, FileSystem::open(store, options));
   }
-  Repair repair(*fs, rows_were_lost);
+  Repair repair(*fs, durable_rows_were_lost ? Repair::Lost::rows
+                     : rows_were_lost       ? Repair::Lost::tail
+                                            : Repair::Lost::nothing);
   CFFS_TRY(const auto sentences, repair.run());
   if (lost != nullptr) *lost = repair.lost();
   mended.insert(mended.end(), sentences.begin(), sentences.end());

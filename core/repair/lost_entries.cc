@@ -1,0 +1,186 @@
+#include "core/repair/lost_entries.h"
+
+#include <algorithm>
+
+#include "core/blob/blob_store.h"
+#include "core/fs/blob_sums.h"
+#include "core/fs/recovery.h"
+#include "core/repair/first_of.h"
+#include "core/repair/new_rows.h"
+#include "core/table/pending_removal.h"
+
+namespace cffs {
+namespace {
+
+std::string catalogued_text(InodeId ino, const EntryName& at) {
+  return "inode " + std::to_string(ino.value) + " '" + at.name + "' of directory " +
+         std::to_string(at.parent.value);
+}
+
+}  // namespace
+
+Result<LostEntries::Report> LostEntries::run() {
+  CFFS_TRY_VOID(look_at_rows());
+  CFFS_TRY_VOID(look_at_blobs());
+  CFFS_TRY_VOID(catalogue_.visit([this](const std::optional<EntryName>& at, const Inode& inode) -> Status {
+    if (!known_.contains(inode.ino)) return bring_back(at, inode);
+    return at ? Status() : bring_back_names(inode.ino);
+  }));
+  if (beyond_ > 0) {
+    lost_.push_back("the table lost which numbers it gave out: " + std::to_string(beyond_) +
+                    " files of the catalogue have no row, and cffs salvage brings them back to a new store");
+  }
+  return Report{first_of(std::move(back_), "are back"), first_of(std::move(lost_), "are lost")};
+}
+
+Status LostEntries::look_at_rows() {
+  NamespaceVisitor visitor;
+  visitor.entries = [this](Key key, const Row& row) {
+    for (const Entry& entry : row.entries) {
+      if (!entry.inode) {
+        names_[entry.ino.value].push_back({InodeId{key.upper}, entry.name});
+        continue;
+      }
+      known_.note(*entry.inode);
+      if (entry.name.empty()) counted_[entry.ino.value] = entry.inode->nlink;
+    }
+    return true;
+  };
+  visitor.composite = [this](CompositeId id, const CompositeRow&) {
+    known_.all.insert(id.value);
+    return true;
+  };
+  visitor.damaged = [](Key, const Error&) { return true; };  // the check names it
+  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  return fs_.table().scan_tag(KeyTag::pending_removal, [this](Key key, std::string_view) {
+    const auto removal = decode_pending_removal(key);
+    if (removal && !removal->is_object()) known_.all.insert(removal->number);
+    return true;
+  });
+}
+
+// The store puts aside what no row names when it is opened for a repair.
+Status LostEntries::look_at_blobs() {
+  for (const std::string& before : {std::string(), std::string(Recovery::kLostAndFound) + "/"}) {
+    CFFS_TRY(const auto objects, fs_.objects().list(before + "blobs"));
+    for (const std::string& object : objects) {
+      const auto ino = BlobStore::inode_of(object.substr(before.size()));
+      if (ino && !known_.contains(*ino)) blobs_.try_emplace(*ino, object);
+    }
+  }
+  return {};
+}
+
+Status LostEntries::bring_back(const std::optional<EntryName>& at, Inode inode) {
+  if (inode.ino == kRootInode || inode.left_in_row) return {};
+  if (inode.ino >= fs_.next_inode()) {
+    ++beyond_;
+    return {};
+  }
+  CFFS_TRY(std::vector<EntryName> places, places_of(at, inode));
+  if (places.empty()) return {};
+  Batch batch;
+  CFFS_TRY(const bool whole, take_content(batch, inode));
+  if (!whole) return {};
+  inode.nlink = places.size();
+  NewRows rows(fs_);
+  CFFS_TRY_VOID(rows.put(inode, places, !at));
+  rows.join(batch);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  known_.note(inode);
+  back_.push_back(catalogued_text(inode.ino, places.front()) +
+                  " had lost its row: it is back from the catalogue");
+  return {};
+}
+
+// Where it was, but for names that are others' by now.
+Result<std::vector<EntryName>> LostEntries::places_of(const std::optional<EntryName>& at,
+                                                      const Inode& inode) {
+  std::vector<EntryName> places;
+  const auto there = names_.find(inode.ino.value);
+  const bool leads = there != names_.end();  // a name that is there, and has had nothing to lead to
+  if (!at && leads) places = there->second;
+  for (const EntryName& name : at ? std::vector{*at} : catalogue_.names(inode.ino)) {
+    if (std::find(places.begin(), places.end(), name) != places.end()) continue;
+    CFFS_TRY(const bool free, known_.is_free(fs_, name));
+    if (free) places.push_back(name);
+  }
+  if (places.empty() && blobs_.contains(inode.ino)) {
+    CFFS_TRY(const InodeId kept, lost_and_found_());
+    places.push_back({kept, "#" + std::to_string(inode.ino.value)});
+  }
+  return places;
+}
+
+Result<bool> LostEntries::take_content(Batch& batch, Inode& inode) {
+  inode.sealed = false;
+  if (!inode.is_regular()) return true;
+  if (blobs_.contains(inode.ino)) return take_blob(batch, inode);
+  if (inode.home == Home::inline_) return take_inline_data(batch, inode);
+  return inode.home == Home::none && inode.size == 0;
+}
+
+// It may have become one since.
+Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
+  const std::string found = blobs_.at(inode.ino), name = BlobStore::object_name(inode.ino);
+  if (found != name) {
+    CFFS_TRY_VOID(fs_.objects().rename(found, name));
+    CFFS_TRY_VOID(fs_.objects().sync_names());
+    blobs_[inode.ino] = name;
+  }
+  CFFS_TRY(const auto object, fs_.objects().open(name));
+  CFFS_TRY(const ObjectInfo info, object->info());
+  if (inode.home == Home::blob && info.size != inode.size) {
+    back_.push_back(name + " has " + std::to_string(info.size) + " bytes; the catalogue said " +
+                    std::to_string(inode.size));
+  }
+  inode.home = Home::blob;
+  inode.extent = {};
+  inode.size = info.size;
+  inode.allocated = 0;  // the next change tells
+  CFFS_TRY_VOID(BlobSums(fs_.table()).erase(batch, inode.ino));
+  return true;
+}
+
+// The table's own chunks are at least as new; some of them are as none, since what is missing would read as zeros.
+Result<bool> LostEntries::take_inline_data(Batch& batch, Inode& inode) {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t chunk = 0; bytes < inode.size; ++chunk) {
+    CFFS_TRY(const auto value, fs_.table().get(Key::data(inode.ino, chunk)));
+    if (!value || value->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - bytes)) break;
+    bytes += value->size();
+  }
+  if (bytes == inode.size) return true;
+  const auto kept = catalogue_.inline_data(inode.ino, inode.size);
+  if (!kept) return false;
+  for (std::uint64_t at = 0; at < kept->size(); at += kChunkBytes)
+    batch.put(Key::data(inode.ino, at / kChunkBytes), std::string_view(*kept).substr(at, kChunkBytes));
+  return true;
+}
+
+// Its row counts more names than lead to it: those are lost, not removed.
+Status LostEntries::bring_back_names(InodeId ino) {
+  const auto counted = counted_.find(ino.value);
+  if (counted == counted_.end()) return {};
+  std::vector<EntryName>& there = names_[ino.value];
+  CFFS_TRY(Row own, fs_.table().get_row(Key::null_name(ino)));
+  const Entry* const entry = own.find("");
+  if (entry == nullptr || !entry->inode) return {};
+  for (const EntryName& name : catalogue_.names(ino)) {
+    if (there.size() >= counted->second) break;
+    if (std::find(there.begin(), there.end(), name) != there.end()) continue;
+    CFFS_TRY(const bool free, known_.is_free(fs_, name));
+    if (!free) continue;
+    const Key key = fs_.rehousing().entry_key(name);
+    CFFS_TRY(Row row, fs_.table().get_row(key));
+    row.insert(Entry{name.name, ino, entry->inode->mode & S_IFMT, std::nullopt});
+    Batch batch;
+    batch.put_row(key, row);
+    CFFS_TRY_VOID(fs_.table().write(batch));
+    there.push_back(name);
+    back_.push_back(catalogued_text(ino, name) + " was one of its names: it is back from the catalogue");
+  }
+  return {};
+}
+
+}  // namespace cffs

@@ -1,0 +1,63 @@
+// What no record of a composite tells of a file whose row is gone, the catalogue does: names of large files, symbolic links, devices, empty
+// and inline files, and the further names of files that have several. They get rows again where they were.
+//
+// Only where durable rows are known to be lost: else what the catalogue has and the table has not was removed. What had been removed between
+// the catalogue and the loss comes back as well: nobody can tell the two apart. A name that is there by now is its present owner's; a large file
+// whose name is taken, or whose directory is gone, goes to /lost+found, everything else of that kind had been replaced. Content is what
+// the store still has, and never made up: a file whose inline data is not whole has no row made for it.
+//
+// Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/fs/file_system.h"
+#include "core/repair/known_numbers.h"
+#include "core/repair/lost_names.h"
+#include "core/table/batch.h"
+#include "core/table/row.h"
+
+namespace cffs {
+
+class LostEntries {
+ public:
+  struct Report {
+    std::vector<std::string> back;  // a sentence for each file, the first of many
+    std::vector<std::string> lost;  // the same, for what cannot come back
+  };
+
+  // Members have come back before, directories get their rows behind it. `lost_and_found`: as LostMembers'.
+  LostEntries(FileSystem& fs, const LostNames& catalogue, std::function<Result<InodeId>()> lost_and_found)
+      : fs_(fs), catalogue_(catalogue), lost_and_found_(std::move(lost_and_found)) {}
+
+  // An error: the table cannot be read or written.
+  Result<Report> run();
+
+ private:
+  Status look_at_rows();
+  Status look_at_blobs();
+  Status bring_back(const std::optional<EntryName>& at, Inode inode);
+  Status bring_back_names(InodeId ino);
+  // Sees to what the file holds; false: nothing that could be given a row.
+  Result<bool> take_content(Batch& batch, Inode& inode);
+  Result<bool> take_blob(Batch& batch, Inode& inode);
+  Result<bool> take_inline_data(Batch& batch, Inode& inode);
+  Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
+
+  FileSystem& fs_;
+  const LostNames& catalogue_;
+  const std::function<Result<InodeId>()> lost_and_found_;
+  KnownNumbers known_;
+  std::unordered_map<std::uint64_t, std::vector<EntryName>> names_;  // that lead to an inode by its number
+  std::unordered_map<std::uint64_t, std::uint64_t> counted_;  // names, by the row of a file that has several
+  std::map<InodeId, std::string> blobs_;                      // objects that no row names
+  std::uint64_t beyond_ = 0;  // files whose numbers the table may give out again
+  std::vector<std::string> back_, lost_;
+};
+
+}  // namespace cffs

@@ -1,0 +1,201 @@
+// Of what no record of a composite tells, the catalogue does: where rows are lost, large files, links, devices, empty and inline files and
+// directories, and further names come back where they were, and nothing is made up.
+#include <catch2/catch.hpp>
+
+#include "core/blob/blob_store.h"
+#include "core/fs/rehousing.h"
+#include "core/table/table.h"
+#include "tests/unit/catalogued_store.h"
+
+namespace cffs::test {
+namespace {
+
+struct EntriesStore : CataloguedStore {
+  InodeId large, linked, member, inlined;
+
+  EntriesStore() {
+    REQUIRE(fs->symlink(directory, "link", "below/deep", kRoot));
+    REQUIRE(fs->mknod(directory, "pipe", S_IFIFO | 0620, 0, kRoot));
+    REQUIRE(fs->mknod(kRootInode, "empty", S_IFREG | 0604, 0, kRoot));
+    REQUIRE(fs->mkdir(below, "nothing in it", 0705, kRoot));
+    large = put(below, "large", 20'000);
+    linked = put(kRootInode, "linked", 30'000);
+    REQUIRE(fs->link(linked, directory, "linked too"));
+    member = put(kRootInode, "member", 900);
+    REQUIRE(Reorganiser(*fs).consolidate_now());
+    REQUIRE(fs->link(member, below, "member too"));
+    inlined = put(kRootInode, "inline", 40);
+    REQUIRE(fs->sync());
+    REQUIRE(write_catalogue(*fs, [] { return true; }));
+  }
+  InodeId put(InodeId in, const std::string& name, std::size_t size) {
+    const auto file = fs->mknod(in, name, S_IFREG | 0640, 0, kRoot);
+    REQUIRE(file);
+    REQUIRE(fs->write(file->ino, 0, as_bytes(std::string(size, name.front())), kRoot));
+    return file->ino;
+  }
+  // As every repair of this page; the engine knows a directory once somebody has looked it up.
+  Sentences repaired() {
+    Sentences mended = CataloguedStore::repaired();
+    for (InodeId at = kRootInode; const char* name : {"directory", "below"}) {
+      const auto next = fs->lookup(at, name);
+      if (!next) break;
+      at = next->ino;
+    }
+    return mended;
+  }
+  std::string bytes(InodeId in, const std::string& name) {
+    INFO(name);
+    const auto file = fs->lookup(in, name);
+    REQUIRE(file);
+    std::string read(file->size, '\0');
+    REQUIRE(fs->read(file->ino, 0, as_writable_bytes(read)));
+    return read;
+  }
+  std::uint64_t links(InodeId in, const std::string& name) { return fs->lookup(in, name)->nlink; }
+  void require_all_but_inline() {
+    REQUIRE(has(below, "deep", "deep"));
+    REQUIRE(bytes(below, "large") == std::string(20'000, 'l'));
+    REQUIRE((fs->lookup(below, "large")->mode & 07777) == 0640);
+    REQUIRE(fs->lookup(below, "large")->ino == large);
+    REQUIRE(bytes(kRootInode, "linked") == std::string(30'000, 'l'));
+    REQUIRE(fs->lookup(directory, "linked too")->ino == linked);
+    REQUIRE(links(kRootInode, "linked") == 2);
+    REQUIRE(bytes(kRootInode, "member") == std::string(900, 'm'));
+    REQUIRE(fs->lookup(below, "member too")->ino == member);
+    REQUIRE(links(kRootInode, "member") == 2);
+    REQUIRE(fs->lookup(kRootInode, "empty")->size == 0);
+    REQUIRE((fs->lookup(kRootInode, "empty")->mode & 07777) == 0604);
+    REQUIRE(*fs->readlink(fs->lookup(directory, "link")->ino) == "below/deep");
+    REQUIRE(fs->lookup(directory, "pipe")->mode == (S_IFIFO | 0620));
+    REQUIRE(fs->lookup(below, "nothing in it")->mode == (S_IFDIR | 0705));
+    REQUIRE_FALSE(fs->lookup(kRootInode, "lost+found"));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what no record tells of comes back from the catalogue", "[repair]") {
+  EntriesStore s;
+  s.lose_rows();
+  const Sentences mended = s.repaired();
+  CAPTURE(mended);
+  s.require_all_but_inline();
+  REQUIRE(s.bytes(kRootInode, "inline") == std::string(40, 'i'));
+}
+
+TEST_CASE("with no row lost, what the catalogue alone has stays removed", "[repair]") {
+  EntriesStore s;
+  for (const std::string name : {"link", "pipe"}) REQUIRE(s.fs->unlink(s.directory, name));
+  REQUIRE(s.fs->unlink(s.below, "large"));
+  REQUIRE(s.fs->rmdir(s.below, "nothing in it"));
+  REQUIRE(s.fs->close());
+  s.fs.reset();
+  REQUIRE(s.repaired() == Sentences{});
+  for (const std::string name : {"link", "pipe"}) REQUIRE_FALSE(s.fs->lookup(s.directory, name));
+  REQUIRE_FALSE(s.fs->lookup(s.below, "large"));
+  REQUIRE_FALSE(s.fs->lookup(s.below, "nothing in it"));
+}
+
+TEST_CASE("a large file is what its object is now, and one without an object does not come back",
+          "[repair]") {
+  EntriesStore s;
+  REQUIRE(s.fs->write(s.large, 20'000, as_bytes(std::string(5'000, 'L')), kRoot));
+  s.lose_rows();
+  REQUIRE(s.store.remove(BlobStore::object_name(s.linked)));
+  const Sentences mended = s.repaired();
+  CAPTURE(mended);
+  REQUIRE(any_says(mended, "has 25000 bytes; the catalogue said 20000"));
+  REQUIRE(s.bytes(s.below, "large") == std::string(20'000, 'l') + std::string(5'000, 'L'));
+  REQUIRE_FALSE(s.fs->lookup(kRootInode, "linked"));
+  REQUIRE_FALSE(s.fs->lookup(s.directory, "linked too"));
+}
+
+TEST_CASE("names that are others' by now are theirs, and a large file is kept", "[repair]") {
+  EntriesStore s;
+  s.lose_rows();
+  FileSystemOptions options = quiet();
+  options.keep_what_is_whole = true;
+  {
+    const auto fs = std::move(*FileSystem::open(s.store, options));
+    REQUIRE(fs->skip_inodes(InodeId{100'000}));
+    for (const std::string name : {"linked", "empty", "directory"})
+      REQUIRE(fs->mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot));
+    REQUIRE(fs->close());
+  }
+  REQUIRE(s.store.create("repair.unfinished", ObjectStore::Create::keep));
+  const Sentences mended = s.repaired();
+  CAPTURE(mended);
+  for (const std::string name : {"linked", "empty", "directory"}) {
+    INFO(name);
+    const auto taken = s.fs->lookup(kRootInode, name);
+    REQUIRE(taken);
+    REQUIRE(taken->mode == (S_IFREG | 0600));
+    REQUIRE(taken->size == 0);
+  }
+  // Whose name is taken is in /lost+found.
+  const auto kept = s.fs->lookup(kRootInode, "lost+found");
+  REQUIRE(s.fs->lookup(kept->ino, "#" + std::to_string(s.directory.value))->ino == s.directory);
+  REQUIRE(s.fs->lookup(s.directory, "below")->ino == s.below);
+  REQUIRE(s.fs->lookup(s.directory, "linked too")->ino == s.linked);
+  REQUIRE(s.links(s.directory, "linked too") == 1);
+  REQUIRE(s.bytes(s.below, "large") == std::string(20'000, 'l'));
+}
+
+TEST_CASE("one row that is lost: names that led to it, and data that is there, are the file's again",
+          "[repair]") {
+  EntriesStore s;
+  REQUIRE(s.fs->write(s.inlined, 0, as_bytes(std::string(40, 'I')), kRoot));  // since the catalogue
+  const Key of_inline = s.fs->rehousing().entry_key({kRootInode, "inline"});
+  REQUIRE(s.fs->close());
+  s.fs.reset();
+  const auto in_table = [&s](const std::function<void(Batch&)>& change) {
+    TableOptions options;
+    options.values_apart = read_format(s.store)->values_apart;
+    const auto table = std::move(*Table::open(s.store, options));
+    Batch batch;
+    change(batch);
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  };
+  std::string content(40, 'I');
+  bool comes_back = true;
+  SECTION("of a file that has several names") {
+    in_table([&s](Batch& batch) { batch.erase(Key::null_name(s.linked)); });
+  }
+  SECTION("of an inline file") {
+    in_table([&](Batch& batch) { batch.erase(of_inline); });
+  }
+  SECTION("of an inline file, and its data") {
+    in_table([&](Batch& batch) {
+      batch.erase(of_inline);
+      batch.erase(Key::data(s.inlined, 0));
+    });
+    content = std::string(40, 'i');
+  }
+  SECTION("of an inline file, part of its data, and the catalogue's") {
+    in_table([&](Batch& batch) {
+      batch.erase(of_inline);
+      batch.put(Key::data(s.inlined, 0), "half of it");
+    });
+    const auto catalogue = *s.store.open(kCatalogueObject);
+    std::string all(catalogue->info()->size, '\0');
+    REQUIRE(catalogue->read_at(0, as_writable_bytes(all)));
+    REQUIRE(all.find(std::string(40, 'i')) != std::string::npos);
+    REQUIRE(catalogue->write_at(all.find(std::string(40, 'i')), as_bytes("x")));
+    comes_back = false;
+  }
+  REQUIRE(s.store.create("repair.unfinished", ObjectStore::Create::keep));
+  const Sentences mended = s.repaired();
+  CAPTURE(mended);
+  if (comes_back) {
+    REQUIRE(s.bytes(kRootInode, "inline") == content);
+    s.require_all_but_inline();
+  } else {
+    REQUIRE_FALSE(s.fs->lookup(kRootInode, "inline"));
+    const auto kept = s.fs->lookup(kRootInode, "lost+found");
+    REQUIRE(s.bytes(kept->ino, "#" + std::to_string(s.inlined.value)) == "half of it");
+  }
+}
+
+}  // namespace cffs::test
