@@ -14,6 +14,7 @@
 #include "core/backend/store_place.h"
 #include "core/plan/plan_coverage.h"
 #include "core/rados/address.h"
+#include "core/reorganise/cataloguing.h"
 #include "core/reorganise/policy_adoption.h"
 #include "core/reorganise/regrouping.h"
 #include "core/transfer/archive_import.h"
@@ -256,6 +257,8 @@ Result<int> run_import(ImportOptions o) {
       report.interrupted = StopSignals::came();
     }
   }
+  const std::uint64_t added = report.files + report.directories + report.symlinks + report.specials;
+  if (!report.interrupted) catalogue_what_came(*store.fs, added, [] { return !StopSignals::came(); });
   CFFS_TRY_VOID(store.fs->close());
   print_summary(report, seconds_since(began));
   if (coverage) fmt::print("{}\n", coverage->sentence());

@@ -15,7 +15,9 @@ constexpr double kNameShare = 1.0;    // of a name's bytes
 constexpr double kInlineShare = 0.8;  // of bytes in the table, where nothing says how they compress
 constexpr std::uint64_t kTableFile = 2u << 20;
 constexpr std::uint64_t kOwnObjects =
-    10;  // superblock and its copy, lock, reserve, followers, what LevelDB has beside tables
+    11;  // superblock and its copy, lock, reserve, followers, catalogue, what LevelDB has beside tables
+constexpr double kCatalogued = 66;                      // bytes of an entry in the catalogue, beside its name
+constexpr std::uint64_t kCataloguedInline = 16u << 20;  // bytes of inline data there
 constexpr std::uint64_t kReserve = 48u << 20;
 constexpr std::uint64_t kNumbersOfAFolder = 10'000;
 
@@ -88,7 +90,7 @@ class StoreModel {
     const std::uint64_t numbers = survey_.inodes() + o.composites;
     p.inodes = p.objects + 2 + SpareObjects::kHeld + 1 + folders_of(o.composites, numbers) +
                folders_of(o.blobs, numbers);
-    p.object_bytes = p.stored_bytes + o.blob_bytes + p.table_bytes;
+    p.object_bytes = p.stored_bytes + o.blob_bytes + p.table_bytes + catalogue_bytes(o);
     p.reserve_bytes = kReserve;
     p.import_s = import_s(p, packing);
     if (packing != nullptr)
@@ -107,6 +109,12 @@ class StoreModel {
     return rounded(static_cast<double>(survey_.entries()) * kRowBytes +
                    static_cast<double>(survey_.name_bytes) * kNameShare + static_cast<double>(o.chunks) * 20 +
                    static_cast<double>(o.inline_bytes) * inline_share);
+  }
+
+  std::uint64_t catalogue_bytes(const ImportOutline& o) const {
+    return rounded(static_cast<double>(survey_.entries()) * kCatalogued +
+                   static_cast<double>(survey_.name_bytes)) +
+           std::min(o.inline_bytes, kCataloguedInline);
   }
 
   double import_s(const StorePrediction& p, const PackingEstimate* packing) const {

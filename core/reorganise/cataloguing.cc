@@ -90,6 +90,14 @@ Result<std::uint64_t> write_catalogue(FileSystem& fs, const std::function<bool()
   return written;
 }
 
+void catalogue_what_came(FileSystem& fs, std::uint64_t added, const std::function<bool()>& go_on) {
+  constexpr std::uint64_t kMostInAll = 8;  // files of the store for each that was added
+  if (added == 0 || fs.table().failed() || fs.file_count().value_or(0) / kMostInAll > added) return;
+  if (!fs.commit()) return;  // whoever closes the store is told
+  if (const auto written = write_catalogue(fs, go_on); !written && written.error().errno_value != EINTR)
+    fs.log("there is no new catalogue: " + written.error().message());
+}
+
 Cataloguing::Cataloguing(FileSystem& fs, std::int64_t quiet_ms)
     : fs_(fs),
       quiet_ms_(quiet_ms),

@@ -18,6 +18,10 @@ namespace cffs {
 // in a store.
 Result<std::uint64_t> write_catalogue(FileSystem& fs, const std::function<bool()>& go_on);
 
+// For who has added so many files at once, and leaves a store that nobody may ever mount for writing: where the store has not many times as
+// many. What keeps it from being written is nobody's trouble, since a mount or a scrub makes the next.
+void catalogue_what_came(FileSystem& fs, std::uint64_t added, const std::function<bool()>& go_on);
+
 class Cataloguing {
  public:
   // A store is quiet when it has not changed for five times `quiet_ms`.
