@@ -2,12 +2,14 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "core/fs/store_format.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/cataloguing.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/repair/repair.h"
 #include "core/table/catalogue.h"
+#include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
@@ -50,6 +52,21 @@ struct CataloguedStore {
     REQUIRE(fs->close());
     fs.reset();
     REQUIRE((*store.open(only_object(store, ".log")))->truncate(0));
+  }
+  void lose_root() {
+    AttributeChange change;
+    change.mode = 0751;
+    REQUIRE(fs->setattr(kRootInode, change, kRoot));
+    REQUIRE(write_catalogue(*fs, [] { return true; }));
+    REQUIRE(fs->close());
+    fs.reset();
+    TableOptions options;
+    options.values_apart = read_format(store)->values_apart;
+    const auto table = std::move(*Table::open(store, options));
+    Batch batch;
+    batch.erase(Key::null_name(kRootInode));
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
   }
   Sentences repaired() {
     const auto mended = repair_store(store, quiet());
@@ -146,6 +163,28 @@ TEST_CASE("a name that is there is never written over by one of the catalogue") 
   REQUIRE(c.fs->lookup(kept->ino, "#" + std::to_string(c.directory.value)));
   REQUIRE(c.fs->lookup(c.directory, "below"));
   REQUIRE(c.has(c.below, "deep", "deep"));
+}
+
+TEST_CASE("a root whose row is lost comes back, with all that is below it") {
+  CataloguedStore c;
+  c.lose_root();
+  REQUIRE_FALSE(FileSystem::open(c.store, quiet()));
+  std::uint32_t expected = 0751;
+  SECTION("with a catalogue") {}
+  SECTION("without") {
+    REQUIRE(c.store.remove(kCatalogueObject));
+    expected = 0700;
+  }
+  REQUIRE(any_says(c.repaired(), "the root had no row"));
+  const auto root = c.fs->getattr(kRootInode);
+  REQUIRE(root);
+  CHECK((root->mode & 07777) == expected);
+  CHECK(root->nlink == 3);
+  REQUIRE(c.fs->lookup(kRootInode, "directory")->ino == c.directory);
+  REQUIRE(c.fs->lookup(c.directory, "below")->ino == c.below);
+  CHECK(c.has(c.below, "deep", "deep"));
+  CHECK(c.has(c.directory, "new name", "old name"));
+  CHECK_FALSE(c.fs->lookup(kRootInode, "lost+found"));
 }
 
 }  // namespace cffs::test
