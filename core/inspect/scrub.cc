@@ -167,16 +167,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   const std::string name = CompositeStore::object_name(id);
   auto object = fs_.objects().open(name);
   if (object) object = CompositeStore::plain(std::move(*object), name);
-  if (!object && object.error().errno_value == ENOENT) {
-    CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
-    if (still) damaged("object " + name + " is missing");
-    return {};
-  }
-  if (!object && object.error().kind == ErrorKind::corruption) {
-    damaged(object.error().message());
-    return check_members_by_rows(id);
-  }
-  if (!object) return fail(object.error());
+  if (!object) return report_unopened(id, object.error());
   if (const Status index = CompositeStore::check_index(**object); !index) damaged(index.error().message());
   if (row.size > kInMemory) return check_large(id, row, **object);
   Status problem;
@@ -188,50 +179,48 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
       CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
         records.push_back({meta, data_at});
       });
+  progress_.files += row.members;
+  if (!problem) return check_members_by_rows(id, problem.error().message(), **object);
+  if (!scanned) return check_members_by_rows(id, scanned.error().message(), **object);
+  if (bytes.size() < row.size) return check_members_by_rows(id, name + " ends before its row says", **object);
   for (const Record& record : records) {
     const std::string_view data = std::string_view(bytes).substr(
         std::min<std::uint64_t>(record.data_at, bytes.size()), record.meta.data_length);
-    if (checksum(data) != record.meta.data_checksum) CFFS_TRY_VOID(report_record(id, record.meta));
+    if (checksum(data) == record.meta.data_checksum) continue;
+    CFFS_TRY_VOID(report_record(id, record.meta, member_differs({id, record.meta.slot}).value()));
   }
-  progress_.files += row.members;
-  if (problem && scanned && bytes.size() == row.size) return {};
-  // It may have lost all its members meanwhile, and its object with them.
-  CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
-  if (!still) return {};
-  if (!problem) {
-    damaged(problem.error().message());
-  } else if (!scanned) {
-    damaged(scanned.error().message());
-  } else {
-    damaged(name + " ends before its row says");
+  return {};
+}
+
+// What cannot be opened nobody can read: it costs all its members, and no other composite.
+Status Scrub::report_unopened(CompositeId id, const Error& error) {
+  if (error.is_shortage()) return fail(error);
+  if (error.errno_value != ENOENT) {
+    return report_members_by_rows(id, error.message(), [&](const Extent&) { return Status(fail(error)); });
   }
-  return check_members_by_rows(id);
+  const std::string missing = "object " + CompositeStore::object_name(id) + " is missing";
+  return report_members_by_rows(id, missing, [&](const Extent&) {
+    return Status(fail(Error::corruption("its composite is missing")));
+  });
 }
 
 // A member may be as long as many composites: its bytes pass through, instead of being in memory all at once.
 Status Scrub::check_large(CompositeId id, const CompositeRow& row, const Object& object) {
   std::vector<Record> records;
-  Status good = fs_.composites().scan(id, row.size, [&](const RecordMeta& meta, std::uint64_t data_at) {
-    records.push_back({meta, data_at});
-  });
+  const Status scanned =
+      fs_.composites().scan(id, row.size, [&](const RecordMeta& meta, std::uint64_t data_at) {
+        records.push_back({meta, data_at});
+      });
+  if (!scanned && scanned.error().is_shortage()) return scanned;
+  progress_.files += row.members;
+  if (!scanned) return check_members_by_rows(id, scanned.error().message(), object);
   for (const Record& record : records) {
     const Status same = read_member(object, {id, record.meta.slot, record.data_at, record.meta.data_length,
                                              record.meta.data_length, record.meta.data_checksum});
     if (!options_.go_on()) return {};
-    if (same) continue;
-    if (same.error().kind != ErrorKind::corruption) {
-      good = same;
-      break;
-    }
-    CFFS_TRY_VOID(report_record(id, record.meta));
+    if (!same) CFFS_TRY_VOID(report_record(id, record.meta, same.error()));
   }
-  if (!good && good.error().is_shortage()) return good;
-  progress_.files += row.members;
-  if (good) return {};
-  CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
-  if (!still) return {};
-  damaged(good.error().message());
-  return check_members_by_rows(id);
+  return {};
 }
 
 // EINTR: it is to stop.
@@ -246,18 +235,29 @@ Status Scrub::read_member(const Object& object, const Extent& extent) {
 }
 
 // A record that no file is in any more is no loss to anybody.
-Status Scrub::report_record(CompositeId id, const RecordMeta& record) {
+Status Scrub::report_record(CompositeId id, const RecordMeta& record, const Error& error) {
   CFFS_TRY(const auto files, fs_.rehousing().members_of(record, id));
-  for (const FileToMove& file : files) {
-    CFFS_TRY_VOID(
-        judge(file, Error::corruption(CompositeStore::object_name(id) + ", slot " +
-                                      std::to_string(record.slot) + ": data differs from its checksum")));
-  }
+  for (const FileToMove& file : files) CFFS_TRY_VOID(judge(file, error));
   return {};
 }
 
-// Where records cannot be followed, the members' own rows say where they are. Rare: a scan of all rows.
-Status Scrub::check_members_by_rows(CompositeId id) {
+// Where records cannot be followed to their end, the members' own rows say where they are, and no record is asked: the last one that was
+// read may be cut, and its file whole.
+Status Scrub::check_members_by_rows(CompositeId id, const std::string& why, const Object& object) {
+  return report_members_by_rows(id, why, [&](const Extent& extent) -> Status {
+    CFFS_TRY(const ObjectInfo info, object.info());
+    if (extent.offset > info.size || extent.length > info.size - extent.offset)
+      return fail(Error::corruption("its composite ends before its data"));
+    return read_member(object, extent);
+  });
+}
+
+// Rare: a scan of all rows. The composite may have lost all its members meanwhile, and its object with them.
+Status Scrub::report_members_by_rows(CompositeId id, const std::string& why,
+                                     const std::function<Status(const Extent&)>& check) {
+  CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
+  if (!still) return {};
+  damaged(why);
   std::vector<FileToMove> members;
   CFFS_TRY_VOID(fs_.table().scan_entries([&](Key key, const Row& row) {
     for (const Entry& entry : row.entries) {
@@ -267,20 +267,10 @@ Status Scrub::check_members_by_rows(CompositeId id) {
     }
     return true;
   }));
-  const auto opened = fs_.composites().open(id);
+  std::set<InodeId> met;  // by another name
   for (const FileToMove& file : members) {
-    const Extent& extent = file.inode.extent;
-    if (!opened) {
-      CFFS_TRY_VOID(judge(file, opened.error()));
-      continue;
-    }
-    const std::shared_ptr<Object>& object = *opened;
-    CFFS_TRY(const ObjectInfo info, object->info());
-    if (extent.offset > info.size || extent.length > info.size - extent.offset) {
-      CFFS_TRY_VOID(judge(file, Error::corruption("its composite ends before its data")));
-      continue;
-    }
-    const Status same = read_member(*object, extent);
+    if (!met.insert(file.inode.ino).second) continue;
+    const Status same = check(file.inode.extent);
     if (!options_.go_on()) return {};
     if (!same) CFFS_TRY_VOID(judge(file, same.error()));
   }

@@ -54,10 +54,13 @@ class Scrub {
   Status check_row(Key key, const std::string& value);
   Status check_composite(CompositeId id, const CompositeRow& row);
   Status check_members(CompositeId id, std::string_view bytes, std::uint64_t from);
-  Status check_members_by_rows(CompositeId id);
+  Status check_members_by_rows(CompositeId id, const std::string& why, const Object& object);
+  Status report_members_by_rows(CompositeId id, const std::string& why,
+                                const std::function<Status(const Extent&)>& check);
+  Status report_unopened(CompositeId id, const Error& error);
   Status check_large(CompositeId id, const CompositeRow& row, const Object& object);
   Status read_member(const Object& object, const Extent& extent);
-  Status report_record(CompositeId id, const RecordMeta& record);
+  Status report_record(CompositeId id, const RecordMeta& record, const Error& error);
   Status check_file(Key key, InodeId directory, const Entry& entry);
   Status check_inline(FileToMove& file);
   Status check_blob(const FileToMove& file);

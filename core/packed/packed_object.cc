@@ -48,6 +48,14 @@ Result<FrameIndex> second_index(const Object& object, std::uint64_t object_bytes
   return index;
 }
 
+// A composite that says nothing of frames at its end, where the medium gives that.
+bool ends_as_plain(const Object& object, std::uint64_t object_bytes) {
+  if (object_bytes < 2 * kPackedHeadBytes) return false;
+  std::string head(kPackedHeadBytes, '\0');
+  const auto n = object.read_medium(object_bytes - kPackedHeadBytes, as_writable_bytes(head));
+  return n && *n == head.size() && !is_packed_head(head);
+}
+
 }  // namespace
 
 PackedObject::PackedObject(std::shared_ptr<Object> object, std::string name, FrameIndex index,
@@ -58,18 +66,25 @@ PackedObject::PackedObject(std::shared_ptr<Object> object, std::string name, Fra
       cache_(std::move(cache)),
       owner_(cache_->new_owner()) {}
 
-// What begins as a plain composite is one: no damage makes the other kind's head of it. What begins as neither may be damaged there.
+// What begins as a plain composite is one: no damage makes the other kind's head of it. What begins as neither may be damaged there; how it
+// ends tells then.
 Result<std::shared_ptr<Object>> PackedObject::open(std::shared_ptr<Object> object, const std::string& name,
                                                    const std::shared_ptr<FrameCache>& cache) {
   std::string front(kFirstRead, '\0');
-  const auto read = object->read_at(0, as_writable_bytes(front));
+  auto read = object->read_at(0, as_writable_bytes(front));
+  if (!read) {  // perhaps for what lies behind the head, of a plain one some members
+    front.resize(kPackedHeadBytes);
+    read = object->read_at(0, as_writable_bytes(front));
+  }
   front.resize(read.value_or(0));
   if (front.starts_with("cffsCOMP")) return object;
   CFFS_TRY(const ObjectInfo info, object->info());
   auto index = first_index(*object, front, info.size);
   if (!index) {
     auto copy = second_index(*object, info.size);
-    if (!copy && !read) return fail(read.error());  // it may be read another time, and be packed
+    // Of a packed one that is cut off the beginning may be read another time.
+    if (!copy && !read && (read.error().is_shortage() || !ends_as_plain(*object, info.size)))
+      return fail(read.error());
     if (!copy && copy.error().kind != ErrorKind::corruption) return fail(copy.error());
     if (!copy && !is_packed_head(front)) return object;
     if (!copy) return fail(Error::corruption(name + ": " + index.error().message()));

@@ -1,8 +1,14 @@
 // A store is mended as a whole: its superblock, its table, then what the rows are about. What shows that rows are missing goes with the first writes;
 // an object remembers it until all of it is done.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "core/fs/recovery.h"
+#include "core/repair/lost_names.h"
 #include "core/repair/repair.h"
 #include "core/table/close_note.h"
 #include "core/table/replay_check.h"
@@ -12,6 +18,37 @@
 namespace cffs {
 namespace {
 
+// All paths begin at its row, and without it nothing opens the store.
+Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreFormat& format) {
+  TableOptions options;
+  options.values_apart = format.values_apart;
+  CFFS_TRY(const auto table, Table::open(store, options));
+  const Key key = Key::null_name(kRootInode);
+  CFFS_TRY(const auto there, table->get(key));
+  const auto row = there ? decode_row(*there) : Result<Row>(fail(ENOENT));
+  const Entry* const entry = row ? row->find("") : nullptr;
+  if (entry != nullptr && entry->inode) return std::optional<std::string>();
+  const LostNames catalogue(store);
+  const Inode* const known = catalogue.root();
+  Inode root = known != nullptr ? *known : Inode();
+  if (known == nullptr) {
+    root.mode = S_IFDIR | 0700;
+    root.uid = ::geteuid();
+    root.gid = ::getegid();
+    root.atime_ns = root.mtime_ns = root.ctime_ns = root.btime_ns = format.created_ns;
+  }
+  root.ino = kRootInode;
+  root.nlink = 2;
+  Batch batch;
+  batch.put(key, encode_single_row("", root));
+  CFFS_TRY_VOID(table->write(batch));
+  CFFS_TRY_VOID(table->sync());
+  return std::optional<std::string>(
+      known != nullptr
+          ? "the root had no row: it has its owner and mode from the catalogue"
+          : "the root had no row: it is its owner's alone now, until somebody gives it the mode that it had");
+}
+
 // A table is made anew from what can be read of its files; the old ones stay, in table/lost.
 Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
   CFFS_TRY(const auto lock, store.lock("cffs fsck"));
@@ -19,6 +56,8 @@ Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::
   CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
   damaged.emplace_back(
       "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
+  CFFS_TRY(auto root, restore_root(store, format));
+  if (root) damaged.push_back(std::move(*root));
   return damaged;
 }
 

@@ -74,4 +74,26 @@ TEST_CASE("a name that is there is never written over by one of the catalogue") 
   REQUIRE(c.has(c.below, "deep", "deep"));
 }
 
+TEST_CASE("a root whose row is lost comes back, with all that is below it") {
+  CataloguedStore c;
+  c.lose_root();
+  REQUIRE_FALSE(FileSystem::open(c.store, quiet()));
+  std::uint32_t expected = 0751;
+  SECTION("with a catalogue") {}
+  SECTION("without") {
+    REQUIRE(c.store.remove(kCatalogueObject));
+    expected = 0700;
+  }
+  REQUIRE(any_says(c.repaired(), "the root had no row"));
+  const auto root = c.fs->getattr(kRootInode);
+  REQUIRE(root);
+  CHECK((root->mode & 07777) == expected);
+  CHECK(root->nlink == 3);
+  REQUIRE(c.fs->lookup(kRootInode, "directory")->ino == c.directory);
+  REQUIRE(c.fs->lookup(c.directory, "below")->ino == c.below);
+  CHECK(c.has(c.below, "deep", "deep"));
+  CHECK(c.has(c.directory, "new name", "old name"));
+  CHECK_FALSE(c.fs->lookup(kRootInode, "lost+found"));
+}
+
 }  // namespace cffs::test

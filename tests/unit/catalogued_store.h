@@ -6,12 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "core/fs/store_format.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/cataloguing.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/repair/repair.h"
 #include "core/table/catalogue.h"
+#include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
@@ -53,6 +55,21 @@ struct CataloguedStore {
     REQUIRE(fs->close());
     fs.reset();
     REQUIRE((*store.open(only_object(store, ".log")))->truncate(0));
+  }
+  void lose_root() {
+    AttributeChange change;
+    change.mode = 0751;
+    REQUIRE(fs->setattr(kRootInode, change, kRoot));
+    REQUIRE(write_catalogue(*fs, [] { return true; }));
+    REQUIRE(fs->close());
+    fs.reset();
+    TableOptions options;
+    options.values_apart = read_format(store)->values_apart;
+    const auto table = std::move(*Table::open(store, options));
+    Batch batch;
+    batch.erase(Key::null_name(kRootInode));
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
   }
   Sentences repaired() {
     const auto mended = repair_store(store, quiet());

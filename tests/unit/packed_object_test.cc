@@ -11,6 +11,7 @@
 #include "core/packed/frame_codec.h"
 #include "core/packed/packer.h"
 #include "core/packed/unpacker.h"
+#include "tests/passing_object.h"
 
 namespace cffs::test {
 namespace {
@@ -57,6 +58,20 @@ std::shared_ptr<Object> put_packed(ObjectStore& store, const std::string& bytes)
   REQUIRE(object->write_at(0, as_bytes(bytes)));
   return object;
 }
+
+// Of which the medium does not give some bytes.
+class PartlyReadObject final : public PassingObject {
+ public:
+  PartlyReadObject(std::shared_ptr<Object> below, std::uint64_t bad_at, std::uint64_t bad_bytes)
+      : PassingObject(std::move(below)), bad_at_(bad_at), bad_bytes_(bad_bytes) {}
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    const bool meets = offset < bad_at_ + bad_bytes_ && offset + out.size() > bad_at_;
+    return meets ? fail(EIO, "the medium") : PassingObject::read_at(offset, out);
+  }
+
+ private:
+  const std::uint64_t bad_at_, bad_bytes_;
+};
 
 Result<std::shared_ptr<Object>> open_packed(ObjectStore& store,
                                             std::size_t memory = FrameCache::kUsualBytes) {
@@ -238,6 +253,37 @@ TEST_CASE("a damaged frame costs what is in it; a damaged index is told, and its
     REQUIRE(part_of(**object, 0, packed.size() * 4) == sample.plain);
     REQUIRE_FALSE(dynamic_cast<const PackedObject&>(**object).check_index());
   }
+}
+
+TEST_CASE("bytes that the medium does not give cost what is in them, whatever kind of composite it is",
+          "[packed]") {
+  const Sample sample;
+  const std::string packed = *pack(sample.plain, sample.ends, kZstd);
+  const auto opened = [](const std::string& bytes, std::uint64_t bad_at, std::uint64_t bad_bytes) {
+    MemoryStore store;
+    put_packed(store, bytes);
+    auto partly = std::make_shared<PartlyReadObject>(*store.open("composites/0/7"), bad_at, bad_bytes);
+    return PackedObject::open(std::move(partly), "composites/0/7",
+                              std::make_shared<FrameCache>(FrameCache::kUsualBytes));
+  };
+  const auto is_packed = [](const Object& object) {
+    return dynamic_cast<const PackedObject*>(&object) != nullptr;
+  };
+  for (const std::uint64_t bad_at : {0, 512, 12'288}) {
+    INFO(bad_at);
+    const auto plain = opened(sample.plain, bad_at, 512);
+    REQUIRE(plain);
+    CHECK_FALSE(is_packed(**plain));
+    CHECK(part_of(**plain, bad_at + 512, 4 << 20) == sample.plain.substr(bad_at + 512));
+    const auto frames = opened(packed, bad_at, 512);
+    REQUIRE(frames);
+    REQUIRE(is_packed(**frames));
+    const std::uint64_t last = dynamic_cast<const PackedObject&>(**frames).index().frames().back().plain_at;
+    CHECK(part_of(**frames, last, 4 << 20) == sample.plain.substr(last));
+  }
+  // What is neither at its beginning nor at its end to be told may be so another time.
+  REQUIRE_FALSE(opened(packed, 0, packed.size()));
+  REQUIRE_FALSE(opened(sample.plain, 0, sample.plain.size()));
 }
 
 TEST_CASE("a frame that claims other lengths than it has is refused", "[packed]") {

@@ -30,10 +30,11 @@ namespace {
 const Compression kPacked{Codec::zstd, 3};
 
 struct PackedStore {
-  explicit PackedStore(const Compression& how = kPacked, std::uint64_t largest_member = 256u << 10) {
+  explicit PackedStore(const Compression& how = kPacked, std::uint64_t largest_member = 256u << 10,
+                       std::uint64_t largest_composite = 512u << 10) {
     StoreFormat format;
     format.composite_file_max = largest_member;
-    format.composite_max = 512u << 10;
+    format.composite_max = largest_composite;
     format.compression = how;
     REQUIRE(FileSystem::format(objects, repeatable(format), SystemClock()));
     open();
@@ -445,6 +446,29 @@ TEST_CASE("a damaged frame: its members are named, by check and scrub, and the o
     INFO(i);
     REQUIRE(PackedStore::reads_in(*to, i, top ? top->ino : kRootInode));
   }
+}
+
+// What is read before a damaged frame ends within some record, whose file may be whole.
+TEST_CASE("a scrub names those whom a damaged frame costs, once, and none of those before it", "[packed]") {
+  PackedStore s(kPacked, 256u << 10, 8u << 20);
+  s.make(0, 600);
+  s.consolidate();
+  const std::string object = CompositeStore::object_name(s.extent_of(0).composite);
+  REQUIRE(s.composites().size() == 1);
+  flip_bit(s.objects, object, s.bytes_of(object).size() / 4 * 3);
+  s.open();
+  const auto said = scrubbed(*s.fs);
+  std::size_t unreadable = 0;
+  for (const int i : s.here) {
+    INFO(PackedStore::name(i));
+    const auto named = std::count_if(said.begin(), said.end(), [&](const std::string& sentence) {
+      return sentence.starts_with(PackedStore::name(i) + " (inode");
+    });
+    const bool reads = s.reads(i);
+    unreadable += reads ? 0 : 1;
+    CHECK(named == (reads ? 0 : 1));
+  }
+  CHECK(unreadable > 0);
 }
 
 TEST_CASE("a backup of a moment from before a composite was packed has it whole", "[packed]") {

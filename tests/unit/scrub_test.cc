@@ -13,6 +13,7 @@
 #include "core/inspect/statistics.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/rot.h"
@@ -27,9 +28,20 @@ std::string content_of(const std::string& name, std::size_t bytes) {
   return content;
 }
 
+// Of which one object cannot be opened.
+struct PartlyRefusedStore final : PassingStore {
+  using PassingStore::PassingStore;
+  std::string refused;
+  Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    if (name == refused) return fail(EIO, refused);
+    return PassingStore::open(name);
+  }
+};
+
 // Members, inline files, blobs with and without checksums, a hard link, in a few directories.
 struct Scrubbed {
   MemoryStore store;
+  PartlyRefusedStore medium{store};
   std::unique_ptr<FileSystem> fs;
   std::map<std::string, InodeId> files;
 
@@ -38,8 +50,8 @@ struct Scrubbed {
     format.inline_max = 512;
     format.composite_file_max = 16384;
     format.composite_max = 65536;
-    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
-    fs = std::move(*FileSystem::open(store, quiet()));
+    REQUIRE(FileSystem::format(medium, repeatable(format), SystemClock()));
+    fs = std::move(*FileSystem::open(medium, quiet()));
     const InodeId directory = fs->mkdir(kRootInode, "directory", 0755, kRoot)->ino;
     for (int i = 0; i < 40; ++i) make(directory, "member" + std::to_string(i), 5000);
     make(kRootInode, "sealed", 2'500'000);
@@ -67,6 +79,25 @@ struct Scrubbed {
     REQUIRE(done);
     REQUIRE(done->damaged >= said.size());
     return *done;
+  }
+  // How often it was said that a file of this path is damaged.
+  std::ptrdiff_t names(const std::string& path) const {
+    return std::count_if(said.begin(), said.end(), [&](const std::string& sentence) {
+      return sentence.starts_with(path + " (inode ");
+    });
+  }
+  // That, and each member of the composite, once; and no other one.
+  void expect_all_named(CompositeId composite, InodeId in, const std::string& why) {
+    scrub();
+    REQUIRE_FALSE(said.empty());
+    CHECK(said[0] == why);
+    for (int i = 0; i < 40; ++i) {
+      const std::string name = "member" + std::to_string(i);
+      INFO(name);
+      const bool of_it = file(in, name).inode.extent.composite == composite;
+      const auto told = names("directory/" + name) + (name == "member39" ? names("also") : 0);
+      CHECK(told == (of_it ? 1 : 0));
+    }
   }
 };
 
@@ -125,13 +156,34 @@ TEST_CASE("a scrub names each damaged file by its path, once") {
     CHECK(std::any_of(s.said.begin(), s.said.end(),
                       [](const std::string& line) { return line.find("directory/member39 ") == 0; }));
   }
-  SECTION("a composite that is gone") {
-    const Extent extent = s.file(directory, "member39").inode.extent;
+  SECTION("a member, and the header of a record behind it") {
+    const Extent one = s.file(directory, "member7").inode.extent;
+    const Extent other = s.file(directory, "member8").inode.extent;
+    REQUIRE(one.composite == other.composite);
+    const std::string object = CompositeStore::object_name(one.composite);
+    flip_bit(s.store, object, std::min(one.offset, other.offset));
+    flip_bit(s.store, object, std::max(one.offset, other.offset) - kRecordHeaderBytes);
+    s.scrub();
+    CHECK(s.said.size() == 2);
+    CHECK(s.said[0].find(object) == 0);
+    CHECK(s.names(one.offset < other.offset ? "directory/member7" : "directory/member8") == 1);
+  }
+  SECTION("a composite that is gone, and a member of it that has two names") {
+    REQUIRE(s.fs->link(s.files["member39"], kRootInode, "also"));
+    const Extent extent = s.file(directory, "member38").inode.extent;
     const std::string object = CompositeStore::object_name(extent.composite);
     REQUIRE(s.store.remove(object));
+    s.expect_all_named(extent.composite, directory, "object " + object + " is missing");
+  }
+  SECTION("a composite that cannot be opened: others are read all the same") {
+    REQUIRE(s.fs->link(s.files["member39"], kRootInode, "also"));
+    const Extent extent = s.file(directory, "member38").inode.extent;
+    s.medium.refused = CompositeStore::object_name(extent.composite);
+    flip_bit(s.store, s.blob("sealed"), 2'000'000);
     s.scrub();
-    REQUIRE_FALSE(s.said.empty());
-    CHECK(s.said[0] == "object " + object + " is missing");
+    CHECK(s.names("sealed") == 1);
+    flip_bit(s.store, s.blob("sealed"), 2'000'000);
+    s.expect_all_named(extent.composite, directory, s.medium.refused + ": " + Error::os(EIO).message());
   }
   SECTION("a sealed blob") {
     flip_bit(s.store, s.blob("sealed"), 2'000'000);
