@@ -13,6 +13,7 @@
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
 #include "fusefs/mount_options.h"
+#include "fusefs/nested_places.h"
 
 namespace cffs::cli {
 namespace {
@@ -63,11 +64,8 @@ Status check_other_place(const std::string& from, const std::string& to) {
                              : ::stat(from.c_str(), &source) == 0 && ::stat(to.c_str(), &place) == 0 &&
                                    source.st_dev == place.st_dev && source.st_ino == place.st_ino;
   if (same) return fail(Error::command_line(to + " is the store itself; name another place for the copy"));
-  if (in_pools) return {};
-  std::error_code problem;
-  const auto inside = std::filesystem::weakly_canonical(to, problem)
-                          .lexically_relative(std::filesystem::weakly_canonical(from, problem));
-  if (problem || inside.empty() || *inside.begin() == "..") return {};
+  CFFS_TRY_VOID(check_outside_stores(to));
+  if (in_pools || !path_inside(to, from)) return {};  // an unfinished copy is no store yet
   return fail(Error::usage(to + " lies in the store " + from + "; name a place outside of it"));
 }
 

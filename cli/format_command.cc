@@ -12,6 +12,7 @@
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
 #include "fusefs/mount_options.h"
+#include "fusefs/nested_places.h"
 
 namespace cffs::cli {
 namespace {
@@ -145,6 +146,7 @@ Status format(const FormatOptions& o) {
     return fail(
         Error::command_line("--size, --region-size, --large-block and --force are for --backend=region"));
   CFFS_TRY(const StoreFormat wanted, format_of(o, in_a_pool));
+  if (by_regions) CFFS_TRY_VOID(check_outside_stores(o.store.path));
   if (in_a_pool) {
     CFFS_TRY(const std::string address, address_of(o));
     CFFS_TRY_VOID(make_store({address, o.store.foreign_owner}, wanted));
@@ -171,6 +173,7 @@ Status make_store(const StoreName& store, const StoreFormat& format) {
     CFFS_TRY(const auto objects, open_objects(store, PosixStore::Access::read_write));
     return FileSystem::format(*objects, format, SystemClock());
   }
+  CFFS_TRY_VOID(check_outside_stores(directory));
   struct stat st;
   if (::stat(directory.c_str(), &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode))) {
     if (is_store_at(directory))

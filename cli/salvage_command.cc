@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/inspect/row_names.h"
 #include "core/repair/salvage.h"
+#include "fusefs/nested_places.h"
 
 namespace cffs::cli {
 namespace {
@@ -34,6 +35,8 @@ void tell(const SalvageReport& report, const std::string& from, const std::strin
 }
 
 Result<int> run_salvage(const StoreName& from, const std::string& to) {
+  if (path_inside(to, from.path))  // which may not look like a store any more
+    return fail(Error::usage(to + " lies in the store " + from.path + "; name a place outside of it"));
   CFFS_TRY(const auto objects, open_objects(from, PosixStore::Access::read_only));
   CFFS_TRY(const auto composites, objects->list("composites"));
   CFFS_TRY(const auto blobs, objects->list("blobs"));

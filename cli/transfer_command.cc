@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/help_formatter.h"
 #include "cli/stop_signals.h"
+#include "cli/transfer_places.h"
 #include "cli/transfer_progress.h"
 #include "core/backend/store_place.h"
 #include "core/plan/plan_coverage.h"
@@ -23,6 +24,7 @@
 #include "core/transfer/export.h"
 #include "core/transfer/store_destination.h"
 #include "fusefs/mount_table.h"
+#include "fusefs/nested_places.h"
 
 namespace cffs::cli {
 namespace {
@@ -46,19 +48,6 @@ struct ExportOptions {
   ImportRules rules;
 };
 
-// Where in `outer` another path is, whether by its name or by a bind mount; nullopt: it is not.
-std::optional<std::filesystem::path> path_inside(const std::string& inner, const std::string& outer) {
-  std::error_code problem;
-  auto inside = std::filesystem::weakly_canonical(inner, problem)
-                    .lexically_relative(std::filesystem::weakly_canonical(outer, problem));
-  const auto leads_in = [](const std::filesystem::path& way) { return !way.empty() && *way.begin() != ".."; };
-  if (!problem && leads_in(inside)) return inside;
-  const auto inner_place = device_place_of(inner), outer_place = device_place_of(outer);
-  if (!inner_place || !outer_place || inner_place->device != outer_place->device) return std::nullopt;
-  inside = std::filesystem::path(inner_place->path).lexically_relative(outer_place->path);
-  return leads_in(inside) ? std::optional(inside) : std::nullopt;
-}
-
 // `went_on`: what the same command does after Ctrl-C.
 template <typename Report>
 int finish(const Report& report, const char* went_on) {
@@ -80,6 +69,7 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 // Where it goes must not be a part of what comes; what is left out is none.
 Status check_apart(const ImportOptions& o, const std::string& source) {
   if (RadosAddress::is_one(o.store.path)) return {};
+  if (o.mount) CFFS_TRY_VOID(check_store_apart(*o.mount, source, Excludes(o.excludes)));
   const std::string place = o.mount ? o.store.path + "/" + o.to : o.store.path;
   if (o.rules.erase && o.mount && path_inside(source, place))
     return fail(Error::usage(fmt::format("{} lies in {}: --delete would take it away", source, place)));
@@ -87,7 +77,7 @@ Status check_apart(const ImportOptions& o, const std::string& source) {
   if (!inside) return {};
   if (*inside == ".")
     return fail(Error::usage(fmt::format("{} and {} are the same directory", source, place)));
-  if (Excludes(o.excludes).match(inside->string(), true)) return {};
+  if (is_left_out(Excludes(o.excludes), *inside, true)) return {};
   return fail(
       Error::usage(fmt::format("{} lies in {}: it would be imported into itself; leave it out with "
                                "--exclude=/{}",
@@ -296,6 +286,7 @@ class MomentCopy {
 };
 
 Status check_export(const ExportOptions& o, const StorePlace& from, bool is_archive) {
+  if (o.destination != "-") CFFS_TRY_VOID(check_outside_stores(o.destination));
   if (is_archive) {
     const char* const flag = o.rules.update     ? "--update"
                              : o.rules.checksum ? "--checksum"
@@ -308,10 +299,11 @@ Status check_export(const ExportOptions& o, const StorePlace& from, bool is_arch
     return {};
   }
   CFFS_TRY_VOID(check_rules(o.rules));
+  if (o.rules.erase) CFFS_TRY_VOID(check_not_erased(from.store, o.destination, o.rules.excludes));
   if (RadosAddress::is_one(from.store)) return {};
   const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
   const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
-  const bool left_out = inside && mounted && *inside != "." && o.rules.excludes.match(inside->string(), true);
+  const bool left_out = inside && mounted && *inside != "." && is_left_out(o.rules.excludes, *inside, true);
   if (inside && !left_out)
     return fail(Error::usage(fmt::format("{} lies in {}: it would be exported into itself", o.destination,
                                          mounted ? from.name_of("") : from.store)));

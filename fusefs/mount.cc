@@ -10,10 +10,12 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/backend/store_at.h"
 #include "core/plan/policy_choice.h"
 #include "core/rados/address.h"
 #include "fusefs/connection.h"
 #include "fusefs/mount_point.h"
+#include "fusefs/nested_places.h"
 #include "fusefs/readiness.h"
 #include "fusefs/remount.h"
 #include "fusefs/serving.h"
@@ -98,6 +100,13 @@ Status mount_store(const MountOptions& options) {
   if (store.starts_with(mount_point + "/") || store == mount_point) {
     return fail(Error::usage("the store " + store + " lies below the mount point " + mount_point +
                              "; choose another"));
+  }
+  // It would hide the store's objects, from its own daemon too.
+  if (is_store_at(mount_point))
+    return fail(Error::usage("mount point " + mount_point + " is a store; choose another"));
+  if (const auto hidden = store_around(mount_point)) {
+    return fail(
+        Error::usage("mount point " + mount_point + " lies in the store " + *hidden + "; choose another"));
   }
   if (!checked.local_cache.empty()) {
     CFFS_TRY(auto place, parse_local_cache(checked.local_cache));

@@ -75,9 +75,14 @@ struct Copies {
   std::vector<std::string> points;
 };
 
+// All copies have the device's number, and so may have another mount, once the number is free; that one is mostly of something else.
+bool is_copy(const MountEntry& mount, const MountEntry& of) {
+  return mount.device == of.device && mount.type == of.type && mount.source == of.source;
+}
+
 std::string namespace_of(pid_t process) { return target_of(of_process(process, "ns/mnt")); }
 
-std::map<std::string, Copies> namespaces_with(const std::string& device, pid_t daemon) {
+std::map<std::string, Copies> namespaces_with(const MountEntry& gone, pid_t daemon) {
   std::map<std::string, Copies> namespaces;
   for (const pid_t process : all_processes()) {
     const std::string name = namespace_of(process);
@@ -86,7 +91,7 @@ std::map<std::string, Copies> namespaces_with(const std::string& device, pid_t d
     Copies& copies = it->second;
     if (is_new) {
       for (const MountEntry& mount : read_mount_table(of_process(process, "mountinfo"))) {
-        if (mount.device == device) copies.points.push_back(mount.point);
+        if (is_copy(mount, gone)) copies.points.push_back(mount.point);
       }
     }
     ++copies.processes;
@@ -112,10 +117,10 @@ std::vector<std::string> users_of(const MountEntry& mount) {
   return users;
 }
 
-std::vector<std::string> holders_of(const std::string& device, pid_t daemon) {
+std::vector<std::string> holders_of(const MountEntry& mount, pid_t daemon) {
   std::vector<std::string> holders;
   const std::string here = namespace_of(::getpid());
-  const auto namespaces = namespaces_with(device, daemon);
+  const auto namespaces = namespaces_with(mount, daemon);
   for (const auto& [name, copies] : namespaces) {
     const std::string points = fmt::format("{}", fmt::join(copies.points, ", "));
     if (name == here) {
@@ -128,10 +133,16 @@ std::vector<std::string> holders_of(const std::string& device, pid_t daemon) {
                                   copies.process, command_of(copies.process), others));
   }
   // And those that have something open of a mount that was detached lazily, which is in no namespace any more.
-  const auto on_device = [&](const struct statx& st) { return device_text(st) == device; };
+  const auto on_device = [&](const struct statx& st) { return device_text(st) == mount.device; };
   const auto is_told = [&](pid_t process) { return namespaces.contains(namespace_of(process)); };
   for (std::string& user : processes_with(on_device, is_told)) holders.push_back(std::move(user));
   return holders;
+}
+
+unsigned long connection_number(const std::string& device) {
+  constexpr unsigned kMinorBits = 20;
+  const auto colon = device.find(':');
+  return std::stoul(device.substr(0, colon)) << kMinorBits | std::stoul(device.substr(colon + 1));
 }
 
 Connection connection_of(const std::string& device) {
@@ -140,13 +151,9 @@ Connection connection_of(const std::string& device) {
     // Not mounted, or nobody at all uses FUSE; the latter is not worth telling apart.
     return Connection::unknown;
   }
-  // By the number that the kernel has for a device: 20 bits of it are the minor one.
-  constexpr unsigned kMinorBits = 20;
-  const auto colon = device.find(':');
-  const unsigned long number =
-      std::stoul(device.substr(0, colon)) << kMinorBits | std::stoul(device.substr(colon + 1));
-  return ::access((kConnections + std::to_string(number)).c_str(), F_OK) == 0 ? Connection::lives
-                                                                              : Connection::gone;
+  return ::access((kConnections + std::to_string(connection_number(device))).c_str(), F_OK) == 0
+             ? Connection::lives
+             : Connection::gone;
 }
 
 }  // namespace cffs

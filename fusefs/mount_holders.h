@@ -15,12 +15,15 @@ namespace cffs {
 // Who makes umount(2) of this very mount say EBUSY, each as "pid 17 (tail -f log; file /mnt/log)". Empty: not to be seen.
 std::vector<std::string> users_of(const MountEntry& mount);
 
-// Who keeps the file system of that device alive after the mount that we saw is gone; a line for each mount namespace
-// with a copy of it, and for each process with something open. `daemon`, its server, is named where nobody else is.
-std::vector<std::string> holders_of(const std::string& device, pid_t daemon);
+// Who keeps the file system alive after the mount that we saw is gone; a line for each mount namespace with a copy of it, and for
+// each process with something open. `daemon`, its server, is named where nobody else is. The kernel uses a device's number again
+// once the file system is gone: who knows that it is (mount_is_over) must not ask.
+std::vector<std::string> holders_of(const MountEntry& mount, pid_t daemon);
 
 // Whether the kernel still has that file system; unknown where /sys/fs/fuse/connections is not mounted.
 enum class Connection { lives, gone, unknown };
 Connection connection_of(const std::string& device);
+// By which the kernel lists it: the number that it has for a device.
+unsigned long connection_number(const std::string& device);
 
 }  // namespace cffs

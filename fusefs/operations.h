@@ -79,6 +79,8 @@ inline constexpr const char* kRegroupXattr = "user.cffs.regroup";
 inline constexpr const char* kScrubXattr = "user.cffs.scrub";
 // The same for backups (core/backup/backup_job.h).
 inline constexpr const char* kBackupXattr = "user.cffs.backup";
+// The number of the process that serves the mount, in its own pid namespace.
+inline constexpr const char* kDaemonXattr = "user.cffs.daemon";
 // Of a mount that follows: which checkpoint it shows, as JSON.
 inline constexpr const char* kFollowXattr = "user.cffs.follow";
 

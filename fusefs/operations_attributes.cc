@@ -41,7 +41,8 @@ std::string follow_json(const FollowedFileSystem& followed) {
   std::string json = "{\"checkpoint\": " + std::to_string(followed.sequence()) +
                      ", \"age_s\": " + std::to_string(age_s) + ", \"pid\": " + std::to_string(::getpid());
   if (const std::string problem = followed.problem(); !problem.empty()) {
-    json += ", \"problem\": " + nlohmann::json(problem).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    json += ", \"problem\": " +
+            nlohmann::json(problem).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   return json + "}";
 }
@@ -96,6 +97,7 @@ std::optional<Result<std::string>> virtual_attribute(MountContext& mount, std::s
     announce_blocking();  // names of directories may have to be read
     return mount.windows->take(viewer->id, viewer->keep_ms, kAttributeMost);
   }
+  if (name == kDaemonXattr) return Result<std::string>(std::to_string(::getpid()));
   if (name == kFollowXattr && mount.followed != nullptr)
     return Result<std::string>(follow_json(*mount.followed));
   if (mount.followed != nullptr && is_virtual(name)) return Result<std::string>(fail(EOPNOTSUPP));

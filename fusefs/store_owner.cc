@@ -68,6 +68,19 @@ std::string lock_path_of(const std::string& store) {
 
 }  // namespace
 
+std::optional<bool> mount_is_over(pid_t process) {
+  bool over = false;
+  for (const std::string& fd : names_in(of_process(process, "fd"))) {
+    const std::string target = target_of(of_process(process, "fd/" + fd));
+    if (is_mark(target)) return true;
+    if (target != kFuseDevice) continue;
+    const auto dead = is_dead(process, fd);
+    if (!dead || !*dead) return dead;
+    over = true;
+  }
+  return over;
+}
+
 FileDescriptor mark_as_leaving() { return FileDescriptor(::memfd_create(kLeaving, MFD_CLOEXEC)); }
 
 StoreOwner::StoreOwner(const std::string& store)
@@ -135,15 +148,8 @@ bool StoreOwner::holds() const {
 }
 
 bool StoreOwner::leaves(pid_t process) const {
-  bool over = false;
-  for (const std::string& fd : names_in(of_process(process, "fd"))) {
-    const std::string target = target_of(of_process(process, "fd/" + fd));
-    if (is_mark(target)) return true;
-    if (target != kFuseDevice) continue;
-    if (!is_dead(process, fd).value_or(!sees_mount(process, store_))) return false;
-    over = true;
-  }
-  return over;
+  const auto over = mount_is_over(process);
+  return over ? *over : !sees_mount(process, store_);
 }
 
 StoreOwner::Outlook StoreOwner::outlook() const {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ namespace cffs {
 
 // Of a daemon whose mount is over, until it ends: a mark among its descriptors that StoreOwner finds from outside.
 FileDescriptor mark_as_leaving();
+// Whether no mount is left of those that a process serves, and nothing of them in use; nullopt where the kernel does not tell us.
+std::optional<bool> mount_is_over(pid_t process);
 
 class StoreOwner {
  public:
@@ -30,6 +33,8 @@ class StoreOwner {
   const std::string& text() const { return text_; }
   // 0: it cannot be seen from here (another machine or pid namespace, or it is gone).
   pid_t process() const;
+  // Whether that process has the lock open.
+  bool is_open_in(pid_t process) const { return has_lock_open(process); }
   // Whether it will let go of the store by itself, and soon: its mount is gone, and it closes the store. Unknown where nobody
   // who has the store can be seen from here: somebody looks at it, or is far, or it is free by now.
   enum class Outlook { stays, leaves, unknown };

@@ -15,7 +15,7 @@
 
 #include "core/backend/store_at.h"
 #include "fusefs/ending_signals.h"
-#include "fusefs/follower_daemon.h"
+#include "fusefs/mount_daemon.h"
 #include "fusefs/mount_holders.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_table.h"
@@ -143,26 +143,49 @@ Status detach(const MountEntry& mount, bool force, HeldSignals& signals) {
   }
 }
 
+// Who is waited for: whoever has the store's lock; and the daemon itself where it has not the lock of what is at the store's path by
+// now. The store was moved or removed then, or the mount names something else.
+class Holder {
+ public:
+  Holder(const std::string& store, pid_t daemon)
+      : owner_(store), daemon_(daemon), strays_(daemon != 0 && !owner_.is_open_in(daemon)) {}
+
+  StoreOwner& owner() { return owner_; }
+  const RunningDaemon& daemon() const { return daemon_; }
+  // Whether the store's path does not lead to what the daemon has.
+  bool strays() const { return strays_; }
+  bool holds() const { return strays_ ? daemon_.runs() : owner_.holds(); }
+  pid_t process() const { return strays_ ? daemon_.process() : owner_.process(); }
+  std::string text() const { return strays_ ? "pid " + std::to_string(daemon_.process()) : owner_.text(); }
+  Status end(bool all) { return strays_ ? daemon_.end() : owner_.end(all); }
+
+ private:
+  StoreOwner owner_;
+  const RunningDaemon daemon_;
+  const bool strays_;
+};
+
 // Where the mount that is gone from here goes on.
-std::vector<std::string> reasons_to_wait(const std::string& device, const StoreOwner& owner) {
-  std::vector<std::string> reasons;
-  if (!device.empty()) reasons = holders_of(device, owner.process());
+std::vector<std::string> reasons_to_wait(const std::optional<MountEntry>& mount, const Holder& holder) {
+  const std::string daemon = "its daemon, " + holder.text() + ", which has not ended yet";
+  if (!mount || mount_is_over(holder.process()).value_or(false)) return {daemon};
+  std::vector<std::string> reasons = holders_of(*mount, holder.process());
   if (!reasons.empty()) return reasons;
-  if (!device.empty() && connection_of(device) == Connection::lives)
+  if (connection_of(mount->device) == Connection::lives)
     return {"nobody that can be seen from here: a container's processes, or a namespace kept by name"};
-  return {"its daemon, " + owner.text() + ", which has not ended yet"};
+  return {daemon};
 }
 
 // Until the daemon has let go of the store. Tells after a while who holds it, and again when that changes.
-int wait_until_free(const StoreOwner& owner, const std::string& device, HeldSignals& signals,
+int wait_until_free(const Holder& holder, const std::optional<MountEntry>& mount, HeldSignals& signals,
                     const std::function<void(const std::vector<std::string>&)>& tell) {
   using SteadyClock = std::chrono::steady_clock;
   auto look = SteadyClock::now() + kSilence;
   std::vector<std::string> told;
-  while (owner.holds()) {
+  while (holder.holds()) {
     if (const int signal = signals.wait(std::chrono::milliseconds(5)); signal != 0) return signal;
     if (SteadyClock::now() < look) continue;
-    std::vector<std::string> reasons = reasons_to_wait(device, owner);
+    std::vector<std::string> reasons = reasons_to_wait(mount, holder);
     if (reasons != told) tell(reasons);
     told = std::move(reasons);
     look = SteadyClock::now() + kSilence;
@@ -196,27 +219,25 @@ Result<Goal> goal_of(const UnmountOptions& options) {
 
 Result<UnmountEnd> unmount(const UnmountOptions& options) {
   CFFS_TRY(const Goal goal, goal_of(options));
-  StoreOwner owner(goal.store);
-  if (options.force && owner.problem() == EACCES) return fail(EACCES, goal.store + "/lock");
-  if (options.force && owner.problem() != 0) {
+  HeldSignals signals;
+  const auto wait = [&signals](std::chrono::milliseconds time) { return signals.wait(time) == 0; };
+  Holder holder(goal.store, goal.mount ? daemon_of(*goal.mount, wait) : 0);
+  if (options.force && holder.owner().problem() == EACCES) return fail(EACCES, goal.store + "/lock");
+  if (options.force && holder.owner().problem() != 0 && !holder.strays()) {
     return fail(Error::usage(goal.store +
                              " is a name given by fsname=, not the store's path; name the store: "
                              "cffs umount --force STORE"));
   }
-  HeldSignals signals;
-  const bool follows = goal.mount && goal.mount->follows();
-  const auto wait = [&signals](std::chrono::milliseconds time) { return signals.wait(time) == 0; };
-  const pid_t follower = follows ? follower_at(goal.mount->point, wait) : 0;
   if (goal.mount) {
     if (options.force) CFFS_TRY_VOID(write_mapped_pages(goal.mount->point, signals));
     CFFS_TRY_VOID(detach(*goal.mount, options.force, signals));
   }
   // Whoever has the store is another daemon, and this one has nothing to make durable.
-  if (follows) {
-    wait_for_end(follower, wait);
-    return UnmountEnd{0, goal.store, owner.text()};
+  if (goal.mount && goal.mount->follows()) {
+    wait_for_end(holder.daemon(), wait);
+    return UnmountEnd{0, goal.store, holder.text()};
   }
-  if (options.force) CFFS_TRY_VOID(owner.end(/*all=*/!goal.mount));
+  if (options.force) CFFS_TRY_VOID(holder.end(/*all=*/!goal.mount));
   const auto tell = [&](const std::vector<std::string>& reasons) {
     options.say(fmt::format("store {} stays in use, by:", goal.store));
     for (const std::string& reason : reasons) options.say("  " + reason);
@@ -227,8 +248,7 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
                                   goal.store));
   };
   // The kernel lets go at once; the daemon still commits. When it is done, the store's lock is free, or somebody else's.
-  const std::string device = goal.mount ? goal.mount->device : std::string();
-  return UnmountEnd{wait_until_free(owner, device, signals, tell), goal.store, owner.text()};
+  return UnmountEnd{wait_until_free(holder, goal.mount, signals, tell), goal.store, holder.text()};
 }
 
 }  // namespace cffs

@@ -45,8 +45,9 @@ class StoreCopy {
 
   Result<StoreCopyReport> run() {
     CFFS_TRY(const auto reading, lock(from_.lock_for_reading(), from_));
-    CFFS_TRY(const auto writing, lock(to_.lock("cffs copy"), to_));
     CFFS_TRY(const StoreFormat format, read_format(from_));
+    CFFS_TRY_VOID(look(format.uuid));  // a place that is refused is left as it is, without a lock of ours
+    CFFS_TRY(const auto writing, lock(to_.lock("cffs copy"), to_));
     CFFS_TRY_VOID(begin(format.uuid));
     CFFS_TRY(const auto names, from_.list(""));
     std::vector<std::string> wanted;
@@ -84,12 +85,16 @@ class StoreCopy {
     return locked;
   }
 
-  // The target becomes a copy of this store, or is left alone.
-  Status begin(const std::string& uuid) {
+  // What the target is by now: nothing, or a copy of this store. Anything else is refused.
+  struct Found {
+    bool is_begun = false, is_copy = false;
+  };
+  Result<Found> look(const std::string& uuid) const {
     CFFS_TRY(const auto names, to_.list(""));
-    CFFS_TRY(const bool is_begun, to_.exists(kUnfinishedCopy));
+    Found found;
+    CFFS_TRY(found.is_begun, to_.exists(kUnfinishedCopy));
     std::string of;
-    if (is_begun) {
+    if (found.is_begun) {
       CFFS_TRY(const auto mark, to_.open(kUnfinishedCopy));
       CFFS_TRY(of, read_whole(*mark));
       if (of.empty()) of = uuid;  // cut in its first moment
@@ -105,7 +110,14 @@ class StoreCopy {
     if (!of.empty() && of != uuid)
       return fail(Error::usage(to_.description() +
                                " is another store, or a copy of one; name another place for the copy"));
-    if (of.empty() || !is_begun) {
+    found.is_copy = !of.empty();
+    return found;
+  }
+
+  // The target becomes a copy of this store, or is left alone.
+  Status begin(const std::string& uuid) {
+    CFFS_TRY(const Found found, look(uuid));
+    if (!found.is_copy || !found.is_begun) {
       CFFS_TRY(const auto mark, to_.create(kUnfinishedCopy, Create::truncate));
       CFFS_TRY_VOID(mark->write_at(0, as_bytes(uuid)));
       CFFS_TRY_VOID(mark->sync());

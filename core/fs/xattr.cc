@@ -118,6 +118,7 @@ Result<std::vector<std::string>> Engine::listxattr(InodeId ino) {
 
 Status Engine::setxattr(InodeId ino, std::string_view name, std::string_view value, XattrMode mode,
                         const Caller& caller) {
+  CFFS_TRY_VOID(check_namespace(name));  // what nobody may have is not "not there" either
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   CFFS_TRY_VOID(space_.charge(value.size()));
   Node& node = *found;

@@ -60,7 +60,7 @@ case_exporting() {
   check "has the others" test "$(tar -tf "$base/work/some.tar" 2>/dev/null | grep -cE 'many|\.o$|^\./large$')" = 1
   check "--update is not for archives" refused "cffs: --update is for a directory: the archive $base/work/a.tar is written anew, whole" "$cffs" export --update "$store" "$base/work/a.tar"
   check "--delete alone" refused "goes with --update" "$cffs" export --delete "$store" "$out"
-  [ -d "$store" ] && check "into itself" refused "lies in $store: it would be exported into itself" "$cffs" export "$store" "$store/out"
+  [ -d "$store" ] && check "into itself" refused "lies in the store $store; name a place outside of it" "$cffs" export "$store" "$store/out"
 
   # Killed in the middle, and again; what it left under its own names goes with the next, and a user's files of such names stay.
   rm -rf "$out"

@@ -36,6 +36,10 @@ def attributes(t):
             )
             t(f'{target} get {name[:12]}{len(name)}', os.getxattr, target, name, follow_symlinks=False)
             t(f'{target} remove {name[:12]}{len(name)}', os.removexattr, target, name, follow_symlinks=False)
+            t(
+                f'{target} replace {name[:12]}{len(name)}',
+                lambda: os.setxattr(target, name, b'v', os.XATTR_REPLACE, follow_symlinks=False),
+            )
     for n in (0, 1, 100, 2000, 3900, 4000, 5000, 65536, 65537):
         t(
             f'value of {n}',
