@@ -41,7 +41,8 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_data());
   CFFS_TRY_VOID(mend_seals());
   CFFS_TRY_VOID(fs_.sync());
-  CFFS_TRY_VOID(look());  // what was made in between has names and objects, too
+  CFFS_TRY_VOID(look());              // what was made in between has names and objects, too
+  CFFS_TRY_VOID(mend_compression());  // composites without rows have them only now
   CFFS_TRY_VOID(mend_link_counts());
   CFFS_TRY_VOID(drop_damaged_catalogue());
   CFFS_TRY_VOID(keep_lost_objects());

@@ -528,6 +528,23 @@ TEST_CASE("a store that has lost how it is packed is mended", "[packed]") {
   s.expect_whole();
 }
 
+TEST_CASE("a store that has lost how it is packed, and its composites' rows, is mended at once", "[packed]") {
+  PackedStore s;
+  s.make(0, 50);
+  s.consolidate();
+  Batch batch;
+  batch.erase(system_key(SystemField::compression), 2);
+  batch.erase(Key::null_name(s.extent_of(0).composite));
+  REQUIRE(s.composites().size() == 1);
+  REQUIRE(s.fs->table().write(batch));
+  REQUIRE(s.fs->close());
+  s.fs.reset();
+  REQUIRE(repair_store(s.objects, quiet()));
+  s.open();
+  s.expect_whole();
+  REQUIRE(s.fs->compression() == kPacked);
+}
+
 TEST_CASE("a damaged index is told, and mended", "[packed]") {
   PackedStore s;
   s.make(0, 50);
