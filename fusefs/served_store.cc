@@ -23,6 +23,7 @@ Result<FileSystemOptions> engine_options(const MountOptions& options, const Serv
   engine.cache_bytes = shares.table_cache;
   engine.write_buffer_bytes = shares.write_buffer;
   engine.awake_nodes = shares.awake_inodes;
+  engine.frame_cache_bytes = shares.frames;
   if (options.cache_size != kAutomatic) {
     CFFS_TRY(engine.cache_bytes, parse_size(options.cache_size, "--cache-size"));
   }

@@ -26,8 +26,10 @@ namespace cffs {
 class CompositeStore {
  public:
   // `background`: it may read by itself what a reader will come to next.
-  CompositeStore(ObjectStore& store, std::size_t open_objects, bool background)
+  CompositeStore(ObjectStore& store, std::size_t open_objects, bool background,
+                 std::size_t frame_cache_bytes = FrameCache::kUsualBytes)
       : store_(store),
+        frames_(std::make_shared<FrameCache>(frame_cache_bytes)),
         open_(store, open_objects,
               [this](std::shared_ptr<Object> object, const std::string& name) {
                 return unpacked(std::move(object), name);
@@ -162,7 +164,7 @@ class CompositeStore {
   bool is_being_filled(CompositeId id) const;
 
   ObjectStore& store_;
-  const std::shared_ptr<FrameCache> frames_ = std::make_shared<FrameCache>();
+  const std::shared_ptr<FrameCache> frames_;
   Favours<PackedObject::Ahead> frames_ahead_{"a thread that decompresses", &PackedObject::make_next_ready};
   std::atomic<std::uint16_t> compression_{
       0};  // codec, level: two bytes at once, on every compiler without a library
@@ -175,8 +177,8 @@ class CompositeStore {
   NextComposite next_;
   MediumMeasure measure_;
   const bool background_;
-  std::function<void()> failed_sync_;             // set before others come
-  std::function<double(InodeId)> planned_share_;  // the same
+  std::function<void()> failed_sync_;              // set before others come
+  std::function<double(InodeId)> planned_share_;   // the same
   std::function<void(const Wish&)> likely_group_;  // the same
 };
 

@@ -199,7 +199,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
       file_count_(*table_),
       nameless_(options_.nameless_bytes, options_.descriptors / kNamelessShare),
       nodes_(options_.awake_nodes, *options_.name_hash),
-      composites_(store, options_.open_objects / 2, options_.background),
+      composites_(store, options_.open_objects / 2, options_.background, options_.frame_cache_bytes),
       blobs_(store, options_.open_objects / 2),
       moments_(store),
       removals_(*table_, blobs_, composites_, moments_, publishing_),

@@ -23,6 +23,7 @@ struct FileSystemOptions {
   std::shared_ptr<const grouping::Policy> policy;  // null: directory
   std::int64_t commit_interval_ms = 5000;          // TableFS §3.6
   std::size_t cache_bytes = 32u << 20;             // LevelDB's blocks
+  std::size_t frame_cache_bytes = 32u << 20;       // frames of packed composites that were decompressed lately
   std::size_t write_buffer_bytes = 16u << 20;  // rows that LevelDB has in memory and its log; 64 KiB at least
   ValueLogOptions values;                      // of a store that has a value log
   std::uint64_t access_record_bytes = 0;       // ring of recorded accesses; 0: none
