@@ -6,6 +6,7 @@
 #include "core/fs/blob_sums.h"
 #include "core/fs/recovery.h"
 #include "core/repair/first_of.h"
+#include "core/repair/inline_data.h"
 #include "core/repair/new_rows.h"
 #include "core/table/pending_removal.h"
 
@@ -144,13 +145,8 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
 
 // The table's own chunks are at least as new; some of them are as none, since what is missing would read as zeros.
 Result<bool> LostEntries::take_inline_data(Batch& batch, Inode& inode) {
-  std::uint64_t bytes = 0;
-  for (std::uint64_t chunk = 0; bytes < inode.size; ++chunk) {
-    CFFS_TRY(const auto value, fs_.table().get(Key::data(inode.ino, chunk)));
-    if (!value || value->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - bytes)) break;
-    bytes += value->size();
-  }
-  if (bytes == inode.size) return true;
+  CFFS_TRY(const bool there, has_inline_data(fs_.table(), inode));
+  if (there) return true;
   const auto kept = catalogue_.inline_data(inode.ino, inode.size);
   if (!kept) return false;
   for (std::uint64_t at = 0; at < kept->size(); at += kChunkBytes)

@@ -49,6 +49,7 @@ Result<LostMembers::Report> LostMembers::run() {
     break;
   }
   for (auto& [ino, found] : found_) CFFS_TRY_VOID(bring_back(ino, found));
+  CFFS_TRY_VOID(replace_older_rows());
   if (rows_were_lost_) {
     for (const auto& [id, missing] : missing_) {
       if (missing <= 0) continue;
@@ -68,6 +69,10 @@ Status LostMembers::look_at_rows() {
         continue;
       }
       known_.note(*entry.inode);
+      if (rows_were_lost_ && entry.inode->is_regular()) {
+        const Extent& at = entry.inode->extent;  // zeros of who has none
+        rows_[entry.ino.value] = {entry.inode->version, at.composite, at.slot};
+      }
       if (entry.inode->home != Home::composite) continue;
       const Extent& extent = entry.inode->extent;
       --missing_[extent.composite];
@@ -178,7 +183,8 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
       Inode its = *inode;
       if (file.ino.value != 0) its.ino = file.ino;
       its.extent.moved = !file.at.name.empty();
-      met.push_back({object, its.extent.moved ? file.at : own, its, own, its.extent.moved});
+      met.push_back(
+          {object, its.extent.moved ? file.at : own, its, own, its.extent.moved, file.ino.value != 0});
     }
   }
   const auto missing = missing_.find(id);
@@ -189,7 +195,8 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
 
 void LostMembers::note(Found found) {
   const Inode& inode = found.inode;
-  if (inode.ino == kRootInode || known_.contains(inode.ino) || !is_possible(inode.extent)) return;
+  if (inode.ino == kRootInode || !is_possible(inode.extent)) return;
+  if (known_.contains(inode.ino)) return note_newer(std::move(found));
   found_[inode.ino].push_back(std::move(found));
 }
 
@@ -247,9 +254,11 @@ Status LostMembers::take_back_object(Found& found) {
   CFFS_TRY_VOID(fs_.objects().rename(kept, name));
   CFFS_TRY_VOID(fs_.objects().sync_names());
   back_.push_back(kept + " has files that are back: it is " + name + " again");
-  for (auto& [ino, others] : found_) {
-    for (Found& other : others) {
-      if (other.object == kept) other.object = name;
+  for (auto* const all : {&found_, &newer_}) {
+    for (auto& [ino, others] : *all) {
+      for (Found& other : others) {
+        if (other.object == kept) other.object = name;
+      }
     }
   }
   return {};

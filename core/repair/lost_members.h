@@ -6,6 +6,9 @@
 // where others of its composite are missing: records do not tell the two apart. A catalogue that is whole does, of what was removed before it was
 // written; and of what it has and no newer record tells it knows the name (core/table/catalogue.h).
 //
+// A table that lost some of its files shows rows again that later ones had replaced. A row that is older than its file's record, or leads to where
+// its data no longer is, gets the record's data (older_rows.cc).
+//
 // Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
 #pragma once
 
@@ -14,6 +17,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include "core/fs/file_system.h"
@@ -52,6 +56,7 @@ class LostMembers {
     Inode inode;
     EntryName own;            // what the record itself says
     bool is_renamed = false;  // `at` is a row's word
+    bool is_guest = false;    // another file's record, whose version says nothing of this one
     // As in a salvage: the clock may be a coarse one.
     auto age() const {
       return std::tuple(inode.ctime_ns, inode.version, inode.extent.composite, inode.extent.offset);
@@ -66,6 +71,10 @@ class LostMembers {
   void look_into(const std::string& object, CompositeId id);
   void note(Found found);
   Status look_at_catalogue();
+  // --- older_rows.cc ---
+  void note_newer(Found found);
+  Status replace_older_rows();
+  Status replace_row(Key key, const std::string& name, std::vector<Found>& found);
   Status bring_back(InodeId ino, std::vector<Found>& found);
   bool is_whole(const Found& found) const;
   Status take_back_object(Found& found);
@@ -87,7 +96,14 @@ class LostMembers {
   std::set<Slot> used_;
   std::set<std::string> removed_;  // objects that wait for removal
   std::map<InodeId, std::vector<Found>> found_;
-  struct Known {  // by the catalogue
+  struct RowOf {  // a regular file's
+    std::uint64_t version = 0;
+    CompositeId composite;  // of a member
+    std::uint32_t slot = 0;
+  };
+  std::unordered_map<std::uint64_t, RowOf> rows_;  // by inode; where rows were lost
+  std::map<InodeId, std::vector<Found>> newer_;    // than the file's row, or as new and elsewhere
+  struct Known {                                   // by the catalogue
     EntryName at;
     std::pair<std::int64_t, std::uint64_t> age;  // ctime, version
   };

@@ -65,7 +65,8 @@ class Repair {
   // --- composites: repair_accounts.cc ---
   Status mend_accounts();
   Status mend_index(CompositeId id);
-  Status mend_account(CompositeId id, const RowSurvey::Account& account, const MemberPlaces::Records& records);
+  Status mend_account(CompositeId id, const RowSurvey::Account& account,
+                      const MemberPlaces::Records& records);
   Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
   Status mend_rooms();
   // --- entries below a key that is not theirs: repair_misplaced.cc ---

@@ -198,4 +198,53 @@ TEST_CASE("one row that is lost: names that led to it, and data that is there, a
   }
 }
 
+TEST_CASE("a row that shows again what had been replaced gets the data of the newer record", "[repair]") {
+  CataloguedStore c;
+  const auto file = c.fs->mknod(kRootInode, "changed", S_IFREG | 0640, 0, kRoot);
+  std::size_t at_first = 0, now = 700;
+  SECTION("empty before") {}
+  SECTION("inline before") { at_first = 50; }
+  SECTION("inline before, of the same content: it has become a member since") { at_first = now = 50; }
+  SECTION("a member before") { at_first = 900; }
+  SECTION("a member before, of the same content: a compaction has moved it") { at_first = now = 900; }
+  const std::string content(now, now == at_first ? 'a' : 'b');
+  REQUIRE(c.fs->write(file->ino, 0, as_bytes(std::string(at_first, 'a')), kRoot));
+  const auto filler = c.fs->mknod(kRootInode, "filler", S_IFREG | 0640, 0, kRoot);
+  REQUIRE(c.fs->write(filler->ino, 0, as_bytes(std::string(6'000, 'f')), kRoot));
+  if (at_first > 64) REQUIRE(Reorganiser(*c.fs).consolidate_now());
+  const Key key = c.fs->rehousing().entry_key({kRootInode, "changed"});
+  const Row before = *c.fs->table().get_row(key);
+  if (now != at_first) {
+    AttributeChange cut;
+    cut.size = 0;
+    REQUIRE(c.fs->setattr(file->ino, cut, kRoot));
+    REQUIRE(c.fs->write(file->ino, 0, as_bytes(content), kRoot));
+  }
+  REQUIRE(c.fs->unlink(kRootInode, "filler"));  // so that compaction has something to empty
+  REQUIRE(Reorganiser(*c.fs).consolidate_now());
+  REQUIRE(Reorganiser(*c.fs).compact_now());
+  const Inode newest = *c.fs->table().get_row(key)->find("changed")->inode;
+  REQUIRE(newest.home == Home::composite);
+  REQUIRE(newest.extent != before.find("changed")->inode->extent);
+  REQUIRE(c.fs->close());
+  c.fs.reset();
+  {
+    TableOptions options;
+    options.values_apart = read_format(c.store)->values_apart;
+    const auto table = std::move(*Table::open(c.store, options));
+    Batch batch;
+    batch.put_row(key, before);
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
+  const Sentences mended = c.repaired();
+  CAPTURE(mended);
+  const auto there = c.fs->lookup(kRootInode, "changed");
+  REQUIRE(there);
+  std::string bytes(there->size, '\0');
+  REQUIRE(c.fs->read(there->ino, 0, as_writable_bytes(bytes)));
+  REQUIRE(bytes == content);
+}
+
 }  // namespace cffs::test

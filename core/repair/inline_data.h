@@ -1,0 +1,20 @@
+// Whether the table still has all of a file's inline data: what is missing would read as zeros.
+#pragma once
+
+#include <algorithm>
+
+#include "core/fs/store_format.h"
+#include "core/table/inode.h"
+#include "core/table/table.h"
+
+namespace cffs {
+
+inline Result<bool> has_inline_data(Table& table, const Inode& inode) {
+  for (std::uint64_t at = 0; at < inode.size; at += kChunkBytes) {
+    CFFS_TRY(const auto value, table.get(Key::data(inode.ino, at / kChunkBytes)));
+    if (!value || value->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - at)) return false;
+  }
+  return true;
+}
+
+}  // namespace cffs
