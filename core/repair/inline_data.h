@@ -1,4 +1,4 @@
-// Whether the table still has all of a file's inline data: what is missing would read as zeros.
+// Whether the table still has all of a file's inline data: what is missing would read as zeros, and a row may say where its value was.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,11 @@
 
 namespace cffs {
 
-inline Result<bool> has_inline_data(Table& table, const Inode& inode) {
+inline bool has_inline_data(Table& table, const Inode& inode) {
   for (std::uint64_t at = 0; at < inode.size; at += kChunkBytes) {
-    CFFS_TRY(const auto value, table.get(Key::data(inode.ino, at / kChunkBytes)));
-    if (!value || value->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - at)) return false;
+    const auto value = table.get(Key::data(inode.ino, at / kChunkBytes));
+    if (!value || !*value) return false;
+    if ((*value)->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - at)) return false;
   }
   return true;
 }

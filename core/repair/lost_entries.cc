@@ -145,8 +145,7 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
 
 // The table's own chunks are at least as new; some of them are as none, since what is missing would read as zeros.
 Result<bool> LostEntries::take_inline_data(Batch& batch, Inode& inode) {
-  CFFS_TRY(const bool there, has_inline_data(fs_.table(), inode));
-  if (there) return true;
+  if (has_inline_data(fs_.table(), inode)) return true;
   const auto kept = catalogue_.inline_data(inode.ino, inode.size);
   if (!kept) return false;
   for (std::uint64_t at = 0; at < kept->size(); at += kChunkBytes)

@@ -43,9 +43,7 @@ Status LostMembers::replace_row(Key key, const std::string& name, std::vector<Fo
   const Inode now = *entry->inode;
   const std::string object = CompositeStore::object_name(now.extent.composite);
   bool leads_to_data = now.home != Home::composite || is_whole({object, {}, now, {}});
-  if (now.home == Home::inline_) {
-    CFFS_TRY(leads_to_data, has_inline_data(fs_.table(), now));
-  }
+  if (now.home == Home::inline_) leads_to_data = has_inline_data(fs_.table(), now);
   for (Found& each : found) {
     const bool is_newer = each.inode.version > now.version;
     if (!is_newer && leads_to_data) continue;
