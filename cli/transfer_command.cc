@@ -285,6 +285,16 @@ class MomentCopy {
   const std::string folder_;
 };
 
+Status check_not_into_itself(const ExportOptions& o, const StorePlace& from) {
+  if (RadosAddress::is_one(from.store)) return {};
+  const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
+  const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
+  const bool left_out = inside && mounted && *inside != "." && is_left_out(o.rules.excludes, *inside, true);
+  if (!inside || left_out) return {};
+  return fail(Error::usage(fmt::format("{} lies in {}: it would be exported into itself", o.destination,
+                                       mounted ? from.name_of("") : from.store)));
+}
+
 Status check_export(const ExportOptions& o, const StorePlace& from, bool is_archive) {
   if (o.destination != "-") CFFS_TRY_VOID(check_outside_stores(o.destination));
   if (is_archive) {
@@ -299,15 +309,8 @@ Status check_export(const ExportOptions& o, const StorePlace& from, bool is_arch
     return {};
   }
   CFFS_TRY_VOID(check_rules(o.rules));
-  if (o.rules.erase) CFFS_TRY_VOID(check_not_erased(from.store, o.destination, o.rules.excludes));
-  if (RadosAddress::is_one(from.store)) return {};
-  const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
-  const auto inside = path_inside(o.destination, mounted ? from.store + "/" + from.path : from.store);
-  const bool left_out = inside && mounted && *inside != "." && is_left_out(o.rules.excludes, *inside, true);
-  if (inside && !left_out)
-    return fail(Error::usage(fmt::format("{} lies in {}: it would be exported into itself", o.destination,
-                                         mounted ? from.name_of("") : from.store)));
-  return {};
+  CFFS_TRY_VOID(check_not_into_itself(o, from));
+  return o.rules.erase ? check_not_erased(from.store, o.destination, o.rules.excludes) : Status();
 }
 
 Result<int> run_export(ExportOptions o) {

@@ -12,12 +12,21 @@ quick=(test_os test_posix test_fileio test_file test_mmap test_shutil test_tempf
 more=(test_io test_largefile test_lzma test_pathlib test_mailbox test_zipfile test_tarfile test_gzip test_bz2 test_sqlite3 test_logging test_fileinput
       test_import test_zipimport test_py_compile test_compileall test_venv test_netrc test_configparser test_http_cookiejar)
 
+# What a thread or a warning prints may come between a test's name and its result.
+results_of() {
+  awk 'function told(text) { if (!match(text, /(ok|FAIL|ERROR|skipped.*|expected failure)$/)) return 0
+         result = substr(text, RSTART); sub(/^skipped.*/, "skipped", result); print name " " result; name = ""; return 1 }
+       match($0, /^test[A-Za-z0-9_]+ \([^)]*\)/) && index($0, "... ") {
+         name = substr($0, RSTART, RLENGTH); rest = $0; sub(/.*\.\.\. /, "", rest); told(rest); next }
+       name != "" { told($0) }'
+}
+
 results() {  # directory: a line for each test
   local t
   for t in "${tests[@]}"; do
     rm -rf "$1/t" && mkdir -p "$1/t"
     ( cd "$1/t" && TMPDIR="$1/t" limited 150 $python -m test -u largefile,-largefile --tempdir "$1/t" -v "$t" 2>&1 ) |
-      sed -nE 's/^(test[A-Za-z0-9_]+ \([^)]*\)).*\.\.\. (ok|FAIL|ERROR|skipped.*|expected failure)$/\1 \2/p' | sed -E 's/ skipped.*/ skipped/'
+      results_of
   done | LC_ALL=C sort
 }
 
