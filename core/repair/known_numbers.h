@@ -1,7 +1,9 @@
 // Numbers that rows name, and whether a name is still nobody's. For who makes rows for what has lost them.
 #pragma once
 
+#include <algorithm>
 #include <unordered_set>
+#include <vector>
 
 #include "core/fs/check_name.h"
 #include "core/fs/file_system.h"
@@ -27,6 +29,15 @@ struct KnownNumbers {
     if (!may || !check_new_name(at.name)) return false;
     CFFS_TRY(const Row row, fs.table().get_row(fs.rehousing().entry_key(at)));
     return row.find(at.name) == nullptr;
+  }
+  // Those of the wanted names that are free join the others.
+  Status add_free(FileSystem& fs, const std::vector<EntryName>& wanted, std::vector<EntryName>& names) const {
+    for (const EntryName& name : wanted) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      CFFS_TRY(const bool free, is_free(fs, name));
+      if (free) names.push_back(name);
+    }
+    return {};
   }
 };
 

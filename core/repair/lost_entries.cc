@@ -101,11 +101,7 @@ Result<std::vector<EntryName>> LostEntries::places_of(const std::optional<EntryN
   const auto there = names_.find(inode.ino.value);
   const bool leads = there != names_.end();  // a name that is there, and has had nothing to lead to
   if (!at && leads) places = there->second;
-  for (const EntryName& name : at ? std::vector{*at} : catalogue_.names(inode.ino)) {
-    if (std::find(places.begin(), places.end(), name) != places.end()) continue;
-    CFFS_TRY(const bool free, known_.is_free(fs_, name));
-    if (free) places.push_back(name);
-  }
+  CFFS_TRY_VOID(known_.add_free(fs_, at ? std::vector{*at} : catalogue_.names(inode.ino), places));
   if (places.empty() && blobs_.contains(inode.ino)) {
     CFFS_TRY(const InodeId kept, lost_and_found_());
     places.push_back({kept, "#" + std::to_string(inode.ino.value)});
@@ -144,7 +140,7 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
 }
 
 // The table's own chunks are at least as new; some of them are as none, since what is missing would read as zeros.
-Result<bool> LostEntries::take_inline_data(Batch& batch, Inode& inode) {
+bool LostEntries::take_inline_data(Batch& batch, const Inode& inode) const {
   if (has_inline_data(fs_.table(), inode)) return true;
   const auto kept = catalogue_.inline_data(inode.ino, inode.size);
   if (!kept) return false;
@@ -157,24 +153,21 @@ Result<bool> LostEntries::take_inline_data(Batch& batch, Inode& inode) {
 Status LostEntries::bring_back_names(InodeId ino) {
   const auto counted = counted_.find(ino.value);
   if (counted == counted_.end()) return {};
-  std::vector<EntryName>& there = names_[ino.value];
-  CFFS_TRY(Row own, fs_.table().get_row(Key::null_name(ino)));
+  std::vector<EntryName> names = names_[ino.value];
+  const std::size_t there = names.size();
+  CFFS_TRY_VOID(known_.add_free(fs_, catalogue_.names(ino), names));
+  if (names.size() > counted->second) names.resize(std::max<std::size_t>(there, counted->second));
+  if (names.size() == there) return {};
+  CFFS_TRY(const Row own, fs_.table().get_row(Key::null_name(ino)));
   const Entry* const entry = own.find("");
   if (entry == nullptr || !entry->inode) return {};
-  for (const EntryName& name : catalogue_.names(ino)) {
-    if (there.size() >= counted->second) break;
-    if (std::find(there.begin(), there.end(), name) != there.end()) continue;
-    CFFS_TRY(const bool free, known_.is_free(fs_, name));
-    if (!free) continue;
-    const Key key = fs_.rehousing().entry_key(name);
-    CFFS_TRY(Row row, fs_.table().get_row(key));
-    row.insert(Entry{name.name, ino, entry->inode->mode & S_IFMT, std::nullopt});
-    Batch batch;
-    batch.put_row(key, row);
-    CFFS_TRY_VOID(fs_.table().write(batch));
-    there.push_back(name);
-    back_.push_back(catalogued_text(ino, name) + " was one of its names: it is back from the catalogue");
-  }
+  NewRows rows(fs_);
+  CFFS_TRY_VOID(rows.put(*entry->inode, names, true));
+  Batch batch;
+  rows.join(batch);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  for (std::size_t i = there; i < names.size(); ++i)
+    back_.push_back(catalogued_text(ino, names[i]) + " was one of its names: it is back from the catalogue");
   return {};
 }
 

@@ -46,7 +46,7 @@ class LostEntries {
   // Sees to what the file holds; false: nothing that could be given a row.
   Result<bool> take_content(Batch& batch, Inode& inode);
   Result<bool> take_blob(Batch& batch, Inode& inode);
-  Result<bool> take_inline_data(Batch& batch, Inode& inode);
+  bool take_inline_data(Batch& batch, const Inode& inode) const;
   Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
 
   FileSystem& fs_;

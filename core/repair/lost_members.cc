@@ -297,11 +297,7 @@ void LostMembers::tell_place(Batch& batch, const Found& found, const EntryName& 
 Result<std::vector<EntryName>> LostMembers::names_of(InodeId ino) {
   std::vector<EntryName> names;
   if (const auto there = names_.find(ino); there != names_.end()) names = there->second;
-  for (const EntryName& name : catalogue_().names(ino)) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    CFFS_TRY(const bool free, known_.is_free(fs_, name));
-    if (free) names.push_back(name);
-  }
+  CFFS_TRY_VOID(known_.add_free(fs_, catalogue_().names(ino), names));
   return names;
 }
 

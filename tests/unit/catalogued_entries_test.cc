@@ -147,6 +147,7 @@ TEST_CASE("one row that is lost: names that led to it, and data that is there, a
   EntriesStore s;
   REQUIRE(s.fs->write(s.inlined, 0, as_bytes(std::string(40, 'I')), kRoot));  // since the catalogue
   const Key of_inline = s.fs->rehousing().entry_key({kRootInode, "inline"});
+  const Key of_further_name = s.fs->rehousing().entry_key({s.directory, "linked too"});
   REQUIRE(s.fs->close());
   s.fs.reset();
   const auto in_table = [&s](const std::function<void(Batch&)>& change) {
@@ -162,6 +163,9 @@ TEST_CASE("one row that is lost: names that led to it, and data that is there, a
   bool comes_back = true;
   SECTION("of a file that has several names") {
     in_table([&s](Batch& batch) { batch.erase(Key::null_name(s.linked)); });
+  }
+  SECTION("of a further name") {
+    in_table([&](Batch& batch) { batch.erase(of_further_name); });
   }
   SECTION("of an inline file") {
     in_table([&](Batch& batch) { batch.erase(of_inline); });
