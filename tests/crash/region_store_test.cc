@@ -343,40 +343,63 @@ TEST_CASE(
   CHECK(checked > 1000);
 }
 
+namespace {
+
+// A store whose device begins to fail while it is used.
+struct StoreAtWork {
+  std::shared_ptr<CrashDevice::State> state = formatted();
+  Model model;
+  std::unique_ptr<RegionStore> store = opened(state);
+  Worker worker;
+
+  explicit StoreAtWork(std::uint64_t seed) : worker(*store, model, seed) {
+    for (int i = 0; i < 40; ++i) REQUIRE(worker.step());
+  }
+  // Goes on until somebody was told; false: nobody was.
+  bool fails() {
+    for (int i = 0; i < 60; ++i) {
+      if (!worker.step()) return true;
+    }
+    return false;
+  }
+  // The process ends; what its device has then.
+  SectorMedium end() {
+    const auto medium = [this] {
+      const MutexLock guard(state->mutex);
+      return state->medium;
+    }();
+    store->abandon();
+    return medium;
+  }
+};
+
+}  // namespace
+
 TEST_CASE("a region store whose device fails once keeps what was synced before, and says so from then on",
           "[region]") {
   std::uint64_t failed = 0;
   for (const std::uint64_t seed : seeds(300)) {
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
-    auto state = formatted();
-    Model model;
-    auto store = opened(state);
-    Worker worker(*store, model, seed);
-    for (int i = 0; i < 40; ++i) REQUIRE(worker.step());
+    StoreAtWork at_work(seed);
+    const std::shared_ptr<CrashDevice::State>& state = at_work.state;
+    const Model& model = at_work.model;
     const bool flushes = seed % 2 == 0;
     {
       const MutexLock guard(state->mutex);
       (flushes ? state->flushes_to_failure : state->writes_to_failure) = 1 + random() % (flushes ? 6 : 60);
     }
-    bool alive = true;
-    for (int i = 0; i < 60 && alive; ++i) alive = worker.step();
-    if (alive) continue;
+    if (!at_work.fails()) continue;
     ++failed;
     if (flushes) {
       // Whoever was not told the first time is told now.
-      const auto names = store->list("");
-      if (!names->empty()) REQUIRE(!(*store->open(names->front()))->sync());
+      const auto names = at_work.store->list("");
+      if (!names->empty()) REQUIRE(!(*at_work.store->open(names->front()))->sync());
     }
-    std::optional<SectorMedium> medium;
-    {
-      const MutexLock guard(state->mutex);
-      medium = state->medium;
-    }
-    store->abandon();
+    SectorMedium medium = at_work.end();
     for (const std::uint64_t way : {std::uint64_t{0}, std::uint64_t{1}, random() | 2}) {
       INFO("way " << way);
-      const auto survivor = opened(std::make_shared<CrashDevice::State>(medium->cut(way)));
+      const auto survivor = opened(std::make_shared<CrashDevice::State>(medium.cut(way)));
       const auto lock = survivor->lock("after");
       REQUIRE(lock);
       check_survivors(*survivor, model);
@@ -393,30 +416,21 @@ TEST_CASE("after a flush that failed a region store is read as after a power cut
   for (const std::uint64_t seed : seeds(300)) {
     INFO("seed " << seed);
     std::mt19937_64 random(seed);
-    auto state = formatted();
-    Model model;
-    auto store = opened(state);
-    Worker worker(*store, model, seed);
-    for (int i = 0; i < 40; ++i) REQUIRE(worker.step());
+    StoreAtWork at_work(seed);
+    const std::shared_ptr<CrashDevice::State>& state = at_work.state;
+    const Model& model = at_work.model;
     {
       const MutexLock guard(state->mutex);
       state->flushes_to_failure = 1 + random() % 6;
       state->losing = random();
     }
-    bool alive = true;
-    for (int i = 0; i < 60 && alive; ++i) alive = worker.step();
-    if (alive) continue;
+    if (!at_work.fails()) continue;
     ++failed;
-    std::optional<SectorMedium> medium;
-    {
-      const MutexLock guard(state->mutex);
-      medium = state->medium;
-    }
-    store->abandon();
+    SectorMedium medium = at_work.end();
     for (const bool is_cached : {true, false}) {
       INFO("in memory " << is_cached);
-      if (!is_cached) medium->forget();
-      const auto after = std::make_shared<CrashDevice::State>(*medium);
+      if (!is_cached) medium.forget();
+      const auto after = std::make_shared<CrashDevice::State>(medium);
       {
         auto survivor = opened(after);
         const auto lock = survivor->lock("after");
