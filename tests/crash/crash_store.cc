@@ -46,7 +46,7 @@ class CrashObject final : public Object {
     if (!store_.capacity_) return {};
     const std::uint64_t end = offset + length,
                         has = std::max<std::uint64_t>(body_->live.size(), body_->reserved);
-    if (end > has && store_.room_for(end - has) < end - has) return fail(ENOSPC, name_);
+    if (end > has && store_.room_for(end - has) < end - has) return fail(store_.when_full_, name_);
     body_->reserved = std::max(body_->reserved, end);
     return {};
   }
@@ -103,6 +103,13 @@ void CrashStore::tear_write(std::uint64_t n) {
 void CrashStore::set_capacity(std::optional<std::uint64_t> bytes) {
   const MutexLock guard(mutex_);
   capacity_ = bytes;
+  when_full_ = ENOSPC;
+}
+
+void CrashStore::set_quota(std::uint64_t bytes) {
+  const MutexLock guard(mutex_);
+  capacity_ = bytes;
+  when_full_ = EDQUOT;
 }
 
 std::uint64_t CrashStore::used() {
@@ -181,7 +188,7 @@ Status CrashStore::write(CrashMedium::Body& body, const std::string& name, std::
   const std::uint64_t has = std::max<std::uint64_t>(body.live.size(), body.reserved);
   if (end > has) {
     const std::uint64_t lacks = end - has - room_for(end - has);
-    if (lacks > 0) done = fail(ENOSPC, name);
+    if (lacks > 0) done = fail(when_full_, name);
     data = data.substr(0, data.size() - std::min<std::uint64_t>(data.size(), lacks));
   }
   if (data.empty() && !done) return done;
@@ -295,7 +302,8 @@ Status CrashStore::sync_everything() {
 Result<SpaceInfo> CrashStore::space() {
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(alive("space"));
-  if (!capacity_) return SpaceInfo{kTotalBytes, kTotalBytes / 2, kTotalBytes / 2, 0, 0};
+  if (!capacity_ || when_full_ == EDQUOT)
+    return SpaceInfo{kTotalBytes, kTotalBytes / 2, kTotalBytes / 2, 0, 0};
   const std::uint64_t left = room_for(*capacity_);
   return SpaceInfo{*capacity_, left, left, 0, 0};
 }

@@ -1,0 +1,88 @@
+// The store's owner may have less of the medium than statfs tells: a quota of a user or of a project. What the table needs to go on is kept all the same:
+// who is refused hears of the quota, what is removed gives room back, and the store can be opened again.
+#include <catch2/catch.hpp>
+#include <functional>
+#include <string>
+
+#include "core/inspect/consistency.h"
+#include "core/reorganise/reorganiser.h"
+#include "tests/crash/calls.h"
+#include "tests/crash/session.h"
+#include "tests/test_options.h"
+
+namespace cffs::test {
+namespace {
+
+CrashMedium store_to_limit() {
+  CrashStore store;
+  REQUIRE(FileSystem::format(store, small_format(), SystemClock()));
+  return store.medium();
+}
+
+std::string numbered(int i) { return "file" + std::to_string(i); }
+std::string content_of(int i) { return pattern(500 + static_cast<std::size_t>(i) * 37 % 3'500, i); }
+
+// The quota is used up: how many files there are; the last one was refused.
+int fill(LibrarySurface& s) {
+  for (int files = 0;; ++files) {
+    int made = s.create(numbered(files), 0600);
+    if (made == 0) made = s.write(numbered(files), 0, content_of(files));
+    if (files % 1000 == 999) REQUIRE(s.fs().sync());
+    if (made == 0) continue;
+    REQUIRE(made == EDQUOT);
+    (void)s.unlink(numbered(files));
+    return files;
+  }
+}
+
+void expect_files(LibrarySurface& s, int files, const std::function<bool(int)>& there) {
+  for (int i = 0; i < files; ++i) {
+    if (!there(i)) continue;
+    INFO("file " << i << " of " << files);
+    std::string content;
+    REQUIRE(s.read(numbered(i), 0, 10'000, content) == 0);
+    REQUIRE((content == content_of(i)));
+  }
+  const auto problems = find_inconsistencies(s.fs());
+  REQUIRE(problems);
+  REQUIRE(*problems == std::vector<std::string>{});
+}
+
+}  // namespace
+
+// Small files wait in the table, so that all that is written there is LevelDB's.
+TEST_CASE("a quota that statfs does not tell of stops users before it stops the table", "[quota]") {
+  const CrashMedium medium = store_to_limit();
+  struct Limit {
+    std::uint64_t megabytes, delay;
+  };
+  // 32: less than what is kept of a medium of that size.
+  for (const auto& [megabytes, delay] : {Limit{128, 1}, Limit{128, 100}, Limit{32, 0}}) {
+    INFO("a quota of " << megabytes << " MiB, LevelDB's work " << delay << " appends late");
+    Session session(medium, delay);
+    session.write_buffer(0);
+    session.store().set_quota(megabytes << 20);
+    REQUIRE(session.open());
+    REQUIRE(session.fs().sync());  // the reserve is there
+    const int files = fill(session.surface());
+    CHECK(files > 100);
+    for (int i = 0; i < 100; ++i) CHECK(session.surface().create("more" + std::to_string(i), 0600) == EDQUOT);
+    session.close();
+    REQUIRE(session.open());
+    expect_files(session.surface(), files, [](int) { return true; });
+    const auto stays = [](int i) { return i % 3 == 0; };
+    for (int i = 0; i < files; ++i) {
+      INFO("file " << i << " of " << files);
+      if (!stays(i)) REQUIRE(session.surface().unlink(numbered(i)) == 0);
+      if (i % 1000 == 999) REQUIRE(session.fs().sync());
+    }
+    REQUIRE(session.fs().sync());
+    session.compact_table();
+    REQUIRE(session.fs().sync());
+    REQUIRE(session.surface().create("after", 0600) == 0);
+    REQUIRE(session.surface().write("after", 0, pattern(2'000'000, 1)) == 0);
+    expect_files(session.surface(), files, stays);
+  }
+}
+
+}  // namespace cffs::test
