@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/base/no_room.h"
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -59,7 +60,7 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
     }
   };
   Status done = once();
-  if (!done && done.error().errno_value == ENOSPC && make_room()) done = once();
+  if (!done && is_no_room(done.error().errno_value) && make_room()) done = once();
   homes_.limit_dirty();
   return done;
 }

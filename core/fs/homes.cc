@@ -316,7 +316,7 @@ Result<std::shared_ptr<Object>> Homes::make_blob_of(const Node& node, std::uint6
   }
   CFFS_TRY(const auto composite, composite_of(node));
   const bool cuts = most < inode.size;  // to cut must always work, as far as there is any room
-  if (!cuts && !has_room_for(inode.size)) return fail(ENOSPC);
+  if (!cuts && !has_room_for(inode.size)) return fail(space_.refusal().error());
   CFFS_TRY(auto blob, make_blob(inode, {}));
   const auto copy = [&](std::uint64_t at, ConstBytes piece) -> Status {
     if (at >= most) return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/no_room.h"
 #include "core/object/blocking_section.h"
 
 namespace cffs {
@@ -34,6 +35,9 @@ void SpaceGuard::ask_need() {
 
 // Beside what the table needs, something for the compaction of composites.
 std::uint64_t SpaceGuard::whole(const SpaceInfo& space) const {
+  // Of a limit that nobody tells us no more than the table cannot do without.
+  if (is_limited_.load(std::memory_order_relaxed))
+    return need_.load(std::memory_order_relaxed) + piece(space);
   const std::uint64_t for_table = need_.load(std::memory_order_relaxed) + least(space) / 4;
   return std::clamp(for_table, least(space), std::max(least(space), space.total_bytes / 2));
 }
@@ -47,7 +51,15 @@ Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
   CFFS_TRY(const SpaceInfo space, store_.space());
   if (spares_.are_short()) spares_.hold(space);
   const std::uint64_t kept = margin(space);
+  reason_.store(spares_.are_short() ? spares_.reason() : ENOSPC, std::memory_order_relaxed);
   if (spares_.are_short() || space.available_bytes < kept || space.available_bytes - kept < cost) {
+    budget_.store(0, std::memory_order_relaxed);
+    return false;
+  }
+  // There is room for the reserve too, then: as statfs sees it.
+  if (held_ < whole(space)) grow_by_what_there_is(space);
+  if (is_limited_.load(std::memory_order_relaxed) && held_ < whole(space)) {
+    reason_.store(EDQUOT, std::memory_order_relaxed);
     budget_.store(0, std::memory_order_relaxed);
     return false;
   }
@@ -88,15 +100,15 @@ Status SpaceGuard::charge_mover(std::uint64_t bytes) {
   if (!enough && is_possible(cost) && collect_ && collect_()) {
     CFFS_TRY(enough, look(cost));
   }
-  return enough ? Status() : fail(ENOSPC);
+  return enough ? Status() : refusal();
 }
 
 Status SpaceGuard::charge(std::uint64_t bytes) {
   const Status as_mover = charge_mover(bytes);
-  if (as_mover || as_mover.error().errno_value != ENOSPC) return as_mover;
+  if (as_mover || !is_no_room(as_mover.error().errno_value)) return as_mover;
   if (!is_possible(cost_of(bytes)) || !ask_movers(bytes)) return as_mover;
   CFFS_TRY(const bool enough, look(cost_of(bytes)));
-  return enough ? Status() : fail(ENOSPC);
+  return enough ? Status() : refusal();
 }
 
 bool SpaceGuard::ask_movers(std::uint64_t bytes) {
@@ -110,7 +122,7 @@ bool SpaceGuard::ask_movers(std::uint64_t bytes) {
 
 Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
   const Status as_others = charge_mover(bytes);
-  if (as_others || as_others.error().errno_value != ENOSPC) return as_others;
+  if (as_others || !is_no_room(as_others.error().errno_value)) return as_others;
   for (;;) {
     ask_need();
     {
@@ -164,30 +176,46 @@ void SpaceGuard::grow() {
   if (!space) return;
   spares_.hold(*space);
   if (spares_.are_short()) has_given_.store(true, std::memory_order_relaxed);
+  grow_by_what_there_is(*space);
+}
+
+void SpaceGuard::grow_by_what_there_is(const SpaceInfo& space) {
   if (cannot_hold_ || !find_object()) return;
-  const std::uint64_t room = space->available_bytes - std::min(space->available_bytes, slack(*space));
-  const std::uint64_t wanted = whole(*space);
+  const std::uint64_t room = space.available_bytes - std::min(space.available_bytes, slack(space));
+  const std::uint64_t wanted = whole(space);
   const std::uint64_t can = std::min(wanted, held_ + room);
-  if (held_ >= wanted + piece(*space) && object_->truncate(wanted)) held_ = wanted;
+  if (held_ >= wanted + piece(space) && !is_limited_ && object_->truncate(wanted)) held_ = wanted;
   if (held_ >= can || (can < wanted && can - held_ < kStep)) return;
-  const Status allocated = object_->allocate(0, can);
-  const auto info = object_->info();
-  if (!info) return;
-  if (allocated && info->allocated >= can && object_->truncate(can)) {
-    held_ = can;
-    budget_.store(0, std::memory_order_relaxed);  // what was granted may not be there any more
-    has_given_.store(held_ < wanted || spares_.are_short(), std::memory_order_relaxed);
-    return;
+  const std::uint64_t before = held_;
+  Status allocated;
+  while (held_ < can && (allocated = allocate_to(std::min(can, held_ + piece(space))))) {
   }
-  // A quota, a limit, a shortage: what there is stays.
-  const int reason = allocated ? EOPNOTSUPP : allocated.error().errno_value;
+  if (held_ > before)
+    budget_.store(0, std::memory_order_relaxed);  // what was granted may not be there any more
+  if (!allocated) refused(space, before, allocated.error().errno_value);
+  has_given_.store(!cannot_hold_ && (held_ < whole(space) || spares_.are_short()), std::memory_order_relaxed);
+}
+
+// A piece at a time: what is refused has taken the rest of a quota, which the table may want meanwhile.
+Status SpaceGuard::allocate_to(std::uint64_t bytes) {
+  CFFS_TRY_VOID(object_->allocate(0, bytes));
+  CFFS_TRY(const ObjectInfo info, object_->info());
+  if (info.allocated < bytes) return fail(EOPNOTSUPP);
+  CFFS_TRY_VOID(object_->truncate(bytes));
+  held_ = bytes;
+  return {};
+}
+
+// A quota, a limit, a shortage: what there was stays; of a quota what the table needs, too.
+void SpaceGuard::refused(const SpaceInfo& space, std::uint64_t before, int reason) {
+  if (reason == EDQUOT) is_limited_.store(true, std::memory_order_relaxed);
   if (held_ > 0 || (reason != EOPNOTSUPP && reason != ENOSYS)) {
-    (void)object_->truncate(held_);
+    const std::uint64_t kept = is_limited_ ? std::max(before, std::min(held_, whole(space))) : held_;
+    if (object_->truncate(kept)) held_ = kept;
     return;
   }
   // A backend that keeps nothing for us. What is kept free is all there is then.
   cannot_hold_ = true;
-  held_ = 0;
   object_.reset();
   (void)store_.remove(kObjectName);
 }

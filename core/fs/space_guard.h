@@ -5,6 +5,9 @@
 // take it. Where LevelDB meets ENOSPC, the object gives some of it back, and LevelDB tries again; a commit that finds room
 // makes it whole. How much that is depends on what LevelDB may have to write anew, and that on how much the table has. Where the
 // backend cannot hold room, or the object is not whole, as much is kept free as statfs tells. The same goes for inodes (spare_objects.h).
+//
+// A quota is less than statfs tells: that there is one shows where the object is refused what statfs has (EDQUOT). From then on it has what
+// the table needs, and nobody else gets any room (EDQUOT) while it has not.
 #pragma once
 
 #include <atomic>
@@ -34,7 +37,7 @@ class SpaceGuard {
   // Who says how many bytes the table may have to write before it gives any back. Called without locks.
   void on_need(std::function<std::uint64_t()> needed) { needed_ = std::move(needed); }
 
-  // ENOSPC where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
+  // ENOSPC or EDQUOT where `bytes` more might not fit. Asks the store once per tranche of written bytes, not per write. To be called
   // without locks: what waits for its removal is removed where that helps.
   Status charge(std::uint64_t bytes) CFFS_EXCLUDES(asking_);
   // The same for who moves files, whom nobody asks for room meanwhile.
@@ -44,6 +47,8 @@ class SpaceGuard {
   Status charge_to_give_back(std::uint64_t bytes);
   // The same without removing anything: with locks too.
   bool try_charge(std::uint64_t bytes);
+  // What who was refused is told: ENOSPC, or EDQUOT where it was a quota.
+  Status refusal() const { return fail(reason_.load(std::memory_order_relaxed)); }
   // Asks who moves files for room, for so many bytes and some to come. False: there is none to be had. To be called without locks.
   bool ask_movers(std::uint64_t bytes) CFFS_EXCLUDES(asking_);
   // What others than us may use.
@@ -64,6 +69,9 @@ class SpaceGuard {
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
   std::uint64_t whole(const SpaceInfo& space) const;
   void grow() CFFS_EXCLUDES(mutex_);
+  void grow_by_what_there_is(const SpaceInfo& space) CFFS_REQUIRES(mutex_);
+  Status allocate_to(std::uint64_t bytes) CFFS_REQUIRES(mutex_);
+  void refused(const SpaceInfo& space, std::uint64_t before, int reason) CFFS_REQUIRES(mutex_);
   // LevelDB calls give() and take_back() with locks of its own: they come before mutex_, so it is asked ahead.
   void ask_need() CFFS_EXCLUDES(mutex_);
 
@@ -74,6 +82,8 @@ class SpaceGuard {
   std::function<bool(std::uint64_t)> give_back_ CFFS_GUARDED_BY(asking_);
   std::atomic<std::uint64_t> need_{0};
   std::atomic<bool> has_given_{false};
+  std::atomic<int> reason_{ENOSPC};      // of the last refusal
+  std::atomic<bool> is_limited_{false};  // a quota was met
   std::atomic<std::int64_t> budget_{0};
   Mutex mutex_;  // before the store's; one asks it at a time
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);

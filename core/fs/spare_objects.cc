@@ -1,5 +1,7 @@
 #include "core/fs/spare_objects.h"
 
+#include "core/base/no_room.h"
+
 namespace cffs {
 
 bool SpareObjects::is_one(std::string_view name) {
@@ -20,7 +22,7 @@ void SpareObjects::hold(const SpaceInfo& space) {
   if (!are_scarce(space) || (held_.size() >= kHeld && looked_)) return;
   look();
   if (!looked_) return;
-  short_ = false;
+  reason_ = 0;
   for (unsigned i = 0; i < kHeld; ++i) {
     std::string name = std::string(kFolder) + "/" + std::to_string(i);
     if (held_.contains(name)) continue;
@@ -30,18 +32,28 @@ void SpareObjects::hold(const SpaceInfo& space) {
       continue;
     }
     // Whatever else keeps them from being made says nothing of how many there are.
-    short_ = made.error().errno_value == ENOSPC || made.error().errno_value == EDQUOT;
+    if (is_no_room(made.error().errno_value)) reason_ = made.error().errno_value;
     return;
   }
 }
 
+// A quota may leave its user none where the file system has many.
+bool SpareObjects::is_one_refused() {
+  const std::string name = std::string(kFolder) + "/probe";
+  const auto made = store_.create(name, ObjectStore::Create::keep);
+  if (made) (void)store_.remove(name);
+  return !made && made.error().errno_value == EDQUOT;
+}
+
 bool SpareObjects::give(const SpaceInfo& space) {
-  if (!are_scarce(space) || space.free_inodes > 0) return false;
+  if (!are_scarce(space)) return false;
   look();
+  const bool by_quota = space.free_inodes > 0;
+  if (held_.empty() || (by_quota && !is_one_refused())) return false;
   while (!held_.empty()) {
     const std::string name = *held_.begin();
     held_.erase(held_.begin());
-    short_ = true;
+    reason_ = by_quota ? EDQUOT : ENOSPC;
     if (store_.remove(name)) return true;  // else it has gone, and its inode with it
   }
   return false;

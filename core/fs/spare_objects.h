@@ -22,19 +22,21 @@ class SpareObjects {
   // Makes those that are missing, as far as there is room.
   void hold(const SpaceInfo& space);
   // Whether some are missing that could not be made. What is left is for who removes something.
-  bool are_short() const { return short_; }
-  // Removes one where there is no other inode. False: there is, or there are no spares left.
+  bool are_short() const { return reason_ != 0; }
+  int reason() const { return reason_; }
+  // Removes one where there is no other inode, or none for who owns the store. False: there is, or there are no spares left.
   bool give(const SpaceInfo& space);
 
  private:
   // False: others do not take them, or nobody knows how many there are.
   static bool are_scarce(const SpaceInfo& space) { return space.shares_inodes && space.total_inodes > 0; }
   void look();
+  bool is_one_refused();
 
   ObjectStore& store_;
   std::set<std::string> held_;
   bool looked_ = false;
-  bool short_ = false;
+  int reason_ = 0;  // why some could not be made: ENOSPC, EDQUOT
 };
 
 }  // namespace cffs

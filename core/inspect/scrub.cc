@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/checksum.h"
+#include "core/base/no_room.h"
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
@@ -329,7 +330,7 @@ Status Scrub::seal(const FileToMove& file) {
   const auto sealed = fs_.rehousing().seal(file, options_.go_on);
   if (!sealed && fs_.table().failed()) return fail(sealed.error());
   const int reason = sealed ? 0 : sealed.error().errno_value;
-  if (reason == ENOSPC || reason == EDQUOT) return {};  // it has been read, and goes without checksums
+  if (is_no_room(reason)) return {};  // it has been read, and goes without checksums
   if (!sealed) return judge(file, sealed.error());
   if (*sealed) ++progress_.sealed;
   return {};

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 
+#include "core/base/no_room.h"
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
 #include "core/object/leveldb_reads.h"
@@ -175,7 +176,7 @@ void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
 }
 
 bool LevelDbEnv::made_room(const Error& error) const {
-  return (error.errno_value == ENOSPC || error.errno_value == EDQUOT) && make_room_ && make_room_();
+  return is_no_room(error.errno_value) && make_room_ && make_room_();
 }
 
 bool LevelDbEnv::waited_for_descriptor(const Error& error, int tries) {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/base/no_room.h"
 #include "core/object/blocking_section.h"
 #include "core/object/posix_object.h"
 
@@ -295,11 +296,11 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
   // medium without room for it is no reason to refuse.
   const bool written =
       ::pwrite(fd.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
-  if (!written && errno != ENOSPC && errno != EDQUOT) return error("lock");
+  if (!written && !is_no_room(errno)) return error("lock");
   if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0) return error("lock");
   // Those who follow lock this one, shared: on a file system that they have mounted read-only, too.
   auto followers = open_object(kFollowers, O_RDONLY | O_CREAT | O_CLOEXEC);
-  if (!followers && followers.error().errno_value != ENOSPC && followers.error().errno_value != EDQUOT) {
+  if (!followers && !is_no_room(followers.error().errno_value)) {
     return fail(std::move(followers).error());
   }
   const MutexLock guard(followers_mutex_);

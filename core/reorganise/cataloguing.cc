@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/no_room.h"
 #include "core/table/catalogue.h"
 #include "core/table/table.h"
 
@@ -145,7 +146,7 @@ void Cataloguing::run(const std::function<bool()>& go_on) {
     return;
   }
   const int reason = bytes.error().errno_value;
-  const bool no_room = reason == ENOSPC || reason == EDQUOT;
+  const bool no_room = is_no_room(reason);
   if (no_room) not_before_ms_ = ended + std::max(pause, kLongestWait * quiet_ms_);
   if (no_room || reason == EINTR || bytes.error().message() == last_problem_) return;
   last_problem_ = bytes.error().message();

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/no_room.h"
 #include "core/base/pace.h"
 #include "core/base/thread.h"
 #include "core/base/within_memory.h"
@@ -101,7 +102,7 @@ bool Reorganiser::stopped_short(const Status& done) const {
 
 // Who moves files is not given room by itself: it is asked for behind it.
 bool Reorganiser::found_room(const Status& done) {
-  return !done && done.error().errno_value == ENOSPC && give_back(kPunchedAtOnce);
+  return !done && is_no_room(done.error().errno_value) && give_back(kPunchedAtOnce);
 }
 
 Status Reorganiser::pass(bool all, const CompactOptions& options) {
@@ -152,7 +153,7 @@ std::uint64_t Reorganiser::compact(CompositeId id) {
     fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
   } else {  // no room, no descriptor: that passes
     fs_.staged_directories().put_back_wasteful(id, kRetryMs);
-    if (bytes.error().errno_value == ENOSPC) (void)punching_.run(std::array{id});
+    if (is_no_room(bytes.error().errno_value)) (void)punching_.run(std::array{id});
     fs_.log("composite " + std::to_string(id.value) + " waits for compaction: " + bytes.error().message());
   }
   return 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/no_room.h"
 #include "core/fs/staged_directories.h"
 #include "core/reorganise/quiet_file.h"
 
@@ -62,7 +63,7 @@ Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before
   }
   if (fs_.table().failed()) return fail(sealed.error());
   const int reason = sealed.error().errno_value;
-  later = reason == ENOSPC || reason == EDQUOT || reason == EMFILE || reason == ENFILE;
+  later = is_no_room(reason) || reason == EMFILE || reason == ENFILE;
   if (later) return {};
   fs_.log("inode " + std::to_string(ino.value) + " (" + at.name +
           ") gets no checksums: " + sealed.error().message());

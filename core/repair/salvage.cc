@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/base/checksum.h"
+#include "core/base/no_room.h"
 #include "core/composite/composite_store.h"
 #include "core/table/content_row.h"
 
@@ -25,8 +26,8 @@ std::string last_part(const std::string& object) { return object.substr(object.r
 // Of one file, or of the new store as a whole?
 bool concerns_all(const Error& error) {
   const int reason = error.errno_value;
-  return reason == ENOSPC || reason == EDQUOT || reason == EROFS || reason == EIO || reason == EMFILE ||
-         reason == ENFILE || reason == ENOMEM;
+  return is_no_room(reason) || reason == EROFS || reason == EIO || reason == EMFILE || reason == ENFILE ||
+         reason == ENOMEM;
 }
 
 }  // namespace

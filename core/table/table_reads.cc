@@ -15,10 +15,13 @@ std::string_view view(const leveldb::Slice& s) { return {s.data(), s.size()}; }
 
 Error to_error(const leveldb::Status& status) {
   if (status.IsCorruption()) return Error::corruption("table: " + status.ToString());
-  // LevelDB keeps the text of an error, not its number; the one that callers act on is recognised by it.
+  // LevelDB keeps the text of an error, not its number; those that callers act on are recognised by it.
   const std::string text = status.ToString();
   const auto says = [&](const char* words) { return text.find(words) != std::string::npos; };
-  const int errno_value = says("No space left") ? ENOSPC : says("Too many open files") ? EMFILE : EIO;
+  const int errno_value = says("No space left")         ? ENOSPC
+                          : says("Disk quota exceeded") ? EDQUOT
+                          : says("Too many open files") ? EMFILE
+                                                        : EIO;
   return Error::os(errno_value, "table: " + text);
 }
 

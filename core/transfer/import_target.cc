@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/base/clock.h"
+#include "core/base/no_room.h"
 #include "core/fs/check_name.h"
 #include "core/transfer/store_destination.h"
 
@@ -19,8 +20,6 @@ constexpr std::uint64_t kMostBytes = 128u << 20;
 std::string taken(const std::string& path, const Destination& to) {
   return "'" + path + "' is already " + to.where() + ", and differs; with --update it is replaced";
 }
-
-bool is_no_room(int reason) { return reason == ENOSPC || reason == EDQUOT; }
 
 // It is so for all that is to come: the medium is full, or became read-only, or a mount's daemon is gone.
 bool ends_all(const Error& error) {

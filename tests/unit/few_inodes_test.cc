@@ -20,16 +20,21 @@ class FewInodes final : public PassingStore {
  public:
   FewInodes(ObjectStore& below, std::size_t all) : PassingStore(below), all_(all) {}
 
+  // They are all that the store's owner may have, of many more.
+  void are_a_quota() { refusal_ = EDQUOT; }
+  int refusal() const { return refusal_; }
+
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
     const MutexLock guard(mutex_);
-    if (free() == 0 && !*below_.exists(name)) return fail(ENOSPC, std::string(name));
+    if (free() == 0 && !*below_.exists(name)) return fail(refusal_, std::string(name));
     return below_.create(name, how);
   }
   Result<SpaceInfo> space() override {
     CFFS_TRY(SpaceInfo info, below_.space());
     const MutexLock guard(mutex_);
-    info.total_inodes = all_;
-    info.free_inodes = free();
+    constexpr std::uint64_t kMany = 1'000'000;
+    info.total_inodes = refusal_ == EDQUOT ? kMany : all_;
+    info.free_inodes = refusal_ == EDQUOT ? kMany / 2 : free();
     info.shares_inodes = true;
     return info;
   }
@@ -48,6 +53,7 @@ class FewInodes final : public PassingStore {
     return all_ - std::min(all_, taken);
   }
   const std::size_t all_;
+  int refusal_ = ENOSPC;
   mutable Mutex mutex_;
   std::size_t others_ CFFS_GUARDED_BY(mutex_) = 0;
 };
@@ -80,7 +86,7 @@ struct FullOfFiles {
     for (int n = 0; n < 30'000; ++n) {
       const int refused = make(prefix + std::to_string(n), bytes);
       if (refused == 0) continue;
-      CHECK(refused == ENOSPC);
+      CHECK(refused == store.refusal());
       return n;
     }
     return 30'000;
@@ -105,6 +111,7 @@ TEST_CASE("where inodes run out nobody is told worse than that, and what is remo
           "[room]") {
   FullOfFiles s;
   const bool others = GENERATE(false, true);
+  if (GENERATE(false, true)) s.store.are_a_quota();
   const int large = s.fill("large", 20'000);
   CHECK(large > 40);
   const int small = s.fill("small", 60);
@@ -114,7 +121,7 @@ TEST_CASE("where inodes run out nobody is told worse than that, and what is remo
   s.fs.reset();
   if (others) s.store.others_take_all();
   s.open();
-  CHECK(s.make("new", 20'000) == ENOSPC);
+  CHECK(s.make("new", 20'000) == s.store.refusal());
   (void)s.fs->unlink(kRootInode, "new");
   s.remove("small", small);
   REQUIRE_FALSE(s.fs->table().failed());
