@@ -56,8 +56,7 @@ TEST_CASE("a quota that statfs does not tell of stops users before it stops the 
   struct Limit {
     std::uint64_t megabytes, delay;
   };
-  // 32: less than what is kept of a medium of that size.
-  for (const auto& [megabytes, delay] : {Limit{128, 1}, Limit{128, 100}, Limit{32, 0}}) {
+  for (const auto& [megabytes, delay] : {Limit{128, 1}, Limit{96, 100}, Limit{64, 0}}) {
     INFO("a quota of " << megabytes << " MiB, LevelDB's work " << delay << " appends late");
     Session session(medium, delay);
     session.write_buffer(0);
