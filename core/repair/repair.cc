@@ -42,6 +42,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_seals());
   CFFS_TRY_VOID(fs_.sync());
   CFFS_TRY_VOID(look());              // what was made in between has names and objects, too
+  CFFS_TRY_VOID(move_out_of_broken());
   CFFS_TRY_VOID(mend_compression());  // composites without rows have them only now
   CFFS_TRY_VOID(mend_link_counts());
   CFFS_TRY_VOID(drop_damaged_catalogue());

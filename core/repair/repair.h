@@ -69,6 +69,7 @@ class Repair {
                       const MemberPlaces::Records& records);
   Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
   Status mend_rooms();
+  Status move_out_of_broken();
   // --- entries below a key that is not theirs: repair_misplaced.cc ---
   Status mend_misplaced();
   Status put_in_place(const RowSurvey::Misplaced& misplaced);
@@ -89,6 +90,7 @@ class Repair {
   std::optional<RowSurvey> met_;         // by the last look
   std::optional<LostNames> catalogue_;   // once it was needed
   std::set<std::uint64_t> being_given_;  // directories whose row is being made
+  std::set<CompositeId> broken_;         // composites whose header or records are damaged
   std::uint64_t named_ = 0;              // files and directories, by the catalogue
 };
 
