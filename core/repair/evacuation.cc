@@ -48,14 +48,13 @@ Result<std::vector<FileToMove>> Evacuation::whole_members(CompositeId id) const 
 Result<std::optional<FileToMove>> Evacuation::look(const SharingRepair::Member& member) const {
   FileToMove file;
   file.at = member.file.at;
-  file.row_key =
-      file.at.name.empty() ? Key::null_name(member.file.ino) : fs_.rehousing().entry_key(file.at);
+  file.row_key = file.at.name.empty() ? Key::null_name(member.file.ino) : fs_.rehousing().entry_key(file.at);
   CFFS_TRY(const Row row, fs_.table().get_row(file.row_key));
   const Entry* const entry = row.find(file.at.name);
-  const bool is_it =
-      entry != nullptr && entry->inode && entry->ino == member.file.ino &&
-      entry->inode->home == Home::composite && entry->inode->extent.composite == member.record.first &&
-      entry->inode->extent.slot == member.record.second;
+  const bool is_it = entry != nullptr && entry->inode && entry->ino == member.file.ino &&
+                     entry->inode->home == Home::composite &&
+                     entry->inode->extent.composite == member.record.first &&
+                     entry->inode->extent.slot == member.record.second;
   if (!is_it) return std::optional<FileToMove>();
   file.inode = *entry->inode;
   file.inode.ino = entry->ino;
