@@ -30,6 +30,10 @@ Result<LostEntries::Report> LostEntries::run() {
     CFFS_TRY_VOID(replace_older(at, inode));
     return at ? Status() : bring_back_names(inode.ino);
   }));
+  for (const auto& [ino, directory] : catalogue_.directories()) {
+    const auto there = rows_.find(ino.value);
+    if (there != rows_.end()) CFFS_TRY_VOID(replace_attributes(there->second, directory.inode));
+  }
   if (beyond_ > 0) {
     lost_.push_back("the table lost which numbers it gave out: " + std::to_string(beyond_) +
                     " files of the catalogue have no row, and cffs salvage brings them back to a new store");
@@ -46,7 +50,8 @@ Status LostEntries::look_at_rows() {
         continue;
       }
       known_.note(*entry.inode);
-      if (entry.inode->is_regular()) rows_[entry.ino.value] = {key, entry.name, entry.inode->version};
+      if (entry.inode->is_regular() || entry.inode->is_directory())
+        rows_[entry.ino.value] = {key, entry.name, entry.inode->version, entry.inode->ctime_ns};
       if (entry.name.empty()) counted_[entry.ino.value] = entry.inode->nlink;
     }
     return true;
@@ -145,9 +150,11 @@ bool LostEntries::has_member(const Inode& inode) const {
 // Records have told of what they know before. Of a large file both speak of one object, and its row of the size is as good.
 Status LostEntries::replace_older(const std::optional<EntryName>& at, const Inode& known) {
   const auto there = rows_.find(known.ino.value);
-  const bool is_older = there != rows_.end() && there->second.version < known.version;
-  if (!is_older || !known.is_regular() || known.left_in_row) return {};
-  const auto& [key, name, version] = there->second;
+  if (there == rows_.end() || !known.is_regular() || known.left_in_row) return {};
+  if (there->second.version == known.version) return replace_attributes(there->second, known);
+  if (there->second.version > known.version) return {};
+  const Key key = there->second.key;
+  const std::string& name = there->second.name;
   CFFS_TRY(Row row, fs_.table().get_row(key));
   Entry* const entry = row.find(name);
   if (entry == nullptr || !entry->inode || entry->inode->home == Home::blob) return {};
@@ -227,6 +234,32 @@ Status LostEntries::bring_back_names(InodeId ino) {
   CFFS_TRY_VOID(fs_.table().write(batch));
   for (std::size_t i = there; i < names.size(); ++i)
     back_.push_back(catalogued_text(ino, names[i]) + " was one of its names: it is back from the catalogue");
+  return {};
+}
+
+// An owner, a mode, times, attributes that were changed after that row was.
+Status LostEntries::replace_attributes(const RowOf& there, const Inode& known) {
+  if (there.ctime_ns >= known.ctime_ns || known.left_in_row) return {};
+  CFFS_TRY(Row row, fs_.table().get_row(there.key));
+  Entry* const entry = row.find(there.name);
+  const bool is_it = entry != nullptr && entry->inode && entry->inode->ctime_ns == there.ctime_ns;
+  if (!is_it || (entry->inode->mode & S_IFMT) != (known.mode & S_IFMT)) return {};
+  const Inode now = *entry->inode;
+  Inode& next = *entry->inode;
+  next = known;
+  next.ino = now.ino;
+  next.nlink = now.nlink;
+  next.home = now.home;
+  next.size = now.size;
+  next.extent = now.extent;
+  next.version = now.version;
+  next.sealed = now.sealed;
+  next.allocated = now.allocated;
+  Batch batch;
+  batch.put_row(there.key, row);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  back_.push_back("inode " + std::to_string(known.ino.value) + " '" + there.name +
+                  "' had an older row: it has the owner, mode and times of the catalogue");
   return {};
 }
 

@@ -41,6 +41,13 @@ class LostEntries {
   Result<Report> run();
 
  private:
+  struct RowOf {  // a regular file's, or a directory's
+    Key key;
+    std::string name;  // its entry's
+    std::uint64_t version = 0;
+    std::int64_t ctime_ns = 0;
+  };
+
   Status look_at_rows();
   Status look_at_blobs();
   Status bring_back(const std::optional<EntryName>& at, Inode inode);
@@ -51,6 +58,7 @@ class LostEntries {
   bool has_member(const Inode& inode) const;
   void give_up(const std::optional<EntryName>& at, const Inode& inode, const char* what);
   Status replace_older(const std::optional<EntryName>& at, const Inode& known);
+  Status replace_attributes(const RowOf& there, const Inode& known);
   bool take_inline_data(Batch& batch, const Inode& inode) const;
   Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
 
@@ -58,11 +66,6 @@ class LostEntries {
   const LostNames& catalogue_;
   const std::function<Result<InodeId>()> lost_and_found_;
   KnownNumbers known_;
-  struct RowOf {  // a regular file's
-    Key key;
-    std::string name;  // its entry's
-    std::uint64_t version = 0;
-  };
   std::unordered_map<std::uint64_t, RowOf> rows_;
   std::unordered_map<std::uint64_t, std::vector<EntryName>> names_;  // that lead to an inode by its number
   std::unordered_map<std::uint64_t, std::uint64_t> counted_;  // names, by the row of a file that has several

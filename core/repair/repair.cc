@@ -1,6 +1,7 @@
 #include "core/repair/repair.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/blob/blob_store.h"
@@ -32,6 +33,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_misplaced());
   CFFS_TRY_VOID(bring_back_members());
   CFFS_TRY_VOID(bring_back_entries());
+  tell_missing_members();
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
@@ -69,11 +71,27 @@ Status Repair::bring_back_members() {
 Status Repair::bring_back_entries() {
   if (what_ != Lost::rows || !catalogue().present()) return {};
   CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }).run());
-  lost_.insert(lost_.end(), report.lost.begin(), report.lost.end());
+  std::set<std::string> told;  // files that their records told of
+  for (const std::string& sentence : lost_) told.insert(sentence.substr(0, sentence.find(" '")));
+  std::copy_if(
+      report.lost.begin(), report.lost.end(), std::back_inserter(lost_),
+      [&](const std::string& sentence) { return !told.contains(sentence.substr(0, sentence.find(" '"))); });
   if (report.back.empty()) return {};
   for (std::string& sentence : report.back) mended(std::move(sentence));
   CFFS_TRY_VOID(look());
   return mend_removals();
+}
+
+// Before their accounts are lowered.
+void Repair::tell_missing_members() {
+  if (what_ == Lost::nothing) return;
+  for (const auto& [id, row] : met_->composites) {
+    const auto found = met_->accounts.find(id);
+    const std::uint64_t there = found == met_->accounts.end() ? 0 : found->second.members;
+    if (row.members <= there) continue;
+    lost_.push_back(CompositeStore::object_name(id) + ": " + number(row.members - there) +
+                    " members that it counted have no row, and no record that is whole");
+  }
 }
 
 Status Repair::look() {

@@ -47,6 +47,7 @@ class Repair {
   Status look();
   Status bring_back_members();
   Status bring_back_entries();
+  void tell_missing_members();
   Status mend_directories();
   Status give_row(InodeId directory);
   Status bring_back_empty_directories();

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "core/base/within_memory.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
@@ -144,11 +145,12 @@ Status Repair::move_out_of_broken() {
   for (const CompositeId id : broken_) {
     const auto row = met_->composites.find(id);
     if (row == met_->composites.end()) continue;
-    CFFS_TRY(const std::size_t moved, evacuation.run(id, row->second.policy));
-    if (moved == 0) continue;
+    const auto moved = within_memory([&] { return evacuation.run(id, row->second.policy); });
+    if (!moved && !moved.error().is_shortage()) return fail(moved.error());
+    if (!moved || *moved == 0) continue;
     any = true;
     const std::string name = CompositeStore::object_name(id);
-    mended("the header or a record of " + name + " was damaged: " + std::to_string(moved) +
+    mended("the header or a record of " + name + " was damaged: " + std::to_string(*moved) +
            " files are in a new composite");
     CFFS_TRY(const auto left, fs_.table().get(Key::null_name(id)));
     if (left || what_ == Lost::nothing) continue;

@@ -3,7 +3,9 @@
 
 #include "core/composite/composite_store.h"
 #include "core/composite/record.h"
+#include "core/object/faulty_store.h"
 #include "tests/unit/closed_store.h"
+#include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 #include "tests/unit/sharing_store.h"
 
@@ -66,6 +68,28 @@ TEST_CASE("members of a composite whose header or records are damaged move out o
   }
   const auto fs = std::move(*FileSystem::open(closed.store, quiet()));
   closed.require_all(*fs);
+}
+
+TEST_CASE("a repair that is cut while members move out of a damaged composite loses nothing", "[repair]") {
+  ClosedStore closed;
+  flip_bit(closed.store, CompositeStore::object_name(closed.inode("member").extent.composite), 9);
+  const bool loses_power = GENERATE(false, true);
+  std::uint64_t n = 1;
+  for (bool finished = false; !finished; ++n) {
+    INFO(n << (loses_power ? ", and the power" : ""));
+    FaultyStore medium(copy_of(closed.store));
+    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
+    finished = repair_store(medium, quiet()).has_value();
+    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
+    const auto mended = repair_store(*left, quiet());
+    INFO((mended ? "" : mended.error().message()));
+    REQUIRE(mended);
+    const auto fs = std::move(*FileSystem::open(*left, quiet()));
+    REQUIRE(*find_inconsistencies(*fs) == Sentences{});
+    closed.require_all(*fs);
+  }
+  REQUIRE(n > 10);
 }
 
 TEST_CASE("files that share what a damaged composite has share it behind the repair", "[repair][sharing]") {

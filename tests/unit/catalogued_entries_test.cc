@@ -316,4 +316,34 @@ TEST_CASE("a row that is older than the catalogue gets what that knew, or is sai
   REQUIRE((bytes == content) == is_known);
 }
 
+TEST_CASE("a row that is older than the catalogue in its attributes alone gets those", "[repair]") {
+  CataloguedStore c;
+  const std::vector<EntryName> both{{kRootInode, "directory"}, {c.directory, "new name"}};
+  std::vector<std::pair<Key, Row>> before;
+  for (const EntryName& at : both) {
+    const Key key = c.fs->rehousing().entry_key(at);
+    before.emplace_back(key, *c.fs->table().get_row(key));
+    AttributeChange change;
+    change.mode = 0705;
+    REQUIRE(c.fs->setattr(c.fs->lookup(at.parent, at.name)->ino, change, kRoot));
+  }
+  REQUIRE(c.fs->sync());
+  REQUIRE(write_catalogue(*c.fs, [] { return true; }));
+  REQUIRE(c.fs->close());
+  c.fs.reset();
+  {
+    TableOptions options;
+    options.values_apart = read_format(c.store)->values_apart;
+    const auto table = std::move(*Table::open(c.store, options));
+    Batch batch;
+    for (const auto& [key, row] : before) batch.put_row(key, row);
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
+  REQUIRE(any_says(c.repaired(), "it has the owner, mode and times of the catalogue"));
+  for (const EntryName& at : both) REQUIRE((c.fs->lookup(at.parent, at.name)->mode & 07777) == 0705);
+  REQUIRE(c.has(c.directory, "new name", "old name"));
+}
+
 }  // namespace cffs::test
