@@ -181,18 +181,24 @@ case_repair() {
   check "umount" "$cffs" umount "$mnt"
 }
 
-# What each command that judges a store ends with, by what is wrong with it: the manual's exit codes as a table.
-case_codes() {
-  [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
-  local kept=$base/work/kept state command wanted object
+# A small whole store, without its reserve, for a case that damages copies of it again and again.
+store_to_copy() {  # where
+  local i
   fresh || return 1
   mkdir -p "$base/work/tree/sub"
   for i in $(seq 20); do seq "$i" $((i + 900)) >"$base/work/tree/sub/file$i"; done
   head -c 2000000 /dev/urandom >"$base/work/tree/large"
   check "import" "$cffs" import "$base/work/tree" "$store"
   check "a catalogue" "$cffs" scrub "$store"
-  cp -r "$store" "$kept"
-  rm -f "$kept/reserve"
+  cp -r "$store" "$1"
+  rm -f "$1/reserve"
+}
+
+# What each command that judges a store ends with, by what is wrong with it: the manual's exit codes as a table.
+case_codes() {
+  [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
+  local kept=$base/work/kept state command wanted object
+  store_to_copy "$kept" || return 1
   object=$(cd "$kept" && find composites -type f | head -n 1)
   damage() {
     rm -rf "$store" "$base/work/new"
@@ -250,14 +256,7 @@ TABLE
 case_strangers() {
   [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
   local kept=$base/work/kept kind object
-  fresh || return 1
-  mkdir -p "$base/work/tree/sub"
-  for i in $(seq 20); do seq "$i" $((i + 900)) >"$base/work/tree/sub/file$i"; done
-  head -c 2000000 /dev/urandom >"$base/work/tree/large"
-  check "import" "$cffs" import "$base/work/tree" "$store"
-  check "a catalogue" "$cffs" scrub "$store"
-  cp -r "$store" "$kept"
-  rm -f "$kept/reserve"
+  store_to_copy "$kept" || return 1
   ends_with() {  # code, words: in time
     local wanted=$1 code
     shift
