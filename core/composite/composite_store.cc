@@ -6,6 +6,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
+#include "core/base/thread_room.h"
 #include "core/composite/large_member.h"
 #include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
@@ -207,18 +208,10 @@ Status CompositeStore::remove(CompositeId id) { return open_.remove(object_name(
 
 namespace {
 
-// For all of a member of which somebody wants a part, kept by each thread: to have it from the system anew each time takes a fault for
-// each page.
-Bytes thread_memory(std::size_t size) {
-  thread_local std::unique_ptr<std::byte[]> memory;
-  thread_local std::size_t capacity = 0;
-  if (capacity < size) {
-    capacity = 0;
-    memory.reset();
-    memory = std::make_unique_for_overwrite<std::byte[]>(size);
-    capacity = size;
-  }
-  return {memory.get(), size};
+// For all of a member of which somebody wants a part.
+Bytes thread_room(std::size_t size) {
+  thread_local ThreadRoom room;
+  return room.of(size);
 }
 
 // `read_whole(bytes)` reads all of the member; the part that is wanted of it arrives in `out`.
@@ -227,8 +220,7 @@ Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, By
                                   const ReadWhole& read_whole) {
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
   const bool part = wanted != extent.length;
-  const Bytes whole =
-      part ? thread_memory(extent.length) : out.first(wanted);  // usually whole: no extra copy
+  const Bytes whole = part ? thread_room(extent.length) : out.first(wanted);  // usually whole: no extra copy
   CFFS_TRY(const std::size_t n, read_whole(whole));
   if (n != extent.length || checksum(whole) != extent.checksum) return member_differs(extent);
   if (part) std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
