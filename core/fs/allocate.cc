@@ -58,8 +58,7 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
       passage.emplace(moments_);
     }
   };
-  Status done = once();
-  if (!done && done.error().errno_value == ENOSPC && make_room()) done = once();
+  Status done = with_room(once);
   homes_.limit_dirty();
   return done;
 }
