@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/base/thread_room.h"
 #include "core/follow/followed_file_system.h"
 #include "core/object/blocking_section.h"
 #include "core/object/suspension.h"
@@ -21,13 +22,8 @@ namespace {
 // before the next request is read.
 Bytes thread_buffer(std::size_t size) {
   if (std::byte* room = reply_room(size)) return {room, size};
-  thread_local std::unique_ptr<std::byte[]> memory;
-  thread_local std::size_t capacity = 0;
-  if (capacity < size) {
-    memory = std::make_unique_for_overwrite<std::byte[]>(size);
-    capacity = size;
-  }
-  return {memory.get(), size};
+  thread_local ThreadRoom buffer;
+  return buffer.of(size);
 }
 
 void open(fuse_req_t req, fuse_ino_t node, fuse_file_info* file) {

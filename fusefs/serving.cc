@@ -17,6 +17,7 @@
 #include "fusefs/daemon_log.h"
 #include "fusefs/ending_signals.h"
 #include "fusefs/follow_notices.h"
+#include "fusefs/heap.h"
 #include "fusefs/hidden_top.h"
 #include "fusefs/kernel_cache.h"
 #include "fusefs/live_numbers.h"
@@ -293,6 +294,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
              Readiness& readiness) {
   block_ending_signals();
   raise_descriptor_limit();
+  keep_large_memory_apart();
   DaemonLog daemon_log(options.foreground, mount_point, store_path);
   const ServedStore::Log log = [&daemon_log](const std::string& line) {
     daemon_log.write(DaemonLog::Level::warning, line);

@@ -19,6 +19,15 @@ tl::unexpected<Error> was_stopped() {
   return fail(EINTR, "the backup was stopped; what there was before is as it was");
 }
 
+// Gone, or something that no store has is in its place: the medium's own errors and what passes are no such.
+bool is_lost(const Error& error) {
+  return error.errno_value == ENOENT || error.kind == ErrorKind::corruption;
+}
+
+std::string how_lost(const Error& error, const std::string& name) {
+  return error.errno_value == ENOENT ? "object " + name + " is missing" : error.message();
+}
+
 }  // namespace
 
 Backup::Backup(FileSystem& fs, BackupPlace& place, BackupOptions options)
@@ -134,9 +143,9 @@ Status Backup::copy_composites(Work& work) {
 Status Backup::copy_composite(Work& work, CompositeId id, std::uint64_t size) {
   const std::string name = CompositeStore::object_name(id);
   const auto from = work.moment.open(PendingRemoval::of(id));
-  if (!from && from.error().errno_value == ENOENT) {
+  if (!from && is_lost(from.error())) {
     CFFS_TRY_VOID(work.moment.good());
-    damaged("object " + name + " is missing", name);
+    damaged(how_lost(from.error(), name), name);
     return name_damaged_members(work, id, {});
   }
   if (!from) return fail(from.error());
@@ -220,9 +229,9 @@ Status Backup::copy_blob(Work& work, const RowCopy::Blob& blob) {
   const Inode& inode = blob.inode;
   const std::string name = BlobStore::object_name(inode.ino);
   const auto from = work.moment.open(PendingRemoval::of_blob(inode.ino));
-  if (!from && from.error().errno_value == ENOENT) {
+  if (!from && is_lost(from.error())) {
     CFFS_TRY_VOID(work.moment.good());
-    damaged(path_of(blob.at, inode.ino) + ": object " + name + " is missing", name);
+    damaged(path_of(blob.at, inode.ino) + ": " + how_lost(from.error(), name), name);
     return {};
   }
   if (!from) return fail(from.error());

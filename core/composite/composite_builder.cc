@@ -12,6 +12,12 @@ CompositeBuilder::CompositeBuilder(CompositeId id, std::uint64_t object_bytes, s
   group_offset_ = base_ + bytes_.size();
 }
 
+void CompositeBuilder::expect(std::size_t files, std::uint64_t bytes) {
+  constexpr std::size_t kUsualRecord = 160;  // header, name, inode, padding
+  bytes_.reserve(bytes_.size() + bytes + files * kUsualRecord);
+  extents_.reserve(extents_.size() + files);
+}
+
 std::size_t CompositeBuilder::add(InodeId parent, std::string_view name, const Inode& inode,
                                   std::string_view data) {
   Extent extent;

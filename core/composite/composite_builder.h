@@ -18,6 +18,8 @@ class CompositeBuilder {
   // header.
   CompositeBuilder(CompositeId id, std::uint64_t object_bytes, std::uint64_t slots);
 
+  // So many files with so many bytes together are about to be added: memory for all of it at once.
+  void expect(std::size_t files, std::uint64_t bytes);
   // Adds one subfile; returns its index among this builder's extents. `inode` is recorded for salvage.
   std::size_t add(InodeId parent, std::string_view name, const Inode& inode, std::string_view data);
   // Which of this builder's extents has the same bytes, for one more file to share it; none where nothing has, or as many share it as may,

@@ -6,6 +6,7 @@
 
 #include "core/base/checksum.h"
 #include "core/base/clock.h"
+#include "core/base/thread_room.h"
 #include "core/composite/large_member.h"
 #include "core/object/arriving.h"
 #include "core/object/blocking_section.h"
@@ -207,20 +208,22 @@ Status CompositeStore::remove(CompositeId id) { return open_.remove(object_name(
 
 namespace {
 
+// For all of a member of which somebody wants a part.
+Bytes thread_room(std::size_t size) {
+  thread_local ThreadRoom room;
+  return room.of(size);
+}
+
 // `read_whole(bytes)` reads all of the member; the part that is wanted of it arrives in `out`.
 template <typename ReadWhole>
 Result<std::size_t> read_verified(const Extent& extent, std::uint64_t offset, Bytes out,
                                   const ReadWhole& read_whole) {
   const std::size_t wanted = std::min<std::uint64_t>(out.size(), extent.length - offset);
-  std::unique_ptr<std::byte[]> memory;
-  Bytes whole = out.first(wanted);  // the usual case: a small file read whole, no extra copy
-  if (wanted != extent.length) {
-    memory = std::make_unique_for_overwrite<std::byte[]>(extent.length);
-    whole = Bytes(memory.get(), extent.length);
-  }
+  const bool part = wanted != extent.length;
+  const Bytes whole = part ? thread_room(extent.length) : out.first(wanted);  // usually whole: no extra copy
   CFFS_TRY(const std::size_t n, read_whole(whole));
   if (n != extent.length || checksum(whole) != extent.checksum) return member_differs(extent);
-  if (memory) std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
+  if (part) std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), wanted, out.begin());
   return wanted;
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/base/no_room.h"
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -59,8 +58,7 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
       passage.emplace(moments_);
     }
   };
-  Status done = once();
-  if (!done && is_no_room(done.error().errno_value) && make_room()) done = once();
+  Status done = with_room(once);
   homes_.limit_dirty();
   return done;
 }

@@ -65,7 +65,7 @@ Status read_fully(const Object& object, InodeId ino, std::uint64_t offset, Bytes
 Result<std::optional<std::uint64_t>> next_row(const Object& object, std::uint64_t at, std::uint64_t size) {
   if (at >= size) return std::optional<std::uint64_t>();
   CFFS_TRY(const std::uint64_t data, object.next_data(at));
-  if (data >= size) return std::optional<std::uint64_t>();
+  if (data < at || data >= size) return std::optional<std::uint64_t>();  // before `at`: it ends there
   return std::optional<std::uint64_t>(data / kSumRowSpan);
 }
 

@@ -39,6 +39,16 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
     if (table_.sharing() == Sharing::on) builder->share_contents();
   }
   Files files;
+  std::uint64_t bytes = 0;  // for the composite
+  std::size_t members = 0;
+  for (const auto& group : groups) {
+    for (const NewFile* const file : group) {
+      if (file->content.size() <= table_bytes) continue;
+      bytes += file->content.size();
+      ++members;
+    }
+  }
+  if (builder) builder->expect(members, bytes);
   ContentClaims::Held claims(claims_);  // until the rows are written, by which others find what was written
   for (const auto& group : groups) {
     for (NewFile* const file : group) {

@@ -434,7 +434,8 @@ bool Engine::give_back_removed() {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
   const bool kept = publishing_.give_up();         // nor for those who follow to have moved on
   const bool held = moments_.give_up() || kept;    // nor for a backup to let go of it
-  const bool removed = !removals_.empty() && commit().has_value();
+  const bool parted = nameless_.parting.await();
+  const bool removed = (parted || !removals_.empty()) && commit().has_value();
   return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
 }
 

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/no_room.h"
 #include "core/fs/access_record.h"
 #include "core/fs/bulk_loader.h"
 #include "core/fs/committer.h"
@@ -241,6 +242,14 @@ class Engine final : public FileSystem {
 
   std::size_t drop_cached_objects();
   bool make_room() CFFS_EXCLUDES(row_stripes);
+  // `once`, and again where the medium had no room for it and some was made, or came from others' removals meanwhile.
+  template <typename Once>
+  Status with_room(const Once& once) CFFS_EXCLUDES(row_stripes) {
+    const std::uint64_t turns = removals_.turns();
+    Status done = once();
+    const bool no_room = !done && is_no_room(done.error().errno_value);
+    return no_room && (make_room() || removals_.turns() != turns) ? once() : done;
+  }
   bool give_back_removed();
   void refuse_changes();
   Status leave_clean();

@@ -116,6 +116,7 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
     node.inode.extent = {};
   }
   node.orphan_lost = lost_;
+  if (node.inode.home == Home::blob) homes_.nameless().parting.lost_name(node.ino);
 }
 
 }  // namespace cffs

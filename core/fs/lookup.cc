@@ -186,7 +186,10 @@ Result<std::optional<InodeId>> Engine::let_go(InodeId ino) {
 void Engine::release_unlinked(Node& node) {
   const WriteLock guard(node.mutex);
   node.row_stale = false;
-  if (node.inode.home == Home::blob) removals_.queue_blob(node.ino);
+  if (node.inode.home == Home::blob) {
+    removals_.queue_blob(node.ino);
+    nameless_.parting.went(node.ino);
+  }
   if (node.nameless_row) removals_.queue_nameless(node.ino);
   node.nameless_row = false;
   node.inode.home = Home::none;

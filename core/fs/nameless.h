@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/fs/budget.h"
+#include "core/fs/parting_files.h"
 #include "core/fs/record_pins.h"
 
 namespace cffs {
@@ -19,6 +20,7 @@ struct Nameless {
   Budget bytes;
   Budget composites;
   RecordPins records;  // of those composites
+  PartingFiles parting;
 };
 
 // Content that a node holds, and its share of the budget.

@@ -101,7 +101,8 @@ Result<std::uint64_t> Engine::seek_data_or_hole(InodeId ino, std::uint64_t offse
   if (found->inode.home == Home::blob) {
     CFFS_TRY(const auto object, homes_.object_of(*found));
     CFFS_TRY(const std::uint64_t at, data ? object->next_data(offset) : object->next_hole(offset));
-    return std::min(at, size);
+    // A blob that was cut short ends before there: what is behind its end is no data, and nobody asks for it twice.
+    return at < offset ? size : std::min(at, size);
   }
   // Of a large one each question would read all of it: it has no holes.
   constexpr std::uint64_t kLookedInto = 1u << 20;

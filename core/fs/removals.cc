@@ -149,6 +149,7 @@ Status Removals::settle(std::optional<PendingRemoval> at_once) {
       it = now.erase(it);
     }
   }
+  turns_.fetch_add(1, std::memory_order_relaxed);
   CFFS_TRY_VOID(table_.write(batch));
   const MutexLock guard(mutex_);
   problem_ = std::move(problem);

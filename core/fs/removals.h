@@ -5,6 +5,8 @@
 // object is made and erased by the batch that first names it, catches objects that never got there.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -52,6 +54,8 @@ class Removals {
   // Syncs the table, then removes all that was queued before the call, but for what those who follow may need. An object that cannot
   // be removed is no failure: it waits for the next call.
   Status settle() { return settle(std::nullopt); }
+  // How often settle() has removed something.
+  std::uint64_t turns() const { return turns_.load(std::memory_order_relaxed); }
   // Somebody reads the store beside this user of it, and may have any of its objects open.
   bool followed() const;
   // Why something could not be removed the last time; nullopt: all was.
@@ -73,6 +77,7 @@ class Removals {
   MomentHold& moments_;
   Publishing& publishing_;
   std::function<bool(CompositeId)> in_use_;
+  std::atomic<std::uint64_t> turns_{0};
   Mutex work_;   // one settle() at a time; before mutex_
   Mutex mutex_;  // leaf
   std::map<PendingRemoval, std::uint64_t> due_ CFFS_GUARDED_BY(mutex_);  // since which epoch

@@ -63,7 +63,7 @@ Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
     budget_.store(0, std::memory_order_relaxed);
     return false;
   }
-  const auto room = static_cast<std::int64_t>(space.available_bytes - kept);
+  const auto room = static_cast<std::int64_t>(space.available_bytes - kept - cost);
   budget_.store(std::min(kTrancheBytes, room / 4), std::memory_order_relaxed);
   return true;
 }
@@ -97,7 +97,8 @@ Status SpaceGuard::charge_mover(std::uint64_t bytes) {
   const std::uint64_t cost = cost_of(bytes);
   if (grant(cost)) return {};
   CFFS_TRY(bool enough, look(cost));
-  if (!enough && is_possible(cost) && collect_ && collect_()) {
+  if (!enough && is_possible(cost) && collect_) {
+    (void)collect_();  // where it finds nothing, others may have removed something meanwhile
     CFFS_TRY(enough, look(cost));
   }
   return enough ? Status() : refusal();

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "core/base/clock.h"
-#include "core/base/no_room.h"
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -44,10 +43,7 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(space_.charge(data.size()));
   CFFS_TRY_VOID(table_->begin_changes());
-  Status done = write_to_home(node, offset, data, caller);
-  if (!done && is_no_room(done.error().errno_value) && make_room()) {
-    done = write_to_home(node, offset, data, caller);
-  }
+  Status done = with_room([&] { return write_to_home(node, offset, data, caller); });
   homes_.limit_dirty();
   return done;
 }

@@ -107,9 +107,13 @@ Result<FileDescriptor> PosixStore::open_object(const std::string& name, int flag
   const bool empties = checks_files_ && (flags & O_TRUNC) != 0;
   FileDescriptor fd = open_file(name, empties ? flags & ~O_TRUNC : flags);
   if (!fd) return error(name);
+  struct stat st;
+  if (::fstat(fd.get(), &st) != 0) return error(name);
+  if (!S_ISREG(st.st_mode)) {  // a directory, or a device, which gives and takes whatever it likes
+    errno = ESPIPE;
+    return error(name);
+  }
   if (checks_files_) {
-    struct stat st;
-    if (::fstat(fd.get(), &st) != 0) return error(name);
     const std::string strange = strange_file(st, owners_);
     if (!strange.empty()) return fail(Error::corruption(full_name(name) + " " + strange));
     if (empties && ::ftruncate(fd.get(), 0) != 0) return error(name);
@@ -123,7 +127,7 @@ tl::unexpected<Error> PosixStore::error(std::string_view name) const {
         full_name(name) +
         " is a symbolic link, or lies behind one; a store has none, and it was not followed"));
   }
-  if (errno == ENXIO || errno == ESPIPE)
+  if (errno == ENXIO || errno == ESPIPE || errno == EISDIR)
     return fail(Error::corruption(full_name(name) + " is no regular file, and a store has nothing else"));
   return fail(errno, full_name(name));
 }

@@ -11,6 +11,23 @@
 #include "core/table/table.h"
 
 namespace cffs {
+namespace {
+
+struct GroupsSize {
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;
+};
+
+GroupsSize size_of(std::span<const std::vector<FileToMove>> groups) {
+  GroupsSize size;
+  for (const auto& group : groups) {
+    size.files += group.size();
+    for (const FileToMove& file : group) size.bytes += file.content.size();
+  }
+  return size;
+}
+
+}  // namespace
 
 std::uint64_t CompositeFiller::room() const {
   const std::uint64_t most = fs_.store_format().composite_max;
@@ -124,10 +141,7 @@ Result<CompositeFiller::Filled> CompositeFiller::write(std::vector<Group> groups
 
 Result<CompositeFiller::Filled> CompositeFiller::put(std::vector<Group> groups, grouping::PolicyId policy,
                                                      Purpose purpose) {
-  std::uint64_t bytes = 0;
-  for (const Group& group : groups) {
-    for (const FileToMove& file : group) bytes += file.content.size();
-  }
+  const std::uint64_t bytes = size_of(groups).bytes;
   const std::uint64_t most = fs_.store_format().composite_max;
   if (bytes > most) return add_apart(std::move(groups), policy, purpose);
   // A little more than full is full; one that is much larger nobody would read whole.
@@ -181,6 +195,9 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
   std::vector<std::size_t> group_ends;
   bool named = into != nullptr;
   const auto fill = [&]() -> Result<Filled> {
+    const GroupsSize expected = size_of(groups);
+    files.reserve(expected.files);
+    builder.expect(expected.files, expected.bytes);
     for (Group& group : groups) {
       for (FileToMove& file : group) {
         const Extent& old = file.inode.extent;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/blob/blob_store.h"
+#include "core/composite/composite_store.h"
+#include "core/composite/large_member.h"
 #include "core/fs/blob_sums.h"
 #include "core/fs/recovery.h"
 #include "core/repair/first_of.h"
@@ -25,8 +27,13 @@ Result<LostEntries::Report> LostEntries::run() {
   CFFS_TRY_VOID(look_at_blobs());
   CFFS_TRY_VOID(catalogue_.visit([this](const std::optional<EntryName>& at, const Inode& inode) -> Status {
     if (!known_.contains(inode.ino)) return bring_back(at, inode);
+    CFFS_TRY_VOID(replace_older(at, inode));
     return at ? Status() : bring_back_names(inode.ino);
   }));
+  for (const auto& [ino, directory] : catalogue_.directories()) {
+    const auto there = rows_.find(ino.value);
+    if (there != rows_.end()) CFFS_TRY_VOID(replace_attributes(there->second, directory.inode));
+  }
   if (beyond_ > 0) {
     lost_.push_back("the table lost which numbers it gave out: " + std::to_string(beyond_) +
                     " files of the catalogue have no row, and cffs salvage brings them back to a new store");
@@ -43,6 +50,8 @@ Status LostEntries::look_at_rows() {
         continue;
       }
       known_.note(*entry.inode);
+      if (entry.inode->is_regular() || entry.inode->is_directory())
+        rows_[entry.ino.value] = {key, entry.name, entry.inode->version, entry.inode->ctime_ns};
       if (entry.name.empty()) counted_[entry.ino.value] = entry.inode->nlink;
     }
     return true;
@@ -81,8 +90,14 @@ Status LostEntries::bring_back(const std::optional<EntryName>& at, Inode inode) 
   CFFS_TRY(std::vector<EntryName> places, places_of(at, inode));
   if (places.empty()) return {};
   Batch batch;
+  const char* const what = inode.home == Home::inline_ ? "its data was in the table"
+                           : inode.home == Home::blob  ? "its blob is missing"
+                                                       : "no record has its data";
   CFFS_TRY(const bool whole, take_content(batch, inode));
-  if (!whole) return {};
+  if (!whole) {
+    give_up(at, inode, what);
+    return {};
+  }
   inode.nlink = places.size();
   NewRows rows(fs_);
   CFFS_TRY_VOID(rows.put(inode, places, !at));
@@ -114,7 +129,58 @@ Result<bool> LostEntries::take_content(Batch& batch, Inode& inode) {
   if (!inode.is_regular()) return true;
   if (blobs_.contains(inode.ino)) return take_blob(batch, inode);
   if (inode.home == Home::inline_) return take_inline_data(batch, inode);
+  if (inode.home == Home::composite) return has_member(inode);
   return inode.home == Home::none && inode.size == 0;
+}
+
+void LostEntries::give_up(const std::optional<EntryName>& at, const Inode& inode, const char* what) {
+  const std::vector<EntryName>& names = catalogue_.names(inode.ino);
+  const EntryName known = at ? *at : names.empty() ? EntryName() : names.front();
+  lost_.push_back(catalogued_text(inode.ino, known) + ": " + what);
+}
+
+// Its place by the catalogue: who shares it is made true behind this.
+bool LostEntries::has_member(const Inode& inode) const {
+  if (inode.extent.composite.value >= fs_.next_inode().value || !is_possible(inode.extent)) return false;
+  const auto object = fs_.composites().open(inode.extent.composite);
+  return object && inode.extent.length == inode.size &&
+         visit_member(**object, inode.extent, [](std::uint64_t, ConstBytes) { return Status(); }).has_value();
+}
+
+// Records have told of what they know before. Of a large file both speak of one object, and its row of the size is as good.
+Status LostEntries::replace_older(const std::optional<EntryName>& at, const Inode& known) {
+  const auto there = rows_.find(known.ino.value);
+  if (there == rows_.end() || !known.is_regular() || known.left_in_row) return {};
+  if (there->second.version == known.version) return replace_attributes(there->second, known);
+  if (there->second.version > known.version) return {};
+  const Key key = there->second.key;
+  const std::string& name = there->second.name;
+  CFFS_TRY(Row row, fs_.table().get_row(key));
+  Entry* const entry = row.find(name);
+  if (entry == nullptr || !entry->inode || entry->inode->home == Home::blob) return {};
+  Inode next = known;
+  next.nlink = entry->inode->nlink;
+  Batch batch;
+  bool whole = false;
+  if (const auto kept = catalogue_.inline_data(known.ino, known.size);
+      known.home == Home::inline_ && kept) {  // what the table has of it may be older
+    for (std::uint64_t begin = 0; begin < kept->size(); begin += kChunkBytes)
+      batch.put(Key::data(known.ino, begin / kChunkBytes),
+                std::string_view(*kept).substr(begin, kChunkBytes));
+    whole = true;
+  } else if (known.home != Home::inline_) {
+    CFFS_TRY(whole, take_content(batch, next));
+  }
+  if (!whole) {
+    give_up(at, known, "its row is older than the catalogue, and what was written between the two is lost");
+    return {};
+  }
+  entry->inode = next;
+  batch.put_row(key, row);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  back_.push_back(catalogued_text(known.ino, at ? *at : EntryName{InodeId{key.upper}, name}) +
+                  " had an older row: it has what the catalogue knew of it again");
+  return {};
 }
 
 // It may have become one since.
@@ -168,6 +234,32 @@ Status LostEntries::bring_back_names(InodeId ino) {
   CFFS_TRY_VOID(fs_.table().write(batch));
   for (std::size_t i = there; i < names.size(); ++i)
     back_.push_back(catalogued_text(ino, names[i]) + " was one of its names: it is back from the catalogue");
+  return {};
+}
+
+// An owner, a mode, times, attributes that were changed after that row was.
+Status LostEntries::replace_attributes(const RowOf& there, const Inode& known) {
+  if (there.ctime_ns >= known.ctime_ns || known.left_in_row) return {};
+  CFFS_TRY(Row row, fs_.table().get_row(there.key));
+  Entry* const entry = row.find(there.name);
+  const bool is_it = entry != nullptr && entry->inode && entry->inode->ctime_ns == there.ctime_ns;
+  if (!is_it || (entry->inode->mode & S_IFMT) != (known.mode & S_IFMT)) return {};
+  const Inode now = *entry->inode;
+  Inode& next = *entry->inode;
+  next = known;
+  next.ino = now.ino;
+  next.nlink = now.nlink;
+  next.home = now.home;
+  next.size = now.size;
+  next.extent = now.extent;
+  next.version = now.version;
+  next.sealed = now.sealed;
+  next.allocated = now.allocated;
+  Batch batch;
+  batch.put_row(there.key, row);
+  CFFS_TRY_VOID(fs_.table().write(batch));
+  back_.push_back("inode " + std::to_string(known.ino.value) + " '" + there.name +
+                  "' had an older row: it has the owner, mode and times of the catalogue");
   return {};
 }
 

@@ -5,6 +5,8 @@
 // the catalogue and the loss comes back as well: nobody can tell the two apart. A name that is there by now is its present owner's; a large file
 // whose name is taken, or whose directory is gone, goes to /lost+found, everything else of that kind had been replaced. Content is what
 // the store still has, and never made up: a file whose inline data is not whole has no row made for it.
+// A member that no record is of, since it shared another file's, comes back where its place has the content still. A row that is older than
+// the catalogue shows again what had been replaced: it gets the catalogue's content, or is said to be older.
 //
 // Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
 #pragma once
@@ -39,6 +41,13 @@ class LostEntries {
   Result<Report> run();
 
  private:
+  struct RowOf {  // a regular file's, or a directory's
+    Key key;
+    std::string name;  // its entry's
+    std::uint64_t version = 0;
+    std::int64_t ctime_ns = 0;
+  };
+
   Status look_at_rows();
   Status look_at_blobs();
   Status bring_back(const std::optional<EntryName>& at, Inode inode);
@@ -46,6 +55,10 @@ class LostEntries {
   // Sees to what the file holds; false: nothing that could be given a row.
   Result<bool> take_content(Batch& batch, Inode& inode);
   Result<bool> take_blob(Batch& batch, Inode& inode);
+  bool has_member(const Inode& inode) const;
+  void give_up(const std::optional<EntryName>& at, const Inode& inode, const char* what);
+  Status replace_older(const std::optional<EntryName>& at, const Inode& known);
+  Status replace_attributes(const RowOf& there, const Inode& known);
   bool take_inline_data(Batch& batch, const Inode& inode) const;
   Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
 
@@ -53,6 +66,7 @@ class LostEntries {
   const LostNames& catalogue_;
   const std::function<Result<InodeId>()> lost_and_found_;
   KnownNumbers known_;
+  std::unordered_map<std::uint64_t, RowOf> rows_;
   std::unordered_map<std::uint64_t, std::vector<EntryName>> names_;  // that lead to an inode by its number
   std::unordered_map<std::uint64_t, std::uint64_t> counted_;  // names, by the row of a file that has several
   std::map<InodeId, std::string> blobs_;                      // objects that no row names

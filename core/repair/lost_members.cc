@@ -50,13 +50,6 @@ Result<LostMembers::Report> LostMembers::run() {
   }
   for (auto& [ino, found] : found_) CFFS_TRY_VOID(bring_back(ino, found));
   CFFS_TRY_VOID(replace_older_rows());
-  if (rows_were_lost_) {
-    for (const auto& [id, missing] : missing_) {
-      if (missing <= 0) continue;
-      lost_.push_back(CompositeStore::object_name(id) + ": " + decimal(static_cast<std::uint64_t>(missing)) +
-                      " members that it counted have no row, and no record that is whole");
-    }
-  }
   return Report{first_of(std::move(back_), "are back"), first_of(std::move(lost_), "are lost"), named_};
 }
 
@@ -209,6 +202,7 @@ Status LostMembers::look_at_catalogue() {
     if (!found_.contains(inode.ino)) return {};
     there.insert(inode.ino.value);
     if (at) catalogued_[inode.ino] = {*at, {inode.ctime_ns, inode.version}};
+    if (inode.home == Home::composite && !inode.left_in_row) guests_[inode.ino] = inode;
     return {};
   }));
   if (!catalogue.whole()) return {};
@@ -301,8 +295,21 @@ Result<std::vector<EntryName>> LostMembers::names_of(InodeId ino) {
   return names;
 }
 
+// The record of another file has the other's attributes; the catalogue has its own, where it was a guest of this record then.
+Inode LostMembers::inode_of(const Found& found) const {
+  const auto known = guests_.find(found.inode.ino);
+  if (!found.is_guest || known == guests_.end()) return found.inode;
+  const Extent& at = known->second.extent;
+  if (at.composite != found.inode.extent.composite || at.slot != found.inode.extent.slot) return found.inode;
+  Inode inode = known->second;
+  inode.home = Home::composite;
+  inode.size = found.inode.size;
+  inode.extent = found.inode.extent;
+  return inode;
+}
+
 Status LostMembers::put_row(const Found& found) {
-  Inode inode = found.inode;
+  Inode inode = inode_of(found);
   CFFS_TRY(std::vector<EntryName> names, names_of(inode.ino));
   const bool is_linked = !names.empty();
   if (!is_linked) {

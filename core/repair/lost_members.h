@@ -83,6 +83,7 @@ class LostMembers {
   Result<std::vector<EntryName>> names_of(InodeId ino);
   void tell_place(Batch& batch, const Found& found, const EntryName& at, Inode& inode);
   void tell_lost(const std::vector<Found>& found);
+  Inode inode_of(const Found& found) const;
 
   FileSystem& fs_;
   const bool rows_were_lost_;
@@ -108,6 +109,7 @@ class LostMembers {
     std::pair<std::int64_t, std::uint64_t> age;  // ctime, version
   };
   std::map<InodeId, Known> catalogued_;  // of found_, those that have one name
+  std::map<InodeId, Inode> guests_;      // of found_, members by the catalogue
   std::uint64_t named_ = 0;
   std::vector<std::string> back_, lost_;
 };

@@ -1,6 +1,7 @@
 #include "core/repair/member_places.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/printable.h"
@@ -25,13 +26,27 @@ Result<MemberPlaces::Records> MemberPlaces::run(CompositeId id, const CompositeR
   Status done;
   const Status scanned = fs_.composites().scan(id, row.size, [&](const RecordMeta& record, std::uint64_t) {
     records.bytes += record.data_length;
+    ++records.slots;
     for (const SharingRepair::Member& member : files_of(id, record.slot)) {
       if (done) done = mend(record, member);
     }
   });
   CFFS_TRY_VOID(done);
-  records.whole = scanned.has_value();
+  const auto object = scanned ? fs_.composites().open(id) : Result<std::shared_ptr<Object>>(fail(EIO));
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(EIO));
+  records.whole = info && info->size >= row.size && is_within(id, records.slots);
   return records;
+}
+
+// Whether every member's slot is one of the first so many.
+bool MemberPlaces::is_within(CompositeId id, std::uint64_t slots) const {
+  const SharingRepair::Record end{CompositeId{id.value + 1}, 0};
+  const auto behind = std::lower_bound(
+      members_.begin(), members_.end(), end,
+      [](const SharingRepair::Member& m, const SharingRepair::Record& record) { return m.record < record; });
+  if (behind == members_.begin()) return true;
+  const SharingRepair::Record& last = std::prev(behind)->record;
+  return last.first != id || last.second < slots;
 }
 
 MemberPlaces::Members MemberPlaces::files_of(CompositeId id, std::uint32_t slot) const {

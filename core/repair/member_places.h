@@ -19,7 +19,8 @@ class MemberPlaces {
  public:
   // What the records say, of a composite that was looked at.
   struct Records {
-    bool whole = false;  // all could be read
+    bool whole = false;  // all could be read, and those of all members are among them
+    std::uint64_t slots = 0;
     std::uint64_t bytes = 0;
   };
 
@@ -36,6 +37,7 @@ class MemberPlaces {
  private:
   using Members = std::span<const SharingRepair::Member>;
   Members files_of(CompositeId id, std::uint32_t slot) const;
+  bool is_within(CompositeId id, std::uint64_t slots) const;
   Status drop_nobodys(CompositeId id);
   Status mend(const RecordMeta& record, const SharingRepair::Member& member);
   Status put(const SharingRepair::Member& member, const MemberFiles& row, bool renamed);

@@ -1,6 +1,7 @@
 #include "core/repair/repair.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/blob/blob_store.h"
@@ -32,6 +33,7 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_misplaced());
   CFFS_TRY_VOID(bring_back_members());
   CFFS_TRY_VOID(bring_back_entries());
+  tell_missing_members();
   CFFS_TRY_VOID(mend_directories());
   CFFS_TRY_VOID(mend_links());
   CFFS_TRY_VOID(mend_compression());
@@ -41,7 +43,8 @@ Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_data());
   CFFS_TRY_VOID(mend_seals());
   CFFS_TRY_VOID(fs_.sync());
-  CFFS_TRY_VOID(look());              // what was made in between has names and objects, too
+  CFFS_TRY_VOID(look());  // what was made in between has names and objects, too
+  CFFS_TRY_VOID(move_out_of_broken());
   CFFS_TRY_VOID(mend_compression());  // composites without rows have them only now
   CFFS_TRY_VOID(mend_link_counts());
   CFFS_TRY_VOID(drop_damaged_catalogue());
@@ -68,11 +71,27 @@ Status Repair::bring_back_members() {
 Status Repair::bring_back_entries() {
   if (what_ != Lost::rows || !catalogue().present()) return {};
   CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }).run());
-  lost_.insert(lost_.end(), report.lost.begin(), report.lost.end());
+  std::set<std::string> told;  // files that their records told of
+  for (const std::string& sentence : lost_) told.insert(sentence.substr(0, sentence.find(" '")));
+  std::copy_if(
+      report.lost.begin(), report.lost.end(), std::back_inserter(lost_),
+      [&](const std::string& sentence) { return !told.contains(sentence.substr(0, sentence.find(" '"))); });
   if (report.back.empty()) return {};
   for (std::string& sentence : report.back) mended(std::move(sentence));
   CFFS_TRY_VOID(look());
   return mend_removals();
+}
+
+// Before their accounts are lowered.
+void Repair::tell_missing_members() {
+  if (what_ == Lost::nothing) return;
+  for (const auto& [id, row] : met_->composites) {
+    const auto found = met_->accounts.find(id);
+    const std::uint64_t there = found == met_->accounts.end() ? 0 : found->second.members;
+    if (row.members <= there) continue;
+    lost_.push_back(CompositeStore::object_name(id) + ": " + number(row.members - there) +
+                    " members that it counted have no row, and no record that is whole");
+  }
 }
 
 Status Repair::look() {
@@ -194,28 +213,65 @@ Status Repair::mend_data() {
   return {};
 }
 
-// A chunk at a time: how many there are is for whoever wrote them to say. One that no small file can have is a file of its own.
+// A chunk at a time: how many there are is for whoever wrote them to say. One that no small file can have, or that others before it are
+// missing of, is a file of its own: nobody wrote zeros before it. Of a file that has its data elsewhere, or had been removed when a whole
+// catalogue was written, such a piece is of no use to anybody.
 Status Repair::find_place_for(InodeId ino) {
   constexpr std::uint64_t kChunks = kSmallFileMax / kChunkBytes;
+  const bool is_elsewhere = met_->regular.contains(ino.value);
+  if (!is_elsewhere && was_removed(ino)) return drop_data(ino, "is that of a file that had been removed");
   std::set<std::string> names;
+  std::uint64_t next = 0;  // the chunk that goes on where the last one ended
+  bool dropped = false;
   Status done;
-  CFFS_TRY_VOID(fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}),
-                                 [&](Key key, std::string_view bytes) {
-                                   const bool possible = key.lower < kChunks && bytes.size() <= kChunkBytes;
-                                   std::string name = "#" + number(ino.value);
-                                   if (!possible) name += "-" + number(key.lower);
-                                   done = append_lost(name, possible ? key.lower * kChunkBytes : 0, bytes);
-                                   Batch moved;
-                                   moved.erase(key, kChunkBytes);
-                                   if (done) done = fs_.table().write(moved);
-                                   names.insert(std::move(name));
-                                   return done.has_value();
-                                 }));
+  CFFS_TRY_VOID(fs_.table().scan(
+      Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}), [&](Key key, std::string_view bytes) {
+        const bool goes_on = key.lower == next && next < kChunks && bytes.size() <= kChunkBytes;
+        if (goes_on && bytes.size() == kChunkBytes) ++next;
+        std::string name = "#" + number(ino.value);
+        if (!goes_on) name += "-" + number(key.lower);
+        const bool is_of_use = goes_on || !is_elsewhere;
+        if (is_of_use) done = append_lost(name, goes_on ? key.lower * kChunkBytes : 0, bytes);
+        Batch moved;
+        moved.erase(key, kChunkBytes);
+        if (done) done = fs_.table().write(moved);
+        if (is_of_use) names.insert(std::move(name));
+        dropped = dropped || !is_of_use;
+        return done.has_value();
+      }));
   CFFS_TRY_VOID(done);
-  for (const std::string& name : names) {
-    mended("data of inode " + number(ino.value) + ", which has no row, is /lost+found/" + name);
-  }
+  const char* const whose = is_elsewhere ? ", whose row says that it is elsewhere, is /lost+found/"
+                                         : ", which has no row, is /lost+found/";
+  for (const std::string& name : names) mended("data of inode " + number(ino.value) + whose + name);
+  if (dropped)
+    mended("pieces of what inode " + number(ino.value) +
+           " had in the table were left, and it has its data elsewhere: removed");
   return {};
+}
+
+// Before a catalogue was written that is whole, and in which it is not.
+bool Repair::was_removed(InodeId ino) {
+  const LostNames& known = catalogue();
+  if (!known.whole() || ino.value >= known.moment().next_inode) return false;
+  if (!catalogued_) {
+    catalogued_.emplace();
+    (void)known.visit([&](const std::optional<EntryName>&, const Inode& inode) -> Status {
+      catalogued_->insert(inode.ino.value);
+      return {};
+    });
+  }
+  return !catalogued_->contains(ino.value);
+}
+
+Status Repair::drop_data(InodeId ino, const char* why) {
+  Batch batch;
+  CFFS_TRY_VOID(
+      fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}), [&](Key key, std::string_view) {
+        batch.erase(key, kChunkBytes);
+        return true;
+      }));
+  mended("data of inode " + number(ino.value) + " " + why + ": removed");
+  return fs_.table().write(batch);
 }
 
 // A file of this name in /lost+found, made where it is not there, has the bytes then.

@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/fs/file_system.h"
@@ -46,6 +47,7 @@ class Repair {
   Status look();
   Status bring_back_members();
   Status bring_back_entries();
+  void tell_missing_members();
   Status mend_directories();
   Status give_row(InodeId directory);
   Status bring_back_empty_directories();
@@ -58,6 +60,8 @@ class Repair {
   Status mend_sharing();
   Status mend_data();
   Status find_place_for(InodeId ino);
+  bool was_removed(InodeId ino);
+  Status drop_data(InodeId ino, const char* why);
   Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
   Status mend_seals();
   Status drop_damaged_catalogue();
@@ -69,6 +73,7 @@ class Repair {
                       const MemberPlaces::Records& records);
   Status rebuild_account(CompositeId id, const RowSurvey::Account& account);
   Status mend_rooms();
+  Status move_out_of_broken();
   // --- entries below a key that is not theirs: repair_misplaced.cc ---
   Status mend_misplaced();
   Status put_in_place(const RowSurvey::Misplaced& misplaced);
@@ -86,10 +91,12 @@ class Repair {
   FileSystem& fs_;
   const Lost what_;
   std::vector<std::string> mended_, lost_;
-  std::optional<RowSurvey> met_;         // by the last look
-  std::optional<LostNames> catalogue_;   // once it was needed
-  std::set<std::uint64_t> being_given_;  // directories whose row is being made
-  std::uint64_t named_ = 0;              // files and directories, by the catalogue
+  std::optional<RowSurvey> met_;                                 // by the last look
+  std::optional<LostNames> catalogue_;                           // once it was needed
+  std::optional<std::unordered_set<std::uint64_t>> catalogued_;  // files of it, once they were needed
+  std::set<std::uint64_t> being_given_;                          // directories whose row is being made
+  std::set<CompositeId> broken_;  // composites whose header or records are damaged
+  std::uint64_t named_ = 0;       // files and directories, by the catalogue
 };
 
 }  // namespace cffs

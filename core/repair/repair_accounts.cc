@@ -2,8 +2,11 @@
 #include <algorithm>
 
 #include "core/base/printable.h"
+#include "core/base/within_memory.h"
 #include "core/composite/composite_store.h"
+#include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
+#include "core/repair/evacuation.h"
 #include "core/repair/member_places.h"
 #include "core/repair/repair.h"
 #include "core/table/row_marks.h"
@@ -19,6 +22,7 @@ Status Repair::mend_accounts() {
   for (const auto& [id, row] : met_->composites) {
     CFFS_TRY_VOID(mend_index(id));
     CFFS_TRY(const MemberPlaces::Records records, places.run(id, row));
+    if (!records.whole) broken_.insert(id);
     const auto found = met_->accounts.find(id);
     CFFS_TRY_VOID(
         mend_account(id, found == met_->accounts.end() ? RowSurvey::Account() : found->second, records));
@@ -66,7 +70,12 @@ Status Repair::mend_account(CompositeId id, const RowSurvey::Account& account,
            " bytes as freed: " + std::to_string(freed));
     row.freed_bytes = freed;
   }
-  if (agrees && !too_many) return {};
+  const bool miscounts = records.whole && row.slots != records.slots;
+  if (miscounts) {
+    mended(name + " counted " + std::to_string(row.slots) + " records: " + std::to_string(records.slots));
+    row.slots = records.slots;
+  }
+  if (agrees && !too_many && !miscounts) return {};
   batch.put(Key::null_name(id), encode_composite_row(row));
   return fs_.table().write(batch);
 }
@@ -79,10 +88,11 @@ Status Repair::rebuild_account(CompositeId id, const RowSurvey::Account& account
   CompositeRow row = account.widest;
   row.size = info.size;
   std::uint64_t data = 0;
-  (void)fs_.composites().scan(id, info.size, [&](const RecordMeta& record, std::uint64_t) {
+  const Status scanned = fs_.composites().scan(id, info.size, [&](const RecordMeta& record, std::uint64_t) {
     row.slots = record.slot + std::uint64_t{1};
     data += record.data_length;
   });
+  if (!scanned) broken_.insert(id);
   row.members = account.members;
   row.live_bytes = account.live_bytes;
   row.freed_bytes = data > row.live_bytes ? data - row.live_bytes : 0;
@@ -122,6 +132,32 @@ Status Repair::mend_rooms() {
            " does not have: its own");
   }
   return {};
+}
+
+// Of a store that lost rows the damaged records may be those of files that nothing else tells of: the object is kept aside.
+Status Repair::move_out_of_broken() {
+  Evacuation::Names names;
+  for (const auto& [ino, linked] : met_->linked) {
+    if (!linked.names.empty()) names.emplace(ino, linked.names.front().second);
+  }
+  Evacuation evacuation(fs_, met_->sharing.members(), names);
+  bool any = false;
+  for (const CompositeId id : broken_) {
+    const auto row = met_->composites.find(id);
+    if (row == met_->composites.end()) continue;
+    const auto moved = within_memory([&] { return evacuation.run(id, row->second.policy); });
+    if (!moved && !moved.error().is_shortage()) return fail(moved.error());
+    if (!moved || *moved == 0) continue;
+    any = true;
+    const std::string name = CompositeStore::object_name(id);
+    mended("the header or a record of " + name + " was damaged: " + std::to_string(*moved) +
+           " files are in a new composite");
+    CFFS_TRY(const auto left, fs_.table().get(Key::null_name(id)));
+    if (left || what_ == Lost::nothing) continue;
+    CFFS_TRY(const std::string kept, Recovery::keep_aside(fs_.objects(), name));
+    mended(name + " has no members any more: it is kept as " + kept + " in the store");
+  }
+  return any ? look() : Status();
 }
 
 }  // namespace cffs

@@ -3,8 +3,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/fs/recovery.h"
@@ -61,11 +63,24 @@ Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::
   return damaged;
 }
 
+// What the note of a repair says where no durable row is missing. Else it says nothing, as of older programs.
+constexpr std::string_view kTailOnly = "tail";
+
 // Written before the first write that takes away what shows that rows are missing; whoever repairs next goes on as this one.
-Status note_unfinished(ObjectStore& store) {
+Status note_unfinished(ObjectStore& store, Repair::Lost what) {
   CFFS_TRY(const auto lock, store.lock("cffs fsck"));
   CFFS_TRY(const auto object, store.create(Recovery::kUnfinishedRepair, ObjectStore::Create::truncate));
+  if (what == Repair::Lost::tail) CFFS_TRY_VOID(object->write_at(0, as_bytes(kTailOnly)));
   return object->sync();
+}
+
+// What a repair that was not finished knew to be missing.
+Result<Repair::Lost> noted_loss(ObjectStore& store) {
+  CFFS_TRY(const bool noted, store.exists(Recovery::kUnfinishedRepair));
+  if (!noted) return Repair::Lost::nothing;
+  CFFS_TRY(const auto object, store.open(Recovery::kUnfinishedRepair));
+  const auto text = read_whole(*object);
+  return text && *text == kTailOnly ? Repair::Lost::tail : Repair::Lost::rows;
 }
 
 Status note_finished(ObjectStore& store) {
@@ -76,12 +91,15 @@ Status note_finished(ObjectStore& store) {
   return store.sync_names();
 }
 
-// Whether opening the table leaves something out. What cannot be judged, opening it tells.
-Result<bool> will_drop_rows(ObjectStore& store) {
+// What opening the table leaves out. What cannot be judged, opening it tells.
+Result<Repair::Lost> will_drop(ObjectStore& store) {
   CFFS_TRY(const auto lock, store.lock("cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   const auto plan = check_replay(store, "table", true, format.values_apart, read_close_note(store, "table"));
-  return plan && !plan->dropped.empty();
+  if (!plan || plan->dropped.empty()) return Repair::Lost::nothing;
+  const bool durable = std::any_of(plan->dropped.begin(), plan->dropped.end(),
+                                   [](const LogDamage& damage) { return damage.was_durable; });
+  return durable ? Repair::Lost::rows : Repair::Lost::tail;
 }
 
 // What is counted was changed behind the count's back: the next mount counts anew.
@@ -108,7 +126,9 @@ Result<std::set<std::string>> kept_objects(ObjectStore& store) {
 Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
                                               std::vector<std::string>* lost) {
   std::vector<std::string> mended;
-  CFFS_TRY(bool rows_were_lost, store.exists(Recovery::kUnfinishedRepair));
+  CFFS_TRY(const Repair::Lost noted, noted_loss(store));
+  bool rows_were_lost = noted != Repair::Lost::nothing;
+  bool durable_rows_were_lost = noted == Repair::Lost::rows;
   if (rows_were_lost) mended.emplace_back("a repair that was not finished is gone on with");
   CFFS_TRY(const std::set<std::string> kept_before, kept_objects(store));
   options.keep_what_is_whole = true;
@@ -116,29 +136,31 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
   options.read_only = false;
   CFFS_TRY(const bool restored, restore_format(store));
   if (restored) mended.emplace_back("the superblock, or its copy, was damaged: put back from the other");
-  CFFS_TRY(const bool drops, will_drop_rows(store));
-  if (drops) CFFS_TRY_VOID(note_unfinished(store));
+  CFFS_TRY(const Repair::Lost drops, will_drop(store));
+  const bool is_news = drops != Repair::Lost::nothing && noted != Repair::Lost::rows;
+  if (is_news) CFFS_TRY_VOID(note_unfinished(store, drops));
   auto opened = FileSystem::open(store, options);
   if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
     CFFS_TRY(const auto names, store.list("table"));
     if (names.empty()) return fail(opened.error());
-    CFFS_TRY_VOID(note_unfinished(store));
+    CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = true;
+    rows_were_lost = durable_rows_were_lost = true;
     opened = FileSystem::open(store, options);
   }
   if (!opened) return fail(opened.error());
   auto fs = std::move(*opened);
-  for (const LogDamage& damage : fs->table().dropped()) mended.push_back(damage.sentence());
-  bool durable_rows_were_lost = rows_were_lost;
-  for (const LogDamage& damage : fs->table().dropped())
+  // The end that a power cut tore is no damage: to leave it out is what opening the store does, and mends nothing.
+  for (const LogDamage& damage : fs->table().dropped()) {
+    if (damage.was_durable) mended.push_back(damage.sentence());
     durable_rows_were_lost = durable_rows_were_lost || damage.was_durable;
+  }
   rows_were_lost = rows_were_lost || !fs->table().dropped().empty();
   CFFS_TRY(auto damaged, fs->table().find_damaged_files());
   if (!damaged.empty()) {
     CFFS_TRY_VOID(fs->close());
-    CFFS_TRY_VOID(note_unfinished(store));
+    CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
     rows_were_lost = durable_rows_were_lost = true;

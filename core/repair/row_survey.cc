@@ -75,6 +75,7 @@ void RowSurvey::note(Key key, const Entry& entry) {
   if (!inode.is_directory() && !entry.name.empty() && inode.nlink != 1) {
     miscounted.push_back({key, entry.ino, entry.name});
   }
+  if (inode.is_regular()) regular.insert(ino);
   if (inode.home == Home::inline_) inline_sizes[ino] = inode.size;
   if (inode.home == Home::blob) wanted.insert(BlobStore::object_name(entry.ino));
   if (inode.sealed) sealed[entry.ino] = {key, entry.name, inode.size};

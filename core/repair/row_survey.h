@@ -6,6 +6,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ class RowSurvey {
   std::map<std::uint64_t, Directory> directories;
   std::map<std::uint64_t, Linked> linked;
   std::vector<std::tuple<Key, InodeId, std::string>> miscounted;  // files of one name that count others
+  std::unordered_set<std::uint64_t> regular;                      // files that have a row
   std::unordered_map<std::uint64_t, std::uint64_t> inline_sizes;  // size of each inline file
   std::map<CompositeId, CompositeRow> composites;
   std::map<CompositeId, Account> accounts;

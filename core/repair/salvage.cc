@@ -6,6 +6,7 @@
 #include "core/base/checksum.h"
 #include "core/base/no_room.h"
 #include "core/composite/composite_store.h"
+#include "core/composite/large_member.h"
 #include "core/table/content_row.h"
 
 namespace cffs {
@@ -186,6 +187,23 @@ std::optional<Salvage::Whole> Salvage::shared_record(const Inode& known) const {
   return {};
 }
 
+// A record whose header is damaged has its data all the same, and the catalogue knows where that is.
+std::optional<Salvage::Whole> Salvage::known_member(const Inode& known) const {
+  if (known.home != Home::composite || !is_possible(known.extent)) return {};
+  const std::string name = CompositeStore::object_name(known.extent.composite);
+  for (const std::string& object : {name, "lost+found/" + name}) {
+    const auto opened = open(object);
+    if (!opened) continue;
+    Whole whole{{}, known, {}, true};
+    const Status good = visit_member(**opened, known.extent, [&](std::uint64_t, ConstBytes piece) -> Status {
+      whole.data.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+      return {};
+    });
+    if (good) return whole;
+  }
+  return {};
+}
+
 std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, InodeId ino) const {
   return at ? std::vector{*at} : names_.names(ino);
 }
@@ -195,7 +213,9 @@ Status Salvage::bring_back_known(const std::optional<EntryName>& at, const Inode
   std::vector<EntryName> places = places_of(at, inode.ino);
   auto record = newest_record(inode.ino);
   if (!record || record->inode.version < inode.version) {
-    if (auto shared = shared_record(inode)) record = std::move(shared);
+    auto same = shared_record(inode);
+    if (!same) same = known_member(inode);
+    if (same) record = std::move(same);
   }
   const bool newer = record && std::pair(record->inode.ctime_ns, record->inode.version) >
                                    std::pair(inode.ctime_ns, inode.version);
@@ -222,6 +242,7 @@ Status Salvage::bring_back_content(const std::vector<EntryName>& places, const I
     if (!record || known.home == Home::blob) return {};
     // Which of the two is older nobody knows.
     report_.uncertain.push_back(object + ": of this file there is also what a composite has; both are back");
+    if (record->at.name.empty()) return {};  // the catalogue's word on where it was, before it became a blob
     return make({record->at}, record->inode, [&](InodeId file) { return fill(file, record->data); });
   }
   const bool empty = known.size == 0 && !(record && record->inode.version > known.version);

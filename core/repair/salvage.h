@@ -75,6 +75,7 @@ class Salvage {
   std::vector<EntryName> places_of(const std::optional<EntryName>& at, InodeId ino) const;
   std::optional<Whole> newest_record(InodeId ino);
   std::optional<Whole> shared_record(const Inode& known) const;
+  std::optional<Whole> known_member(const Inode& known) const;
   std::optional<Whole> read_record(const Found& found) const;
   bool was_removed(InodeId ino, std::int64_t ctime_ns) const;
   // Makes it, and counts it; what only this file cannot have is told.

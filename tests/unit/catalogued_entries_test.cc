@@ -97,6 +97,18 @@ TEST_CASE("with no row lost, what the catalogue alone has stays removed", "[repa
   REQUIRE_FALSE(s.fs->lookup(s.below, "nothing in it"));
 }
 
+TEST_CASE("a repair that is gone on with knows whether durable rows were missing", "[repair]") {
+  EntriesStore s;
+  REQUIRE(s.fs->unlink(s.directory, "link"));
+  REQUIRE(s.fs->close());
+  s.fs.reset();
+  const bool tail = GENERATE(true, false);
+  const auto note = *s.store.create("repair.unfinished", ObjectStore::Create::keep);
+  if (tail) REQUIRE(note->write_at(0, as_bytes("tail")));
+  REQUIRE(!s.repaired().empty());
+  REQUIRE(s.fs->lookup(s.directory, "link").has_value() == !tail);
+}
+
 TEST_CASE("a large file is what its object is now, and one without an object does not come back",
           "[repair]") {
   EntriesStore s;
@@ -249,6 +261,91 @@ TEST_CASE("a row that shows again what had been replaced gets the data of the ne
   std::string bytes(there->size, '\0');
   REQUIRE(c.fs->read(there->ino, 0, as_writable_bytes(bytes)));
   REQUIRE(bytes == content);
+}
+
+TEST_CASE("a row that is older than the catalogue gets what that knew, or is said to be older", "[repair]") {
+  CataloguedStore c;
+  const auto file = c.fs->mknod(kRootInode, "changed", S_IFREG | 0640, 0, kRoot);
+  const Key key = c.fs->rehousing().entry_key({kRootInode, "changed"});
+  const std::string content(50, 'b');
+  SECTION("empty before") {}
+  SECTION("of another content before") {
+    REQUIRE(c.fs->write(file->ino, 0, as_bytes(std::string(60, 'a')), kRoot));
+    REQUIRE(c.fs->sync());
+  }
+  const Row before = *c.fs->table().get_row(key);
+  const auto data = *c.fs->table().get(Key::data(file->ino, 0));
+  AttributeChange cut;
+  cut.size = 0;
+  REQUIRE(c.fs->setattr(file->ino, cut, kRoot));
+  REQUIRE(c.fs->write(file->ino, 0, as_bytes(content), kRoot));
+  REQUIRE(c.fs->sync());
+  REQUIRE(write_catalogue(*c.fs, [] { return true; }));
+  REQUIRE(c.fs->close());
+  c.fs.reset();
+  {
+    TableOptions options;
+    options.values_apart = read_format(c.store)->values_apart;
+    const auto table = std::move(*Table::open(c.store, options));
+    Batch batch;
+    batch.put_row(key, before);
+    batch.erase(Key::data(file->ino, 0));
+    if (data) batch.put(Key::data(file->ino, 0), std::string(60, 'a'));
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  const bool is_known = GENERATE(true, false);
+  if (!is_known) {
+    std::string all = bytes_of(c.store, kCatalogueObject);
+    const std::size_t at = all.find(content);
+    REQUIRE(at != std::string::npos);
+    all[at] = 'x';
+    replace(c.store, kCatalogueObject, all);
+  }
+  REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
+  std::vector<std::string> lost;
+  REQUIRE(repair_store(c.store, quiet(), &lost));
+  CAPTURE(lost);
+  REQUIRE(any_says(lost, "its row is older than the catalogue") == !is_known);
+  REQUIRE(*repair_store(c.store, quiet()) == Sentences{});
+  c.fs = std::move(*FileSystem::open(c.store, quiet()));
+  const auto there = c.fs->lookup(kRootInode, "changed");
+  REQUIRE(there);
+  std::string bytes(there->size, '\0');
+  REQUIRE(c.fs->read(there->ino, 0, as_writable_bytes(bytes)));
+  REQUIRE((bytes == content) == is_known);
+}
+
+TEST_CASE("a row that is older than the catalogue in its attributes alone gets those", "[repair]") {
+  CataloguedStore c;
+  const std::vector<EntryName> both{{kRootInode, "directory"}, {c.directory, "new name"}};
+  std::vector<std::pair<Key, Row>> before;
+  for (const EntryName& at : both) {
+    const Key key = c.fs->rehousing().entry_key(at);
+    before.emplace_back(key, *c.fs->table().get_row(key));
+    before.back().second.find(at.name)->inode->ctime_ns -=
+        1'000'000'000;  // of a tick before, however fast this runs
+    AttributeChange change;
+    change.mode = 0705;
+    REQUIRE(c.fs->setattr(c.fs->lookup(at.parent, at.name)->ino, change, kRoot));
+  }
+  REQUIRE(c.fs->sync());
+  REQUIRE(write_catalogue(*c.fs, [] { return true; }));
+  REQUIRE(c.fs->close());
+  c.fs.reset();
+  {
+    TableOptions options;
+    options.values_apart = read_format(c.store)->values_apart;
+    const auto table = std::move(*Table::open(c.store, options));
+    Batch batch;
+    for (const auto& [key, row] : before) batch.put_row(key, row);
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
+  REQUIRE(any_says(c.repaired(), "it has the owner, mode and times of the catalogue"));
+  for (const EntryName& at : both) REQUIRE((c.fs->lookup(at.parent, at.name)->mode & 07777) == 0705);
+  REQUIRE(c.has(c.directory, "new name", "old name"));
 }
 
 }  // namespace cffs::test

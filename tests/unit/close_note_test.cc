@@ -14,7 +14,9 @@
 #include "core/table/table_log.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/closed_store.h"
 #include "tests/unit/object_bytes.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -233,6 +235,33 @@ TEST_CASE("a note of a closed table is read as it was written") {
     damaged[at] = static_cast<char>(damaged[at] ^ 4);
     REQUIRE_FALSE(decode_close_note(damaged));
   }
+}
+
+TEST_CASE("the end of a log that a power cut tore is no damage, for a check as for a repair", "[repair]") {
+  ClosedStore closed;
+  std::unique_ptr<MemoryStore> left;
+  {
+    const auto fs = std::move(*FileSystem::open(closed.store, quiet()));
+    closed.make(*fs, "before", 100);
+    REQUIRE(fs->sync());
+    const auto later = fs->mknod(kRootInode, "after", S_IFREG | 0644, 0, kRoot);
+    REQUIRE(later);
+    left = copy_of(closed.store);  // as who was killed now leaves it
+  }
+  const std::string log = only_object(*left, ".log");
+  flip_bit(*left, log, (*left->open(log))->info()->size - 3);
+  FileSystemOptions looking = quiet();
+  looking.read_only = looking.keep_what_is_whole = true;
+  {
+    const auto fs = FileSystem::open(*left, looking);
+    REQUIRE(fs);
+    REQUIRE(!(*fs)->table().dropped().empty());
+    REQUIRE(*find_inconsistencies(**fs) == Sentences{});
+  }
+  REQUIRE(*repair_store(*left, quiet()) == Sentences{});
+  const auto fs = std::move(*FileSystem::open(*left, quiet()));
+  REQUIRE(*find_inconsistencies(*fs) == Sentences{});
+  closed.require_all(*fs);
 }
 
 }  // namespace cffs::test

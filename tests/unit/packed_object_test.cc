@@ -5,9 +5,11 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "core/object/memory_store.h"
+#include "core/packed/frame_bytes.h"
 #include "core/packed/frame_codec.h"
 #include "core/packed/packer.h"
 #include "core/packed/unpacker.h"
@@ -426,6 +428,28 @@ TEST_CASE("a dictionary that is none costs the frames that need it, and nothing 
                packed_with({plain_bytes, shrunk}));  // larger than any; shorter than what it is stored as
     REQUIRE_FALSE(open_packed(store));
   }
+}
+
+TEST_CASE("frames' memory is used again, and nobody has another's", "[packed]") {
+  const auto memory = std::make_shared<FrameMemory>();
+  std::set<const std::byte*> places;
+  std::vector<std::shared_ptr<FrameBytes>> taken;
+  for (unsigned round = 0; round < 3; ++round) {
+    for (unsigned i = 0; i < 40; ++i) {
+      taken.push_back(memory->take(kFramePlain - i % 2));
+      std::fill(taken.back()->writable().begin(), taken.back()->writable().end(), std::byte(i));
+      places.insert(taken.back()->bytes().data());
+    }
+    taken.push_back(memory->take(kLargestFrame));
+    std::fill(taken.back()->writable().begin(), taken.back()->writable().end(), std::byte(255));
+    for (unsigned i = 0; i < 40; ++i) {
+      const ConstBytes bytes = taken[i]->bytes();
+      REQUIRE(bytes.size() == kFramePlain - i % 2);
+      REQUIRE(std::all_of(bytes.begin(), bytes.end(), [i](std::byte b) { return b == std::byte(i); }));
+    }
+    taken.clear();
+  }
+  CHECK(places.size() <= 48);  // three pieces
 }
 
 TEST_CASE("frames in memory: bounded, made once, whoever asks at the same time", "[packed]") {

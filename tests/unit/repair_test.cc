@@ -236,4 +236,22 @@ TEST_CASE("whatever byte of the table is wrong, a repair ends in a store that is
   }
 }
 
+TEST_CASE("pieces of data that nothing refers to come back without zeros that nobody wrote", "[repair]") {
+  Tree tree;
+  const InodeId member = tree.inodes["one/member0"], nobody{900'000'000};
+  Batch batch;
+  batch.put(Key::data(member, 1), "m");  // what its move out of the table has left
+  batch.put(Key::data(nobody, 0), std::string(kChunkBytes, 'n'));
+  batch.put(Key::data(nobody, 2), "t");
+  REQUIRE(tree.fs->table().write(batch));
+  REQUIRE(!tree.repaired().empty());
+  REQUIRE(tree.findings() == Sentences{});
+  tree.require_all_but("nothing");
+  const std::string number = std::to_string(member.value);
+  REQUIRE(tree.read("lost+found/#" + number) == "lookup: 2");
+  REQUIRE(tree.read("lost+found/#" + number + "-1") == "lookup: 2");
+  REQUIRE((tree.read("lost+found/#900000000") == std::string(kChunkBytes, 'n')));
+  REQUIRE(tree.read("lost+found/#900000000-2") == "t");
+}
+
 }  // namespace cffs::test

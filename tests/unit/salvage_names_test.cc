@@ -233,6 +233,23 @@ TEST_CASE("what the catalogue names and no object has is told") {
   CHECK(lost.content("outer directory/inner/cut") == std::string(20'000, 'x'));
 }
 
+TEST_CASE("a member whose record is damaged is back where the catalogue knows its place and its data is whole") {
+  LostNames lost;
+  const InodeId rotten = lost.make(lost.inner, "rotten", std::string(9000, 'r'));
+  lost.settle();
+  lost.catalogue();
+  const Lines before = lost.lines();
+  const Extent extent = (*lost.fs->rehousing().find({lost.inner, "rotten"}, rotten))->inode.extent;
+  flip_bit(lost.store, CompositeStore::object_name(extent.composite), extent.offset - 2);
+  const SalvageReport report = lost.salvage();
+  for (const std::string& sentence : report.lost) {
+    INFO(sentence);
+    CHECK(sentence.find("inode") == std::string::npos);
+  }
+  CHECK(lost.content("outer directory/inner/rotten") == std::string(9000, 'r'));
+  CHECK(without(TreeLines::of(*lost.back), "#removed").size() == before.size());
+}
+
 TEST_CASE("without a catalogue, or with one that is all damage, it is as it was") {
   LostNames lost;
   const bool damaged = GENERATE(false, true);

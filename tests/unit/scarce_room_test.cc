@@ -8,6 +8,7 @@
 #include "core/fs/file_system.h"
 #include "core/fs/space_guard.h"
 #include "core/inspect/consistency.h"
+#include "core/object/blocking_section.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
@@ -47,6 +48,50 @@ TEST_CASE("what is larger than any medium is refused, and leaves the account of 
   CHECK(asked == 0);
   CHECK_FALSE(guard.charge(4096));
   CHECK(asked > 0);
+}
+
+// The kernel gives its reference back (FORGET) after it has answered who removed the file.
+TEST_CASE(
+    "room of a file that was just removed is there for who writes next, whenever the kernel lets go of it",
+    "[room]") {
+  struct Kernel final : BlockingObserver {
+    Kernel(FileSystem& fs_, MemoryStore& store_, InodeId file_) : fs(fs_), store(store_), file(file_) {
+      set_for_this_thread(this);
+    }
+    ~Kernel() override { set_for_this_thread(nullptr); }
+    void about_to_block() override {
+      if (told++ > 0) return;
+      fs.forget(file, 1);
+      store.show_available(kMedium / 2);
+    }
+    FileSystem& fs;
+    MemoryStore& store;
+    InodeId file;
+    int told = 0;
+  };
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
+  const InodeId other = make(*fs, "other", "o");
+  store.show_available(0);
+  CHECK_FALSE(fs->allocate(other, 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
+  REQUIRE(fs->unlink(kRootInode, "large"));
+  Kernel kernel(*fs, store, large);
+  CHECK(fs->write(other, 0, as_bytes(std::string(1'000, 'o')), kRoot));
+  CHECK(kernel.told > 0);
+  const auto blobs = store.list("blobs");
+  REQUIRE(blobs);
+  CHECK(blobs->empty());
+}
+
+TEST_CASE("who grants much at once grants no more than is left beside it", "[room]") {
+  MemoryStore store;
+  SpaceGuard guard(store);
+  store.show_available(200 << 20);
+  REQUIRE(guard.charge(150 << 20));
+  store.show_available(50 << 20);  // it was taken
+  CHECK_FALSE(guard.charge(4 << 20));
 }
 
 TEST_CASE(

@@ -478,4 +478,26 @@ TEST_CASE("a full medium costs checksums, not the store") {
   CHECK(sealed.findings().empty());
 }
 
+TEST_CASE("a sealed blob that was cut short keeps neither a repair nor who asks for its data busy",
+          "[repair]") {
+  MemoryStore store;
+  auto sealed = std::make_unique<Sealed>(store);
+  const std::string name = sealed->blob();
+  REQUIRE(sealed->fs->close());
+  sealed->fs.reset();
+  const auto end = std::uint64_t{GENERATE(0u, 1u, 255'629u, 262'144u, 1'000'000u, 3'000'000u)};
+  INFO(end);
+  REQUIRE((*store.open(name))->truncate(end));
+  REQUIRE(repair_store(store, quiet()));
+  sealed->open();
+  CHECK_FALSE(find_inconsistencies(*sealed->fs)->empty());
+  for (const std::uint64_t at : std::vector<std::uint64_t>{end, end + 1, 2'999'999}) {
+    if (at >= 3'000'001) continue;
+    const auto data = sealed->fs->next_data(sealed->file, at);
+    REQUIRE((!data || *data >= at));
+    const auto hole = sealed->fs->next_hole(sealed->file, at);
+    REQUIRE((!hole || *hole >= at));
+  }
+}
+
 }  // namespace cffs::test

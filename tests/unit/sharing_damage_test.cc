@@ -10,6 +10,7 @@
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
 #include "tests/model/memory_place.h"
+#include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 #include "tests/unit/scrubbed.h"
 #include "tests/unit/sharing_store.h"
@@ -164,6 +165,20 @@ TEST_CASE("a backup shares as its store does", "[sharing]") {
     s.make("round" + std::to_string(round), round);
     s.consolidate();
   }
+}
+
+TEST_CASE("files that share a record come back from the catalogue where the table lost its rows",
+          "[sharing][repair]") {
+  SharingStore s;
+  s.fill(3, 4);
+  REQUIRE(write_catalogue(*s.fs, [] { return true; }));
+  REQUIRE(s.fs->close());
+  s.fs.reset();
+  REQUIRE((*s.objects.open(only_object(s.objects, ".log")))->truncate(0));
+  REQUIRE(!repair_store(s.objects, quiet())->empty());
+  REQUIRE(*repair_store(s.objects, quiet()) == std::vector<std::string>{});
+  s.open();
+  s.expect_whole();
 }
 
 }  // namespace cffs::test

@@ -180,3 +180,132 @@ case_repair() {
     test \$(wc -l <'$base/work/differences') -le 3"
   check "umount" "$cffs" umount "$mnt"
 }
+
+# A small whole store, without its reserve, for a case that damages copies of it again and again.
+store_to_copy() {  # where
+  local i
+  fresh || return 1
+  mkdir -p "$base/work/tree/sub"
+  for i in $(seq 20); do seq "$i" $((i + 900)) >"$base/work/tree/sub/file$i"; done
+  head -c 2000000 /dev/urandom >"$base/work/tree/large"
+  check "import" "$cffs" import "$base/work/tree" "$store"
+  check "a catalogue" "$cffs" scrub "$store"
+  cp -r "$store" "$1"
+  rm -f "$1/reserve"
+}
+
+# What each command that judges a store ends with, by what is wrong with it: the manual's exit codes as a table.
+case_codes() {
+  [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
+  local kept=$base/work/kept state command wanted object
+  store_to_copy "$kept" || return 1
+  object=$(cd "$kept" && find composites -type f | head -n 1)
+  damage() {
+    rm -rf "$store" "$base/work/new"
+    cp -r "$kept" "$store"
+    case $1 in
+      whole) ;;
+      header) printf '\377' | dd of="$store/$object" bs=1 seek=9 conv=notrunc status=none ;;
+      member) printf '\377\376\375' | dd of="$store/$object" bs=1 seek=9000 conv=notrunc status=none ;;
+      large) truncate -s 1500000 "$(find "$store/blobs" -type f | head -n 1)" ;;
+      log) truncate -s 100 "$store"/table/*.log ;;
+      table) rm "$store"/table/* ;;
+      superblock) rm "$store/superblock" "$store/superblock.copy" ;;
+      empty) rm -r "$store"/* ;;
+      gone) rm -r "$store" ;;
+    esac
+  }
+  # fsck, fsck --repair, the same again, scrub, backup, salvage
+  while read -r state fsck repair again scrub backup salvage; do
+    for command in "fsck=$fsck" "fsck --repair=$repair" "scrub=$scrub" "backup=$backup" "salvage=$salvage"; do
+      wanted=${command#*=} command=${command%=*}
+      damage "$state"
+      local words=($command "$store")
+      case $command in backup | salvage) words+=("$base/work/new") ;; esac
+      check "$state: $command ends with $wanted" bash -c 'wanted=$1; shift; timeout 60 "$@"; test $? = "$wanted"' - "$wanted" "$cffs" "${words[@]}"
+      [ "$command" = "fsck --repair" ] || continue
+      check "$state: again with $again" bash -c 'timeout 60 "$1" fsck --repair "$2"; test $? = "$3"' - "$cffs" "$store" "$again"
+      check "$state: and a check says so" bash -c 'timeout 60 "$1" fsck "$2"; test $? = "$3"' - "$cffs" "$store" "$again"
+    done
+  done <<'TABLE'
+whole      0 0 0 0 0 0
+header     4 1 0 4 4 0
+member     4 4 4 4 4 4
+large      4 4 4 4 4 0
+log        4 1 0 8 8 0
+table      4 4 4 8 8 0
+superblock 8 8 8 8 8 0
+empty      8 8 8 8 8 1
+gone       8 8 8 8 8 1
+TABLE
+  damage whole
+  check "mount" "$cffs" mount "$store" "$mnt"
+  for command in "fsck=8" "fsck --repair=8" "salvage=1"; do
+    wanted=${command#*=}
+    local words=(${command%=*} "$store")
+    case $command in salvage*) words+=("$base/work/new") ;; esac
+    check "in use: ${command%=*} ends with $wanted" bash -c 'wanted=$1; shift; "$@"; test $? = "$wanted"' - "$wanted" "$cffs" "${words[@]}"
+  done
+  check "umount" "$cffs" umount "$mnt"
+  for command in fsck scrub backup salvage; do
+    check "$command without a store is a usage error" bash -c '"$1" "$2"; test $? = 2' - "$cffs" "$command"
+  done
+}
+
+# In an object's place is something that no store has: it is named, it costs the files that were there, and nobody waits for it.
+case_strangers() {
+  [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
+  local kept=$base/work/kept kind object
+  store_to_copy "$kept" || return 1
+  ends_with() {  # code, words: in time
+    local wanted=$1 code
+    shift
+    timeout 60 "$@"
+    code=$?
+    [ $code = "$wanted" ] || { echo "ended with $code, not $wanted"; return 1; }
+  }
+  for object in $(cd "$kept" && find composites blobs -type f); do
+    for kind in directory link pipe device; do
+      put_stranger() {
+        rm -rf "$store" "$base/work/new"
+        cp -r "$kept" "$store"
+        rm "$store/$object"
+        case $kind in
+          directory) mkdir "$store/$object" ;;
+          link) ln -s "$kept/$object" "$store/$object" ;;
+          pipe) mkfifo "$store/$object" ;;
+          device) mknod "$store/$object" c 1 3 ;;
+        esac
+      }
+      local what="a $kind in the place of ${object%%/*}"
+      put_stranger
+      check "$what: fsck" ends_with 4 "$cffs" fsck "$store"
+      check "$what: fsck says what it is" bash -c "'$cffs' fsck '$store' | grep -q 'is no regular file\|is a symbolic link'"
+      check "$what: scrub" ends_with 4 "$cffs" scrub "$store"
+      check "$what: stat" ends_with 0 "$cffs" stat "$store"
+      check "$what: backup" ends_with 4 "$cffs" backup "$store" "$base/work/new"
+      rm -rf "$base/work/new"
+      check "$what: export" ends_with 1 "$cffs" export "$store" "$base/work/new"
+      rm -rf "$base/work/new"
+      check "$what: salvage" ends_with 4 "$cffs" salvage "$store" "$base/work/new"
+      rm -rf "$base/work/new"
+      check "$what: mount" ends_with 0 "$cffs" mount "$store" "$mnt"
+      case $object in
+        blobs/*) check "$what: the others are there" diff -r "$base/work/tree/sub" "$mnt/sub" ;;
+        *) check "$what: the others are there" cmp "$base/work/tree/large" "$mnt/large" ;;
+      esac
+      check "$what: umount" ends_with 0 "$cffs" umount "$mnt"
+      check "$what: compact" ends_with 0 "$cffs" compact "$store"
+      check "$what: regroup" ends_with 0 "$cffs" regroup "$store" --policy=directory
+      put_stranger
+      check "$what: repair" ends_with 4 "$cffs" fsck --repair "$store"
+      check "$what: again" ends_with 4 "$cffs" fsck --repair "$store"
+      # What was there comes back when it is put back.
+      rm -rf "${store:?}/$object"
+      cp "$kept/$object" "$store/$object"
+      check "$what: put back, nothing is lost" ends_with 0 "$cffs" fsck "$store"
+      rm -rf "$base/work/new"
+      check "$what: nor differs" bash -c "'$cffs' export '$store' '$base/work/new' && diff -r '$base/work/tree' '$base/work/new'"
+    done
+  done
+}
