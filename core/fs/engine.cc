@@ -435,7 +435,8 @@ bool Engine::give_back_removed() {
   const bool kept = publishing_.give_up();         // nor for those who follow to have moved on
   const bool held = moments_.give_up() || kept;    // nor for a backup to let go of it
   const bool parted = nameless_.parting.await();
-  const bool removed = (parted || !removals_.empty()) && commit().has_value();
+  const bool emptied = table_->empty_values(kGarbageMin) || !table_->dead_values().empty();
+  const bool removed = (parted || emptied || !removals_.empty()) && commit().has_value();
   return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
 }
 

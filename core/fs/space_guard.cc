@@ -185,7 +185,7 @@ void SpaceGuard::grow_by_what_there_is(const SpaceInfo& space) {
   const std::uint64_t room = space.available_bytes - std::min(space.available_bytes, slack(space));
   const std::uint64_t wanted = whole(space);
   const std::uint64_t can = std::min(wanted, held_ + room);
-  if (held_ >= wanted + piece(space) && !is_limited_ && object_->truncate(wanted)) held_ = wanted;
+  if (held_ >= wanted + piece(space) && object_->truncate(wanted)) held_ = wanted;
   if (held_ >= can || (can < wanted && can - held_ < kStep)) return;
   const std::uint64_t before = held_;
   Status allocated;

@@ -15,6 +15,7 @@
 #include <ctime>
 #include <new>
 
+#include "core/base/no_room.h"
 #include "core/base/thread.h"
 
 namespace cffs::rados {
@@ -315,7 +316,7 @@ void LocalCache::put_in_file(const Key& key, std::uint64_t first, std::span<cons
   if (!done) {
     if (!was_there) drop(key);
     const int code = done.error().errno_value;
-    if (code == ENOSPC || code == EDQUOT) allow_less();
+    if (is_no_room(code)) allow_less();
     return;
   }
   const auto here = file->here();

@@ -184,6 +184,8 @@ class Table {
   void drop_values(const std::vector<std::uint64_t>& dead);
   // Puts what is named of wasteful objects of the value log into rows, as long as `go_on` says so.
   Status tidy_values(const std::function<bool()>& go_on);
+  // The same for who is short of room, of what gives `least` bytes, with the commit behind it. False: nothing does.
+  bool empty_values(std::uint64_t least);
   // For the next user, with the last batch of this one.
   void save_values(Batch& batch) const;
   // A sentence for each object of the value log of which rows name more than whoever closed the table has left written: it would go while it
@@ -231,6 +233,7 @@ class Table {
   Status load_values(bool closed);
   Result<std::map<std::uint64_t, ValueLog::Known>> count_values() const;
   bool note_before_values_go();
+  Status move_into_rows(const std::vector<std::uint64_t>& from, const std::function<bool()>& go_on);
   Status move_into_row(Key key, const std::vector<std::uint64_t>& from);
   Result<std::optional<std::string>> get_data(Key key) const;
   // Rows as they are, or with the values that they name.

@@ -337,7 +337,17 @@ Status Table::move_into_row(Key key, const std::vector<std::uint64_t>& from) {
 
 Status Table::tidy_values(const std::function<bool()>& go_on) {
   if (!values_ || !writable()) return {};
-  const std::vector<std::uint64_t> from = values_->wasteful();
+  return move_into_rows(values_->wasteful(), go_on);
+}
+
+// What is moved is written twice before anything is given back: no more than room is kept for (room_needed()).
+bool Table::empty_values(std::uint64_t least) {
+  if (!values_ || !writable()) return false;
+  const std::vector<std::uint64_t> from = values_->worth_emptying(least, write_buffer_bytes_);
+  return !from.empty() && move_into_rows(from, [] { return true; });
+}
+
+Status Table::move_into_rows(const std::vector<std::uint64_t>& from, const std::function<bool()>& go_on) {
   if (from.empty()) return {};
   CFFS_TRY_VOID(begin_changes());
   {

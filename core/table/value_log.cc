@@ -328,6 +328,26 @@ std::vector<std::uint64_t> ValueLog::wasteful() const {
   return found;
 }
 
+std::vector<std::uint64_t> ValueLog::worth_emptying(std::uint64_t least, std::uint64_t most) const {
+  constexpr std::uint64_t kTimes = 2;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> sparse;  // bytes that are named, number
+  std::vector<std::uint64_t> found;
+  std::uint64_t named = 0, given = 0;
+  const MutexLock guard(mutex_);
+  for (const auto& [number, part] : parts_) {
+    if (number != current_ && part.live > 0 && part.live * kTimes <= part.size)
+      sparse.emplace_back(part.live, number);
+  }
+  std::sort(sparse.begin(), sparse.end());
+  for (const auto& [live, number] : sparse) {
+    if (live > most - named) break;
+    named += live;
+    given += parts_.at(number).size - live;
+    found.push_back(number);
+  }
+  return given < least ? std::vector<std::uint64_t>() : found;
+}
+
 std::map<std::uint64_t, ValueLog::Known> ValueLog::known() const {
   std::map<std::uint64_t, Known> all;
   const MutexLock guard(mutex_);

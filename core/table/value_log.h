@@ -88,6 +88,9 @@ class ValueLog {
   void forget(std::uint64_t object);
   // Where what is not named is much more than what is: those that have least that is named, never one that is appended to.
   std::vector<std::uint64_t> wasteful() const;
+  // For who is short of room: those of which half is not named, or more, that have least that is named first, and of that `most` bytes
+  // together. None where it is less than `least` bytes that they have to give.
+  std::vector<std::uint64_t> worth_emptying(std::uint64_t least, std::uint64_t most) const;
   std::map<std::uint64_t, Known> known() const;
   std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
 

@@ -236,6 +236,33 @@ TEST_CASE("value log: what is left of wasteful objects moves into rows") {
   REQUIRE(all(*table) == expected);
 }
 
+TEST_CASE("value log: who is short of room empties objects of which half is named") {
+  MemoryStore store;
+  const auto table = open(store, apart(true));
+  std::map<Key, std::string> expected;
+  for (std::uint64_t ino = 1; ino <= 200; ++ino) {
+    expected[chunk(ino)] = bytes(400, static_cast<char>('a' + ino % 26));
+    put(*table, chunk(ino), expected[chunk(ino)]);
+  }
+  REQUIRE_FALSE(table->empty_values(1));  // nothing of them is waste
+  for (std::uint64_t ino = 1; ino <= 200; ++ino) {
+    if (ino % 5 < 2) continue;
+    erase(*table, chunk(ino));
+    expected.erase(chunk(ino));
+  }
+  commit(*table);
+  const std::size_t before = objects(store);
+  REQUIRE(before == 40);
+  REQUIRE(table->tidy_values([] { return true; }));
+  commit(*table);
+  REQUIRE(objects(store) == before);  // not so wasteful as to be worth it day by day
+  REQUIRE_FALSE(table->empty_values(1 << 20));
+  REQUIRE(table->empty_values(40'000));
+  commit(*table);
+  REQUIRE(objects(store) == 1);  // what is appended to
+  REQUIRE(all(*table) == expected);
+}
+
 TEST_CASE("value log: what was erased without a word is found by a scan") {
   MemoryStore store;
   const auto table = open(store, apart(true));
