@@ -221,6 +221,14 @@ void SpaceGuard::refused(const SpaceInfo& space, std::uint64_t before, int reaso
   (void)store_.remove(kObjectName);
 }
 
+// To cut a file takes room on some file systems that copy what they change (Btrfs at the limit of a qgroup); to remove it does not.
+bool SpaceGuard::let_all_go() {
+  object_.reset();
+  if (!store_.remove(kObjectName)) return false;
+  held_ = 0;
+  return true;
+}
+
 bool SpaceGuard::give() {
   const MutexLock guard(mutex_);
   const auto space = store_.space();
@@ -232,8 +240,11 @@ bool SpaceGuard::give() {
   if (!find_object() || held_ == 0) return false;
   const std::uint64_t bytes = space ? piece(*space) : held_;
   const std::uint64_t left = held_ > bytes ? held_ - bytes : 0;
-  if (!object_->truncate(left)) return false;
-  held_ = left;
+  if (object_->truncate(left)) {
+    held_ = left;
+  } else if (!let_all_go()) {
+    return false;
+  }
   has_given_.store(true, std::memory_order_relaxed);
   budget_.store(0, std::memory_order_relaxed);  // what was granted is not there any more
   return true;

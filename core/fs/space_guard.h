@@ -71,6 +71,7 @@ class SpaceGuard {
   void grow() CFFS_EXCLUDES(mutex_);
   void grow_by_what_there_is(const SpaceInfo& space) CFFS_REQUIRES(mutex_);
   Status allocate_to(std::uint64_t bytes) CFFS_REQUIRES(mutex_);
+  bool let_all_go() CFFS_REQUIRES(mutex_);
   void refused(const SpaceInfo& space, std::uint64_t before, int reason) CFFS_REQUIRES(mutex_);
   // LevelDB calls give() and take_back() with locks of its own: they come before mutex_, so it is asked ahead.
   void ask_need() CFFS_EXCLUDES(mutex_);

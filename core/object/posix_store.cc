@@ -301,7 +301,10 @@ Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
   const bool written =
       ::pwrite(fd.get(), owner.data(), owner.size(), 0) == static_cast<ssize_t>(owner.size());
   if (!written && !is_no_room(errno)) return error("lock");
-  if (::ftruncate(fd.get(), written ? static_cast<off_t>(owner.size()) : 0) != 0) return error("lock");
+  struct stat now;
+  const off_t wanted = written ? static_cast<off_t>(owner.size()) : 0;
+  const bool as_long = ::fstat(fd.get(), &now) == 0 && now.st_size == wanted;
+  if (!as_long && ::ftruncate(fd.get(), wanted) != 0 && !is_no_room(errno)) return error("lock");
   // Those who follow lock this one, shared: on a file system that they have mounted read-only, too.
   auto followers = open_object(kFollowers, O_RDONLY | O_CREAT | O_CLOEXEC);
   if (!followers && !is_no_room(followers.error().errno_value)) {

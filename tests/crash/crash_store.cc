@@ -31,6 +31,8 @@ class CrashObject final : public Object {
     CFFS_TRY_VOID(store_.begin("truncate", name_));
     const MutexLock guard(store_.mutex_);
     CFFS_TRY_VOID(store_.alive(name_));
+    if (store_.capacity_ && store_.room_for(store_.to_cut_) < store_.to_cut_)
+      return fail(store_.when_full_, name_);
     CrashMedium::resize(*body_, size);
     return {};
   }
@@ -104,12 +106,14 @@ void CrashStore::set_capacity(std::optional<std::uint64_t> bytes) {
   const MutexLock guard(mutex_);
   capacity_ = bytes;
   when_full_ = ENOSPC;
+  to_cut_ = 0;
 }
 
-void CrashStore::set_quota(std::uint64_t bytes) {
+void CrashStore::set_quota(std::uint64_t bytes, bool copies) {
   const MutexLock guard(mutex_);
   capacity_ = bytes;
   when_full_ = EDQUOT;
+  to_cut_ = copies ? 64u << 10 : 0;
 }
 
 std::uint64_t CrashStore::used() {

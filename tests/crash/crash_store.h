@@ -36,7 +36,8 @@ class CrashStore final : public ObjectStore {
   // The medium has so many bytes: writes that do not fit write what does and are ENOSPC; nullopt: there is no end.
   void set_capacity(std::optional<std::uint64_t> bytes);
   // The user who owns the store may have so many bytes, and the medium has many more: EDQUOT, of which space() knows nothing.
-  void set_quota(std::uint64_t bytes);
+  // `copies`: a file system that copies what it changes, where to cut a file takes some room too.
+  void set_quota(std::uint64_t bytes, bool copies = false);
   std::uint64_t used();
   // The nth open or creation from now and `count` - 1 behind it are EMFILE.
   void refuse_handles(std::uint64_t n, std::uint64_t count);
@@ -81,6 +82,7 @@ class CrashStore final : public ObjectStore {
   std::uint64_t writes_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;  // 0: none
   std::optional<std::uint64_t> capacity_ CFFS_GUARDED_BY(mutex_);
   int when_full_ CFFS_GUARDED_BY(mutex_) = ENOSPC;
+  std::uint64_t to_cut_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes that must be there for it
   std::uint64_t handles_ CFFS_GUARDED_BY(mutex_) = 0;  // asked for since refuse_handles()
   std::uint64_t refused_from_ CFFS_GUARDED_BY(mutex_) = 0, refused_to_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string broken_ CFFS_GUARDED_BY(mutex_);

@@ -55,12 +55,15 @@ TEST_CASE("a quota that statfs does not tell of stops users before it stops the 
   const CrashMedium medium = store_to_limit();
   struct Limit {
     std::uint64_t megabytes, delay;
+    bool copies;
   };
-  for (const auto& [megabytes, delay] : {Limit{128, 1}, Limit{96, 100}, Limit{64, 0}}) {
-    INFO("a quota of " << megabytes << " MiB, LevelDB's work " << delay << " appends late");
+  for (const auto& [megabytes, delay, copies] :
+       {Limit{128, 1, false}, Limit{96, 100, false}, Limit{64, 0, false}, Limit{96, 1, true}}) {
+    INFO("a quota of " << megabytes << " MiB, LevelDB's work " << delay << " appends late"
+                       << (copies ? ", where to cut a file takes room" : ""));
     Session session(medium, delay);
     session.write_buffer(0);
-    session.store().set_quota(megabytes << 20);
+    session.store().set_quota(megabytes << 20, copies);
     REQUIRE(session.open());
     REQUIRE(session.fs().sync());  // the reserve is there
     const int files = fill(session.surface());

@@ -291,3 +291,46 @@ PY
     store=$base/store
   done
 }
+
+# The store may have less than the file system below says: a limit of a subvolume, of which statfs does not tell. Users are told so, nothing
+# worse happens, what is there can be read and removed, and the store can be mounted again.
+case_quota() {
+  local files
+  no_room() { ! { head -c "$2" /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'quota exceeded' "$base/work/err"; }
+  room_comes() { for _ in $(seq 150); do head -c "$2" /dev/urandom 2>/dev/null >"$1" && return 0; sleep 0.2; done; btrfs qgroup show -re "$base/disk"; "$cffs" stat "$mnt"; return 1; }
+  fill_up() { python3 "$base/work/fill.py" "$mnt"; }
+  which mkfs.btrfs >/dev/null || return 0
+  take_down
+  mkdir -p "$base/disk" "$mnt" "$base/work"
+  truncate -s 1G "$base/work/disk.img" && mkfs.btrfs -q "$base/work/disk.img" && mount -o loop "$base/work/disk.img" "$base/disk" || return 1
+  btrfs quota enable "$base/disk" && btrfs subvolume create "$base/disk/sub" >/dev/null && btrfs qgroup limit 128M "$base/disk/sub" || return 1
+  store=$base/disk/sub/store
+  "$cffs" format "$store" && "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt" || return 1
+  cat >"$base/work/fill.py" <<'PY'
+import errno, os, random, sys
+r, refused = random.Random(3), 0
+for n in range(1000000):
+    try:
+        os.makedirs(f'{sys.argv[1]}/{n // 500}', exist_ok=True)
+        with open(f'{sys.argv[1]}/{n // 500}/{n}', 'wb', 0) as f: f.write(bytes([n % 251]) * r.randrange(9000))
+    except OSError as e:
+        if e.errno != errno.EDQUOT: sys.exit(str(e))
+        refused += 1
+        if refused == 30: break
+print(n)
+PY
+  check "who fills it is told of the quota, and of nothing else" fill_up
+  check "no room for a large file" no_room "$mnt/new" 40M
+  rm -f "$mnt/new"
+  files=$(find "$mnt" -type f | wc -l)
+  check "umount" "$cffs" umount "$mnt"
+  check "it can be mounted" "$cffs" mount --quiet=0.3 --commit-interval=0.5 "$store" "$mnt"
+  check "all files are there" test "$(find "$mnt" -type f | wc -l)" = "$files"
+  check "and can be read" bash -c "set -o pipefail; find '$mnt' -type f -print0 | xargs -0 cat | wc -c"
+  check "removing works" bash -c "rm -r '$mnt'/[0-9] '$mnt'/1?"
+  check "and gives room" room_comes "$mnt/after" 20M
+  check "umount again" "$cffs" umount "$mnt"
+  check "fsck" "$cffs" fsck "$store"
+  umount "$base/disk"
+  store=$base/store
+}
