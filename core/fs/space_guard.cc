@@ -51,18 +51,16 @@ Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
   CFFS_TRY(const SpaceInfo space, store_.space());
   if (spares_.are_short()) spares_.hold(space);
   const std::uint64_t kept = margin(space);
-  reason_.store(spares_.are_short() ? spares_.reason() : ENOSPC, std::memory_order_relaxed);
-  if (spares_.are_short() || space.available_bytes < kept || space.available_bytes - kept < cost) {
+  const auto refuse = [&](int reason) {  // others are told theirs meanwhile
+    reason_.store(reason, std::memory_order_relaxed);
     budget_.store(0, std::memory_order_relaxed);
     return false;
-  }
+  };
+  if (spares_.are_short()) return refuse(spares_.reason());
+  if (space.available_bytes < kept || space.available_bytes - kept < cost) return refuse(ENOSPC);
   // There is room for the reserve too, then: as statfs sees it.
   if (held_ < whole(space)) grow_by_what_there_is(space);
-  if (is_limited_.load(std::memory_order_relaxed) && held_ < whole(space)) {
-    reason_.store(EDQUOT, std::memory_order_relaxed);
-    budget_.store(0, std::memory_order_relaxed);
-    return false;
-  }
+  if (is_limited_.load(std::memory_order_relaxed) && held_ < whole(space)) return refuse(EDQUOT);
   const auto room = static_cast<std::int64_t>(space.available_bytes - kept - cost);
   budget_.store(std::min(kTrancheBytes, room / 4), std::memory_order_relaxed);
   return true;
