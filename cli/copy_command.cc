@@ -11,6 +11,7 @@
 #include "core/backup/store_copy.h"
 #include "core/rados/address.h"
 #include "core/region/file_device.h"
+#include "core/region/image_file.h"
 #include "core/region/region_store.h"
 #include "fusefs/mount_options.h"
 #include "fusefs/nested_places.h"
@@ -29,7 +30,8 @@ Status make_image(const std::string& path, const std::string& size) {
   {
     const FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!fd && errno == EEXIST) return fail(Error::usage(path + " is there already; leave --size away"));
-    if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(errno, path);
+    if (!fd) return fail(errno, path);
+    CFFS_TRY_VOID(make_image_of(fd.get(), path, bytes));
   }
   CFFS_TRY(const auto device, FileDevice::open(path, FileDevice::Access::read_write));
   const Status made = RegionStore::format(*device, {});

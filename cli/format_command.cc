@@ -10,6 +10,7 @@
 #include "core/backend/store_at.h"
 #include "core/rados/address.h"
 #include "core/region/file_device.h"
+#include "core/region/image_file.h"
 #include "core/region/region_store.h"
 #include "fusefs/mount_options.h"
 #include "fusefs/nested_places.h"
@@ -55,8 +56,9 @@ class Image {
     const FileDescriptor fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd) return fail(errno, path_);
     made_ = !there;
-    if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(errno, path_);
-    return {};
+    // An empty file that is there keeps the attributes that somebody gave it.
+    if (there && ::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(errno, path_);
+    return there ? Status() : make_image_of(fd.get(), path_, bytes);
   }
   void keep() { made_ = false; }
 

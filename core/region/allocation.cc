@@ -25,6 +25,12 @@ bool Allocation::may_have_room_again() {
   return room && *room >= regions_.geometry().region_blocks * kBlock && regions_.release();
 }
 
+void Allocation::ask_again() {
+  const MutexLock guard(mutex_);
+  const auto room = device_.room();
+  if (room && *room >= regions_.geometry().region_blocks * kBlock) regions_.ask_again();
+}
+
 void Allocation::give_back_idle(std::size_t kept) {
   const MutexLock guard(mutex_);
   std::vector<std::uint64_t> idle = regions_.idle();

@@ -49,6 +49,8 @@ class Allocation {
   Status write_changed_heads();
   void durable(const Heads& heads);
 
+  // What the file system below says that it has, and refused to who asked (a quota): one is asked for again.
+  void ask_again();
   std::uint64_t free_blocks() const;  // spares included; those that there is room for below
   // Room of regions in which nothing is left goes back to what the device lies on, but for so many that may be needed again soon.
   void give_back_idle(std::size_t kept);

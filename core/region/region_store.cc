@@ -395,6 +395,7 @@ void RegionStore::handle_gone(Shared& shared, const BodyPtr& body) {
 
 Result<SpaceInfo> RegionStore::space() {
   CFFS_TRY(const auto shared, state(false));
+  shared->allocation.ask_again();
   const Regions regions = shared->allocation.regions();
   SpaceInfo info;
   for (const RegionKind kind : {RegionKind::unused, RegionKind::small, RegionKind::large})
@@ -402,7 +403,9 @@ Result<SpaceInfo> RegionStore::space() {
   std::uint64_t maybe = regions.maybe_blocks();
   if (const auto room = device_->room()) {  // whole regions of it
     const std::uint64_t one = shared->geometry.region_blocks * kBlock;
-    const std::uint64_t there = std::min(maybe, *room / one * regions.blocks_of_one());
+    // A quota is less than the file system tells: what was refused, and just now again, is not there.
+    const std::uint64_t most = regions.was_refused() ? 0 : *room / one * regions.blocks_of_one();
+    const std::uint64_t there = std::min(maybe, most);
     info.total_bytes -= (maybe - there) * kBlock;
     maybe = there;
   }

@@ -286,6 +286,21 @@ bool Regions::release() {
   return true;
 }
 
+std::optional<std::uint64_t> Regions::first_refused() const {
+  const auto found = std::find_if(withheld_.begin(), withheld_.end(), [this](std::uint64_t region) {
+    return regions_[region].head.kind == RegionKind::unused && !had_room_[region];
+  });
+  return found == withheld_.end() ? std::nullopt : std::optional(*found);
+}
+
+void Regions::ask_again() {
+  const auto region = first_refused();
+  if (!region || !provide_(*region, true)) return;
+  provided_[*region] = had_room_[*region] = true;
+  --unprovided_;
+  (void)release();
+}
+
 std::uint64_t Regions::sure_blocks() const { return free_blocks_ - withheld_blocks_ - maybe_blocks(); }
 
 std::vector<std::uint64_t> Regions::idle() const {

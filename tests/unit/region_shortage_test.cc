@@ -137,6 +137,21 @@ TEST_CASE("room that comes back below is found, without a new mount") {
   CHECK(state->unprovided_writes == 0);
 }
 
+TEST_CASE("room that the file system below tells of and refuses does not count") {
+  const auto state = made(6);
+  state->untrue = 20 * kRegionBytes;
+  const auto store = opened(state);
+  const int few = fill(*store, "blobs/a", 20'000);
+  CHECK(state->refused > 0);
+  CHECK(store->space()->free_bytes < kRegionBytes);
+  CHECK(store->space()->total_bytes <= 6 * kRegionBytes);
+  state->limit = 20 * kRegionBytes;  // the quota is raised
+  CHECK(store->space()->free_bytes > 10 * kRegionBytes);
+  const int more = fill(*store, "blobs/b", 20'000);
+  CHECK(more > 2 * few);
+  CHECK(state->unprovided_writes == 0);
+}
+
 TEST_CASE("each region is asked for once, and one that is emptied and filled again need not be") {
   const auto state = made(kRegions);
   {

@@ -18,6 +18,7 @@ class WatchedDevice final : public BlockDevice {
     explicit State(std::uint64_t bytes) : medium(std::make_shared<MemoryDevice::Medium>(bytes)) {}
     std::shared_ptr<MemoryDevice::Medium> medium;
     std::optional<std::uint64_t> limit;  // bytes that there is room for; nullopt: all
+    std::uint64_t untrue = 0;  // bytes that room() tells of and nobody gets, as where there is a quota
     std::uint64_t begin = 0, piece = 1;
     std::set<std::uint64_t> provided;  // pieces
     std::uint64_t largest_read = 0, bytes_read = 0, asked = 0, refused = 0, given_back = 0,
@@ -42,13 +43,13 @@ class WatchedDevice final : public BlockDevice {
   std::optional<std::uint64_t> room() const override {
     if (!state_->limit) return std::nullopt;
     const std::uint64_t taken = state_->provided.size() * state_->piece;
-    return *state_->limit - std::min(*state_->limit, taken);
+    return *state_->limit - std::min(*state_->limit, taken) + state_->untrue;
   }
   Status provide(DeviceRange range) override {
     ++state_->asked;
     const std::uint64_t number = (range.offset - state_->begin) / state_->piece;
     if (state_->provided.contains(number)) return {};
-    if (*room() < range.length) {
+    if (*room() - state_->untrue < range.length) {
       ++state_->refused;
       return fail(ENOSPC, "watched");
     }
