@@ -1,6 +1,8 @@
 #include "core/fs/space_guard.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "core/base/no_room.h"
 #include "core/object/blocking_section.h"
@@ -219,11 +221,22 @@ void SpaceGuard::refused(const SpaceInfo& space, std::uint64_t before, int reaso
   (void)store_.remove(kObjectName);
 }
 
-// To cut a file takes room on some file systems that copy what they change (Btrfs at the limit of a qgroup); to remove it does not.
+// To cut a file takes room on some file systems that copy what they change (Btrfs at the limit of a qgroup); to remove it does not, and
+// what it had is there for others when that is committed.
 bool SpaceGuard::let_all_go() {
   object_.reset();
   if (!store_.remove(kObjectName)) return false;
   held_ = 0;
+  (void)store_.sync_everything();
+  let_go_at_ = std::chrono::steady_clock::now();
+  return true;
+}
+
+// Even then Btrfs may refuse it to who asks while others are refused, too. Nobody else gets it while this waits.
+bool SpaceGuard::awaits_what_went() {
+  constexpr std::chrono::milliseconds kLongest{1000}, kStep{10};
+  if (!let_go_at_ || std::chrono::steady_clock::now() - *let_go_at_ > kLongest) return false;
+  std::this_thread::sleep_for(kStep);
   return true;
 }
 
@@ -235,7 +248,7 @@ bool SpaceGuard::give() {
     budget_.store(0, std::memory_order_relaxed);  // what was granted is for who removes something
     return true;
   }
-  if (!find_object() || held_ == 0) return false;
+  if (!find_object() || held_ == 0) return awaits_what_went();
   const std::uint64_t bytes = space ? piece(*space) : held_;
   const std::uint64_t left = held_ > bytes ? held_ - bytes : 0;
   if (object_->truncate(left)) {

@@ -11,8 +11,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "core/base/mutex.h"
 #include "core/fs/spare_objects.h"
@@ -72,6 +74,7 @@ class SpaceGuard {
   void grow_by_what_there_is(const SpaceInfo& space) CFFS_REQUIRES(mutex_);
   Status allocate_to(std::uint64_t bytes) CFFS_REQUIRES(mutex_);
   bool let_all_go() CFFS_REQUIRES(mutex_);
+  bool awaits_what_went() CFFS_REQUIRES(mutex_);
   void refused(const SpaceInfo& space, std::uint64_t before, int reason) CFFS_REQUIRES(mutex_);
   // LevelDB calls give() and take_back() with locks of its own: they come before mutex_, so it is asked ahead.
   void ask_need() CFFS_EXCLUDES(mutex_);
@@ -90,6 +93,7 @@ class SpaceGuard {
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
   bool cannot_hold_ CFFS_GUARDED_BY(mutex_) = false;
+  std::optional<std::chrono::steady_clock::time_point> let_go_at_ CFFS_GUARDED_BY(mutex_);
   SpareObjects spares_ CFFS_GUARDED_BY(mutex_);
 };
 
