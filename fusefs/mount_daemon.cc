@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <csignal>
@@ -18,6 +19,7 @@
 #include "fusefs/mount_holders.h"
 #include "fusefs/operations.h"
 #include "fusefs/process_list.h"
+#include "fusefs/store_owner.h"
 
 namespace cffs {
 namespace {
@@ -90,12 +92,17 @@ pid_t daemon_of(const MountEntry& mount, const Waiting& wait) {
     serving.clear();
     for (const pid_t process : all_processes()) {
       const Serving found = serving_of(process, connection);
-      if (found.wanted) serving.push_back(process);
+      if (found.wanted && !mount_is_over(process).value_or(false)) serving.push_back(process);
       told = told || found.told;
     }
   }
-  // Several: commands that look at the daemon have its descriptor for a moment (mount_is_over).
-  if (!serving.empty()) return serving.front();
+  // Several: commands that look at the daemon have its descriptor for a moment (mount_is_over). Or the kernel gave the number of a connection
+  // that is gone, and whose daemon is still ending, to this one, and does not let us see that.
+  if (serving.size() == 1) return serving.front();
+  if (!serving.empty()) {
+    const pid_t process = answer_of(mount.point, wait);
+    return std::find(serving.begin(), serving.end(), process) != serving.end() ? process : serving.front();
+  }
   if (told) return 0;  // such a kernel tells of all that can be seen
   const pid_t process = answer_of(mount.point, wait);
   // One in another pid namespace has a number there that may be anybody's here.

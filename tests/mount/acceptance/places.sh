@@ -54,9 +54,11 @@ case_strays() {
   check "Ctrl-C ends the waiting" test $outcome = 130
   check "it waited for the daemon" said "its daemon, pid $holder"
   check "and for nobody else" bash -c "! grep -q '$base/work/second' '$base/work/said'"
+  echo more >"$base/work/second/more"
+  check "umount of the other waits for its own daemon, not for the one that had the number before" timeout 60 "$cffs" umount "$base/work/second"
+  check "it is free at once" free "$base/work/other"
   kill -CONT "$holder"
   check "the daemon ends" timeout 30 flock "$lock" true
-  check "umount of the other" timeout 60 "$cffs" umount "$base/work/second"
   check "fsck" "$cffs" fsck "$store"
 }
 
