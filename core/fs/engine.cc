@@ -268,10 +268,6 @@ void Engine::refuse_changes() {
   overlay_->freeze();
 }
 
-std::size_t Engine::drop_cached_objects() {
-  return composites_.close_idle() + blobs_.close_idle() + table_->close_idle_values();
-}
-
 Engine::~Engine() { (void)Engine::close(); }
 
 // A store that could not be started is not closed in order: its next user recovers it.
@@ -420,24 +416,6 @@ void Engine::note_access(InodeId ino, std::uint64_t stream) {
 
 void Engine::log(const std::string& line) const {
   if (options_.log) options_.log(line);
-}
-
-Result<SpaceInfo> Engine::statfs() { return space_.space(); }
-
-// What was removed gives its room back with the commit only: who is short of room does not wait for the next.
-bool Engine::make_room() {
-  // More work, and for more: what is nobody's is given back first.
-  return give_back_removed() || space_.ask_movers(0);
-}
-
-bool Engine::give_back_removed() {
-  constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
-  const bool kept = publishing_.give_up();         // nor for those who follow to have moved on
-  const bool held = moments_.give_up() || kept;    // nor for a backup to let go of it
-  const bool parted = nameless_.parting.await();
-  const bool emptied = table_->empty_values(kGarbageMin) || !table_->dead_values().empty();
-  const bool removed = (parted || emptied || !removals_.empty()) && commit().has_value();
-  return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
 }
 
 }  // namespace cffs

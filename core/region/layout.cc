@@ -92,8 +92,10 @@ Result<Geometry> Geometry::for_device(std::uint64_t bytes, std::uint64_t region_
                              " makes no sense: at least 1048576, and two large blocks in it"));
   }
   if (g.regions < 4 || !g.is_sane(bytes)) {
-    return fail(Error::usage("a region store needs at least four regions of " + std::to_string(region_bytes) +
-                             " bytes, and there are " + std::to_string(bytes) + " bytes"));
+    return fail(
+        Error::usage("a region store needs at least four regions of " + std::to_string(region_bytes) +
+                     " bytes, and there are " + std::to_string(bytes) + " bytes" +
+                     (region_bytes > kLeastSensible ? "; smaller ones are made with --region-size=1M" : "")));
   }
   return g;
 }

@@ -1,0 +1,28 @@
+// Where room, or descriptors, run short: what the engine gives up by itself before a call fails.
+#include "core/fs/engine.h"
+
+namespace cffs {
+
+std::size_t Engine::drop_cached_objects() {
+  return composites_.close_idle() + blobs_.close_idle() + table_->close_idle_values();
+}
+
+Result<SpaceInfo> Engine::statfs() { return space_.space(); }
+
+// What was removed gives its room back with the commit only: who is short of room does not wait for the next.
+bool Engine::make_room() {
+  // More work, and for more: what is nobody's is given back first.
+  return give_back_removed() || space_.ask_movers(0);
+}
+
+bool Engine::give_back_removed() {
+  constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
+  const bool kept = publishing_.give_up();         // nor for those who follow to have moved on
+  const bool held = moments_.give_up() || kept;    // nor for a backup to let go of it
+  const bool parted = nameless_.parting.await();
+  const bool emptied = table_->empty_values(kGarbageMin) || !table_->dead_values().empty();
+  const bool removed = (parted || emptied || !removals_.empty()) && commit().has_value();
+  return table_->compact_garbage(kGarbageMin, [] { return true; }) || removed || held;
+}
+
+}  // namespace cffs
