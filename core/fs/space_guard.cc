@@ -234,9 +234,9 @@ bool SpaceGuard::let_all_go() {
 
 // Even then Btrfs may refuse it to who asks while others are refused, too. Nobody else gets it while this waits.
 bool SpaceGuard::awaits_what_went() {
-  constexpr std::chrono::milliseconds kLongest{1000}, kStep{10};
+  constexpr std::chrono::milliseconds kLongest{1000}, kPause{10};
   if (!let_go_at_ || std::chrono::steady_clock::now() - *let_go_at_ > kLongest) return false;
-  std::this_thread::sleep_for(kStep);
+  std::this_thread::sleep_for(kPause);
   return true;
 }
 
