@@ -20,15 +20,16 @@ Allocation::Allocation(BlockDevice& device, Regions regions) : device_(device), 
   });
 }
 
-bool Allocation::may_have_room_again() {
+bool Allocation::says_to_have_room() const {
   const auto room = device_.room();
-  return room && *room >= regions_.geometry().region_blocks * kBlock && regions_.release();
+  return room && *room >= regions_.geometry().region_blocks * kBlock;
 }
+
+bool Allocation::may_have_room_again() { return says_to_have_room() && regions_.release(); }
 
 void Allocation::ask_again() {
   const MutexLock guard(mutex_);
-  const auto room = device_.room();
-  if (room && *room >= regions_.geometry().region_blocks * kBlock) regions_.ask_again();
+  if (says_to_have_room()) regions_.ask_again();
 }
 
 void Allocation::give_back_idle(std::size_t kept) {

@@ -72,6 +72,8 @@ class Allocation {
   };
   Status write_heads() CFFS_REQUIRES(mutex_);
   void drop_all_spares() CFFS_REQUIRES(mutex_);
+  // Whether the file system below tells of room for a region.
+  bool says_to_have_room() const CFFS_REQUIRES(mutex_);
   // Whether what had no room below is to be asked for again.
   bool may_have_room_again() CFFS_REQUIRES(mutex_);
 

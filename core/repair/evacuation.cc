@@ -18,7 +18,7 @@ Result<std::size_t> Evacuation::run(CompositeId id, std::uint8_t policy) {
   for (const bool may_share : {true, false}) {
     if (files.empty()) break;
     const auto some = move(files, policy, may_share);
-    if (!some && (is_no_room(some.error().errno_value))) break;
+    if (!some && is_no_room(some.error().errno_value)) break;
     if (!some) return fail(some.error());
     moved += *some;
   }

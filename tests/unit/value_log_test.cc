@@ -207,14 +207,24 @@ TEST_CASE("value log: whoever keeps an object for others removes it") {
   REQUIRE(table->dead_values().empty());
 }
 
-TEST_CASE("value log: what is left of wasteful objects moves into rows") {
-  MemoryStore store;
-  const auto table = open(store, apart(true));
+namespace {
+
+// A chunk each of 200 files, five to an object.
+std::map<Key, std::string> put_two_hundred(Table& table) {
   std::map<Key, std::string> expected;
   for (std::uint64_t ino = 1; ino <= 200; ++ino) {
     expected[chunk(ino)] = bytes(400, static_cast<char>('a' + ino % 26));
-    put(*table, chunk(ino), expected[chunk(ino)]);
+    put(table, chunk(ino), expected[chunk(ino)]);
   }
+  return expected;
+}
+
+}  // namespace
+
+TEST_CASE("value log: what is left of wasteful objects moves into rows") {
+  MemoryStore store;
+  const auto table = open(store, apart(true));
+  auto expected = put_two_hundred(*table);
   const std::size_t before = objects(store);
   REQUIRE(before == 40);
   REQUIRE(table->tidy_values([] { return true; }));
@@ -239,11 +249,7 @@ TEST_CASE("value log: what is left of wasteful objects moves into rows") {
 TEST_CASE("value log: who is short of room empties objects of which half is named") {
   MemoryStore store;
   const auto table = open(store, apart(true));
-  std::map<Key, std::string> expected;
-  for (std::uint64_t ino = 1; ino <= 200; ++ino) {
-    expected[chunk(ino)] = bytes(400, static_cast<char>('a' + ino % 26));
-    put(*table, chunk(ino), expected[chunk(ino)]);
-  }
+  auto expected = put_two_hundred(*table);
   REQUIRE_FALSE(table->empty_values(1));  // nothing of them is waste
   for (std::uint64_t ino = 1; ino <= 200; ++ino) {
     if (ino % 5 < 2) continue;
