@@ -1,5 +1,13 @@
 # What a machine runs out of, and what a user gets wrong: one sentence, and nothing is lost. Sourced by acceptance.sh.
 
+no_room() {  # NEW-FILE SIZE WORDS: writing so much is refused in these words; says what it was told instead
+  if { head -c "$2" /dev/urandom >"$1"; } 2>"$base/work/err"; then echo "written: $(stat -c '%s bytes' "$1")"
+  elif ! grep -q "$3" "$base/work/err"; then cat "$base/work/err"
+  else return 0; fi
+  df "$mnt" "$(dirname "$store")"; df -i "$(dirname "$store")"; "$cffs" stat "$mnt"
+  return 1
+}
+
 case_errors() {
   fresh || return 1
   mkdir -p "$base/work/other"
@@ -106,7 +114,6 @@ case_full() {
   local headers=$source_tree/linux room
   fill() { dd if=/dev/zero of="$base/disk/other" bs=1M 2>/dev/null; dd if=/dev/zero of="$base/disk/another" bs=1 count=8192 2>/dev/null; true; }
   held() { du -m "$store/reserve" 2>/dev/null | cut -f 1 | grep . || echo 0; }
-  no_room() { ! { head -c 1M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
   take_down
   mkdir -p "$base/disk" "$mnt" "$base/work"
   mount -t tmpfs -o size=300m tmpfs "$base/disk" || return 1
@@ -117,7 +124,7 @@ case_full() {
   check "a reserve" test "$(held)" -gt 35
   fill
   check "what was there is there" same "$headers" "$mnt/linux"
-  check "no room for a new file" no_room "$mnt/new"
+  check "no room for a new file" no_room "$mnt/new" 1M 'No space left'
   check "removing works" rm -r "$mnt/copy"
   fill
   check "umount" "$cffs" umount "$mnt"
@@ -126,7 +133,7 @@ case_full() {
   fill
   check "what was there is there still" same "$headers" "$mnt/linux"
   check "removing works again" rm -r "$mnt/linux/usb"
-  check "no room for a new file, and nothing worse" no_room "$mnt/new"
+  check "no room for a new file, and nothing worse" no_room "$mnt/new" 1M 'No space left'
   rm "$base/disk/other" "$base/disk/another"
   touch "$mnt/reserves"
   check "a small file reserves room" fallocate -n -l 10M "$mnt/reserves"
@@ -154,7 +161,6 @@ case_full() {
 # An image that says it is larger than the file system below has room for: who finds none is told so, and that is all.
 overfill_image() {  # what lies below, MB of it
   local round held lock=$base/disk/image
-  no_room() { ! { head -c 3M /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
   room_comes() { for _ in $(seq 25); do dd if=/dev/zero of="$1" bs=1M count=5 status=none conv=fsync && return 0; sleep 0.2; done; df -m "$mnt" "$base/disk"; "$cffs" stat "$mnt"; return 1; }
   fill_up() { local n=0; while head -c "$1" /dev/urandom >"$mnt/d/$2$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 20000 ] || return 1; done; rm -f "$mnt/d/$2$n"; }
   store=$base/disk/image
@@ -167,7 +173,7 @@ overfill_image() {  # what lies below, MB of it
   for round in 1 2; do
     mkdir "$mnt/d"
     check "$round: files until it is full" timeout 120 bash -c "$(declare -f fill_up); mnt='$mnt'; fill_up 3M large; fill_up 20000 small"
-    check "$round: no room for a new file, in words" no_room "$mnt/d/new"
+    check "$round: no room for a new file, in words" no_room "$mnt/d/new" 3M 'No space left'
     sync -f "$mnt"
     check "$round: what was there is there" same "$base/work/kept" "$mnt/kept"
     check "$round: umount" timeout 60 "$cffs" umount "$mnt"
@@ -258,7 +264,16 @@ PY
 # the store can be mounted. Then it becomes read-only, as ext4 does after an error: what is there can be read, and the mount tells its state.
 case_below() {
   local n loop policy
-  no_room() { ! { head -c "$2" /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'No space left' "$base/work/err"; }
+  no_room_soon() {  # the table's own files come and go: now and then one more gets the inode of such a one
+    local more
+    for more in $(seq 20); do
+      { head -c 1200000 /dev/urandom >"$mnt/new$more"; } 2>"$base/work/err" && continue
+      grep -q 'No space left' "$base/work/err" || { cat "$base/work/err"; return 1; }
+      return 0
+    done
+    df -i "$base/disk"
+    return 1
+  }
   take_all() { n=0; while { : >"$base/disk/other$n"; } 2>/dev/null; do n=$((n + 1)); done; true; }
   for policy in directory none; do
     take_down
@@ -270,8 +285,8 @@ case_below() {
     "$cffs" format "$store" && "$cffs" mount --policy=$policy --quiet=0.3 --commit-interval=0.3 "$store" "$mnt" || return 1
     n=0; while head -c 1100K /dev/zero >"$mnt/large$n" 2>/dev/null; do n=$((n + 1)); [ $n -lt 1000 ] || break; done
     check "$policy: large files until there is no inode ($n)" test $n -gt 20 -a $n -lt 1000
-    check "$policy: no room for one more, and nothing worse" no_room "$mnt/new" 1200000
-    rm -f "$mnt/new"
+    check "$policy: no room for one more, and nothing worse" no_room_soon
+    rm -f "$mnt"/new*
     python3 - "$mnt" <<'PY' || { echo "  FAILED: $policy: small files until one is refused in words"; failures=$((failures + 1)); }
 import os, sys
 try:
@@ -311,7 +326,6 @@ PY
 # worse happens, what is there can be read and removed, and the store can be mounted again.
 case_quota() {
   local files
-  no_room() { ! { head -c "$2" /dev/urandom >"$1"; } 2>"$base/work/err" && grep -q 'quota exceeded' "$base/work/err"; }
   room_comes() { for _ in $(seq 150); do head -c "$2" /dev/urandom 2>/dev/null >"$1" && return 0; sleep 0.2; done; btrfs qgroup show -re "$base/disk"; "$cffs" stat "$mnt"; return 1; }
   fill_up() { python3 "$base/work/fill.py" "$mnt"; }
   which mkfs.btrfs >/dev/null || return 0
@@ -335,7 +349,7 @@ for n in range(1000000):
 print(n)
 PY
   check "who fills it is told of the quota, and of nothing else" fill_up
-  check "no room for a large file" no_room "$mnt/new" 40M
+  check "no room for a large file" no_room "$mnt/new" 40M 'quota exceeded'
   rm -f "$mnt/new"
   files=$(find "$mnt" -type f | wc -l)
   check "umount" "$cffs" umount "$mnt"
