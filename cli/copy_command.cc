@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "core/backend/store_at.h"
 #include "core/backup/store_copy.h"
+#include "core/object/store_use.h"
 #include "core/rados/address.h"
 #include "core/region/file_device.h"
 #include "core/region/image_file.h"
@@ -79,6 +80,8 @@ Status run_copy(const CopyFlags& o) {
   CFFS_TRY(const auto from, open_objects(o.from, PosixStore::Access::read_only));
   CFFS_TRY(const bool is_store, from->exists("superblock"));
   if (!is_store) return fail(Error::usage(o.from.path + " is no cffs store"));
+  // Who has it in use is told before a place is made that nothing would come to.
+  if (const auto unused = use_to_look(*from); !unused) return fail(unused.error());
   CFFS_TRY(const auto to, place_of(o.to, o.size));
   const EndingSignals signals("it was interrupted; " + o.to.path +
                               " is no whole copy, and no store; the same command goes on with it");
@@ -116,7 +119,7 @@ void add_copy(CLI::App& app, int& exit_code) {
       "mounted: cffs backup.\n"
       "An unfinished copy is no store; the same command goes on with it.");
   command->callback([o, &exit_code] {
-    if (const Status done = run_copy(*o); !done) exit_code = complain(done.error());
+    if (const Status done = run_copy(*o); !done) exit_code = complain(with_mount_points(done.error(), o->from.path));
   });
 }
 

@@ -158,7 +158,7 @@ int run_fsck(const StoreName& name, bool repair, unsigned jobs) {
     FileSystemOptions options;
     options.log = say;
     auto done = repair_store(**objects, options, &lost);
-    if (!done) return could_not(done.error());
+    if (!done) return could_not(with_mount_points(done.error(), name.path));
     mended = std::move(*done);
     for (const std::string& sentence : mended) fmt::print("mended: {}\n", sentence);
     for (const std::string& sentence : lost) fmt::print("lost: {}\n", sentence);

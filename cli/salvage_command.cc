@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "core/base/clock.h"
 #include "core/inspect/row_names.h"
+#include "core/object/store_use.h"
 #include "core/repair/salvage.h"
 #include "fusefs/nested_places.h"
 
@@ -47,7 +48,8 @@ Result<int> run_salvage(const StoreName& from, const std::string& to) {
                      " has neither composites nor blobs, and no catalogue: there is nothing that could "
                      "come back"));
   }
-  CFFS_TRY(const auto lock, objects->lock_for_reading());
+  const auto lock = use_to_look(*objects);
+  if (!lock) return fail(with_mount_points(lock.error(), from.path));
   CFFS_TRY_VOID(make_store({to, false}, StoreFormat()));
   const EndingSignals signals("it was interrupted; " + to +
                               " has a part of the files: remove it, and begin anew");

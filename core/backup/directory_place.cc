@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/backup/former_backup.h"
+#include "core/object/store_use.h"
 
 namespace cffs {
 namespace {
@@ -24,12 +25,7 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// "pid N on HOST", as users of stores are named.
-std::string who() {
-  std::array<char, 256> host{};
-  (void)::gethostname(host.data(), host.size() - 1);
-  return "the backup of pid " + std::to_string(::getpid()) + " on " + host.data();
-}
+std::string who() { return "the backup of " + this_process(); }
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -155,14 +151,7 @@ Status DirectoryPlace::open_former() {
   if (!record || !*record) return {};  // it is refused, and gets no lock before
   former_fd_ = FileDescriptor(::openat(folder_fd_.get(), name_.c_str(), kDirectory));
   if (!former_fd_) return fail(errno, path_);
-  auto lock = former_->lock(who());
-  if (!lock && lock.error().errno_value == EBUSY) {
-    return fail(
-        Error{ErrorKind::usage, EBUSY,
-              path_ + " is in use by " + lock.error().context + "; unmount it, or wait for that command"});
-  }
-  if (!lock) return fail(lock.error());
-  former_lock_ = std::move(*lock);
+  CFFS_TRY(former_lock_, use_alone(*former_, who()));
   return {};
 }
 

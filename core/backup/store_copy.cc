@@ -10,6 +10,7 @@
 #include "core/fs/kept_bytes.h"
 #include "core/fs/space_guard.h"
 #include "core/fs/store_format.h"
+#include "core/object/store_use.h"
 #include "core/table/checkpoint.h"
 
 namespace cffs {
@@ -44,10 +45,10 @@ class StoreCopy {
       : from_(from), to_(to), options_(options) {}
 
   Result<StoreCopyReport> run() {
-    CFFS_TRY(const auto reading, lock(from_.lock_for_reading(), from_));
+    CFFS_TRY(const auto reading, use_to_look(from_));
     CFFS_TRY(const StoreFormat format, read_format(from_));
     CFFS_TRY_VOID(look(format.uuid));  // a place that is refused is left as it is, without a lock of ours
-    CFFS_TRY(const auto writing, lock(to_.lock("cffs copy"), to_));
+    CFFS_TRY(const auto writing, use_alone(to_, "cffs copy"));
     CFFS_TRY_VOID(begin(format.uuid));
     CFFS_TRY(const auto names, from_.list(""));
     std::vector<std::string> wanted;
@@ -76,15 +77,6 @@ class StoreCopy {
   }
 
  private:
-  static Result<std::unique_ptr<StoreLock>> lock(Result<std::unique_ptr<StoreLock>> locked,
-                                                 const ObjectStore& store) {
-    if (!locked && locked.error().errno_value == EBUSY)
-      return fail(Error{ErrorKind::usage, EBUSY,
-                        "store " + store.description() + " is in use by " + locked.error().context +
-                            "; unmount it, or wait for that command"});
-    return locked;
-  }
-
   // What the target is by now: nothing, or a copy of this store. Anything else is refused.
   struct Found {
     bool is_begun = false, is_copy = false;

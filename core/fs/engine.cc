@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <random>
 
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
+#include "core/object/store_use.h"
 #include "core/packed/packer.h"
 #include "core/table/close_note.h"
 #include "core/table/system_rows.h"
@@ -19,12 +19,6 @@ namespace {
 
 // Rows that are behind before it is worth writing them earlier than the commit does.
 constexpr std::size_t kFewStale = 1024;
-
-std::string lock_owner() {
-  std::array<char, 256> host{};
-  (void)::gethostname(host.data(), host.size() - 1);
-  return "pid " + std::to_string(::getpid()) + " on " + host.data();
-}
 
 // A small table is asked for whole, in a few large reads, before the first lookup wants a block of it. A large one is
 // not: mounting must not depend on the number of files. A hint; and LevelDB may be merging the files that are listed.
@@ -70,16 +64,6 @@ std::size_t descriptor_limit() {
   return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur) : kUsual;
 }
 
-Result<std::unique_ptr<StoreLock>> lock_store(ObjectStore& store) {
-  auto locked = store.lock(lock_owner());
-  if (!locked && locked.error().errno_value == EBUSY) {
-    return fail(Error{ErrorKind::usage, EBUSY,
-                      "store " + store.description() + " is in use by " + locked.error().context +
-                          "; unmount it, or wait for that command"});
-  }
-  return locked;
-}
-
 FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& format) {
   if (!options.policy) options.policy = grouping::make_policy("directory");
   if (!options.clock) options.clock = std::make_shared<SystemClock>();
@@ -108,7 +92,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
     format.name_hash = NameHash::keyed(key);
   }
   CFFS_TRY_VOID(check_format(format));
-  CFFS_TRY(const auto lock, store.lock(lock_owner()));
+  CFFS_TRY(const auto lock, store.lock(this_process()));
   // The table first: a store without a superblock is no store, so a crash in between leaves nothing
   // half-made.
   TableOptions options;
@@ -140,7 +124,7 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   Engine::Prepared prepared;
   if (options.read_only) prepared.overlay = std::make_unique<OverlayStore>(medium);
   ObjectStore& store = prepared.overlay ? *prepared.overlay : medium;
-  CFFS_TRY(prepared.lock, lock_store(store));
+  CFFS_TRY(prepared.lock, use_alone(store, this_process()));
   if (!options.keep_what_is_whole && !options.is_checkpoint) {
     CFFS_TRY(const bool mends, store.exists(Recovery::kUnfinishedRepair));
     if (mends) {

@@ -14,6 +14,7 @@
 #include "core/object/blocking_section.h"
 #include "core/object/page_cache_io.h"
 #include "core/object/posix_store.h"
+#include "core/object/store_owners.h"
 
 namespace cffs {
 
@@ -165,8 +166,7 @@ class PosixObject final : public Object {
     return fail(errno, store_.full_name(name_));
   }
   tl::unexpected<Error> not_regular() const {
-    return fail(
-        Error::corruption(store_.full_name(name_) + " is no regular file, and a store has nothing else"));
+    return fail(Error::corruption(store_.full_name(name_) + " " + kNoRegularFile));
   }
 
   PosixStore& store_;

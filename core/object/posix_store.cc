@@ -123,12 +123,10 @@ Result<FileDescriptor> PosixStore::open_object(const std::string& name, int flag
 
 tl::unexpected<Error> PosixStore::error(std::string_view name) const {
   if (errno == ELOOP || errno == EXDEV) {
-    return fail(Error::corruption(
-        full_name(name) +
-        " is a symbolic link, or lies behind one; a store has none, and it was not followed"));
+    return fail(Error::corruption(full_name(name) + " " + kSymbolicLink));
   }
   if (errno == ENXIO || errno == ESPIPE || errno == EISDIR)
-    return fail(Error::corruption(full_name(name) + " is no regular file, and a store has nothing else"));
+    return fail(Error::corruption(full_name(name) + " " + kNoRegularFile));
   return fail(errno, full_name(name));
 }
 

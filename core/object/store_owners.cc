@@ -88,7 +88,7 @@ Result<StoreOwners> look_at_owners(int directory, const std::string& path) {
 }
 
 std::string strange_file(const struct stat& file, const StoreOwners& owners) {
-  if (!S_ISREG(file.st_mode)) return "is no regular file, and a store has nothing else";
+  if (!S_ISREG(file.st_mode)) return kNoRegularFile;
   if (is_trusted(file.st_uid) && file.st_nlink == 1) return {};
   if (file.st_uid == owners.owner) return {};
   std::string said(file.st_nlink > 1 ? "is a hard link to a file that belongs to " : "belongs to ");

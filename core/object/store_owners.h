@@ -25,6 +25,12 @@ struct StoreOwners {
 // errno of what cannot be looked at.
 Result<StoreOwners> look_at_owners(int directory, const std::string& path);
 
+// Said of what stands where an object should: nothing goes through it, and nothing that is the store's is thrown away for it.
+inline constexpr const char kNoRegularFile[] =
+    "is no regular file, and a store has nothing else: move it elsewhere";
+inline constexpr const char kSymbolicLink[] =
+    "is a symbolic link, or lies behind one; a store has none, and it was not followed: move it elsewhere";
+
 // Of a file in a store that others own or can write to: what is wrong with it, "" where nothing is.
 std::string strange_file(const struct stat& file, const StoreOwners& owners);
 

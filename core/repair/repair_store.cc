@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/fs/recovery.h"
+#include "core/object/store_use.h"
 #include "core/repair/lost_names.h"
 #include "core/repair/repair.h"
 #include "core/table/close_note.h"
@@ -53,7 +54,7 @@ Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreF
 
 // A table is made anew from what can be read of its files; the old ones stay, in table/lost.
 Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
   damaged.emplace_back(
@@ -68,7 +69,7 @@ constexpr std::string_view kTailOnly = "tail";
 
 // Written before the first write that takes away what shows that rows are missing; whoever repairs next goes on as this one.
 Status note_unfinished(ObjectStore& store, Repair::Lost what) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const auto object, store.create(Recovery::kUnfinishedRepair, ObjectStore::Create::truncate));
   if (what == Repair::Lost::tail) CFFS_TRY_VOID(object->write_at(0, as_bytes(kTailOnly)));
   return object->sync();
@@ -86,14 +87,14 @@ Result<Repair::Lost> noted_loss(ObjectStore& store) {
 Status note_finished(ObjectStore& store) {
   CFFS_TRY(const bool noted, store.exists(Recovery::kUnfinishedRepair));
   if (!noted) return {};
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY_VOID(store.remove(Recovery::kUnfinishedRepair));
   return store.sync_names();
 }
 
 // What opening the table leaves out. What cannot be judged, opening it tells.
 Result<Repair::Lost> will_drop(ObjectStore& store) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   const auto plan = check_replay(store, "table", true, format.values_apart, read_close_note(store, "table"));
   if (!plan || plan->dropped.empty()) return Repair::Lost::nothing;
@@ -104,7 +105,7 @@ Result<Repair::Lost> will_drop(ObjectStore& store) {
 
 // What is counted was changed behind the count's back: the next mount counts anew.
 Status forget_file_count(ObjectStore& store) {
-  CFFS_TRY(const auto lock, store.lock("cffs fsck"));
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   TableOptions options;
   options.values_apart = format.values_apart;

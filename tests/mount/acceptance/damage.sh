@@ -255,7 +255,7 @@ TABLE
 # In an object's place is something that no store has: it is named, it costs the files that were there, and nobody waits for it.
 case_strangers() {
   [ "${CFFS_TEST_BACKEND:-posix}" = posix ] || return 0
-  local kept=$base/work/kept kind object
+  local kept=$base/work/kept kind object then
   store_to_copy "$kept" || return 1
   ends_with() {  # code, words: in time
     local wanted=$1 code
@@ -306,6 +306,29 @@ case_strangers() {
       check "$what: put back, nothing is lost" ends_with 0 "$cffs" fsck "$store"
       rm -rf "$base/work/new"
       check "$what: nor differs" bash -c "'$cffs' export '$store' '$base/work/new' && diff -r '$base/work/tree' '$base/work/new'"
+    done
+  done
+  # Without these nothing is read: whoever is refused is told what to do, and then a repair brings all back.
+  moved_away() { ! timeout 60 "$@" >"$base/work/said" 2>&1 && grep -q "$object.*: move it elsewhere" "$base/work/said" || { cat "$base/work/said"; return 1; }; }
+  repaired() { local code=0; timeout 60 "$cffs" fsck --repair "$store" || code=$?; [ $code -le 1 ]; }
+  for object in superblock table/CURRENT $(cd "$kept" && ls table/MANIFEST-* table/*.log); do
+    for kind in directory link pipe device; do
+      [ "$kind ${object##*.}" != "directory log" ] || continue  # no file of the table: it is missing
+      what="a $kind in the place of ${object##*/}"
+      put_stranger
+      check "$what: fsck tells the cure" moved_away "$cffs" fsck "$store"
+      check "$what: mount, too" moved_away "$cffs" mount "$store" "$mnt"
+      check "$what: and repair" moved_away "$cffs" fsck --repair "$store"
+      for then in "moved away" "what was there is back"; do
+        put_stranger
+        check "$what: a repair that ends early" moved_away "$cffs" fsck --repair "$store"
+        rm -rf "${store:?}/$object"
+        [ "$then" = "moved away" ] || cp "$kept/$object" "$store/$object"
+        check "$what, $then: a repair ends" repaired
+        check "$what, $then: the store is whole" ends_with 0 "$cffs" fsck "$store"
+        rm -rf "$base/work/new"
+        check "$what, $then: nothing differs" bash -c "'$cffs' export '$store' '$base/work/new' && diff -r '$base/work/tree' '$base/work/new'"
+      done
     done
   done
 }

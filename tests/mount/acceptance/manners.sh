@@ -46,6 +46,12 @@ case_manners() {
   check "list" says "^$mnt\$" "$cffs" list
   check "list for programs" bash -c "'$cffs' list --json | python3 -c \"import json,sys; m = next(m for m in json.load(sys.stdin) if m['mount_point'] == '$mnt'); assert m['state'] == 'in use' and m['pid'] == $(daemon_pid), m\""
   check "in use, and where" refused "is in use by pid .*; it is mounted on $mnt\$" "$cffs" fsck "$store"
+  for command in "fsck --repair" "salvage TO" "copy TO"; do
+    local words=(${command% TO} "$store")
+    [ "${command% TO}" = "$command" ] || words+=("$base/work/new")
+    check "the same for ${words[0]}" refused "store $store is in use by pid .*; it is mounted on $mnt\$" "$cffs" "${words[@]}"
+    check "and nothing was made" test ! -e "$base/work/new"
+  done
   mkdir -p "$base/work/other"
   check "the same for who mounts it again" refused "is in use by pid .*; it is mounted on $mnt\$" "$cffs" mount "$store" "$base/work/other"
   check "nothing to cancel" refused "no regrouping of $mnt is under way" "$cffs" regroup --cancel "$mnt"
