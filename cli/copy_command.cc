@@ -119,7 +119,8 @@ void add_copy(CLI::App& app, int& exit_code) {
       "mounted: cffs backup.\n"
       "An unfinished copy is no store; the same command goes on with it.");
   command->callback([o, &exit_code] {
-    if (const Status done = run_copy(*o); !done) exit_code = complain(with_mount_points(done.error(), o->from.path));
+    if (const Status done = run_copy(*o); !done)
+      exit_code = complain(with_mount_points(done.error(), o->from.path));
   });
 }
 

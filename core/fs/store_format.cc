@@ -331,7 +331,8 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   if (format || !is_lost(format.error()) || !read_superblock(store, kCopy)) return format;
   const auto bytes = superblock_bytes(store, kName);
   if (!bytes && bytes.error().errno_value != ENOENT) {  // what no store has stands in its place
-    return fail(Error::corruption(bytes.error().context + "; then cffs fsck --repair puts the superblock back"));
+    return fail(
+        Error::corruption(bytes.error().context + "; then cffs fsck --repair puts the superblock back"));
   }
   return fail(
       Error::corruption(store.description() + "/" + kName +
