@@ -14,6 +14,12 @@ inline timespec to_timespec(std::int64_t ns) {
   if (within >= 0) return {ns / kSecond, within};
   return {ns / kSecond - 1, within + kSecond};  // before 1970
 }
+// Whether a time of so many seconds, and less than one more, is one that to_ns() need not change.
+inline bool fits_ns(std::int64_t seconds) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
+  return seconds >= -kMost && seconds < kMost;
+}
+
 // Times that 64 bits of nanoseconds cannot hold (before 1677, after 2262) become the nearest that they can.
 inline std::int64_t to_ns(const timespec& t) {
   std::int64_t ns = 0;

@@ -82,10 +82,6 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
   return inode;
 }
 
-bool holds_time_of(archive_entry* entry) {
-  constexpr time_t kMost = std::numeric_limits<std::int64_t>::max() / 1'000'000'000;
-  const time_t seconds = archive_entry_mtime(entry);
-  return seconds >= -kMost && seconds <= kMost;
-}
+bool holds_time_of(archive_entry* entry) { return fits_ns(archive_entry_mtime(entry)); }
 
 }  // namespace cffs

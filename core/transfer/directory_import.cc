@@ -199,6 +199,7 @@ class Walk {
     attributes.xattrs = xattrs_of_file(here_.get());
     source_bytes_ = path_.size();
     target_.directory_attributes(target_.root(), attributes);
+    look_at_time(st);
     enter(target_.root(), st);
     while (!levels_.empty() && !target_.stopped()) {
       Level& level = levels_.back();
@@ -319,6 +320,7 @@ class Walk {
     }
     if (made && refused != 0) target_.failed(Error::os(refused, path_).message());
     if (made && refused == 0) {
+      look_at_time(st);
       here_ = std::move(below);
       return enter(*made, st);
     }
@@ -341,12 +343,17 @@ class Walk {
     return {};
   }
 
+  void look_at_time(const struct stat& st) {
+    if (!fits_ns(st.st_mtim.tv_sec)) target_.time_changed();
+  }
+
   void file(const std::string& name, InodeId parent, const struct stat& st) {
     Inode attributes = inode_of(st);
     if (st.st_nlink > 1) {
       const auto [it, first] = first_names_.try_emplace({st.st_dev, st.st_ino}, parent, name);
       if (!first) return target_.hard_link(parent, name, it->second.first, it->second.second);
     }
+    look_at_time(st);
     const std::string shown = path_ + "/" + name;
     if (S_ISREG(st.st_mode))
       return regular({root_, inside(name), shown, st}, name, parent, std::move(attributes));

@@ -35,7 +35,7 @@ struct ImportReport : Failures {
   std::uint64_t left_over = 0;                       // temporaries of killed transfers, which went
   std::uint64_t archive_bytes = 0;                   // of archives, as they lie: read up to there
   std::uint64_t times_changed =
-      0;  // of archives: before 1677 or after 2262, which became the nearest that can be held
+      0;  // of the last change, before 1677 or after 2262, which became the nearest that can be held
   bool out_of_room = false;  // it ended there
   bool interrupted = false;  // the rule `stop` ended it
 };
@@ -94,7 +94,7 @@ class ImportTarget {
   void failed(const std::string& problem);
   // Of an archive, as it lies, this many bytes more have been read.
   void archive_read(std::uint64_t bytes);
-  // A member's time is none that can be held.
+  // A source's time is none that can be held.
   void time_changed();
   // This directory of the machine is where the files come.
   bool is_destination(dev_t device, ino_t number) const { return to_->is(root_, device, number); }

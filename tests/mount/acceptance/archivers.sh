@@ -121,6 +121,10 @@ with tarfile.open(sys.argv[1], 'w', format=tarfile.PAX_FORMAT) as tar:
     for name, time in ('past', -10**11), ('future', 10**11), ('now', 10**9):
         info = tarfile.TarInfo(name); info.mtime = time; tar.addfile(info)" "$base/work/centuries.tar"
   check "is told of, too" says "the times of 2 files are before 1677 or after 2262, which no store holds, and became the nearest that fit" "$cffs" import --to=centuries "$base/work/centuries.tar" "$base/work/timed"
+  mkdir "$base/work/ages" && mount -t tmpfs tmpfs "$base/work/ages" || return 1
+  mkdir "$base/work/ages/dir" && touch -d '2400-01-01 UTC' "$base/work/ages/dir/late" && touch -d '1600-01-01 UTC' "$base/work/ages/early" "$base/work/ages/dir" && touch -d '2262-01-01 UTC' "$base/work/ages/usual"
+  check "so are those of a directory" says "the times of 3 files are before 1677 or after 2262, which no store holds, and became the nearest that fit" "$cffs" import --to=ages "$base/work/ages" "$base/work/timed"
+  umount "$base/work/ages"
 }
 
 backslashes_of_zip() {
