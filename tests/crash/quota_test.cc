@@ -87,4 +87,26 @@ TEST_CASE("a quota that statfs does not tell of stops users before it stops the 
   }
 }
 
+// The quota refuses what statfs has: only the write itself meets it.
+TEST_CASE("who finds what was removed too little under a quota has files moved for the rest", "[quota]") {
+  Session session(store_to_limit(), 0);
+  session.write_buffer(0);
+  REQUIRE(session.open());
+  REQUIRE(session.surface().create("removed", 0600) == 0);
+  REQUIRE(session.surface().write("removed", 0, pattern(100'000, 1)) == 0);
+  REQUIRE(session.surface().create("grows", 0600) == 0);
+  REQUIRE(session.fs().sync());  // the reserve is there
+  int asked = 0;
+  session.fs().on_shortage([&](std::uint64_t) {
+    ++asked;
+    session.store().set_quota(session.store().used() + (64u << 20));
+    return true;
+  });
+  session.store().set_quota(session.store().used() + (1u << 20));
+  REQUIRE(session.surface().unlink("removed") == 0);
+  CHECK(session.surface().write("grows", 0, pattern(3'000'000, 2)) == 0);
+  CHECK(asked > 0);
+  session.fs().on_shortage(nullptr);
+}
+
 }  // namespace cffs::test
