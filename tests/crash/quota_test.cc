@@ -109,4 +109,25 @@ TEST_CASE("who finds what was removed too little under a quota has files moved f
   session.fs().on_shortage(nullptr);
 }
 
+// What is left of a small file that is cut is written anew.
+TEST_CASE("cutting a file has the room of what was just removed, too", "[quota]") {
+  Session session(store_to_limit(), 0);
+  session.write_buffer(0);
+  REQUIRE(session.open());
+  for (const char* const name : {"cut", "other"}) {
+    REQUIRE(session.surface().create(name, 0600) == 0);
+    REQUIRE(session.surface().write(name, 0, pattern(15'000, 3)) == 0);
+  }
+  REQUIRE(session.surface().create("removed", 0600) == 0);
+  REQUIRE(session.surface().write("removed", 0, pattern(100'000, 1)) == 0);
+  REQUIRE(Reorganiser(session.fs()).consolidate_now());
+  REQUIRE(session.fs().sync());  // the reserve is there
+  session.store().set_quota(session.store().used() + 1'000);
+  REQUIRE(session.surface().unlink("removed") == 0);
+  CHECK(session.surface().truncate("cut", 9'000) == 0);
+  std::string content;
+  REQUIRE(session.surface().read("cut", 0, 20'000, content) == 0);
+  CHECK((content == pattern(15'000, 3).substr(0, 9'000)));
+}
+
 }  // namespace cffs::test
