@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "core/fs/space_guard.h"
 #include "core/inspect/consistency.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/crash/calls.h"
@@ -128,6 +129,41 @@ TEST_CASE("cutting a file has the room of what was just removed, too", "[quota]"
   std::string content;
   REQUIRE(session.surface().read("cut", 0, 20'000, content) == 0);
   CHECK((content == pattern(15'000, 3).substr(0, 9'000)));
+}
+
+TEST_CASE("of a quota the reserve has what the table needs, and gives up what it does not need any more",
+          "[quota]") {
+  constexpr std::uint64_t kMegabyte = 1u << 20;
+  CrashStore store;
+  SpaceGuard guard(store);
+  std::uint64_t need = 10 * kMegabyte;
+  guard.on_need([&] { return need; });
+  const auto reserve = [&] {
+    const auto object = store.open(SpaceGuard::kObjectName);
+    REQUIRE(object);
+    return (*object)->info()->size;
+  };
+  SECTION("where it was not known before") {
+    store.set_quota(40 * kMegabyte);
+    guard.hold();  // finds that less is to be had than was wanted
+    CHECK(reserve() >= 10 * kMegabyte);
+    CHECK(reserve() < 20 * kMegabyte);
+    CHECK(guard.charge(kMegabyte));
+  }
+  SECTION("where the table needed more") {
+    store.set_quota(80 * kMegabyte);
+    need = 100 * kMegabyte;
+    guard.hold();
+    CHECK(reserve() > 70 * kMegabyte);
+    const Status refused = guard.charge(kMegabyte);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().errno_value == EDQUOT);
+    need = 10 * kMegabyte;
+    guard.hold();
+    CHECK(reserve() >= 10 * kMegabyte);
+    CHECK(reserve() < 20 * kMegabyte);
+    CHECK(guard.charge(kMegabyte));
+  }
 }
 
 }  // namespace cffs::test
