@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/backend/store_at.h"
 #include "core/backup/store_copy.h"
 #include "core/rados/address.h"
