@@ -166,4 +166,22 @@ TEST_CASE("of a quota the reserve has what the table needs, and gives up what it
   }
 }
 
+TEST_CASE("who gives back more than he takes leaves the table what it needs of the reserve", "[quota]") {
+  constexpr std::uint64_t kMegabyte = 1u << 20;
+  CrashStore store;
+  SpaceGuard guard(store);
+  guard.on_need([] { return 12 * kMegabyte; });
+  store.set_capacity(64 * kMegabyte);
+  guard.hold();
+  const auto other = store.create("other", ObjectStore::Create::exclusive);
+  REQUIRE(other);
+  REQUIRE((*other)->allocate(0, 49 * kMegabyte));
+  const auto reserve = store.open(SpaceGuard::kObjectName);
+  REQUIRE(reserve);
+  CHECK((*reserve)->info()->size > 13 * kMegabyte);
+  CHECK_FALSE(guard.charge_to_give_back(30 * kMegabyte));
+  CHECK((*reserve)->info()->size >= 12 * kMegabyte);
+  CHECK((*reserve)->info()->size <= 13 * kMegabyte);
+}
+
 }  // namespace cffs::test
