@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/backend/store_at.h"
 #include "core/backup/store_copy.h"
 #include "core/object/store_use.h"
@@ -25,17 +26,21 @@ struct CopyFlags {
   std::string size;  // of an image that is made
 };
 
-// An image of so many bytes, sparse, with regions and no objects.
+// A file that was just made becomes an image of so many bytes, sparse, with regions and no objects.
+Status make_image_in(FileDescriptor fd, const std::string& path, std::uint64_t bytes) {
+  CFFS_TRY_VOID(make_image_of(fd.get(), path, bytes));
+  fd.reset();
+  CFFS_TRY(const auto device, FileDevice::open(path, FileDevice::Access::read_write));
+  return RegionStore::format(*device, {});
+}
+
+// Where that fails nothing is left that the next try would find in its way.
 Status make_image(const std::string& path, const std::string& size) {
   CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
-  {
-    const FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!fd && errno == EEXIST) return fail(Error::usage(path + " is there already; leave --size away"));
-    if (!fd) return fail(errno, path);
-    CFFS_TRY_VOID(make_image_of(fd.get(), path, bytes));
-  }
-  CFFS_TRY(const auto device, FileDevice::open(path, FileDevice::Access::read_write));
-  const Status made = RegionStore::format(*device, {});
+  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!fd && errno == EEXIST) return fail(Error::usage(path + " is there already; leave --size away"));
+  if (!fd) return fail(errno, path);
+  const Status made = make_image_in(std::move(fd), path, bytes);
   if (!made) (void)::unlink(path.c_str());
   return made;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/stop_signals.h"
 #include "core/base/clock.h"
 #include "core/inspect/row_names.h"
 #include "core/object/store_use.h"

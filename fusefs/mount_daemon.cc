@@ -121,7 +121,11 @@ bool RunningDaemon::runs() const {
 }
 
 Status RunningDaemon::end() const {
-  if (!runs() || ::kill(process_, SIGTERM) == 0 || errno == ESRCH) return {};
+  const auto ask = [this]() -> long {
+    return handle_ ? ::syscall(SYS_pidfd_send_signal, handle_.get(), SIGTERM, nullptr, 0U)
+                   : ::kill(process_, SIGTERM);
+  };
+  if (!runs() || ask() == 0 || errno == ESRCH) return {};
   return fail(errno, "the daemon, pid " + std::to_string(process_) + ", cannot be told to end from here");
 }
 

@@ -479,6 +479,36 @@ what a pool refused to take is read as what was there before
 @ core/rados/body.cc
 -if (!has_lost_.load(std::memory_order_acquire)) return {};
 +return {};
+
+users get room of a quota while the table has not what it needs
+@ core/fs/space_guard.cc
+-  if (is_limited_.load(std::memory_order_relaxed) && held_ < whole(space)) return refuse(EDQUOT);
++
+
+a quota that was met is not remembered
+@ core/fs/space_guard.cc
+-  if (reason == EDQUOT) is_limited_.store(true, std::memory_order_relaxed);
++
+
+the reserve keeps all that it took of a quota
+@ core/fs/space_guard.cc
+-is_limited_ ? std::max(before, std::min(held_, whole(space))) : held_;
++held_;
+
+the reserve never gives up what the table does not need any more
+@ core/fs/space_guard.cc
+-  if (held_ >= wanted + piece(space) && object_->truncate(wanted)) held_ = wanted;
++
+
+a reserve that cannot be cut stays
+@ core/fs/space_guard.cc
+-} else if (!let_all_go()) {
++} else {
+
+movers are not asked where what was removed is too little
+@ core/fs/engine.h
+-    return found_none(done) && space_.ask_movers(0) ? once() : done;
++    return done;
 TABLE
 }
 

@@ -241,14 +241,15 @@ class Engine final : public FileSystem {
   Status write_change(Node& node, ContentChange& change, Status built) CFFS_REQUIRES(node.mutex, row_stripes);
 
   std::size_t drop_cached_objects();
-  bool make_room() CFFS_EXCLUDES(row_stripes);
-  // `once`, and again where the medium had no room for it and some was made, or came from others' removals meanwhile.
+  // `once`, and again where the medium had no room for it and some was made, or came from others' removals meanwhile. What is nobody's is
+  // given back first; to ask who moves files is more work, and for more. Under a quota nobody knows before whether the former was enough.
   template <typename Once>
   Status with_room(const Once& once) CFFS_EXCLUDES(row_stripes) {
+    const auto found_none = [](const Status& done) { return !done && is_no_room(done.error().errno_value); };
     const std::uint64_t turns = removals_.turns();
     Status done = once();
-    const bool no_room = !done && is_no_room(done.error().errno_value);
-    return no_room && (make_room() || removals_.turns() != turns) ? once() : done;
+    if (found_none(done) && (give_back_removed() || removals_.turns() != turns)) done = once();
+    return found_none(done) && space_.ask_movers(0) ? once() : done;
   }
   bool give_back_removed();
   void refuse_changes();

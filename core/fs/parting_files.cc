@@ -30,6 +30,7 @@ PartingFiles::Steady::time_point PartingFiles::last() const {
 
 bool PartingFiles::await() {
   std::uint64_t before = 0;
+  const Steady::time_point latest = Steady::now() + kMoment;  // of those that have lost theirs by now
   {
     const MutexLock guard(mutex_);
     if (last() <= Steady::now()) return false;
@@ -37,7 +38,8 @@ bool PartingFiles::await() {
   }
   announce_blocking();  // the message may be for who receives instead of this thread
   const MutexLock guard(mutex_);
-  for (auto until = last(); until > Steady::now(); until = last()) (void)gone_.wait_until(mutex_, until);
+  const auto until = [&]() CFFS_REQUIRES(mutex_) { return std::min(last(), latest); };
+  while (until() > Steady::now()) (void)gone_.wait_until(mutex_, until());
   return went_ != before;
 }
 

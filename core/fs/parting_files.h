@@ -24,7 +24,8 @@ class PartingFiles {
   void lost_name(InodeId ino);
   // Nobody refers to it any more, and its removal is due.
   void went(InodeId ino);
-  // Returns when all have gone that lost their names within the last moment, or that has passed. False: nothing went meanwhile.
+  // Returns when all have gone that lost their names within the last moment, or a moment has passed, however many lose theirs meanwhile.
+  // False: nothing went.
   // To be called without locks.
   bool await();
 

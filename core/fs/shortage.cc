@@ -10,11 +10,6 @@ std::size_t Engine::drop_cached_objects() {
 Result<SpaceInfo> Engine::statfs() { return space_.space(); }
 
 // What was removed gives its room back with the commit only: who is short of room does not wait for the next.
-bool Engine::make_room() {
-  // More work, and for more: what is nobody's is given back first.
-  return give_back_removed() || space_.ask_movers(0);
-}
-
 bool Engine::give_back_removed() {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
   const bool kept = publishing_.give_up();         // nor for those who follow to have moved on

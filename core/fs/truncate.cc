@@ -19,18 +19,20 @@ Status Engine::truncate(Node& node, std::uint64_t size, const Caller& caller) {
   if (!S_ISREG(node.type)) return fail(EINVAL);
   CFFS_TRY_VOID(make_room_to_grow(node, size));
   CFFS_TRY_VOID(table_->begin_changes());
-  std::optional<MomentHold::Passage> passage;
-  for (;;) {
-    CFFS_TRY_VOID(break_seal(node));
-    {
-      const NodeUpdate update(locks_, node);
-      const bool may_change = !moments_.watched() || passage;
-      if (may_change && !node.open_to_change()) continue;
-      if (may_change) return truncate_locked(node, size, caller);
+  return with_room([&]() -> Status {  // what is left of a member may need an object of its own
+    std::optional<MomentHold::Passage> passage;
+    for (;;) {
+      CFFS_TRY_VOID(break_seal(node));
+      {
+        const NodeUpdate update(locks_, node);
+        const bool may_change = !moments_.watched() || passage;
+        if (may_change && !node.open_to_change()) continue;
+        if (may_change) return truncate_locked(node, size, caller);
+      }
+      passage.emplace(moments_);
+      CFFS_TRY_VOID(keep_for_moment(node, *passage, size, kFileMax - size));
     }
-    passage.emplace(moments_);
-    CFFS_TRY_VOID(keep_for_moment(node, *passage, size, kFileMax - size));
-  }
+  });
 }
 
 Status Engine::truncate_locked(Node& node, std::uint64_t size, const Caller& caller) {
@@ -87,7 +89,9 @@ Status Engine::build_truncate(Node& node, ContentChange& change, std::uint64_t s
     inode.home = size > 0 ? Home::inline_ : Home::none;
     return {};
   }
-  if (!fits) return move_to_blob(node, change, [size](Object& blob) { return blob.truncate(size); }, size);
+  if (!fits)
+    return move_to_blob(
+        node, change, [size](Object& blob) { return blob.truncate(size); }, size);
   std::string content;
   if (size > 0) {
     CFFS_TRY(content, homes_.load_head(node, size));

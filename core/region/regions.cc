@@ -288,7 +288,7 @@ bool Regions::release() {
 
 std::optional<std::uint64_t> Regions::first_refused() const {
   const auto found = std::find_if(withheld_.begin(), withheld_.end(), [this](std::uint64_t region) {
-    return regions_[region].head.kind == RegionKind::unused && !had_room_[region];
+    return regions_[region].head.kind == RegionKind::unused;
   });
   return found == withheld_.end() ? std::nullopt : std::optional(*found);
 }

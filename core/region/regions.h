@@ -53,7 +53,7 @@ class Regions {
   void provided_by(Provide provide);
   // Those that had no room may be asked for again. False: there are none.
   bool release();
-  // Whether the last one that never had room was refused it; and that one asked for again: all that had none may be, where it has some.
+  // Whether one without a kind was refused room the last time; and that one asked for again: all that had none may be, where it has some.
   bool was_refused() const { return first_refused().has_value(); }
   void ask_again();
   std::uint64_t sure_blocks() const;  // free, and there is room for them
@@ -123,7 +123,7 @@ class Regions {
   // False: there is no room below for it.
   bool begin_anew(std::uint64_t region, RegionKind kind);
   bool has_room_below(std::uint64_t region);
-  std::optional<std::uint64_t> first_refused() const;  // region without a kind that never had room
+  std::optional<std::uint64_t> first_refused() const;  // region without a kind
   void withhold(std::uint64_t region);
   // Blocks that data may take, so that metadata has what it needs: at least `want` if there is room for them.
   std::uint64_t for_data(std::uint64_t want, std::uint64_t near_region);

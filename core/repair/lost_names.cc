@@ -76,7 +76,9 @@ Status LostNames::visit(
       done = file(at, *entry.inode);
     }
   };
-  CFFS_TRY_VOID(read_catalogue(store_, visitor));
+  CFFS_TRY(const auto read, read_catalogue(store_, visitor));
+  if (whole() && !(read && read->damage.empty()))
+    return fail(Error::corruption("the catalogue was whole, and cannot be read again"));
   return done;
 }
 

@@ -38,7 +38,8 @@ class LostNames {
   // Whole, of a file of so many bytes; nullopt: it is not.
   std::optional<std::string> inline_data(InodeId ino, std::uint64_t size) const;
 
-  // Everything but directories, once each. `at`: its name, or nothing where names() has it. Ends with the first error.
+  // Everything but directories, once each. `at`: its name, or nothing where names() has it. Ends with the first error, as which
+  // counts that some of what was whole cannot be read any more.
   Status visit(
       const std::function<Status(const std::optional<EntryName>& at, const Inode& inode)>& file) const;
 

@@ -219,7 +219,8 @@ Status Repair::mend_data() {
 Status Repair::find_place_for(InodeId ino) {
   constexpr std::uint64_t kChunks = kSmallFileMax / kChunkBytes;
   const bool is_elsewhere = met_->regular.contains(ino.value);
-  if (!is_elsewhere && was_removed(ino)) return drop_data(ino, "is that of a file that had been removed");
+  CFFS_TRY(const bool removed, is_elsewhere ? Result<bool>(false) : was_removed(ino));
+  if (removed) return drop_data(ino, "is that of a file that had been removed");
   std::set<std::string> names;
   std::uint64_t next = 0;  // the chunk that goes on where the last one ended
   bool dropped = false;
@@ -249,16 +250,17 @@ Status Repair::find_place_for(InodeId ino) {
   return {};
 }
 
-// Before a catalogue was written that is whole, and in which it is not.
-bool Repair::was_removed(InodeId ino) {
+// Before a catalogue was written that is whole, and in which it is not. One that cannot be read to its end tells of nobody.
+Result<bool> Repair::was_removed(InodeId ino) {
   const LostNames& known = catalogue();
   if (!known.whole() || ino.value >= known.moment().next_inode) return false;
   if (!catalogued_) {
-    catalogued_.emplace();
-    (void)known.visit([&](const std::optional<EntryName>&, const Inode& inode) -> Status {
-      catalogued_->insert(inode.ino.value);
+    std::unordered_set<std::uint64_t> all;
+    CFFS_TRY_VOID(known.visit([&](const std::optional<EntryName>&, const Inode& inode) -> Status {
+      all.insert(inode.ino.value);
       return {};
-    });
+    }));
+    catalogued_ = std::move(all);
   }
   return !catalogued_->contains(ino.value);
 }

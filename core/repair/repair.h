@@ -60,7 +60,7 @@ class Repair {
   Status mend_sharing();
   Status mend_data();
   Status find_place_for(InodeId ino);
-  bool was_removed(InodeId ino);
+  Result<bool> was_removed(InodeId ino);
   Status drop_data(InodeId ino, const char* why);
   Status append_lost(const std::string& name, std::uint64_t offset, std::string_view bytes);
   Status mend_seals();

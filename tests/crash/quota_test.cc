@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "core/fs/space_guard.h"
 #include "core/inspect/consistency.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/crash/calls.h"
@@ -85,6 +86,102 @@ TEST_CASE("a quota that statfs does not tell of stops users before it stops the 
     REQUIRE(session.surface().write("after", 0, pattern(2'000'000, 1)) == 0);
     expect_files(session.surface(), files, stays);
   }
+}
+
+// The quota refuses what statfs has: only the write itself meets it.
+TEST_CASE("who finds what was removed too little under a quota has files moved for the rest", "[quota]") {
+  Session session(store_to_limit(), 0);
+  session.write_buffer(0);
+  REQUIRE(session.open());
+  REQUIRE(session.surface().create("removed", 0600) == 0);
+  REQUIRE(session.surface().write("removed", 0, pattern(100'000, 1)) == 0);
+  REQUIRE(session.surface().create("grows", 0600) == 0);
+  REQUIRE(session.fs().sync());  // the reserve is there
+  int asked = 0;
+  session.fs().on_shortage([&](std::uint64_t) {
+    ++asked;
+    session.store().set_quota(session.store().used() + (64u << 20));
+    return true;
+  });
+  session.store().set_quota(session.store().used() + (1u << 20));
+  REQUIRE(session.surface().unlink("removed") == 0);
+  CHECK(session.surface().write("grows", 0, pattern(3'000'000, 2)) == 0);
+  CHECK(asked > 0);
+  session.fs().on_shortage(nullptr);
+}
+
+// What is left of a small file that is cut is written anew.
+TEST_CASE("cutting a file has the room of what was just removed, too", "[quota]") {
+  Session session(store_to_limit(), 0);
+  session.write_buffer(0);
+  REQUIRE(session.open());
+  for (const char* const name : {"cut", "other"}) {
+    REQUIRE(session.surface().create(name, 0600) == 0);
+    REQUIRE(session.surface().write(name, 0, pattern(15'000, 3)) == 0);
+  }
+  REQUIRE(session.surface().create("removed", 0600) == 0);
+  REQUIRE(session.surface().write("removed", 0, pattern(100'000, 1)) == 0);
+  REQUIRE(Reorganiser(session.fs()).consolidate_now());
+  REQUIRE(session.fs().sync());  // the reserve is there
+  session.store().set_quota(session.store().used() + 1'000);
+  REQUIRE(session.surface().unlink("removed") == 0);
+  CHECK(session.surface().truncate("cut", 9'000) == 0);
+  std::string content;
+  REQUIRE(session.surface().read("cut", 0, 20'000, content) == 0);
+  CHECK((content == pattern(15'000, 3).substr(0, 9'000)));
+}
+
+TEST_CASE("of a quota the reserve has what the table needs, and gives up what it does not need any more",
+          "[quota]") {
+  constexpr std::uint64_t kMegabyte = 1u << 20;
+  CrashStore store;
+  SpaceGuard guard(store);
+  std::uint64_t need = 10 * kMegabyte;
+  guard.on_need([&] { return need; });
+  const auto reserve = [&] {
+    const auto object = store.open(SpaceGuard::kObjectName);
+    REQUIRE(object);
+    return (*object)->info()->size;
+  };
+  SECTION("where it was not known before") {
+    store.set_quota(40 * kMegabyte);
+    guard.hold();  // finds that less is to be had than was wanted
+    CHECK(reserve() >= 10 * kMegabyte);
+    CHECK(reserve() < 20 * kMegabyte);
+    CHECK(guard.charge(kMegabyte));
+  }
+  SECTION("where the table needed more") {
+    store.set_quota(80 * kMegabyte);
+    need = 100 * kMegabyte;
+    guard.hold();
+    CHECK(reserve() > 70 * kMegabyte);
+    const Status refused = guard.charge(kMegabyte);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().errno_value == EDQUOT);
+    need = 10 * kMegabyte;
+    guard.hold();
+    CHECK(reserve() >= 10 * kMegabyte);
+    CHECK(reserve() < 20 * kMegabyte);
+    CHECK(guard.charge(kMegabyte));
+  }
+}
+
+TEST_CASE("who gives back more than he takes leaves the table what it needs of the reserve", "[quota]") {
+  constexpr std::uint64_t kMegabyte = 1u << 20;
+  CrashStore store;
+  SpaceGuard guard(store);
+  guard.on_need([] { return 12 * kMegabyte; });
+  store.set_capacity(64 * kMegabyte);
+  guard.hold();
+  const auto other = store.create("other", ObjectStore::Create::exclusive);
+  REQUIRE(other);
+  REQUIRE((*other)->allocate(0, 49 * kMegabyte));
+  const auto reserve = store.open(SpaceGuard::kObjectName);
+  REQUIRE(reserve);
+  CHECK((*reserve)->info()->size > 13 * kMegabyte);
+  CHECK_FALSE(guard.charge_to_give_back(30 * kMegabyte));
+  CHECK((*reserve)->info()->size >= 12 * kMegabyte);
+  CHECK((*reserve)->info()->size <= 13 * kMegabyte);
 }
 
 }  // namespace cffs::test

@@ -1,9 +1,58 @@
 // What lost its row gets its name from the catalogue, where there is one: never over a name that is there, and not what had been removed.
 #include <catch2/catch.hpp>
 
+#include "tests/passing_store.h"
 #include "tests/unit/catalogued_store.h"
 
 namespace cffs::test {
+namespace {
+
+// The catalogue can be opened so often, and then there is no descriptor for it any more.
+struct CatalogueForAWhile final : PassingStore {
+  CatalogueForAWhile(MemoryStore& store, int times) : PassingStore(store), left(times) {}
+  Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    if (name == kCatalogueObject && left-- <= 0) return fail(EMFILE, std::string(name));
+    return PassingStore::open(name);
+  }
+  int left;
+};
+
+// Files of a few bytes, which are in the table: one of which the catalogue tells, and one that came and went before it. Then
+// neither has a row.
+struct DataWithoutRows : CataloguedStore {
+  InodeId known, gone;
+  DataWithoutRows() {
+    known = small("known");
+    gone = small("gone");
+    REQUIRE(fs->unlink(kRootInode, "gone"));
+    fs->forget(gone, 1);
+    REQUIRE(fs->sync());
+    REQUIRE(write_catalogue(*fs, [] { return true; }));
+    const Key row = fs->rehousing().entry_key({kRootInode, "known"});
+    REQUIRE(fs->close());
+    fs.reset();
+    TableOptions options;
+    options.values_apart = read_format(store)->values_apart;
+    const auto table = std::move(*Table::open(store, options));
+    Batch batch;
+    batch.erase(row);
+    batch.put(Key::data(gone, 0), "gone");
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  InodeId small(const std::string& name) {
+    const auto file = fs->mknod(kRootInode, name, S_IFREG | 0640, 0, kRoot);
+    REQUIRE(file);
+    REQUIRE(fs->write(file->ino, 0, as_bytes(name), kRoot));
+    return file->ino;
+  }
+  bool kept(InodeId ino) {
+    const auto place = fs->lookup(kRootInode, "lost+found");
+    return place && fs->lookup(place->ino, "#" + std::to_string(ino.value));
+  }
+};
+
+}  // namespace
 
 TEST_CASE("directories and members whose rows are lost get their names from the catalogue") {
   CataloguedStore c;
@@ -34,6 +83,26 @@ TEST_CASE("without a catalogue directories are numbers, and what was removed may
   REQUIRE(c.fs->lookup(kept->ino, "#" + std::to_string(c.below.value)));
   REQUIRE(c.has(c.below, "deep", "deep"));
   REQUIRE(c.has(kRootInode, "old name", "old name"));
+}
+
+TEST_CASE("data without a row is kept, but where a whole catalogue knew that its file was gone") {
+  DataWithoutRows c;
+  const Sentences mended = c.repaired();
+  CHECK(any_says(
+      mended, "data of inode " + std::to_string(c.gone.value) + " is that of a file that had been removed"));
+  CHECK(c.kept(c.known));
+  CHECK_FALSE(c.kept(c.gone));
+}
+
+TEST_CASE("a catalogue that cannot be read again tells nobody's removal") {
+  for (const int times : {0, 1, 2}) {
+    INFO("read " << times << " times");
+    DataWithoutRows c;
+    CatalogueForAWhile store(c.store, times);
+    (void)repair_store(store, quiet());
+    (void)c.repaired();
+    CHECK(c.kept(c.known));
+  }
 }
 
 TEST_CASE("a damaged catalogue is believed for what is whole of it, and tells nobody's removal") {

@@ -152,6 +152,26 @@ TEST_CASE("room that the file system below tells of and refuses does not count")
   CHECK(state->unprovided_writes == 0);
 }
 
+TEST_CASE("room of regions that an earlier user emptied counts no more than others' where it is refused") {
+  const auto state = made(kRegions);
+  {
+    const auto store = opened(state);
+    const int many = fill(*store, "blobs/", 20'000);
+    for (int i = 0; i < many; ++i) REQUIRE(store->remove("blobs/" + std::to_string(i)));
+  }
+  REQUIRE(state->provided.size() < 6);  // the file system below had it back
+  state->limit = 6 * kRegionBytes;      // of that the store's owner has a quota now
+  state->untrue = kRegions * kRegionBytes;
+  const auto store = opened(state);
+  const int few = fill(*store, "blobs/a", 20'000);
+  CHECK(state->refused > 0);
+  CHECK(store->space()->free_bytes < kRegionBytes);
+  state->limit = 20 * kRegionBytes;
+  CHECK(store->space()->free_bytes > 10 * kRegionBytes);
+  CHECK(fill(*store, "blobs/b", 20'000) > 2 * few);
+  CHECK(state->unprovided_writes == 0);
+}
+
 TEST_CASE("each region is asked for once, and one that is emptied and filled again need not be") {
   const auto state = made(kRegions);
   {

@@ -1,11 +1,15 @@
 // Where room is scarce: what cannot be is refused and costs nobody else anything, and files that lose their last name in use
 // take no handle each.
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/fs/parting_files.h"
 #include "core/fs/space_guard.h"
 #include "core/inspect/consistency.h"
 #include "core/object/blocking_section.h"
@@ -83,6 +87,24 @@ TEST_CASE(
   const auto blobs = store.list("blobs");
   REQUIRE(blobs);
   CHECK(blobs->empty());
+}
+
+TEST_CASE("who waits for files that part does not wait for those that lose their names meanwhile", "[room]") {
+  constexpr std::uint64_t kMost = 20'000;  // a millisecond each; the wait is half a second
+  PartingFiles files;
+  std::atomic<bool> returned{false};
+  files.lost_name(InodeId{1});
+  std::thread waits([&] {
+    (void)files.await();
+    returned = true;
+  });
+  std::uint64_t lost = 1;
+  for (; !returned && lost < kMost; ++lost) {
+    files.lost_name(InodeId{lost + 1});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(lost < kMost);
+  waits.join();
 }
 
 TEST_CASE("who grants much at once grants no more than is left beside it", "[room]") {

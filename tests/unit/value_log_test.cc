@@ -269,6 +269,38 @@ TEST_CASE("value log: who is short of room empties objects of which half is name
   REQUIRE(all(*table) == expected);
 }
 
+TEST_CASE("value log: emptying it may end at any operation, and costs no value") {
+  using Persistence = FaultyStore::Persistence;
+  for (const auto persistence : {Persistence::once, Persistence::from_then_on}) {
+    bool was_reached = true;
+    for (std::uint64_t n = 1; was_reached; ++n) {
+      CAPTURE(n, persistence == Persistence::once);
+      FaultyStore store;
+      auto table = open(store, apart(true));
+      std::map<Key, std::string> expected;
+      for (std::uint64_t ino = 1; ino <= 12; ++ino) {
+        expected[chunk(ino)] = bytes(900, static_cast<char>('a' + ino));
+        put(*table, chunk(ino), expected[chunk(ino)]);
+      }
+      for (std::uint64_t ino = 1; ino <= 12; ino += 2) {
+        erase(*table, chunk(ino));
+        expected.erase(chunk(ino));
+      }
+      commit(*table);
+      const std::uint64_t before = store.operations();
+      store.fail_operation(n, EIO, persistence);
+      (void)table->empty_values(1);
+      const auto dead = table->dead_values();
+      if (table->sync()) table->drop_values(dead);
+      was_reached = store.operations() >= before + n;
+      const auto survivor = store.power_cut(n);
+      table.reset();
+      const auto again = open(*survivor, apart());
+      REQUIRE(all(*again) == expected);
+    }
+  }
+}
+
 TEST_CASE("value log: what was erased without a word is found by a scan") {
   MemoryStore store;
   const auto table = open(store, apart(true));

@@ -365,6 +365,8 @@ case_copy() {
   check "where it made nothing" test ! -e "$store/copy"
   check "to a directory" "$cffs" copy "$store" "$base/work/copy"
   check "which is whole" "$cffs" fsck "$base/work/copy"
+  check "an image that cannot be so large" refused 'File too large' bash -c "trap '' XFSZ; ulimit -f 1000; exec '$cffs' copy --size=512M '$base/work/copy' '$base/work/copy.img'"
+  check "is not in the way of the next" test ! -e "$base/work/copy.img"
   check "to an image" "$cffs" copy --size=512M "$base/work/copy" "$base/work/copy.img"
   check "which is whole, too" "$cffs" fsck "$base/work/copy.img"
   check "and back" "$cffs" copy "$base/work/copy.img" "$base/work/again"
