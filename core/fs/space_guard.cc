@@ -1,7 +1,9 @@
 #include "core/fs/space_guard.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <thread>
 
 #include "core/base/no_room.h"
@@ -12,8 +14,12 @@ namespace {
 
 constexpr std::int64_t kTrancheBytes = 16 << 20;
 constexpr std::uint64_t kMostGranted = kTrancheBytes;
-constexpr std::uint64_t kLeast = 1u << 20;  // for the rows that say what gives room back
-constexpr std::uint64_t kStep = 1u << 20;   // the reserve grows by no less, unless it is whole then
+constexpr std::uint64_t kLeast = 1u << 20;         // for the rows that say what gives room back
+constexpr std::uint64_t kStep = 1u << 20;          // the reserve grows by no less, unless it is whole then
+constexpr std::uint64_t kZerosAtATime = 1u << 20;  // others wait for no more of them
+constexpr std::chrono::milliseconds kLongestForZeros{250};  // of a commit, or of opening
+constexpr std::chrono::milliseconds kLongestInTable{50};    // beside LevelDB's own work
+constexpr std::array<std::byte, std::size_t{64} << 10> kZeros{};
 
 // Whatever the table needs: at most an eighth of a small medium.
 std::uint64_t least(const SpaceInfo& space) {
@@ -61,7 +67,7 @@ Result<bool> SpaceGuard::has_room(std::uint64_t cost) {
   if (spares_.are_short()) return refuse(spares_.reason());
   if (space.available_bytes < kept || space.available_bytes - kept < cost) return refuse(ENOSPC);
   // There is room for the reserve too, then: as statfs sees it.
-  if (held_ < whole(space)) grow_by_what_there_is(space);
+  if (held_ < whole(space) && means_ == Means::asks) grow_by_what_there_is(space);
   if (is_limited_.load(std::memory_order_relaxed) && held_ < whole(space)) return refuse(EDQUOT);
   const auto room = static_cast<std::int64_t>(space.available_bytes - kept - cost);
   budget_.store(std::min(kTrancheBytes, room / 4), std::memory_order_relaxed);
@@ -164,37 +170,49 @@ Status SpaceGuard::find_object() {
 
 void SpaceGuard::hold() {
   ask_need();
-  grow();
+  grow_for(kLongestForZeros);
 }
 
 void SpaceGuard::take_back() {
-  if (has_given_.load(std::memory_order_relaxed)) grow();
+  if (has_given_.load(std::memory_order_relaxed)) grow_for(kLongestInTable);
 }
 
-void SpaceGuard::grow() {
+// Zeros of a slow host are written by one commit after the other; each writes some.
+void SpaceGuard::grow_for(std::chrono::milliseconds longest) {
+  const auto end = std::chrono::steady_clock::now() + longest;
+  while (grow() && std::chrono::steady_clock::now() < end) {
+  }
+}
+
+bool SpaceGuard::grow() {
   const MutexLock guard(mutex_);
   const auto space = store_.space();
-  if (!space) return;
+  if (!space) return false;
   spares_.hold(*space);
   if (spares_.are_short()) has_given_.store(true, std::memory_order_relaxed);
-  grow_by_what_there_is(*space);
+  return grow_by_what_there_is(*space);
 }
 
-void SpaceGuard::grow_by_what_there_is(const SpaceInfo& space) {
-  if (cannot_hold_ || !find_object()) return;
+bool SpaceGuard::grow_by_what_there_is(const SpaceInfo& space) {
+  if (means_ == Means::none || !find_object()) return false;
   const std::uint64_t room = space.available_bytes - std::min(space.available_bytes, slack(space));
   const std::uint64_t wanted = whole(space);
   const std::uint64_t can = std::min(wanted, held_ + room);
   if (held_ >= wanted + piece(space) && object_->truncate(wanted)) held_ = wanted;
-  if (held_ >= can || (can < wanted && can - held_ < kStep)) return;
+  if (held_ >= can || (can < wanted && can - held_ < kStep)) return false;
   const std::uint64_t before = held_;
-  Status allocated;
-  while (held_ < can && (allocated = allocate_to(std::min(can, held_ + piece(space))))) {
-  }
+  const bool writes = means_ == Means::zeros;
+  Status there;
+  do {
+    there = writes ? write_zeros_to(std::min({can, held_ + piece(space), held_ + kZerosAtATime}))
+                   : allocate_to(std::min(can, held_ + piece(space)));
+  } while (there && held_ < can && !writes);
   if (held_ > before)
     budget_.store(0, std::memory_order_relaxed);  // what was granted may not be there any more
-  if (!allocated) refused(space, before, allocated.error().errno_value);
-  has_given_.store(!cannot_hold_ && (held_ < whole(space) || spares_.are_short()), std::memory_order_relaxed);
+  if (!there) refused(space, before, there.error().errno_value);
+  has_given_.store(means_ != Means::none && (held_ < whole(space) || spares_.are_short()),
+                   std::memory_order_relaxed);
+  return means_ == Means::zeros && held_ < can && (there || !writes);
 }
 
 // A piece at a time: what is refused has taken the rest of a quota, which the table may want meanwhile.
@@ -207,16 +225,43 @@ Status SpaceGuard::allocate_to(std::uint64_t bytes) {
   return {};
 }
 
+// A copy of a store may have holes where the reserve had zeros: they are written from the beginning then.
+Status SpaceGuard::write_zeros_to(std::uint64_t bytes) {
+  CFFS_TRY(const ObjectInfo before, object_->info());
+  if (before.size > held_) {
+    CFFS_TRY_VOID(object_->truncate(0));
+    held_ = 0;
+    bytes = std::min(bytes, kZerosAtATime);
+  }
+  for (std::uint64_t at = held_; at < bytes; at += kZeros.size()) {
+    const ConstBytes zeros(kZeros);
+    CFFS_TRY_VOID(object_->write_at(at, zeros.first(std::min<std::uint64_t>(zeros.size(), bytes - at))));
+  }
+  CFFS_TRY(ObjectInfo info, object_->info());
+  if (info.allocated < bytes) {  // a file system that gives them their place later
+    CFFS_TRY_VOID(object_->sync());
+    CFFS_TRY(info, object_->info());
+  }
+  if (info.allocated < bytes) return fail(EOPNOTSUPP);  // or none, as it keeps no zeros
+  held_ = bytes;
+  return {};
+}
+
 // A quota, a limit, a shortage: what there was stays; of a quota what the table needs, too.
 void SpaceGuard::refused(const SpaceInfo& space, std::uint64_t before, int reason) {
   if (reason == EDQUOT) is_limited_.store(true, std::memory_order_relaxed);
-  if (held_ > 0 || (reason != EOPNOTSUPP && reason != ENOSYS)) {
+  const bool cannot = reason == EOPNOTSUPP || reason == ENOSYS;
+  if (cannot && means_ == Means::asks && store_.zeros_hold_room()) {
+    means_ = Means::zeros;
+    return;
+  }
+  if (held_ > 0 || !cannot) {
     const std::uint64_t kept = is_limited_ ? std::max(before, std::min(held_, whole(space))) : held_;
     if (object_->truncate(kept)) held_ = kept;
     return;
   }
   // A backend that keeps nothing for us. What is kept free is all there is then.
-  cannot_hold_ = true;
+  means_ = Means::none;
   object_.reset();
   (void)store_.remove(kObjectName);
 }

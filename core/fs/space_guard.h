@@ -4,7 +4,9 @@
 // LevelDB that meets ENOSPC stops for good. So an object of the store holds room: others who write to the same medium cannot
 // take it. Where LevelDB meets ENOSPC, the object gives some of it back, and LevelDB tries again; a commit that finds room
 // makes it whole. How much that is depends on what LevelDB may have to write anew, and that on how much the table has. Where the
-// backend cannot hold room, or the object is not whole, as much is kept free as statfs tells. The same goes for inodes (spare_objects.h).
+// backend cannot hold room for an object that has nothing, and zeros take room there as other bytes do, it has zeros, which opening and
+// commits write bit by bit. Where neither holds any, or the object is not whole, as much is kept free as statfs tells. The same goes
+// for inodes (spare_objects.h).
 //
 // A quota is less than statfs tells: that there is one shows where the object is refused what statfs has (EDQUOT). From then on it has what
 // the table needs, and nobody else gets any room (EDQUOT) while it has not.
@@ -63,6 +65,9 @@ class SpaceGuard {
   void take_back();
 
  private:
+  // What makes the object hold room: the backend, which is asked for it (fallocate), zeros in it, or nothing.
+  enum class Means { asks, zeros, none };
+
   bool grant(std::uint64_t cost);
   Result<bool> look(std::uint64_t cost) CFFS_EXCLUDES(mutex_);
   bool is_possible(std::uint64_t cost);
@@ -70,9 +75,12 @@ class SpaceGuard {
   Result<bool> has_room(std::uint64_t cost) CFFS_REQUIRES(mutex_);
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
   std::uint64_t whole(const SpaceInfo& space) const;
-  void grow() CFFS_EXCLUDES(mutex_);
-  void grow_by_what_there_is(const SpaceInfo& space) CFFS_REQUIRES(mutex_);
+  void grow_for(std::chrono::milliseconds longest) CFFS_EXCLUDES(mutex_);
+  // True: zeros were written, or are to be, and there is room for more.
+  bool grow() CFFS_EXCLUDES(mutex_);
+  bool grow_by_what_there_is(const SpaceInfo& space) CFFS_REQUIRES(mutex_);
   Status allocate_to(std::uint64_t bytes) CFFS_REQUIRES(mutex_);
+  Status write_zeros_to(std::uint64_t bytes) CFFS_REQUIRES(mutex_);
   bool let_all_go() CFFS_REQUIRES(mutex_);
   bool awaits_what_went() CFFS_REQUIRES(mutex_);
   void refused(const SpaceInfo& space, std::uint64_t before, int reason) CFFS_REQUIRES(mutex_);
@@ -92,7 +100,7 @@ class SpaceGuard {
   Mutex mutex_;  // before the store's; one asks it at a time
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
-  bool cannot_hold_ CFFS_GUARDED_BY(mutex_) = false;
+  Means means_ CFFS_GUARDED_BY(mutex_) = Means::asks;
   std::optional<std::chrono::steady_clock::time_point> let_go_at_ CFFS_GUARDED_BY(mutex_);
   SpareObjects spares_ CFFS_GUARDED_BY(mutex_);
 };

@@ -200,6 +200,8 @@ class ObjectStore {
   virtual Status take_device_back() { return {}; }
   // What was written and not synced is there after the end of this process, as what a kernel was given is.
   virtual bool outlives_the_process() const { return true; }
+  // Zeros that are written into an object take room as all bytes do, until they go: where allocate() can promise none they hold it.
+  virtual bool zeros_hold_room() const { return false; }
   // Nobody but its owner, who is the caller or root, could have put anything into it.
   virtual bool is_private() const { return true; }
   // For messages: where this store is.

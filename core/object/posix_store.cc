@@ -287,7 +287,10 @@ Result<SpaceInfo> PosixStore::space() {
 
 Result<std::unique_ptr<StoreLock>> PosixStore::lock(std::string_view owner) {
   CFFS_TRY_VOID(writable("lock"));
-  CFFS_TRY(FileDescriptor fd, open_object("lock", O_RDWR | O_CREAT | O_CLOEXEC));
+  auto opened = open_object("lock", O_RDWR | O_CREAT | O_CLOEXEC);
+  if (!opened && opened.error().errno_value == EROFS)
+    return fail(EROFS, path_ + " can be read where it is, as with cffs mount -o ro, and nothing else");
+  CFFS_TRY(FileDescriptor fd, std::move(opened));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno != EWOULDBLOCK) return error("lock");
     // The text is that of the last one who wrote; those who read leave none.

@@ -24,6 +24,7 @@ class PosixStore final : public ObjectStore {
   static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory,
                                                             Access access = Access::read_write,
                                                             Owners owners = Owners::own);
+  bool zeros_hold_room() const override { return true; }
   bool is_private() const override { return !checks_files_; }
 
   Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override;

@@ -45,6 +45,7 @@ class CrashObject final : public Object {
   Status allocate(std::uint64_t offset, std::uint64_t length) override {
     CFFS_TRY_VOID(store_.begin("allocate", name_));
     const MutexLock guard(store_.mutex_);
+    if (!store_.can_allocate_) return fail(EOPNOTSUPP, name_);
     if (!store_.capacity_) return {};
     const std::uint64_t end = offset + length,
                         has = std::max<std::uint64_t>(body_->live.size(), body_->reserved);
@@ -107,6 +108,11 @@ void CrashStore::set_capacity(std::optional<std::uint64_t> bytes) {
   capacity_ = bytes;
   when_full_ = ENOSPC;
   to_cut_ = 0;
+}
+
+void CrashStore::refuse_to_allocate() {
+  const MutexLock guard(mutex_);
+  can_allocate_ = false;
 }
 
 void CrashStore::set_quota(std::uint64_t bytes, bool copies) {

@@ -35,6 +35,8 @@ class CrashStore final : public ObjectStore {
   void tear_write(std::uint64_t n);
   // The medium has so many bytes: writes that do not fit write what does and are ENOSPC; nullopt: there is no end.
   void set_capacity(std::optional<std::uint64_t> bytes);
+  // As a file system without fallocate(2).
+  void refuse_to_allocate();
   // The user who owns the store may have so many bytes, and the medium has many more: EDQUOT, of which space() knows nothing.
   // `copies`: a file system that copies what it changes, where to cut a file takes some room too.
   void set_quota(std::uint64_t bytes, bool copies = false);
@@ -57,6 +59,7 @@ class CrashStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return locks_.lock(owner); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return locks_.lock_for_reading(); }
+  bool zeros_hold_room() const override { return true; }
   std::string description() const override { return "crash"; }
 
  private:
@@ -81,8 +84,9 @@ class CrashStore final : public ObjectStore {
   std::uint64_t syncs_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;   // 0: none
   std::uint64_t writes_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;  // 0: none
   std::optional<std::uint64_t> capacity_ CFFS_GUARDED_BY(mutex_);
+  bool can_allocate_ CFFS_GUARDED_BY(mutex_) = true;
   int when_full_ CFFS_GUARDED_BY(mutex_) = ENOSPC;
-  std::uint64_t to_cut_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes that must be there for it
+  std::uint64_t to_cut_ CFFS_GUARDED_BY(mutex_) = 0;   // bytes that must be there for it
   std::uint64_t handles_ CFFS_GUARDED_BY(mutex_) = 0;  // asked for since refuse_handles()
   std::uint64_t refused_from_ CFFS_GUARDED_BY(mutex_) = 0, refused_to_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string broken_ CFFS_GUARDED_BY(mutex_);

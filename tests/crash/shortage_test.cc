@@ -104,6 +104,15 @@ CrashMedium empty_store() {
   return store.medium();
 }
 
+// Zeros are written by as many commits as it takes.
+void hold_reserve(Session& session) {
+  std::uint64_t before = 0;
+  do {
+    before = session.store().used();
+    REQUIRE(session.fs().sync());
+  } while (session.store().used() != before);
+}
+
 // Those to try: one, or every so many.
 template <typename Try>
 void each_moment(std::uint64_t last, std::uint64_t step, Try attempt) {
@@ -207,12 +216,14 @@ TEST_CASE("descriptors run out at any moment, for a while, and the store goes on
 
 TEST_CASE("another takes all room at any moment, for a while, and the store goes on", "[shortage]") {
   const CrashMedium medium = empty_store();
+  const bool allocates = GENERATE(true, false);
   each_moment(400, 5, [&](std::uint64_t n) {
-    INFO("CFFS_SHORTAGE=" << n);
+    INFO("CFFS_SHORTAGE=" << n << (allocates ? "" : ", without fallocate"));
     Session session(medium, n % 3);
+    if (!allocates) session.store().refuse_to_allocate();
     session.store().set_capacity(kMedium);
     REQUIRE(session.open());
-    REQUIRE(session.fs().sync());  // the reserve is there
+    hold_reserve(session);
     std::uint64_t changes = 0;
     session.told([&](const std::string&) {
       if (++changes == n) session.store().set_capacity(session.store().used());
@@ -233,13 +244,16 @@ TEST_CASE("a medium full of small files, the last of it taken by another, gives 
   struct Disk {
     std::uint64_t megabytes, delay;
   };
+  const bool allocates = GENERATE(true, false);
   for (const auto& [megabytes, delay] : {Disk{32, 0}, Disk{32, 100}, Disk{128, 1}}) {
-    INFO(megabytes << " MiB, LevelDB's work " << delay << " appends late");
+    INFO(megabytes << " MiB, LevelDB's work " << delay << " appends late"
+                   << (allocates ? "" : ", without fallocate"));
     Session session(medium, delay);
+    if (!allocates) session.store().refuse_to_allocate();
     session.write_buffer(0);
     session.store().set_capacity(megabytes << 20);
     REQUIRE(session.open());
-    REQUIRE(session.fs().sync());
+    hold_reserve(session);
     LibrarySurface& s = session.surface();
     int files = 0;
     for (int made = 0; made == 0; ++files) {

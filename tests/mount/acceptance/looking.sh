@@ -57,7 +57,7 @@ case_looking() {
   local here=$store
   store=$base/disk/store
   look "read-only medium" "$base/work/tree"
-  check "a mount for writing is refused there" refused "Read-only file system" "$cffs" mount "$store" "$mnt"
+  check "a mount for writing is refused there, and the cure named" refused "$store can be read.* mount -o ro.*Read-only file system" "$cffs" mount "$store" "$mnt"
   store=$here
   umount "$base/disk"
 }
