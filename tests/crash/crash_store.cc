@@ -110,6 +110,11 @@ void CrashStore::set_capacity(std::optional<std::uint64_t> bytes) {
   to_cut_ = 0;
 }
 
+bool CrashStore::zeros_hold_room() const {
+  const MutexLock guard(mutex_);
+  return capacity_.has_value();
+}
+
 void CrashStore::refuse_to_allocate() {
   const MutexLock guard(mutex_);
   can_allocate_ = false;

@@ -59,7 +59,8 @@ class CrashStore final : public ObjectStore {
   Result<SpaceInfo> space() override;
   Result<std::unique_ptr<StoreLock>> lock(std::string_view owner) override { return locks_.lock(owner); }
   Result<std::unique_ptr<StoreLock>> lock_for_reading() override { return locks_.lock_for_reading(); }
-  bool zeros_hold_room() const override { return true; }
+  // A medium without an end has no room to hold.
+  bool zeros_hold_room() const override;
   std::string description() const override { return "crash"; }
 
  private:
@@ -78,7 +79,7 @@ class CrashStore final : public ObjectStore {
 
   std::function<void(const std::string&)> told_;
   MemoryStore locks_;  // who uses the store
-  Mutex mutex_;
+  mutable Mutex mutex_;
   CrashMedium medium_ CFFS_GUARDED_BY(mutex_);
   bool killed_ CFFS_GUARDED_BY(mutex_) = false;
   std::uint64_t syncs_to_failure_ CFFS_GUARDED_BY(mutex_) = 0;   // 0: none
@@ -86,7 +87,7 @@ class CrashStore final : public ObjectStore {
   std::optional<std::uint64_t> capacity_ CFFS_GUARDED_BY(mutex_);
   bool can_allocate_ CFFS_GUARDED_BY(mutex_) = true;
   int when_full_ CFFS_GUARDED_BY(mutex_) = ENOSPC;
-  std::uint64_t to_cut_ CFFS_GUARDED_BY(mutex_) = 0;   // bytes that must be there for it
+  std::uint64_t to_cut_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes that must be there for it
   std::uint64_t handles_ CFFS_GUARDED_BY(mutex_) = 0;  // asked for since refuse_handles()
   std::uint64_t refused_from_ CFFS_GUARDED_BY(mutex_) = 0, refused_to_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string broken_ CFFS_GUARDED_BY(mutex_);
