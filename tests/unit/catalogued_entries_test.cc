@@ -160,37 +160,26 @@ TEST_CASE("one row that is lost: names that led to it, and data that is there, a
   REQUIRE(s.fs->write(s.inlined, 0, as_bytes(std::string(40, 'I')), kRoot));  // since the catalogue
   const Key of_inline = s.fs->rehousing().entry_key({kRootInode, "inline"});
   const Key of_further_name = s.fs->rehousing().entry_key({s.directory, "linked too"});
-  REQUIRE(s.fs->close());
-  s.fs.reset();
-  const auto in_table = [&s](const std::function<void(Batch&)>& change) {
-    TableOptions options;
-    options.values_apart = read_format(s.store)->values_apart;
-    const auto table = std::move(*Table::open(s.store, options));
-    Batch batch;
-    change(batch);
-    REQUIRE(table->write(batch));
-    REQUIRE(table->sync());
-  };
   std::string content(40, 'I');
   bool comes_back = true;
   SECTION("of a file that has several names") {
-    in_table([&s](Batch& batch) { batch.erase(Key::null_name(s.linked)); });
+    s.change_rows([&s](Batch& batch) { batch.erase(Key::null_name(s.linked)); });
   }
   SECTION("of a further name") {
-    in_table([&](Batch& batch) { batch.erase(of_further_name); });
+    s.change_rows([&](Batch& batch) { batch.erase(of_further_name); });
   }
   SECTION("of an inline file") {
-    in_table([&](Batch& batch) { batch.erase(of_inline); });
+    s.change_rows([&](Batch& batch) { batch.erase(of_inline); });
   }
   SECTION("of an inline file, and its data") {
-    in_table([&](Batch& batch) {
+    s.change_rows([&](Batch& batch) {
       batch.erase(of_inline);
       batch.erase(Key::data(s.inlined, 0));
     });
     content = std::string(40, 'i');
   }
   SECTION("of an inline file, part of its data, and the catalogue's") {
-    in_table([&](Batch& batch) {
+    s.change_rows([&](Batch& batch) {
       batch.erase(of_inline);
       batch.put(Key::data(s.inlined, 0), "half of it");
     });
@@ -242,17 +231,7 @@ TEST_CASE("a row that shows again what had been replaced gets the data of the ne
   const Inode newest = *c.fs->table().get_row(key)->find("changed")->inode;
   REQUIRE(newest.home == Home::composite);
   REQUIRE(newest.extent != before.find("changed")->inode->extent);
-  REQUIRE(c.fs->close());
-  c.fs.reset();
-  {
-    TableOptions options;
-    options.values_apart = read_format(c.store)->values_apart;
-    const auto table = std::move(*Table::open(c.store, options));
-    Batch batch;
-    batch.put_row(key, before);
-    REQUIRE(table->write(batch));
-    REQUIRE(table->sync());
-  }
+  c.change_rows([&](Batch& batch) { batch.put_row(key, before); });
   REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
   const Sentences mended = c.repaired();
   CAPTURE(mended);
@@ -281,19 +260,11 @@ TEST_CASE("a row that is older than the catalogue gets what that knew, or is sai
   REQUIRE(c.fs->write(file->ino, 0, as_bytes(content), kRoot));
   REQUIRE(c.fs->sync());
   REQUIRE(write_catalogue(*c.fs, [] { return true; }));
-  REQUIRE(c.fs->close());
-  c.fs.reset();
-  {
-    TableOptions options;
-    options.values_apart = read_format(c.store)->values_apart;
-    const auto table = std::move(*Table::open(c.store, options));
-    Batch batch;
+  c.change_rows([&](Batch& batch) {
     batch.put_row(key, before);
     batch.erase(Key::data(file->ino, 0));
     if (data) batch.put(Key::data(file->ino, 0), std::string(60, 'a'));
-    REQUIRE(table->write(batch));
-    REQUIRE(table->sync());
-  }
+  });
   const bool is_known = GENERATE(true, false);
   if (!is_known) {
     std::string all = bytes_of(c.store, kCatalogueObject);
@@ -331,17 +302,9 @@ TEST_CASE("a row that is older than the catalogue in its attributes alone gets t
   }
   REQUIRE(c.fs->sync());
   REQUIRE(write_catalogue(*c.fs, [] { return true; }));
-  REQUIRE(c.fs->close());
-  c.fs.reset();
-  {
-    TableOptions options;
-    options.values_apart = read_format(c.store)->values_apart;
-    const auto table = std::move(*Table::open(c.store, options));
-    Batch batch;
+  c.change_rows([&](Batch& batch) {
     for (const auto& [key, row] : before) batch.put_row(key, row);
-    REQUIRE(table->write(batch));
-    REQUIRE(table->sync());
-  }
+  });
   REQUIRE(c.store.create("repair.unfinished", ObjectStore::Create::keep));
   REQUIRE(any_says(c.repaired(), "it has the owner, mode and times of the catalogue"));
   for (const EntryName& at : both) REQUIRE((c.fs->lookup(at.parent, at.name)->mode & 07777) == 0705);

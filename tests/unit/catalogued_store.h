@@ -61,13 +61,18 @@ struct CataloguedStore {
     change.mode = 0751;
     REQUIRE(fs->setattr(kRootInode, change, kRoot));
     REQUIRE(write_catalogue(*fs, [] { return true; }));
-    REQUIRE(fs->close());
+    change_rows([](Batch& batch) { batch.erase(Key::null_name(kRootInode)); });
+  }
+  // Behind its back: it is closed then.
+  template <typename Change>
+  void change_rows(Change change) {
+    if (fs) REQUIRE(fs->close());
     fs.reset();
     TableOptions options;
     options.values_apart = read_format(store)->values_apart;
     const auto table = std::move(*Table::open(store, options));
     Batch batch;
-    batch.erase(Key::null_name(kRootInode));
+    change(batch);
     REQUIRE(table->write(batch));
     REQUIRE(table->sync());
   }
