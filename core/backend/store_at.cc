@@ -8,6 +8,7 @@
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
 #ifdef CFFS_WITH_RADOS
+#include "core/object/store_use.h"
 #include "core/rados/rados_store.h"
 #endif
 
@@ -61,7 +62,7 @@ Status make_rados_store(const std::string& path) {
   if (made || made.error().errno_value != EEXIST) return made;
   // What another one began and did not finish has no superblock, and is begun anew.
   CFFS_TRY(const auto store, RadosStore::open(address, false));
-  CFFS_TRY(const auto lock, store->lock("whoever makes the store"));
+  CFFS_TRY(const auto lock, use_alone(*store, "whoever makes the store"));
   CFFS_TRY(const bool is_finished, store->exists("superblock"));
   if (is_finished)
     return fail(Error::usage(address.text() + " is a cffs store already; it was left as it is"));

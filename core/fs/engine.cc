@@ -92,7 +92,7 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
     format.name_hash = NameHash::keyed(key);
   }
   CFFS_TRY_VOID(check_format(format));
-  CFFS_TRY(const auto lock, store.lock(this_process()));
+  CFFS_TRY(const auto lock, use_alone(store, this_process()));
   // The table first: a store without a superblock is no store, so a crash in between leaves nothing
   // half-made.
   TableOptions options;

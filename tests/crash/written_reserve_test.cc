@@ -105,6 +105,19 @@ TEST_CASE("where none is reserved zeros hold the reserve's room, and come back l
   }
 }
 
+TEST_CASE("what was granted before a piece of the reserve was given is looked at again", "[reserve]") {
+  MemoryStore store;
+  Zeros zeros;
+  UnreservedStore host(store, zeros);
+  SpaceGuard guard(host);
+  hold_all(guard, store);
+  REQUIRE(guard.try_charge(4096));
+  store.show_available(1000);
+  CHECK(guard.try_charge(4096));  // granted with what was asked for before it
+  REQUIRE(guard.give());
+  CHECK_FALSE(guard.try_charge(4096));
+}
+
 TEST_CASE("where zeros take no room there is no reserve, and few are written", "[reserve]") {
   MemoryStore store;
   Zeros zeros;

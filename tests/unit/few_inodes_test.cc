@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/fs/file_system.h"
+#include "core/fs/space_guard.h"
 #include "core/fs/spare_objects.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
@@ -133,6 +134,37 @@ TEST_CASE("where inodes run out nobody is told worse than that, and what is remo
   CHECK(s.store.list(SpareObjects::kFolder)->size() == 16);
   CHECK(*find_inconsistencies(*s.fs) == std::vector<std::string>{});
   REQUIRE(s.fs->close());
+}
+
+TEST_CASE("a spare inode goes where there is no other, then nobody gets one, and it comes back first",
+          "[room]") {
+  MemoryStore memory;
+  FewInodes store(memory, 60);
+  if (GENERATE(false, true)) store.are_a_quota();
+  const auto spares = [&] { return store.list(SpareObjects::kFolder)->size(); };
+  SpaceGuard guard(store);
+  guard.hold();
+  REQUIRE(spares() == SpareObjects::kHeld);
+  SECTION("where there are others, it stays, and so does nothing that asked") {
+    SpareObjects alone(store);
+    const SpaceInfo space = *store.space();
+    alone.hold(space);
+    CHECK_FALSE(alone.give(space));
+    CHECK(spares() == SpareObjects::kHeld);
+  }
+  SECTION("where there are none") {
+    REQUIRE(guard.try_charge(4096));
+    store.others_take_all();
+    REQUIRE(guard.give());
+    CHECK(spares() == SpareObjects::kHeld - 1);
+    store.others_take_all();
+    CHECK_FALSE(guard.try_charge(4096));  // whatever was granted before
+    CHECK(guard.refusal().error().errno_value == store.refusal());
+    store.others_leave();
+    guard.take_back();
+    CHECK(spares() == SpareObjects::kHeld);
+    CHECK(guard.try_charge(4096));
+  }
 }
 
 TEST_CASE("a store that nobody else shares its inodes with keeps none apart", "[room]") {

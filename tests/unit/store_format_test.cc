@@ -88,6 +88,17 @@ TEST_CASE("the superblock remembers the hash of names, its key, and who made the
   REQUIRE((*read_bytes(written(unkeyed))->name_hash)("b") == checksum("b"));
 }
 
+TEST_CASE("who makes a store where another one is at it is told who that is, and makes nothing") {
+  MemoryStore store;
+  const auto other = store.lock("pid 7 on elsewhere");
+  REQUIRE(other);
+  const Status made = FileSystem::format(store, repeatable(), SystemClock());
+  REQUIRE_FALSE(made);
+  CHECK(made.error().errno_value == EBUSY);
+  CHECK(says(made.error().message(), "is in use by pid 7 on elsewhere; unmount it"));
+  CHECK(store.list("")->empty());
+}
+
 TEST_CASE("superblocks from before flags had classes, and from before they named the hash, are read") {
   StoreFormat format = sample_format();
   format.name_hash = NameHash::unkeyed();
