@@ -106,12 +106,23 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
   leveldb::Status result_;  // the first failure
 };
 
+// What pieces that somebody runs later find of the environment: closing the database may have done their work, and not waited for them.
+struct LevelDbEnv::Later {
+  Mutex mutex;  // held while one runs; before mutex_
+  LevelDbEnv* env CFFS_GUARDED_BY(mutex) = nullptr;
+};
+
 LevelDbEnv::LevelDbEnv(ObjectStore& store)
     : EnvWrapper(leveldb::Env::Default()),
       store_(store),
       block_reads_(std::make_shared<BlockReads>()),
-      own_log_(std::make_shared<RecentLines>()) {}
+      own_log_(std::make_shared<RecentLines>()),
+      later_(std::make_shared<Later>()) {}
 LevelDbEnv::~LevelDbEnv() {
+  {
+    const MutexLock guard(later_->mutex);
+    later_->env = nullptr;
+  }
   {
     const MutexLock guard(mutex_);
     ending_ = true;
@@ -122,7 +133,11 @@ LevelDbEnv::~LevelDbEnv() {
 
 Status LevelDbEnv::begin(RunLater run_later) {
   run_later_ = std::move(run_later);
-  if (run_later_) return {};
+  if (run_later_) {
+    const MutexLock guard(later_->mutex);
+    later_->env = this;
+    return {};
+  }
   CFFS_TRY(worker_, make_thread("the table's thread", [this] { work(); }));
   return {};
 }
@@ -171,7 +186,12 @@ void LevelDbEnv::Schedule(void (*run)(void*), void* argument) {
     const MutexLock guard(mutex_);
     work_.emplace_back(run, argument);
   }
-  if (run_later_) return run_later_([this] { (void)work_once(); });
+  if (run_later_) {
+    return run_later_([later = later_] {
+      const MutexLock guard(later->mutex);
+      if (later->env != nullptr) (void)later->env->work_once();
+    });
+  }
   work_comes_.notify_all();
 }
 

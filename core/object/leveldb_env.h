@@ -30,7 +30,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   explicit LevelDbEnv(ObjectStore& store);
   ~LevelDbEnv() override;
 
-  // Who runs a piece of background work, later and one at a time, on a thread of its own; for tests that choose when.
+  // Who runs a piece of background work, later and one at a time, on a thread of its own; for tests that choose when. What
+  // is run when this is gone does nothing.
   using RunLater = std::function<void(std::function<void()> piece)>;
   // Makes the thread of background work, where nobody else runs it; before the database is opened. LevelDB's own would be made by
   // the first who needs it, and throws through LevelDB where the system has none.
@@ -105,6 +106,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
 
  private:
   class Writable;
+  struct Later;
   struct LogState {
     std::shared_ptr<Object> object;
     std::uint64_t written = 0;  // bytes handed to the object
@@ -140,6 +142,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::map<std::string, LogState> logs_ CFFS_GUARDED_BY(mutex_);
   std::optional<SyncedLog> synced_ CFFS_GUARDED_BY(mutex_);
   RunLater run_later_;  // null: worker_ does it
+  const std::shared_ptr<Later> later_;
   std::thread worker_;
 };
 
