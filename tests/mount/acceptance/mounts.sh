@@ -462,12 +462,13 @@ case_follow() {
 
   exec 5<"$follower/site/page" 6<"$follower/site/large" 7<"$follower/site/linked"
   local before; before=$(md5sum <"$mnt/site/large")
-  echo two >"$mnt/site/page" && echo later >"$mnt/site/later" && echo y >"$mnt/site/other" && mv "$mnt/site/linux" "$mnt/site/d/linux"
   printf changed | dd of="$mnt/site/large" bs=1 seek=70000 conv=notrunc status=none
+  echo later >"$mnt/site/later" && echo y >"$mnt/site/other" && mv "$mnt/site/linux" "$mnt/site/d/linux"
+  echo two >"$mnt/site/page"  # last: what shows it shows the others, as soon as the kernel has been told of each
   check "a page that has changed" caught_up grep -q two "$follower/site/page"
-  check "a name that came" grep -q later "$follower/site/later"
-  check "a directory that was moved" bash -c "! ls '$follower/site/linux' 2>/dev/null && ls '$follower/site/d/linux' >/dev/null"
-  check "both names of a file" bash -c "test \$(cat '$follower/site/linked' '$follower/site/other' | tr -d '\n') = yy"
+  check "a name that came" caught_up grep -q later "$follower/site/later"
+  check "a directory that was moved" caught_up bash -c "! ls '$follower/site/linux' 2>/dev/null && ls '$follower/site/d/linux' >/dev/null"
+  check "both names of a file" caught_up bash -c "test \$(cat '$follower/site/linked' '$follower/site/other' | tr -d '\n') = yy"
   check "the whole tree" caught_up same "$mnt" "$follower"
   check "who has it open keeps a page" test "$(cat <&5)" = one
   check "and a large file" test "$(md5sum <&6)" = "$before"
