@@ -13,13 +13,13 @@ cd "$(dirname "$0")/.."
 table() {
   cat <<'TABLE'
 a table file's rows may be durable before the blobs that they name
-@ core/object/leveldb_env.cc
+@ core/object/leveldb_writable.cc
 -if (const auto done = env_.before_table_sync_(); !done) return failed(done.error());
 +
 = the log may reach the medium before the blobs by the kernel's writeback as well, and recovery gives rows the size that their blobs have
 
 LevelDB's files are never synced by themselves
-@ core/object/leveldb_env.cc
+@ core/object/leveldb_writable.cc
 -if (const auto done = object_->sync(); !done) return failed(done.error());
 +
 
@@ -34,7 +34,7 @@ CURRENT may name a manifest whose name is not durable
 +
 
 a file of the table goes on after a write that failed
-@ core/object/leveldb_env.cc
+@ core/object/leveldb_writable.cc
 -return result_ = to_leveldb(error);
 +return to_leveldb(error);
 

@@ -105,7 +105,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   leveldb::Status GetTestDirectory(std::string* path) override;
 
  private:
-  class Writable;
+  class Writable;  // leveldb_writable.cc
   struct Later;
   struct LogState {
     std::shared_ptr<Object> object;
@@ -113,6 +113,9 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
     std::uint64_t synced = 0;   // bytes known durable
     bool is_synced_often = false;
   };
+  static bool is_log(const std::string& name) { return name.ends_with(".log"); }
+  // LevelDB deletes it.
+  leveldb::WritableFile* writable(const std::string& name, std::shared_ptr<Object> object, std::uint64_t at);
   // Whether it is synced so often that room for its records should be there before they are.
   bool note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
