@@ -41,7 +41,7 @@ ImportTarget::ImportTarget(std::unique_ptr<Destination> to, unsigned jobs,
       rules_(std::move(rules)),
       existing_(*to_, rules_.checksum),
       links_(*to_, existing_),
-      on_progress_(std::move(on_progress)),
+      tally_(std::move(on_progress)),
       pending_(small_ != nullptr ? small_->share_bytes() : 1, kMostPending),
       jobs_("a thread that imports", jobs, kMostBytes,
             [this](const std::string& what) { failed("import: " + what); }) {
@@ -53,13 +53,13 @@ ImportTarget::~ImportTarget() { jobs_.end(); }
 
 Status ImportTarget::clear(InodeId directory) {
   CFFS_TRY(const std::uint64_t gone, existing_.clear(directory));
-  if (gone > 0) count([&](ImportReport& r) { r.left_over += gone; });
+  if (gone > 0) tally_.count([&](ImportReport& r) { r.left_over += gone; });
   return {};
 }
 
 Status ImportTarget::begin_at(const std::string& path) {
   CFFS_TRY(const std::uint64_t gone, to_->begin());
-  count([&](ImportReport& r) { r.left_over += gone; });
+  tally_.count([&](ImportReport& r) { r.left_over += gone; });
   for (std::size_t from = 0; from < path.size();) {
     const std::size_t slash = std::min(path.find('/', from), path.size());
     const std::string part = path.substr(from, slash - from);
@@ -85,10 +85,7 @@ Status ImportTarget::begin_at(const std::string& path) {
                                  (small_ != nullptr ? "in the store " : "") + "is no directory"));
     }
     if (!there) return fail(there.error());
-    {
-      const MutexLock guard(mutex_);
-      places_[*there] = {root_, part};
-    }
+    places_.note(*there, root_, part);
     root_ = *there;
   }
   return clear(root_);
@@ -102,29 +99,22 @@ ExistingFiles::Keep ImportTarget::keep_excluded() const {
 
 // In the store, or from where the sources came into it.
 std::string ImportTarget::path_of(InodeId parent, const std::string& name, bool in_source) {
-  const MutexLock guard(mutex_);
-  std::string path = name;
-  while (!in_source || parent != root_) {
-    const auto at = places_.find(parent);
-    if (at == places_.end()) break;
-    path = at->second.second + "/" + path;
-    parent = at->second.first;
-  }
-  return in_source ? path : to_->shown(path);
+  return in_source ? places_.path_of(parent, name, root_) : to_->shown(places_.path_of(parent, name));
 }
 
 // Of what ends all the first that met it is told of. What did not come because it is to stop is no failure.
 void ImportTarget::failed_to_write(const std::string& path, const Error& error, std::uint64_t files) {
   if (rules_.is_to_stop() && error.errno_value == EINTR) return;
   if (!ends_all(error))
-    return count([&](ImportReport& r) { r.fail("'" + path + "': " + error.message(), files); });
+    return tally_.count([&](ImportReport& r) { r.fail("'" + path + "': " + error.message(), files); });
   if (int none = 0; !stopped_.compare_exchange_strong(none, error.errno_value))
-    return count([&](ImportReport& r) { r.failed += files; });
-  count([&](ImportReport& r) { r.fail("'" + path + "': " + Error::os(error.errno_value).message(), files); });
+    return tally_.count([&](ImportReport& r) { r.failed += files; });
+  tally_.count(
+      [&](ImportReport& r) { r.fail("'" + path + "': " + Error::os(error.errno_value).message(), files); });
 }
 
 void ImportTarget::left_out(std::uint64_t files) {
-  if (!rules_.is_to_stop()) count([&](ImportReport& r) { r.failed += files; });
+  if (!rules_.is_to_stop()) tally_.count([&](ImportReport& r) { r.failed += files; });
 }
 
 ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& name, const Inode& attributes,
@@ -141,7 +131,7 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
         if (first != std::pair(parent, name)) return Place::replaces;
       }
       if (rules_.update && found.attributes_differ) to_->settle(parent, name, attributes);
-      count([&](ImportReport& r) {
+      tally_.count([&](ImportReport& r) {
         ++r.same;
         if (S_ISREG(attributes.mode)) r.same_bytes += attributes.size;
       });
@@ -173,17 +163,14 @@ Status ImportTarget::take_away_directory(InodeId parent, const std::string& name
     return fail(Error::usage("a directory that is left out is there, and stays"));
   CFFS_TRY(const std::uint64_t removed,
            existing_.remove(parent, name, keep_excluded(), path_of(parent, name, true)));
-  count([&](ImportReport& r) { r.removed += removed; });
+  tally_.count([&](ImportReport& r) { r.removed += removed; });
   if (to_->look(parent, name)) return fail(Error::usage("something in it is left out, and stays"));
   return {};
 }
 
 void ImportTarget::only(InodeId directory, std::string_view path,
                         const std::set<std::string, std::less<>>& names) {
-  {
-    const MutexLock guard(mutex_);
-    if (report_.failed > 0) return;  // what could not be read is not gone
-  }
+  if (tally_.so_far().failed > 0) return;  // what could not be read is not gone
   const auto there = to_->names(directory);
   if (!there) return failed(there.error().message());
   for (const auto& [name, is_directory] : *there) {
@@ -199,34 +186,27 @@ void ImportTarget::only(InodeId directory, std::string_view path,
       failed("'" + path_of(directory, name) + "': " + removed.error().message());
       continue;
     }
-    count([&](ImportReport& r) { r.removed += *removed; });
+    tally_.count([&](ImportReport& r) { r.removed += *removed; });
   }
 }
 
-template <typename Change>
-void ImportTarget::count(Change change) {
-  const MutexLock guard(mutex_);
-  change(report_);
-  if (on_progress_) on_progress_(report_);
-}
-
 void ImportTarget::archive_read(std::uint64_t bytes) {
-  if (bytes > 0) count([&](ImportReport& r) { r.archive_bytes += bytes; });
+  if (bytes > 0) tally_.count([&](ImportReport& r) { r.archive_bytes += bytes; });
 }
 
 void ImportTarget::time_changed() {
-  count([](ImportReport& r) { ++r.times_changed; });
+  tally_.count([](ImportReport& r) { ++r.times_changed; });
 }
 
 bool ImportTarget::has_any() {
   if (!pending_.is_empty() || !directories_.empty() || !links_.is_empty()) return true;
   jobs_.wait();
-  const MutexLock guard(mutex_);
-  return report_.files + report_.symlinks + report_.specials + report_.same + report_.failed > 0;
+  const ImportReport r = tally_.so_far();
+  return r.files + r.symlinks + r.specials + r.same + r.failed > 0;
 }
 
 void ImportTarget::failed(const std::string& problem) {
-  count([&](ImportReport& r) { r.fail(problem); });
+  tally_.count([&](ImportReport& r) { r.fail(problem); });
 }
 
 Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name, const Inode& attributes,
@@ -236,7 +216,7 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   const bool is_new = made.has_value();
   if (is_new) {
     existing_.is_new(*made);
-    count([](ImportReport& r) { ++r.directories; });
+    tally_.count([](ImportReport& r) { ++r.directories; });
   } else if (made.error().errno_value == EEXIST) {
     made = to_->enter(parent, name);
     if (!made && made.error().errno_value == ENOTDIR) {
@@ -245,7 +225,7 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
                           "'" + path_of(parent, name) + "' is a file " + to_->where() +
                               ", not a directory; --update --delete replaces it"});
       CFFS_TRY(const std::uint64_t removed, existing_.remove(parent, name));
-      count([&](ImportReport& r) { r.removed += removed; });
+      tally_.count([&](ImportReport& r) { r.removed += removed; });
       return this->directory(parent, name, attributes, implied);
     }
   }
@@ -254,10 +234,7 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
       stopped_.compare_exchange_strong(none, made.error().errno_value);
     return fail(made.error());
   }
-  {
-    const MutexLock guard(mutex_);
-    places_[*made] = {parent, name};
-  }
+  places_.note(*made, parent, name);
   // One that is there, and that the source does not speak of, stays as it is.
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
   const bool first = directories_.try_emplace(*made, wanted).second;
@@ -342,7 +319,7 @@ void ImportTarget::load(std::vector<Pending> files) {
     done ? ++updated : ++kept;
     if (!done) failed("'" + path_of(r.parent, r.name) + "': " + done.error().message());
   }
-  count([&](ImportReport& r) {
+  tally_.count([&](ImportReport& r) {
     r.files += n - loaded->size() - kept;
     r.updated += updated;
     r.bytes += bytes;
@@ -367,12 +344,12 @@ void ImportTarget::write_large(InodeId parent, const std::string& path, const st
       if (rules_.is_to_stop()) return fail(EINTR, path);
       CFFS_TRY_VOID(write(at, bytes));
       came += bytes.size();
-      count([&](ImportReport& r) { r.under_way += bytes.size(); });
+      tally_.count([&](ImportReport& r) { r.under_way += bytes.size(); });
       return {};
     });
   };
   Status done = to_->make_file(parent, as, attributes, copy_or_stop);
-  count([&](ImportReport& r) { r.under_way -= came; });
+  tally_.count([&](ImportReport& r) { r.under_way -= came; });
   if (done && replaces) done = existing_.take_name(parent, as, name);
   if (!done && done.error().errno_value == EEXIST) {
     // It was not there when this was begun.
@@ -382,7 +359,7 @@ void ImportTarget::write_large(InodeId parent, const std::string& path, const st
                                 : taken(path, *to_));
   }
   if (!done) return failed_to_write(path, done.error(), 1);
-  count([&](ImportReport& r) {
+  tally_.count([&](ImportReport& r) {
     ++r.files;
     r.updated += replaces ? 1 : 0;
     r.bytes += attributes.size;
@@ -417,7 +394,7 @@ void ImportTarget::make_node(InodeId parent, const std::string& name, const Inod
   if (!done) return failed_to_write(path_of(parent, name), done.error(), 1);
   if (replaces) done = existing_.take_name(parent, as, name);
   if (!done) return failed("'" + path_of(parent, name) + "': " + done.error().message());
-  count([&](ImportReport& r) {
+  tally_.count([&](ImportReport& r) {
     ++(r.*counter);
     r.updated += replaces ? 1 : 0;
   });
@@ -443,7 +420,7 @@ void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   const auto there = to_->look(parent, name);
   if (!there || S_ISDIR(there->mode) || !to_->was_made_here(*there)) return;
   if (!to_->remove(parent, name, false)) return;
-  count([&](ImportReport& r) {
+  tally_.count([&](ImportReport& r) {
     const bool is_one_of_several = there->nlink > 1;
     --(is_one_of_several      ? r.links
        : S_ISREG(there->mode) ? r.files
@@ -462,7 +439,7 @@ void ImportTarget::make_link(const WaitingLinks::Link& link) {
   }
   if (!made) return failed("hard link '" + path() + "': " + made.error().message());
   if (*made == Made::not_over_another) return failed(taken(path(), *to_));
-  count([&](ImportReport& r) {
+  tally_.count([&](ImportReport& r) {
     ++(*made == Made::was_there ? r.same : r.links);
     r.updated += *made == Made::replaced ? 1 : 0;
   });
@@ -485,10 +462,10 @@ Result<ImportReport> ImportTarget::finish() {
   std::sort(directories.begin(), directories.end(), std::greater<>());
   for (const InodeId directory : directories) to_->settle_directory(directory, *directories_.at(directory));
   CFFS_TRY_VOID(to_->sync());
-  const MutexLock guard(mutex_);
-  report_.out_of_room = is_no_room(stopped_.load());
-  report_.interrupted = rules_.is_to_stop();
-  return report_;
+  ImportReport report = tally_.so_far();
+  report.out_of_room = is_no_room(stopped_.load());
+  report.interrupted = rules_.is_to_stop();
+  return report;
 }
 
 }  // namespace cffs

@@ -15,30 +15,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/base/failures.h"
-#include "core/base/mutex.h"
 #include "core/fs/file_system.h"
 #include "core/transfer/destination.h"
+#include "core/transfer/directory_places.h"
 #include "core/transfer/existing_files.h"
 #include "core/transfer/import_rules.h"
+#include "core/transfer/import_tally.h"
 #include "core/transfer/job_queue.h"
 #include "core/transfer/pending_groups.h"
 #include "core/transfer/waiting_links.h"
 
 namespace cffs {
-
-struct ImportReport : Failures {
-  std::uint64_t files = 0, directories = 0, symlinks = 0, specials = 0, links = 0, bytes = 0;
-  std::uint64_t under_way = 0;  // bytes of large files that are not whole yet, in none of these
-  std::uint64_t same = 0, updated = 0, removed = 0;  // were there already; replaced others; were in no source
-  std::uint64_t same_bytes = 0;                      // of those that were there already
-  std::uint64_t left_over = 0;                       // temporaries of killed transfers, which went
-  std::uint64_t archive_bytes = 0;                   // of archives, as they lie: read up to there
-  std::uint64_t times_changed =
-      0;  // of the last change, before 1677 or after 2262, which became the nearest that can be held
-  bool out_of_room = false;  // it ended there
-  bool interrupted = false;  // the rule `stop` ended it
-};
 
 class ImportTarget {
  public:
@@ -137,8 +124,6 @@ class ImportTarget {
   void load(std::vector<Pending> files);
   void make_node(InodeId parent, const std::string& name, const Inode& attributes,
                  std::uint64_t ImportReport::*counter);
-  template <typename Change>
-  void count(Change change);
 
   const std::unique_ptr<Destination> to_;
   SmallFiles* const small_;  // null: none
@@ -147,16 +132,12 @@ class ImportTarget {
   WaitingLinks links_;
   InodeId root_ = kRootInode;
   std::atomic<int> stopped_{0};  // errno
-  const std::function<void(const ImportReport&)> on_progress_;
+  ImportTally tally_;
+  DirectoryPlaces places_;
   PendingGroups<Pending> pending_;
   // Which name of the source a file with several names is.
   std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
-
-  Mutex mutex_;
-  ImportReport report_ CFFS_GUARDED_BY(mutex_);
-  std::unordered_map<InodeId, std::pair<InodeId, std::string>> places_
-      CFFS_GUARDED_BY(mutex_);  // of directories
   JobQueue jobs_;
 };
 
