@@ -252,6 +252,10 @@ bool DirectoryDestination::is_temporary(const std::string& name) const {
   return transfer_of(name) == transfer_number();
 }
 
+void DirectoryDestination::expect_temporary(InodeId parent, const std::string& name) {
+  temporaries_.expect(path_of(parent, name));
+}
+
 void DirectoryDestination::note_temporary(InodeId parent, const std::string& name, const struct stat& st) {
   temporaries_.add(st.st_ino, path_of(parent, name));
 }
@@ -333,6 +337,7 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
   if (!file && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT || errno == EINVAL)) {
     for (int again = 0; !file && again < 100; ++again) {
       temporary = temporary_name();
+      expect_temporary(parent, temporary);
       file = FileDescriptor(
           ::openat(in, temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
       if (!file && errno != EEXIST) break;
@@ -372,6 +377,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
   CFFS_TRY(const OpenFolder at, folder_for(parent, name));
   const int in = at->fd.get();
   if (attributes.is_symlink()) {
+    if (is_temporary(name)) expect_temporary(parent, name);
     if (::symlinkat(attributes.target.c_str(), in, name.c_str()) != 0) return fail(errno);
     if (struct stat st{}; is_temporary(name) && ::fstatat(in, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
       note_temporary(parent, name, st);
@@ -379,6 +385,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
   } else {
     // Whoever is killed leaves none with a mode that is not its own.
     const std::string temporary = temporary_name();
+    expect_temporary(parent, temporary);
     if (::mknodat(in, temporary.c_str(), (attributes.mode & S_IFMT) | 0600, attributes.rdev) != 0)
       return fail(errno);
     if (struct stat st{}; ::fstatat(in, temporary.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) {

@@ -77,6 +77,7 @@ class DirectoryDestination final : public Destination {
   std::string path_of(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
   std::string shown(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
   bool is_temporary(const std::string& name) const;
+  void expect_temporary(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
   void note_temporary(InodeId parent, const std::string& name, const struct stat& st) CFFS_EXCLUDES(mutex_);
   // Of a name in a folder, which is not followed; of an open file itself where the name is empty. `path`: for people.
   void set_attributes(int at, const std::string& name, const Inode& wanted, const std::string& path) const;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view kName = ".cffs-transfer-";
 constexpr std::string_view kFirstWords = "cffs: names of a transfer that is under way, in the list ";
 constexpr std::size_t kMostListBytes = 64u << 20;
+constexpr int kList = O_WRONLY | O_APPEND | O_CLOEXEC;
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
 std::string first_line(ino_t number) { return std::string(kFirstWords) + std::to_string(number) + "\n"; }
@@ -53,8 +54,15 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
+}  // namespace
+
+bool TransferList::is_meant(ino_t number, const struct stat& there) {
+  if (S_ISDIR(there.st_mode)) return false;
+  return number == kNotYet ? !S_ISREG(there.st_mode) || there.st_size == 0 : number == there.st_ino;
+}
+
 // "NUMBER PATH". No link is followed to it.
-bool take_away(int folder, std::string_view entry) {
+bool TransferList::take_away(int folder, std::string_view entry) {
   const std::size_t blank = entry.find(' ');
   const auto number = leading_number(entry);
   if (blank == std::string_view::npos || !number) return false;
@@ -67,28 +75,43 @@ bool take_away(int folder, std::string_view entry) {
   const std::string name(path);
   struct stat st {};
   return at && Destination::transfer_of(name) &&
-         ::fstatat(at.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode) &&
-         st.st_ino == *number && ::unlinkat(at.get(), name.c_str(), 0) == 0;
+         ::fstatat(at.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && is_meant(*number, st) &&
+         ::unlinkat(at.get(), name.c_str(), 0) == 0;
 }
 
-}  // namespace
+// Locked before it is one: nobody takes it for a dead transfer's.
+bool TransferList::begin(FileDescriptor file) {
+  struct stat st {};
+  if (!file || ::fstat(file.get(), &st) != 0 || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  const std::string line = first_line(st.st_ino);
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) return false;
+  file_ = std::move(file);
+  return true;
+}
+
+// Whoever is killed meanwhile leaves nothing, where a file can be without a name.
+bool TransferList::make_unseen() {
+  if (!begin(FileDescriptor(::openat(folder_, ".", kList | O_TMPFILE, 0600)))) return false;
+  const std::string own_name = "/proc/self/fd/" + std::to_string(file_.get());
+  if (::linkat(AT_FDCWD, own_name.c_str(), folder_, name_.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
+  file_.reset();
+  return false;
+}
+
+bool TransferList::make_named() {
+  FileDescriptor made(::openat(folder_, name_.c_str(), kList | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  if (!made) return false;
+  if (begin(std::move(made))) return true;
+  (void)::unlinkat(folder_, name_.c_str(), 0);
+  return false;
+}
 
 bool TransferList::make() {
   for (int again = 0; again < 8; ++again) {
     name_ = std::string(kName) + std::to_string(::getpid()) + "-" + std::to_string(again);
-    file_ = FileDescriptor(::openat(folder_, name_.c_str(),
-                                    O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!file_ && errno == EEXIST) continue;
     struct stat st {};
-    if (!file_ || ::fstat(file_.get(), &st) != 0) return false;
-    // Locked before it is one: nobody takes it for a dead transfer's.
-    const std::string line = first_line(st.st_ino);
-    if (::flock(file_.get(), LOCK_EX | LOCK_NB) == 0 &&
-        ::write(file_.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size()))
-      return true;
-    (void)::unlinkat(folder_, name_.c_str(), 0);
-    file_.reset();
-    return false;
+    if (::fstatat(folder_, name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    if (make_unseen() || make_named()) return true;
   }
   return false;
 }

@@ -1,14 +1,17 @@
 // The names of a transfer's temporaries, in a file beside what it brings: what a killed one left is told from what is somebody's.
 //
 // A temporary is put down before it has its name, where that can be, with its number in the file system; so is the list itself, in its
-// own first line. A copy of either has another number, and is taken for what it is, a user's file. While its transfer lives the list is
+// own first line. A copy of either has another number, and is taken for what it is, a user's file. What gets its number with its name is
+// expected by the name alone, and goes by that as long as it has no content. While its transfer lives the list is
 // locked (flock). At the end of a transfer it goes. In a folder where no list can be made, or kept, what is left stays.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "core/base/mutex.h"
 #include "core/object/file_descriptor.h"
@@ -25,6 +28,8 @@ class TransferList {
 
   // `path`: from the folder on. From any thread.
   void add(ino_t number, const std::string& path) CFFS_EXCLUDES(mutex_);
+  // The same of what is about to be made there.
+  void expect(const std::string& path) { add(kNotYet, path); }
   // Nothing of this transfer is left.
   void end() CFFS_EXCLUDES(mutex_);
 
@@ -34,6 +39,12 @@ class TransferList {
   static bool is_one(int folder, const std::string& name);
 
  private:
+  static constexpr ino_t kNotYet = 0;  // no file's number
+  static bool is_meant(ino_t number, const struct stat& there);
+  static bool take_away(int folder, std::string_view entry);
+  bool begin(FileDescriptor file) CFFS_REQUIRES(mutex_);
+  bool make_unseen() CFFS_REQUIRES(mutex_);
+  bool make_named() CFFS_REQUIRES(mutex_);
   bool make() CFFS_REQUIRES(mutex_);
 
   const int folder_;

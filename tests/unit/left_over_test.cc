@@ -1,5 +1,6 @@
 // What a killed transfer left goes with the next one, and no file of a user's that only has such a name.
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <set>
 
 #include "core/object/memory_store.h"
@@ -15,6 +17,7 @@
 #include "core/transfer/export.h"
 #include "core/transfer/import_target.h"
 #include "core/transfer/store_destination.h"
+#include "core/transfer/transfer_list.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/temporary_directory.h"
@@ -167,6 +170,51 @@ TEST_CASE("what a killed export left goes with the next, and no copy of it", "[t
   CHECK(again->left_over == 0);
   CHECK(count(copy.path) == 2);
   REQUIRE(store.fs->close());
+}
+
+TEST_CASE("what a transfer left that was killed at any moment goes with the next", "[transfer]") {
+  TemporaryDirectory plain;
+  std::mt19937 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto to = DirectoryDestination::at(plain.path, false);
+      if (to) leave_temporaries(**to);
+      ::pause();
+    }
+    ::usleep(static_cast<useconds_t>(random() % 1500));
+    REQUIRE(::kill(child, SIGKILL) == 0);
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    const auto next = std::move(*DirectoryDestination::at(plain.path, false));
+    REQUIRE(next->begin());
+    const Names left = names_in(*next);
+    CAPTURE(left);
+    CHECK((left.empty() || left == Names{"below"}));
+    if (!left.empty()) CHECK(names_in(*next, next->enter(kRootInode, "below", false).value()).empty());
+    std::filesystem::remove_all(plain.path + "/below");
+  }
+}
+
+TEST_CASE("what a transfer expected by its name alone goes as long as it has nothing in it", "[transfer]") {
+  TemporaryDirectory plain;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileDescriptor folder(::open(plain.path.c_str(), O_RDONLY | O_DIRECTORY));
+    TransferList list(folder.get());
+    for (const char* name :
+         {".cffs-import-7-0", ".cffs-import-7-1", ".cffs-import-7-2", ".cffs-import-7-3", "file"})
+      list.expect(name);
+    put(plain.path + "/.cffs-import-7-0", "");
+    put(plain.path + "/.cffs-import-7-1", "somebody's");
+    std::filesystem::create_symlink("away", plain.path + "/.cffs-import-7-2");
+    std::filesystem::create_directory(plain.path + "/.cffs-import-7-3");
+    put(plain.path + "/file", "");
+    ::_exit(0);
+  }
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  const auto to = std::move(*DirectoryDestination::at(plain.path, false));
+  CHECK(to->begin().value() == 2);
+  CHECK(names_in(*to) == Names{".cffs-import-7-1", ".cffs-import-7-3", "file"});
 }
 
 TEST_CASE("what lives is not taken for killed, nor its list for what is to go", "[transfer]") {

@@ -65,7 +65,7 @@ case_exporting() {
   # Killed in the middle, and again; what it left under its own names goes with the next, and a user's files of such names stay.
   rm -rf "$out"
   for i in 02 04 07 1; do
-    { timeout -s KILL 0.$i "$cffs" export --update "$store" "$out"; } >/dev/null 2>&1
+    { timeout --foreground -s KILL 0.$i "$cffs" export --update "$store" "$out"; } >/dev/null 2>&1
     [ ! -e "$out/large" ] || check "large is whole after $i" cmp "$src/large" "$out/large"
   done
   mkdir -p "$out/a" && echo left >"$out/a/.cffs-import-999999999-0" && echo mine >"$out/a/.cffs-import-mine"
@@ -118,7 +118,7 @@ case_arriving() {
   check "no link was followed" test ! -e /etc/hard -a ! -e /etc/link
   check "times of directories, too" "$cffs" import --update "$src" "$mnt/new"
   check "all is alike" alike "$src" "$mnt/new"
-  { timeout -s KILL 0.03 "$cffs" import "$src" "$mnt:killed"; } >/dev/null 2>&1
+  { timeout --foreground -s KILL 0.03 "$cffs" import "$src" "$mnt:killed"; } >/dev/null 2>&1
   check "an import that was killed goes on" "$cffs" import --update "$src" "$mnt:killed"
   check "all is alike after a kill" alike "$src" "$mnt/killed"
   touch -h -d 2003-01-01 "$mnt/killed/pipe" "$mnt/killed/away" "$mnt/killed/null" 2>/dev/null

@@ -164,7 +164,7 @@ case_moving() {
   # Killed in the middle, and again: it goes on.
   local i
   for i in 1 2 3; do
-    { timeout -s KILL 0.0$((i * 3)) "$cffs" import "$src" "$store"; } >/dev/null 2>&1
+    { timeout --foreground -s KILL 0.0$((i * 3)) "$cffs" import "$src" "$store"; } >/dev/null 2>&1
     flock --wait 30 "$lock" true
   done
   check "an import that was killed goes on" "$cffs" import "$src" "$store"
@@ -212,7 +212,7 @@ case_moving() {
   for i in 1 3 5 8 12; do
     rm -rf "$base/work/half"
     "$cffs" format "$base/work/half" >/dev/null
-    { timeout -s KILL 0.$(printf %02d $i) "$cffs" import "$base/work/big" "$base/work/half"; } >/dev/null 2>&1
+    { timeout --foreground -s KILL 0.$(printf %02d $i) "$cffs" import "$base/work/big" "$base/work/half"; } >/dev/null 2>&1
     flock --wait 30 "$base/work/half/lock" true
     check "after a kill at $i" bash -c "'$cffs' import '$base/work/big' '$base/work/half' && '$cffs' cat '$base/work/half:file' | cmp - '$base/work/big/file' && '$cffs' fsck '$base/work/half'"
   done
