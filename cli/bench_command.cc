@@ -52,12 +52,12 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
   std::string targets;
   for (const std::string& t : benchmark.targets) targets += (targets.empty() ? "" : ",") + t;
   command
-      ->add_option(
-          "--targets", o->session.targets,
-          "ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, library, "
-          "predict, for reads squashfs:CODEC[:LEVEL], erofs:CODEC[:LEVEL], dir:PATH; "
-          "default " +
-              targets)
+      ->add_option("--targets", o->session.targets,
+                   "ext2, ext3, ext4, xfs, btrfs, passthrough, floor, floor-xattrs, none, directory, "
+                   "reference, frequency, library, "
+                   "predict, for reads squashfs:CODEC[:LEVEL], erofs:CODEC[:LEVEL], dir:PATH; "
+                   "default " +
+                       targets)
       ->delimiter(',');
   command->add_option("--disk", o->session.disk, "Below all targets: the machine's own, or a model")
       ->check(CLI::IsMember(bench::disk_names()))
@@ -103,6 +103,7 @@ void add_benchmark(CLI::App& bench, const bench::Benchmark& benchmark, int& exit
 void add_servers(CLI::App& bench, int& exit_code) {
   struct Served {
     std::string source, mount_point, data, profile = "hdd", transport = "auto";
+    bool answers_xattrs = false;
   };
   auto o = std::make_shared<Served>();
   const auto add_transport = [&o](CLI::App& command) {
@@ -125,9 +126,13 @@ void add_servers(CLI::App& bench, int& exit_code) {
   auto* floor = bench.add_subcommand("floor", "Serve files in memory: what FUSE alone costs on this machine");
   floor->add_option("MNT", o->mount_point)->required();
   floor->add_option("--data", o->data, "A new file that their data lies in, one behind the other");
+  floor->add_flag(
+      "--xattrs", o->answers_xattrs,
+      "Answer who asks for extended attributes that there are none, instead of having none to ask for");
   add_transport(*floor);
   floor->callback([o, transport, &exit_code] {
-    if (const Status done = bench::serve_floor(o->mount_point, o->data, transport(*o)); !done)
+    if (const Status done = bench::serve_floor(o->mount_point, {o->data, o->answers_xattrs, transport(*o)});
+        !done)
       exit_code = complain(done.error());
   });
   auto* disk = bench.add_subcommand("disk", "Serve an image as a modelled disk: MNT/disk, for a loop device");

@@ -269,7 +269,17 @@ struct Alone<Operation> {
   }
 };
 
-fuse_lowlevel_ops operations(bool on_disk) {
+void no_xattr(fuse_req_t req, fuse_ino_t, const char*, std::size_t) { fuse_reply_err(req, ENODATA); }
+
+void no_xattrs(fuse_req_t req, fuse_ino_t, std::size_t size) {
+  if (size == 0) {
+    fuse_reply_xattr(req, 0);
+  } else {
+    fuse_reply_buf(req, nullptr, 0);
+  }
+}
+
+fuse_lowlevel_ops operations(bool on_disk, bool answers_xattrs) {
   fuse_lowlevel_ops ops{};
   ops.init = [](void*, fuse_conn_info* conn) { configure_connection(conn); };
   ops.open = ops.opendir = refuse_open;
@@ -291,24 +301,28 @@ fuse_lowlevel_ops operations(bool on_disk) {
   ops.fsync = ops.fsyncdir = fsync;
   ops.readdirplus = Alone<readdirplus>::call;
   ops.statfs = statfs;
+  if (answers_xattrs) {
+    ops.getxattr = no_xattr;
+    ops.listxattr = no_xattrs;
+  }
   return ops;
 }
 
 }  // namespace
 }  // namespace floor
 
-Status serve_floor(const std::string& mount_point, const std::string& pack, Transport transport) {
+Status serve_floor(const std::string& mount_point, const FloorOptions& options) {
   (void)::umask(0);
   floor::Served served;
-  if (!pack.empty()) {
-    CFFS_TRY(served.pack, floor::Pack::make(pack));
+  if (!options.pack.empty()) {
+    CFFS_TRY(served.pack, floor::Pack::make(options.pack));
   }
   served.tree.root().attributes.st_uid = ::geteuid();
   served.tree.root().attributes.st_gid = ::getegid();
   constexpr unsigned kThreads = 32;  // that wait for the disk at a time
-  const fuse_lowlevel_ops ops = floor::operations(served.pack.has_value());
+  const fuse_lowlevel_ops ops = floor::operations(served.pack.has_value(), options.answers_xattrs);
   return serve_until_unmounted("floor", "fsname=floor", ops, &served, mount_point, served.pack ? kThreads : 1,
-                               transport);
+                               options.transport);
 }
 
 }  // namespace cffs::bench

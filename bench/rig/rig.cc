@@ -69,8 +69,9 @@ Status Rig::build() {
     backing_ = kind;
   } else if (kind == "passthrough") {
     kind_ = Kind::passthrough;
-  } else if (kind == "floor") {
+  } else if (kind == "floor" || kind == "floor-xattrs") {
     kind_ = Kind::floor;
+    answers_xattrs_ = kind == "floor-xattrs";
   } else if (kind == "library") {
     kind_ = Kind::library;
   } else if (kind == "predict") {
@@ -175,9 +176,13 @@ Status Rig::up() {
           << 1024;
       break;
     }
-    case Kind::floor:
-      CFFS_TRY_VOID(image_ ? serve({"floor", "--data=" + image_->directory() + "/data"}) : serve({"floor"}));
+    case Kind::floor: {
+      std::vector<std::string> command{"floor"};
+      if (answers_xattrs_) command.push_back("--xattrs");
+      if (image_) command.push_back("--data=" + image_->directory() + "/data");
+      CFFS_TRY_VOID(serve(command));
       break;
+    }
     case Kind::peer: {
       const MountTime time(last_mount_s_);
       if (peer_->is_made()) CFFS_TRY_VOID(peer_->mount());

@@ -4,6 +4,7 @@
 //   passthrough           a tuned FUSE pass-through over ext4
 //   floor                 files in memory behind FUSE: what the transport alone costs; nothing is ever read from a disk. floor@ext4,
 //                         @xfs, @btrfs: their data is in one file on that, so that reads cost what they must, and no more
+//   floor-xattrs          the same that answers who asks for extended attributes: what a file system that has some is asked
 //   none, directory, reference, frequency   a cffs mount with that policy, its store on ext4
 //   library               the engine without FUSE, its store on ext4; predict: TableFS-Predict (§4.3)
 //   regions               the region store alone on the disk: objects, and no files
@@ -105,6 +106,7 @@ class Rig {
   const std::string name_;
   RigOptions options_;
   Kind kind_ = Kind::native;
+  bool answers_xattrs_ = false;  // a floor
   std::string policy_ = "directory", backing_ = "ext4", own_, directory_;
   std::unique_ptr<MemoryLimit> memory_;
   std::unique_ptr<Image> image_;

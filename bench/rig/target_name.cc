@@ -46,7 +46,8 @@ Status check_target(const std::string& name) {
   const std::string below = name.find('@') == std::string::npos ? "ext4" : after;
   CFFS_TRY(const auto peer, peer_name_of(kind));
   const bool known = peer || is_file_system(kind) || among(kPolicies, kind) || kind == "passthrough" ||
-                     kind == "floor" || kind == "library" || kind == "predict" || kind == "regions";
+                     kind == "floor" || kind == "floor-xattrs" || kind == "library" || kind == "predict" ||
+                     kind == "regions";
   const bool is_store = among(kPolicies, kind) || kind == "library" || kind == "predict";
   if (!compression.empty()) {
     CFFS_TRY_VOID(parse_compression(compression));
@@ -56,7 +57,8 @@ Status check_target(const std::string& name) {
   if (known && (is_file_system(below) || (is_store && below == "region"))) return {};
   return fail(Error::command_line(
       "there is no target '" + name +
-      "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, none, directory, reference, frequency, "
+      "'; there are ext2, ext3, ext4, xfs, btrfs, passthrough, floor, floor-xattrs, none, directory, "
+      "reference, frequency, "
       "library, predict, regions, squashfs:CODEC, erofs:CODEC, dir:PATH; +zstd or +lz4 behind a store "
       "compresses it, @xfs or @btrfs behind one puts it on that, @region a store on no file system"));
 }

@@ -53,7 +53,7 @@ case " ${names[*]} " in *" end "*)
   one metadata --disk=cloud --targets=ext4,directory,library
   one postmark --disk=hdd --targets=directory --memory=256M --aged=0.2 --rounds=2
   one create --targets=none@xfs,library@btrfs --sync
-  one metadata --targets=floor,floor@ext4
+  one metadata --targets=floor-xattrs,floor@ext4
   one reads --targets=floor@ext4,floor@xfs --disk=cloud
   # Peers: images, made from the same tree and only read. Without what makes them they are left out, in a sentence.
   one reads --targets=ext4,squashfs:zstd:3,squashfs:lz4@xfs,erofs:lz4 --disk=cloud --threads=2
