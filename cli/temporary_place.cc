@@ -65,15 +65,16 @@ bool has_only_an_empty_mark(const std::string& path) {
   return is_alone && !problem;
 }
 
-// The mark last: who is killed here leaves what the next one knows.
-void take_away(const std::string& path) {
+// The mark last: who is killed here leaves what the next one knows. So does who finds that somebody still writes there, as a daemon
+// does that was asked for a backup: then it is put back.
+void take_away(const std::string& path, int place) {
   std::error_code problem;
   for (const auto& entry : std::filesystem::directory_iterator(path, problem)) {
     if (entry.path().filename() != kMark) std::filesystem::remove_all(entry.path(), problem);
     if (problem) return;
   }
-  if (problem || !std::filesystem::remove(path + "/" + std::string(kMark), problem)) return;
-  std::filesystem::remove(path, problem);
+  if (problem || ::unlinkat(place, std::string(kMark).c_str(), 0) != 0) return;
+  if (::rmdir(path.c_str()) != 0) (void)put_mark(place);
 }
 
 void clear_killed(const std::string& folder, std::string_view name) {
@@ -89,7 +90,7 @@ void clear_killed(const std::string& folder, std::string_view name) {
     struct stat st;
     if (!place || ::fstat(place.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0777) != 0700)
       continue;
-    if (has_mark(place.get(), st) || has_only_an_empty_mark(path)) take_away(path);
+    if (has_mark(place.get(), st) || has_only_an_empty_mark(path)) take_away(path, place.get());
     (void)::rmdir(path.c_str());  // where it is empty
   }
 }
@@ -108,7 +109,7 @@ Result<std::unique_ptr<TemporaryPlace>> TemporaryPlace::make(const std::string& 
     if (lock && put_mark(lock.get()))
       return std::unique_ptr<TemporaryPlace>(new TemporaryPlace(folder, name, path, std::move(lock)));
     const int why = errno;
-    take_away(path);
+    if (lock) take_away(path, lock.get());
     (void)::rmdir(path.c_str());
     if (lock && why != ENOENT) return fail(why, path);
   }
@@ -120,6 +121,6 @@ TemporaryPlace::~TemporaryPlace() {
   clear_killed(folder_, name_);
 }
 
-void TemporaryPlace::remove() const { take_away(path_); }
+void TemporaryPlace::remove() const { take_away(path_, lock_.get()); }
 
 }  // namespace cffs::cli

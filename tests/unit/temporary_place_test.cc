@@ -11,6 +11,7 @@
 #include <fstream>
 #include <random>
 #include <set>
+#include <thread>
 
 #include "tests/unit/temporary_directory.h"
 
@@ -57,6 +58,31 @@ TEST_CASE("a temporary place goes with its command, and what was killed at any m
       CHECK(names_below(folder.path).size() == 1);
       fill_place(next->path());
     }
+    CHECK(names_below(folder.path).empty());
+  }
+}
+
+TEST_CASE("a temporary place in which somebody still writes goes when he has ended") {
+  for (int round = 0; round < 20; ++round) {
+    TemporaryDirectory folder;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto place = TemporaryPlace::make(folder.path, ".cffs-export");
+      ::_exit(place ? 0 : 1);
+    }
+    REQUIRE(::waitpid(child, nullptr, 0) == child);
+    const auto left = names_below(folder.path);
+    REQUIRE(left.size() == 1);
+    // As a daemon does that was asked for a backup there.
+    std::thread writer([path = folder.path + "/" + *left.begin()] {
+      for (int i = 0; i < 300; ++i) {
+        std::error_code ignored;
+        std::filesystem::create_directory(path + "/" + std::to_string(i), ignored);
+      }
+    });
+    for (int i = 0; i < 20; ++i) place_in(folder.path).reset();
+    writer.join();
+    place_in(folder.path).reset();
     CHECK(names_below(folder.path).empty());
   }
 }
