@@ -106,7 +106,7 @@ TEST_CASE("where anything of somebody's lies no store is made, and all stays as 
   const auto [name, text, is_begun] = GENERATE(table<std::string, std::string, bool>({
       {"notes", "text", false},
       {"notes", "text", true},
-      {"docs/1", "text", true},
+      {"papers/1", "text", true},
       {"lock", "somebody's text", false},
       {"followers", "text", false},
       {"table/000005.ldb", "rows", false},
