@@ -42,7 +42,14 @@ void tell(const SalvageReport& report, const std::string& from, const std::strin
 // anybody else until it is whole.
 Result<OpenStore> open_new_store(const std::string& path) {
   const StoreName name{path, false};
-  if (!is_store_at(path)) CFFS_TRY_VOID(make_store(name, StoreFormat()));
+  bool is_there = is_store_at(path);
+  if (is_there) {  // an image, or a place in a pool, may have no superblock
+    CFFS_TRY(const auto objects, open_objects(name, PosixStore::Access::read_write));
+    CFFS_TRY(is_there, objects->exists("superblock"));
+    if (!is_there) CFFS_TRY_VOID(FileSystem::format(*objects, StoreFormat(), SystemClock()));
+  } else {
+    CFFS_TRY_VOID(make_store(name, StoreFormat()));
+  }
   CFFS_TRY(OpenStore store, open_store(name));
   bool is_empty = true;
   CFFS_TRY_VOID(store.fs->readdir(kRootInode, 0, false, [&](const DirectoryEntry& entry) {
