@@ -67,7 +67,7 @@ bool has_only_an_empty_mark(const std::string& path) {
 
 // The mark last: who is killed here leaves what the next one knows. So does who finds that somebody still writes there, as a daemon
 // does that was asked for a backup: then it is put back.
-void take_away(const std::string& path, int place) {
+void take_place_away(const std::string& path, int place) {
   std::error_code problem;
   for (const auto& entry : std::filesystem::directory_iterator(path, problem)) {
     if (entry.path().filename() != kMark) std::filesystem::remove_all(entry.path(), problem);
@@ -90,7 +90,7 @@ void clear_killed(const std::string& folder, std::string_view name) {
     struct stat st;
     if (!place || ::fstat(place.get(), &st) != 0 || st.st_uid != ::geteuid() || (st.st_mode & 0777) != 0700)
       continue;
-    if (has_mark(place.get(), st) || has_only_an_empty_mark(path)) take_away(path, place.get());
+    if (has_mark(place.get(), st) || has_only_an_empty_mark(path)) take_place_away(path, place.get());
     (void)::rmdir(path.c_str());  // where it is empty
   }
 }
@@ -109,7 +109,7 @@ Result<std::unique_ptr<TemporaryPlace>> TemporaryPlace::make(const std::string& 
     if (lock && put_mark(lock.get()))
       return std::unique_ptr<TemporaryPlace>(new TemporaryPlace(folder, name, path, std::move(lock)));
     const int why = errno;
-    if (lock) take_away(path, lock.get());
+    if (lock) take_place_away(path, lock.get());
     (void)::rmdir(path.c_str());
     if (lock && why != ENOENT) return fail(why, path);
   }
@@ -121,6 +121,6 @@ TemporaryPlace::~TemporaryPlace() {
   clear_killed(folder_, name_);
 }
 
-void TemporaryPlace::remove() const { take_away(path_, lock_.get()); }
+void TemporaryPlace::remove() const { take_place_away(path_, lock_.get()); }
 
 }  // namespace cffs::cli

@@ -26,7 +26,7 @@ namespace {
 
 Status format_in(ObjectStore& store) { return FileSystem::format(store, repeatable(), SystemClock()); }
 
-std::set<std::string> objects_of(ObjectStore& store) {
+std::set<std::string> object_names(ObjectStore& store) {
   const auto names = store.list("");
   REQUIRE(names);
   return {names->begin(), names->end()};
@@ -38,7 +38,7 @@ void put_file(const std::string& path, const std::string& text) { std::ofstream(
 std::set<std::string> whole_store() {
   MemoryStore store;
   REQUIRE(format_in(store));
-  return objects_of(store);
+  return object_names(store);
 }
 
 Status format_at(const std::string& path) {
@@ -71,7 +71,7 @@ TEST_CASE("a format that ended at any operation is none, and the next one makes 
       CAPTURE(again ? std::string() : again.error().message());
       REQUIRE(again);
     }
-    CHECK(objects_of(store) == whole);
+    CHECK(object_names(store) == whole);
     auto fs = FileSystem::open(store, quiet());
     REQUIRE(fs);
     REQUIRE((*fs)->close());
@@ -82,7 +82,7 @@ TEST_CASE("a format that was killed at any moment is begun anew by the next", "[
   std::mt19937 random(5);
   TemporaryDirectory whole;
   REQUIRE(format_at(whole.path));
-  const auto names = objects_of(**PosixStore::open_directory(whole.path));
+  const auto names = object_names(**PosixStore::open_directory(whole.path));
   for (int round = 0; round < 100; ++round) {
     TemporaryDirectory place;
     const pid_t child = ::fork();
@@ -97,7 +97,7 @@ TEST_CASE("a format that was killed at any moment is begun anew by the next", "[
     CAPTURE(round, again ? std::string() : again.error().message());
     REQUIRE((again || again.error().errno_value == EEXIST));
     const auto store = std::move(*PosixStore::open_directory(place.path));
-    CHECK(objects_of(*store) == names);
+    CHECK(object_names(*store) == names);
     CHECK(read_format(*store).has_value());
   }
 }
@@ -118,12 +118,12 @@ TEST_CASE("where anything of somebody's lies no store is made, and all stays as 
   std::filesystem::create_directories(std::filesystem::path(place.path + "/" + name).parent_path());
   put_file(place.path + "/" + name, text);
   if (is_begun) put_file(place.path + "/" + kUnfinishedSuperblock, "");
-  const auto before = objects_of(**PosixStore::open_directory(place.path));
+  const auto before = object_names(**PosixStore::open_directory(place.path));
   const Status refused = format_at(place.path);
   REQUIRE(!refused);
   CHECK(refused.error().errno_value == ENOTEMPTY);
   const auto store = std::move(*PosixStore::open_directory(place.path));
-  CHECK(objects_of(*store) == before);
+  CHECK(object_names(*store) == before);
   CHECK(bytes_of(*store, name) == text);
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("a store that is being filled is none, and what is left of it goes wit
     CHECK(opened.error().errno_value == ENOENT);
     CHECK(!restore_format(store).value());
     REQUIRE(format_in(store));
-    CHECK(objects_of(store) == whole_store());
+    CHECK(object_names(store) == whole_store());
   }
 }
 
