@@ -34,11 +34,30 @@ Status make_image_in(FileDescriptor fd, const std::string& path, std::uint64_t b
   return RegionStore::format(*device, {});
 }
 
+// What is there is the image where it is as long, or has no bytes: the same command may have been killed.
+Status go_on_with_image(const std::string& path, std::uint64_t bytes) {
+  FileDescriptor fd(::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  struct stat st;
+  if (!fd || ::fstat(fd.get(), &st) != 0) return fail(errno, path);
+  if (S_ISREG(st.st_mode) && st.st_size == 0) return make_image_in(std::move(fd), path, bytes);
+  if (!S_ISREG(st.st_mode) || static_cast<std::uint64_t>(st.st_size) != bytes)
+    return fail(Error::usage(path + " is there already; leave --size away"));
+  fd.reset();
+  CFFS_TRY(const auto device, FileDevice::open(path, FileDevice::Access::read_write));
+  CFFS_TRY(const bool has_regions, RegionStore::is_store(*device));
+  if (has_regions) return {};  // what is in them the copy judges
+  CFFS_TRY(const auto alone, device->lock(true));
+  CFFS_TRY(const bool is_blank, begins_blank(*device));
+  if (!is_blank)
+    return fail(Error::usage(path + " holds something that is no store; name another place for the copy"));
+  return RegionStore::format(*device, {});
+}
+
 // Where that fails nothing is left that the next try would find in its way.
 Status make_image(const std::string& path, const std::string& size) {
   CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
   FileDescriptor fd(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!fd && errno == EEXIST) return fail(Error::usage(path + " is there already; leave --size away"));
+  if (!fd && errno == EEXIST) return go_on_with_image(path, bytes);
   if (!fd) return fail(errno, path);
   const Status made = make_image_in(std::move(fd), path, bytes);
   if (!made) (void)::unlink(path.c_str());

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/browsed_stores.h"
+#include "cli/temporary_place.h"
 #include "core/backend/store_at.h"
 #include "core/base/printable.h"
 #include "core/browse/tree_difference.h"
@@ -41,9 +42,9 @@ class ArchiveStore {
     std::error_code problem;
     const std::filesystem::path temporary = std::filesystem::temp_directory_path(problem);
     if (problem) return fail(problem.value(), "the directory of temporary files");
-    std::string folder = temporary / "cffs-diff.XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) return fail(errno, folder);
-    std::unique_ptr<ArchiveStore> store(new ArchiveStore(folder));
+    CFFS_TRY(auto place, TemporaryPlace::make(temporary, "cffs-diff"));
+    const std::string folder = place->path();
+    std::unique_ptr<ArchiveStore> store(new ArchiveStore(std::move(place)));
     CFFS_TRY_VOID(store->ending_.begin());
     CFFS_TRY_VOID(make_store({folder + "/store", false}, StoreFormat()));
     CFFS_TRY(store->open_, open_store({folder + "/store", false}));
@@ -61,24 +62,16 @@ class ArchiveStore {
       return fail(Error::usage(archive + " cannot be compared: " + report.problems.front()));
     return store;
   }
-  ~ArchiveStore() {
-    open_ = {};
-    remove();
-  }
+  ~ArchiveStore() { open_ = {}; }
   ArchiveStore(const ArchiveStore&) = delete;
   ArchiveStore& operator=(const ArchiveStore&) = delete;
   FileSystem& fs() const { return *open_.fs; }
 
  private:
-  explicit ArchiveStore(std::string folder) : folder_(std::move(folder)) {}
-  void remove() const {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  const std::string folder_;
+  explicit ArchiveStore(std::unique_ptr<TemporaryPlace> place) : place_(std::move(place)) {}
+  const std::unique_ptr<TemporaryPlace> place_;
   SignalWatch ending_{[this] {
-    remove();
+    place_->remove();
     ::_exit(130);
   }};
   OpenStore open_;

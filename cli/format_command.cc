@@ -3,11 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "cli/commands.h"
 #include "core/backend/store_at.h"
+#include "core/fs/unfinished_format.h"
 #include "core/rados/address.h"
 #include "core/region/file_device.h"
 #include "core/region/image_file.h"
@@ -47,12 +47,14 @@ class Image {
     if (there && S_ISDIR(st.st_mode))
       return fail(
           Error::usage(path_ + " is a directory; --backend=region takes an image file or a block device"));
-    if (there && !size.empty() && (!S_ISREG(st.st_mode) || st.st_size != 0))
-      return fail(Error::usage(path_ + " has a size already; leave --size away"));
     if (size.empty() && (!there || (S_ISREG(st.st_mode) && st.st_size == 0)))
       return fail(Error::command_line("an image needs a size: --size=10G, say"));
     if (size.empty()) return {};
     CFFS_TRY(const std::uint64_t bytes, parse_size(size, "--size"));
+    // One of that size may be what the same command left when it was killed.
+    if (there && S_ISREG(st.st_mode) && static_cast<std::uint64_t>(st.st_size) == bytes) return {};
+    if (there && (!S_ISREG(st.st_mode) || st.st_size != 0))
+      return fail(Error::usage(path_ + " has a size already; leave --size away"));
     const FileDescriptor fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd) return fail(errno, path_);
     made_ = !there;
@@ -67,15 +69,22 @@ class Image {
   bool made_ = false;
 };
 
+// Regions with nothing in them, or with what a format left that was killed: they are made anew.
+bool is_unfinished(const FileDevice& device, FileDevice::Owners owners) {
+  auto again = FileDevice::open(device.description(), FileDevice::Access::read_only, owners);
+  if (!again) return false;
+  const auto objects = RegionStore::open(std::move(*again));
+  return objects && check_formattable(**objects);
+}
+
 // What somebody else keeps there is not overwritten unasked.
-Status check_empty(const FileDevice& device, bool force) {
-  CFFS_TRY(const bool is_store, RegionStore::is_store(device));
-  if (is_store)
+Status check_empty(const FileDevice& device, FileDevice::Owners owners, bool force) {
+  CFFS_TRY(const bool has_regions, RegionStore::is_store(device));
+  if (has_regions && is_unfinished(device, owners)) return {};
+  if (has_regions)
     return fail(Error::usage(device.description() + " is a cffs store already; it was left as it is"));
-  constexpr std::uint64_t kLook = 128 * 1024;
-  std::string begin(std::min(kLook, device.size()), '\0');
-  CFFS_TRY_VOID(device.read(0, as_writable_bytes(begin)));
-  if (!force && begin.find_first_not_of('\0') != std::string::npos)
+  CFFS_TRY(const bool is_blank, begins_blank(device));
+  if (!force && !is_blank)
     return fail(Error::usage(device.description() + " holds something already; --force overwrites it"));
   return {};
 }
@@ -84,15 +93,14 @@ Status make_region_store(const FormatOptions& o, const StoreFormat& format,
                          const RegionStore::Format& regions) {
   Image image(o.store.path);
   CFFS_TRY_VOID(image.prepare(o.size));
-  CFFS_TRY(auto device,
-           FileDevice::open(o.store.path, FileDevice::Access::read_write,
-                            o.store.foreign_owner ? FileDevice::Owners::anybody : FileDevice::Owners::own));
+  const auto owners = o.store.foreign_owner ? FileDevice::Owners::anybody : FileDevice::Owners::own;
+  CFFS_TRY(auto device, FileDevice::open(o.store.path, FileDevice::Access::read_write, owners));
   {
     const auto alone = device->lock(true);
     if (!alone && alone.error().errno_value == EBUSY && alone.error().kind == ErrorKind::os)
       return fail(Error::usage(o.store.path + " is in use; it was left as it is"));
     if (!alone) return fail(alone.error());
-    CFFS_TRY_VOID(check_empty(*device, o.force));
+    CFFS_TRY_VOID(check_empty(*device, owners, o.force));
     CFFS_TRY_VOID(RegionStore::format(*device, regions));
   }
   CFFS_TRY(const auto objects, RegionStore::open(std::move(device)));
@@ -191,7 +199,7 @@ Status make_store(const StoreName& store, const StoreFormat& format) {
   }
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
-    if (name != "lost+found") {
+    if (name != "lost+found" && !is_store_name(name)) {  // of the others FileSystem::format judges
       return fail(
           Error::usage(directory + " is not empty (" + name + "); give an empty directory for the store"));
     }

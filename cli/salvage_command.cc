@@ -4,7 +4,9 @@
 
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
+#include "core/backend/store_at.h"
 #include "core/base/clock.h"
+#include "core/fs/unfinished_format.h"
 #include "core/inspect/row_names.h"
 #include "core/object/store_use.h"
 #include "core/repair/salvage.h"
@@ -36,6 +38,32 @@ void tell(const SalvageReport& report, const std::string& from, const std::strin
       "back too.\n");
 }
 
+// A place that has nothing yet becomes a store, and so does what a salvage left that was killed; an empty store is as good. None for
+// anybody else until it is whole.
+Result<OpenStore> open_new_store(const std::string& path) {
+  const StoreName name{path, false};
+  bool is_there = is_store_at(path);
+  if (is_there) {  // an image, or a place in a pool, may have no superblock
+    CFFS_TRY(const auto objects, open_objects(name, PosixStore::Access::read_write));
+    CFFS_TRY(is_there, objects->exists("superblock"));
+    if (!is_there) CFFS_TRY_VOID(FileSystem::format(*objects, StoreFormat(), SystemClock()));
+  } else {
+    CFFS_TRY_VOID(make_store(name, StoreFormat()));
+  }
+  CFFS_TRY(OpenStore store, open_store(name));
+  bool is_empty = true;
+  CFFS_TRY_VOID(store.fs->readdir(kRootInode, 0, false, [&](const DirectoryEntry& entry) {
+    is_empty = entry.name == "." || entry.name == "..";
+    return is_empty;
+  }));
+  if (!is_empty) {
+    CFFS_TRY_VOID(store.fs->close());
+    return fail(Error::usage(path + " is a cffs store already, with files in it; it was left as it is"));
+  }
+  CFFS_TRY_VOID(set_superblock_aside(*store.objects));
+  return store;
+}
+
 Result<int> run_salvage(const StoreName& from, const std::string& to) {
   if (path_inside(to, from.path))  // which may not look like a store any more
     return fail(Error::usage(to + " lies in the store " + from.path + "; name a place outside of it"));
@@ -51,15 +79,15 @@ Result<int> run_salvage(const StoreName& from, const std::string& to) {
   }
   const auto lock = use_to_look(*objects);
   if (!lock) return fail(with_mount_points(lock.error(), from.path));
-  CFFS_TRY_VOID(make_store({to, false}, StoreFormat()));
   const EndingSignals signals("it was interrupted; " + to +
-                              " has a part of the files: remove it, and begin anew");
-  CFFS_TRY(const OpenStore store, open_store({to, false}));
+                              " has a part of the files, and is no store; the same command begins anew");
+  CFFS_TRY(const OpenStore store, open_new_store(to));
   ProgressLine progress;
   CFFS_TRY(const SalvageReport report,
            Salvage(*objects, *store.fs, [&](const std::string& text) { progress.show(text); }).run());
   progress.clear();
   CFFS_TRY_VOID(store.fs->close());
+  CFFS_TRY_VOID(put_superblock_back(*store.objects));
   tell(report, from.path, to);
   return report.lost.empty() ? 0 : 4;
 }

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/help_formatter.h"
 #include "cli/stop_signals.h"
+#include "cli/temporary_place.h"
 #include "cli/transfer_places.h"
 #include "cli/transfer_progress.h"
 #include "core/backend/store_place.h"
@@ -266,23 +267,16 @@ class MomentCopy {
                                                       : std::filesystem::absolute(destination, problem);
     if (problem) return fail(problem.value(), destination);
     if (destination != "-") beside = (beside / "").lexically_normal().parent_path().parent_path();
-    std::string made = beside / ".cffs-export.XXXXXX";
-    if (::mkdtemp(made.data()) == nullptr) return fail(errno, made);
-    std::unique_ptr<MomentCopy> copy(new MomentCopy(made));
+    CFFS_TRY(auto place, TemporaryPlace::make(beside, ".cffs-export"));
+    std::unique_ptr<MomentCopy> copy(new MomentCopy(std::move(place)));
     CFFS_TRY_VOID(back_up_mount(mount, copy->store()));
     return copy;
   }
-  ~MomentCopy() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  MomentCopy(const MomentCopy&) = delete;
-  MomentCopy& operator=(const MomentCopy&) = delete;
-  std::string store() const { return folder_ + "/store"; }
+  std::string store() const { return place_->path() + "/store"; }
 
  private:
-  explicit MomentCopy(std::string folder) : folder_(std::move(folder)) {}
-  const std::string folder_;
+  explicit MomentCopy(std::unique_ptr<TemporaryPlace> place) : place_(std::move(place)) {}
+  const std::unique_ptr<TemporaryPlace> place_;
 };
 
 Status check_not_into_itself(const ExportOptions& o, const StorePlace& from) {

@@ -4,6 +4,9 @@
 namespace cffs {
 namespace {
 
+// What the store knows of transfers that were killed, in attributes that no mount shows and no export brings.
+constexpr std::string_view kOwnNotes = "user.cffs.";
+
 class StoreTreeData final : public TreeData {
  public:
   StoreTreeData(FileSystem& fs, InodeId file) : fs_(fs), file_(file) {}
@@ -60,6 +63,7 @@ class StoreTree final : public ComparedTree {
       CFFS_TRY(const auto names, fs_.listxattr(ino));
       Xattrs found;
       for (const std::string& name : names) {
+        if (ino == kRootInode && name.starts_with(kOwnNotes)) continue;
         CFFS_TRY(std::string value, fs_.getxattr(ino, name));
         found.emplace_back(name, std::move(value));
       }

@@ -9,6 +9,7 @@
 
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
+#include "core/fs/unfinished_format.h"
 #include "core/object/store_use.h"
 #include "core/packed/packer.h"
 #include "core/table/close_note.h"
@@ -92,9 +93,10 @@ Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const C
     format.name_hash = NameHash::keyed(key);
   }
   CFFS_TRY_VOID(check_format(format));
+  CFFS_TRY_VOID(check_formattable(store));  // a place that is refused is left as it is, without a lock of ours
   CFFS_TRY(const auto lock, use_alone(store, this_process()));
-  // The table first: a store without a superblock is no store, so a crash in between leaves nothing
-  // half-made.
+  CFFS_TRY_VOID(begin_format(store));
+  // The table first: a store without a superblock is no store, and what a crash in between leaves the next format takes away.
   TableOptions options;
   options.create = true;
   options.values_apart = format.values_apart;

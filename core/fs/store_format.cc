@@ -5,6 +5,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/checksum.h"
+#include "core/fs/unfinished_format.h"
 #include "core/table/inode.h"
 
 namespace cffs {
@@ -244,11 +245,14 @@ Result<StoreFormat> read_superblock(ObjectStore& store, const char* name) {
   const std::string where = store.description();
   auto bytes = superblock_bytes(store, name);
   if (!bytes && bytes.error().errno_value == ENOENT) {
+    CFFS_TRY(const bool is_begun, store.exists(kUnfinishedSuperblock));
     // A directory that holds files already is not to become one.
-    Error none =
-        Error::usage(where + " is not a cffs store; " +
-                     (where.starts_with("rados:") ? "make one with: cffs format " + where
-                                                  : "cffs format makes one of a new or an empty directory"));
+    Error none = Error::usage(
+        is_begun
+            ? where + " was not made to its end; the same cffs format, or salvage, again makes it"
+            : where + " is not a cffs store; " +
+                  (where.starts_with("rados:") ? "make one with: cffs format " + where
+                                               : "cffs format makes one of a new or an empty directory"));
     none.errno_value = ENOENT;
     return fail(std::move(none));
   }
@@ -323,12 +327,17 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   CFFS_TRY(const bool taken, store.exists(kName));
   if (taken) return fail(EEXIST, store.description());
   CFFS_TRY_VOID(write_superblock(store, kCopy, bytes, ObjectStore::Create::truncate));
-  return write_superblock(store, kName, bytes, ObjectStore::Create::exclusive);
+  // Whole, or not there: a rename makes it one, and takes the mark of a store in the making away.
+  CFFS_TRY_VOID(write_superblock(store, kUnfinishedSuperblock, bytes, ObjectStore::Create::truncate));
+  CFFS_TRY_VOID(store.rename(kUnfinishedSuperblock, kName));
+  return store.sync_names();
 }
 
 Result<StoreFormat> read_format(ObjectStore& store) {
   auto format = read_superblock(store, kName);
   if (format || !is_lost(format.error()) || !read_superblock(store, kCopy)) return format;
+  CFFS_TRY(const bool is_begun, store.exists(kUnfinishedSuperblock));
+  if (is_begun) return format;  // it is none yet
   const auto bytes = superblock_bytes(store, kName);
   if (!bytes && bytes.error().errno_value != ENOENT) {  // what no store has stands in its place
     return fail(
@@ -350,6 +359,8 @@ Status check_format_copy(ObjectStore& store) {
 Result<bool> restore_format(ObjectStore& store) {
   const auto format = read_superblock(store, kName);
   if (!format && !is_lost(format.error())) return false;  // of a newer version
+  CFFS_TRY(const bool is_begun, store.exists(kUnfinishedSuperblock));
+  if (!format && is_begun) return false;
   const bool copy_is_whole = read_superblock(store, kCopy).has_value();
   if (format ? check_format_copy(store).has_value() : !copy_is_whole) return false;
   CFFS_TRY(const std::string bytes, superblock_bytes(store, format ? kName : kCopy));

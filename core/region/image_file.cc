@@ -4,7 +4,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+
+#include "core/base/bytes.h"
 
 namespace cffs {
 
@@ -16,6 +19,13 @@ Status make_image_of(int fd, const std::string& path, std::uint64_t bytes) {
   }
   if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) return fail(errno, path);
   return {};
+}
+
+Result<bool> begins_blank(const BlockDevice& device) {
+  constexpr std::uint64_t kLook = 128 * 1024;
+  std::string begin(std::min(kLook, device.size()), '\0');
+  CFFS_TRY_VOID(device.read(0, as_writable_bytes(begin)));
+  return begin.find_first_not_of('\0') == std::string::npos;
 }
 
 }  // namespace cffs

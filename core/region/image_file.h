@@ -9,10 +9,14 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/region/block_device.h"
 
 namespace cffs {
 
 // Of a file that was just made and is empty; `path` is for the error's text. Where the mark means nothing, the size alone.
 Status make_image_of(int fd, const std::string& path, std::uint64_t bytes);
+
+// Whether it has nothing but zeros where file systems, partition tables and stores say that they are there.
+Result<bool> begins_blank(const BlockDevice& device);
 
 }  // namespace cffs

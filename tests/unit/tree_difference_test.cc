@@ -88,6 +88,16 @@ TEST_CASE("a store is the same as what it was made from") {
   CHECK(between(*store.tree(), *directory_tree(made.path), times).empty());
 }
 
+TEST_CASE("what a store notes of killed transfers is no difference") {
+  const TemporaryDirectory made;
+  fill(made.path);
+  ComparedStore store(made.path);
+  REQUIRE(store.fs->setxattr(kRootInode, "user.cffs.transfers", "7 12 15\n", XattrMode::any,
+                             Caller::privileged()));
+  CHECK(between(*store.tree(), *directory_tree(made.path)).empty());
+  CHECK(between(*directory_tree(made.path), *store.tree()).empty());
+}
+
 TEST_CASE("every kind of difference has its letter") {
   const TemporaryDirectory made;
   const std::string top = made.path;

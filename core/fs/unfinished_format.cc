@@ -1,0 +1,100 @@
+#include "core/fs/unfinished_format.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/bytes.h"
+
+namespace cffs {
+namespace {
+
+constexpr std::string_view kStoreNames[] = {"lock",
+                                            "followers",
+                                            "table",
+                                            "values",
+                                            "composites",
+                                            "blobs",
+                                            "superblock.copy",
+                                            "reserve",
+                                            "spare",
+                                            "plan",
+                                            "accesses",
+                                            kUnfinishedSuperblock,
+                                            "held",
+                                            "catalogue",
+                                            "checkpoint",
+                                            "kept",
+                                            "plan.unfinished",
+                                            "catalogue.unfinished"};
+constexpr std::string_view kOwnerText = "pid ";  // this_process()
+
+std::string_view top_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
+// Those of the backend, which it makes when a store is locked: before there can be a mark.
+bool is_lock(std::string_view name) { return name == "lock" || name == "followers"; }
+
+// A lock's text, or nothing: what has another is no lock of ours, and would be written over.
+Result<bool> is_our_lock(ObjectStore& store, const std::string& name) {
+  CFFS_TRY(const auto object, store.open(name));
+  CFFS_TRY(const ObjectInfo info, object->info());
+  if (name != "lock" || info.size == 0) return info.size == 0;
+  std::string text(kOwnerText.size(), '\0');
+  CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(text)));
+  return n == text.size() && text == kOwnerText;
+}
+
+tl::unexpected<Error> not_empty(const ObjectStore& store, std::string_view name) {
+  return fail(Error{ErrorKind::usage, ENOTEMPTY,
+                    store.description() + " is not empty (" + std::string(name) +
+                        "); give an empty directory for the store"});
+}
+
+}  // namespace
+
+bool is_store_name(std::string_view top_name) {
+  return std::find(std::begin(kStoreNames), std::end(kStoreNames), top_name) != std::end(kStoreNames);
+}
+
+Status check_formattable(ObjectStore& store) {
+  CFFS_TRY(const bool is_store, store.exists("superblock"));
+  if (is_store)
+    return fail(Error{ErrorKind::usage, EEXIST,
+                      store.description() + " is a cffs store already; it was left as it is"});
+  CFFS_TRY(const bool is_begun, store.exists(kUnfinishedSuperblock));
+  CFFS_TRY(const auto names, store.list(""));
+  for (const std::string& name : names) {
+    const std::string_view top = top_of(name);
+    if (top == "lost+found") continue;  // a file system's own
+    if (!is_store_name(top) || (!is_begun && !is_lock(name))) return not_empty(store, top);
+    if (is_begun || !is_lock(name)) continue;
+    CFFS_TRY(const bool is_ours, is_our_lock(store, name));
+    if (!is_ours) return not_empty(store, name);
+  }
+  return {};
+}
+
+Status begin_format(ObjectStore& store) {
+  CFFS_TRY_VOID(check_formattable(store));
+  CFFS_TRY(const auto names, store.list(""));
+  for (const std::string& name : names) {
+    const std::string_view top = top_of(name);
+    const bool stays = top == "lost+found" || top == kUnfinishedSuperblock || is_lock(top);
+    if (!stays) CFFS_TRY_VOID(store.remove(name));
+  }
+  CFFS_TRY_VOID(store.sync_names());
+  CFFS_TRY(const auto mark, store.create(kUnfinishedSuperblock, ObjectStore::Create::truncate));
+  return mark->sync();
+}
+
+Status set_superblock_aside(ObjectStore& store) {
+  CFFS_TRY_VOID(store.rename("superblock", kUnfinishedSuperblock));
+  return store.sync_names();
+}
+
+Status put_superblock_back(ObjectStore& store) {
+  CFFS_TRY_VOID(store.rename(kUnfinishedSuperblock, "superblock"));
+  return store.sync_names();
+}
+
+}  // namespace cffs
