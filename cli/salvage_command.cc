@@ -101,7 +101,11 @@ void add_salvage(CLI::App& app, int& exit_code) {
   auto from = std::make_shared<StoreName>();
   auto to = std::make_shared<std::string>();
   add_store_argument(*command, "STORE", *from, "The lost store; it is only read")->required();
-  command->add_option("NEW", *to, "An empty directory, or an empty store, for the new one; a directory is made if it is not there")->required();
+  command
+      ->add_option(
+          "NEW", *to,
+          "An empty directory, or an empty store, for the new one; a directory is made if it is not there")
+      ->required();
   command->footer(
       "First try cffs fsck --repair, which keeps names wherever a part of the table can be read.\n"
       "Exit code: 0 all that was found is back, 4 some is not (one line each), 1 it could not run.");
