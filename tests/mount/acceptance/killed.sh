@@ -39,6 +39,7 @@ killed_export() {
 killed_out() { rm -rf "$base/work/out"; mkdir "$base/work/out"; }
 
 case_killed() {
+  strace -f -qq -o /dev/null true 2>/dev/null || { echo "  no process can be traced here: not tried"; return 0; }
   fresh || return 1
   check "a whole one" "$cffs" format "$base/work/whole"
   killed_names "$base/work/whole" >"$base/work/names"
@@ -52,4 +53,10 @@ case_killed() {
   rm -r "$store/table"
   check "salvage" "$cffs" salvage --quiet "$store" "$base/work/salvaged"
   check "salvage, killed" killed_everywhere 151 killed_new killed_salvage "$cffs" salvage --quiet "$store" "$base/work/new"
+  rm -r "$base/work/new"
+  check "an empty store" "$cffs" format "$base/work/new"
+  check "salvage into it, killed" bash -c "$(declare -f killed_at); killed_calls=$killed_calls; ! killed_at 700 '$cffs' salvage --quiet '$store' '$base/work/new' 2>/dev/null"
+  check "is none then" refused "was not made to its end" "$cffs" stat "$base/work/new"
+  check "salvage into it, again" "$cffs" salvage --quiet "$store" "$base/work/new"
+  check "and has all" "$cffs" diff "$base/work/new" "$base/work/salvaged"
 }
