@@ -121,8 +121,7 @@ Status Image::serve_model() {
 }
 
 Status Image::attach() {
-  CFFS_TRY(const LoopDevice loop,
-           LoopDevice::over(model_.empty() ? file_ : model_ + "/disk", LoopDevice::Access::read_write));
+  CFFS_TRY(const LoopDevice loop, LoopDevice::over(below(), LoopDevice::Access::read_write));
   device_ = loop.path();
   device_number_ = loop.number();
   if (options_.type.empty()) {
@@ -150,8 +149,7 @@ Status Image::unmount() {
   else
     CFFS_TRY_VOID(unmount_patiently(mounted_));
   is_mounted_ = false;
-  wait_until_free(device_number_);
-  return {};
+  return wait_until_free(device_number_, below());
 }
 
 Status Image::remount() {

@@ -41,6 +41,7 @@ class Image {
   Status build();
   Status serve_model();
   Status attach();
+  std::string below() const { return model_.empty() ? file_ : model_ + "/disk"; }  // the loop device
 
   const ImageOptions options_;
   std::string file_, model_, mounted_, device_, device_number_;

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace cffs::bench {
 namespace {
@@ -47,9 +49,18 @@ Result<LoopDevice> LoopDevice::over(const std::string& file, Access access) {
   return fail(EBUSY, "loop devices");
 }
 
-void wait_until_free(const std::string& number) {
-  const std::string held = "/sys/dev/block/" + number + "/loop";
-  for (int i = 0; i < kLoopTries && ::access(held.c_str(), F_OK) == 0; ++i) ::usleep(kLoopTryMicroseconds);
+Status wait_until_free(const std::string& number, const std::string& file) {
+  constexpr int kMinute = 12'000;
+  std::error_code problem;
+  const std::string own = std::filesystem::canonical(file, problem);
+  for (int i = 0; i < kMinute; ++i) {
+    std::ifstream backing("/sys/dev/block/" + number + "/loop/backing_file");
+    if (std::string held; !std::getline(backing, held) || held != own)
+      return {};  // free, or another's by now
+    ::usleep(kLoopTryMicroseconds);
+  }
+  return fail(Error::usage("the loop device of " + file +
+                           " is still in use, as by a mount namespace that has a copy of its mount"));
 }
 
 }  // namespace cffs::bench

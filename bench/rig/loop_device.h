@@ -26,7 +26,9 @@ class LoopDevice {
   FileDescriptor open_;  // until a mount has it
 };
 
-// Waits until the loop device of that number has let go of its file, a moment after its last user.
-void wait_until_free(const std::string& number);
+// Waits until the loop device of that number has let go of the file, a moment after its last user. One that stays has users that no umount
+// of ours reaches, as a mount namespace with a copy of all mounts: the caches would not be cold, and XFS is not mounted twice. `usage`
+// where that takes more than a minute.
+Status wait_until_free(const std::string& number, const std::string& file);
 
 }  // namespace cffs::bench

@@ -130,8 +130,7 @@ Status PeerImage::unmount() {
   if (!is_mounted_) return {};
   CFFS_TRY_VOID(unmount_patiently(point_));
   is_mounted_ = false;
-  wait_until_free(device_number_);
-  return {};
+  return wait_until_free(device_number_, image_);
 }
 
 std::uint64_t PeerImage::bytes() const {

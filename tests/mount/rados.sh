@@ -392,12 +392,14 @@ run_suites() {
 case_acceptance() {
   local one
   # threads: where the system has none left, librados ends the process. successors: whoever is paused is shut out, and nobody waits for it.
-  for one in writers names files follow holders; do
+  for one in writers names files follow; do
     check "acceptance: $one" timeout 250 "$here/acceptance.sh" $one
   done
 }
+# Alone of its lane: namespaces with copies of all mounts, which others could not end meanwhile.
+case_holders() { check "acceptance: holders" timeout 250 "$here/acceptance.sh" holders; }
 
 osds=1
 [ "$*" != three_osds ] || osds=3
 start_cluster --osd-size=4G --osds=$osds
-run_cases contract objects full_composites commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance -- "$@"
+run_cases contract objects full_composites commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance holders -- "$@"
