@@ -1,6 +1,7 @@
 // The floor under every FUSE file system on this machine: files in memory, served by the same request loop with the same
 // timeouts as cffs, without storage, locks, extended attributes or checks. What is slower than native here is the transport's
-// price, which nobody above it can win back. What a file system with extended attributes is asked besides, a floor that answers shows. With the files' data in one file of a disk (pack.h) it is the transport's and that disk's.
+// price, which nobody above it can win back. What a file system with extended attributes is asked besides, a floor that answers shows.
+// With the files' data in one file of a disk (pack.h) it is the transport's and that disk's.
 #pragma once
 
 #include <string>
@@ -11,9 +12,8 @@
 namespace cffs::bench {
 
 struct FloorOptions {
-  std::string pack;  // the name of a new file for the files' data; empty: it is in memory
-  bool answers_xattrs =
-      false;  // says of each file that it has none, instead of refusing the question for good
+  std::string pack;             // the name of a new file for the files' data; empty: it is in memory
+  bool answers_xattrs = false;  // says of each file that it has none, and does not refuse the question
   Transport transport = Transport::automatic;
 };
 

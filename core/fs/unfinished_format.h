@@ -18,8 +18,8 @@ inline constexpr const char* kUnfinishedSuperblock = "superblock.unfinished";
 // Whether stores have such a name, or a folder of it, at their top.
 bool is_store_name(std::string_view top_name);
 
-// Whether a store can be made there: it is empty, or has what was left by who was killed while he made one. `usage` with EEXIST where a store is, with ENOTEMPTY
-// where something else is, which it names. Changes nothing.
+// Whether a store can be made there: it is empty, or has what was left by who was killed while he made one. `usage` with EEXIST where
+// a store is, with ENOTEMPTY where something else is, which it names. Changes nothing.
 Status check_formattable(ObjectStore& store);
 
 // The same, of a place that is locked; then takes that away, and makes the mark.
