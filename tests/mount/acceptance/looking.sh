@@ -104,13 +104,22 @@ case_handed() {
   check "import" "$cffs" import "$headers" "$store"
   number() { "$cffs" stats --json "$mnt" | python3 -c "import json,sys; s = json.load(sys.stdin); print($1)"; }
   go_through() { (cd "$mnt" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$base/work/sums"; }
+  # Nothing is handed over where the processors are taken and the reader is ahead of it, or where somebody drops the machine's caches: then
+  # the next of a few mounts. The last one stays.
+  handed_over() {  # command that mounts...: whoever goes through the mount has every byte right, and one mount handed something over
+    local try
+    for try in {1..10}; do
+      sync && echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
+      timeout 30 "$@" || return 1
+      go_through && diff "$base/work/expected" "$base/work/sums" || return 1
+      [ "$(number "s['handed_over']['files']")" -gt 0 ] && return 0
+      "$cffs" umount "$mnt"
+    done
+    return 1
+  }
   (cd "$headers" && find . -type f -print0 | sort -z | xargs -0 sha256sum) >"$base/work/expected"
   for how in "" "--transport=device" "--threads=1"; do
-    sync && echo 3 >/proc/sys/vm/drop_caches 2>/dev/null
-    "$cffs" mount -o ro $how "$store" "$mnt" || return 1
-    check "go through it $how" go_through
-    check "every byte is right $how" diff "$base/work/expected" "$base/work/sums"
-    check "some of it was handed over $how" test "$(number "s['handed_over']['files']")" -gt 0
+    check "every byte is right, and some were handed over $how" handed_over "$cffs" mount -o ro $how "$store" "$mnt" || return 1
     # Whoever drops the machine's caches meanwhile takes back what was handed over, so that is all that can be said here; how much it is
     # where nobody does, group_hand_over_test.cc says.
     check "again, from the cache $how" go_through
@@ -132,10 +141,8 @@ case_handed() {
   local theirs=$base/work/theirs file
   caught_up() { for _ in {1..100}; do "$@" && return 0; sleep 0.1; done; return 1; }
   mkdir -p "$theirs" && "$cffs" mount -o commit_interval=0.5 "$store" "$theirs" || return 1
-  timeout 30 "$cffs" mount -o ro,follow=0.1 "$store" "$mnt" || { "$cffs" umount "$theirs"; return 1; }
-  check "go through what is followed" go_through
-  check "every byte is right there" diff "$base/work/expected" "$base/work/sums"
-  check "some of it was handed over" test "$(number "s['handed_over']['files']")" -gt 0
+  check "every byte of what is followed is right, and some were handed over" handed_over "$cffs" mount -o ro,follow=0.1 "$store" "$mnt" ||
+    { "$cffs" umount "$theirs"; return 1; }
   for round in 1 2 3; do
     for file in $(cd "$theirs" && find . -name '*.h' | sort | awk "NR % 3 == $round % 3"); do
       tr 'a-z' 'b-za' <"$theirs/$file" >"$base/work/turned" && cat "$base/work/turned" >"$theirs/$file"
