@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::size_t kReaders = 32;
 constexpr unsigned kAccountBits = 12;
+// Places that a composite may have, the latest first: with one, two that share it are forgotten by turns.
+constexpr std::ptrdiff_t kPlaces = 4;
 
 constexpr std::uint64_t kInOrder =
     ReadAhead::kPiece;  // where a request is worth so much there is an arm to move
@@ -76,18 +78,20 @@ ReadAhead::Reader* ReadAhead::known_reader(ReaderId id) {
   return found == readers_.end() ? nullptr : &*found;
 }
 
-std::size_t ReadAhead::place_of(std::uint64_t composite) {
+std::ptrdiff_t ReadAhead::first_place_of(std::uint64_t composite) {
   constexpr std::uint64_t kSpread = 0x9E3779B97F4A7C15;
-  return (composite * kSpread) >> (64 - kAccountBits);
+  return static_cast<std::ptrdiff_t>((composite * kSpread) >> (64 - kAccountBits)) / kPlaces * kPlaces;
 }
 
 ReadAhead::Account& ReadAhead::account(std::uint64_t composite) {
-  Account& found = accounts_[place_of(composite)];
-  if (found.composite != composite) {
-    found = Account{};
-    found.composite = composite;
+  const auto first = accounts_.begin() + first_place_of(composite), last = first + kPlaces;
+  auto found = std::find_if(first, last, [&](const Account& a) { return a.composite == composite; });
+  if (found == last) {
+    *--found = Account{};
+    found->composite = composite;
   }
-  return found;
+  std::rotate(first, found, found + 1);
+  return *first;
 }
 
 // What is wanted anyway costs nothing to bring; what is not costs its bytes; each item that is, saves a request.
@@ -307,8 +311,9 @@ void ReadAhead::asked(CompositeId composite) {
 
 bool ReadAhead::is_whole(CompositeId composite) const {
   const MutexLock guard(mutex_);
-  const Account& found = accounts_[place_of(composite.value)];
-  return found.composite == composite.value && found.whole;
+  const auto first = accounts_.begin() + first_place_of(composite.value);
+  return std::any_of(first, first + kPlaces,
+                     [&](const Account& a) { return a.composite == composite.value && a.whole; });
 }
 
 bool ReadAhead::take_whole(CompositeId composite, std::uint64_t bytes, ReaderId reader) {

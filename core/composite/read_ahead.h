@@ -142,7 +142,7 @@ class ReadAhead {
     bool doubted = false;  // it went from memory before it had saved what it cost, the last time
   };
   Reader& reader(ReaderId id, const Extent& extent) CFFS_REQUIRES(mutex_);
-  static std::size_t place_of(std::uint64_t composite);
+  static std::ptrdiff_t first_place_of(std::uint64_t composite);
   Account& account(std::uint64_t composite) CFFS_REQUIRES(mutex_);
   static double chance(const Visits& visits, const Visit& visit);
   static double chance_of_group(const Visits& visits, const Visit& group);
@@ -168,7 +168,7 @@ class ReadAhead {
   std::atomic<std::uint64_t> asks_{0};   // changed under mutex_
   mutable Mutex mutex_;                  // leaf
   std::vector<Reader> readers_ CFFS_GUARDED_BY(mutex_);
-  std::vector<Account> accounts_ CFFS_GUARDED_BY(mutex_);  // where its number says; one takes another's place
+  std::vector<Account> accounts_ CFFS_GUARDED_BY(mutex_);  // where its number says; the latest take others' places
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t room_ CFFS_GUARDED_BY(mutex_);  // bytes that memory was seen to keep until they are wanted
   std::uint64_t asked_ CFFS_GUARDED_BY(mutex_) = 0, used_ CFFS_GUARDED_BY(mutex_) = 0;

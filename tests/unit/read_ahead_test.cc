@@ -341,6 +341,16 @@ TEST_CASE("a next composite that was not wanted is not guessed again at once") {
   CHECK(guesses < 60 / 5);
 }
 
+TEST_CASE("what was read whole is remembered beside hundreds of others") {
+  ReadAhead ahead;
+  constexpr std::uint64_t kComposites = 500;
+  for (std::uint64_t c = 1; c <= kComposites; ++c)
+    REQUIRE(ahead.take_whole(CompositeId{c * 97}, kComposite, /*reader=*/0));
+  std::uint64_t forgotten = 0;
+  for (std::uint64_t c = 1; c <= kComposites; ++c) forgotten += !ahead.is_whole(CompositeId{c * 97});
+  CHECK(forgotten == 0);
+}
+
 TEST_CASE("what a request is worth follows from how long small and large reads take") {
   struct Medium {
     std::uint64_t request_ns, bytes_per_ms, least, most;
