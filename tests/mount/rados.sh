@@ -225,8 +225,7 @@ case_standby() {
   fresh -- --policy=directory
   cp -r "$source_tree/linux" "$mnt/" && sync "$mnt"/linux/*.h
   "$cffs" mount --standby --policy=directory "$store" "$second" 2>"$base/work/said" &
-  sleep 2
-  check "it says for whom it waits" grep -q "is in use by pid $(daemon_pid) on .*; standing by" "$base/work/said"
+  check "it says for whom it waits" until_true 20 grep -q "is in use by pid $(daemon_pid) on .*; standing by" "$base/work/said"
   check "and waits" sh -c "! mountpoint -q '$second'"
   begin=$(date +%s%N)
   check "the first one leaves" timeout 60 umount "$mnt"

@@ -336,8 +336,8 @@ PY
     check "$policy: a new mount for writing" "$cffs" mount --policy=$policy --quiet=0.3 --commit-interval=0.3 "$store" "$mnt" || { umount "$base/disk"; losetup -d "$loop"; store=$base/store; return 1; }
     check "$policy: everything can be removed" bash -c "cd '$mnt' && find . -mindepth 1 -delete"
     drop_files "$base"/disk/other*
-    sync -f "$mnt"; sleep 1
-    check "$policy: and there is room again" bash -c "head -c 1M /dev/zero >'$mnt/after' && cp -r '$source_tree/linux/usb' '$mnt/'"
+    sync -f "$mnt"
+    check "$policy: and there is room again" within 30 bash -c "head -c 1M /dev/zero >'$mnt/after' && cp -r '$source_tree/linux/usb' '$mnt/'"
     check "$policy: umount again" timeout 60 "$cffs" umount "$mnt"
     check "$policy: fsck" "$cffs" fsck "$store"
     echo 3 >/proc/sys/vm/drop_caches
