@@ -331,12 +331,12 @@ start_osd() {
 # One of them on either: whichever is there is taken up again.
 start_cephfs() {
   [ -s "$dir/mds.a/keyring" ] || fail "the cluster in $dir is of an older version, which knew no CephFS; make a new one"
-  if ! ceph fs ls | grep -q 'name: cephfs'; then
+  if ! grep -q 'name: cephfs' <<<"$(ceph fs ls)"; then
     ceph osd pool create cephfs.meta >/dev/null && ceph osd pool create cephfs.data >/dev/null &&
       ceph fs new cephfs cephfs.meta cephfs.data >/dev/null || fail "no CephFS can be made; $(see "$dir/log/commands.log")"
   fi
   launch mds.a
-  mds_active() { ceph mds stat | grep -q 'up:active'; }
+  mds_active() { grep -q 'up:active' <<<"$(ceph mds stat)"; }
   wait_for 60 mds_active || fail "mds.a is not active; $(see "$dir/log/mds.a.log")"
   echo "   CephFS is there: ceph-fuse -c $dir/ceph.conf MNT"
 }

@@ -13,7 +13,7 @@ trap 'exit 143' TERM
 fail() { echo "  FAILED: $1"; failures=$((failures + 1)); }
 nothing_left() {
   grep -q "$base" /proc/mounts && { fail "$1 left a mount"; grep "$base" /proc/mounts; }
-  losetup -l -n -O BACK-FILE | grep -q "$base" && fail "$1 left a loop device"
+  grep -q "$base" <<<"$(losetup -l -n -O BACK-FILE)" && fail "$1 left a loop device"
   pgrep -f "cffs .*$base/" >/dev/null && { fail "$1 left a process"; pgrep -af "cffs .*$base/"; }
   local image
   for image in /dev/shm/cffs-bench-*; do  # of a process that is over: others may measure meanwhile
@@ -39,7 +39,7 @@ refused() {  # pattern command...
   local pattern=$1 output
   shift
   if output=$("$@" 2>&1 >/dev/null); then fail "accepted: $*"; return; fi
-  echo "$output" | grep -Eq "$pattern" || fail "said '$output' instead of '$pattern'"
+  grep -Eq "$pattern" <<<"$output" || fail "said '$output' instead of '$pattern'"
 }
 
 names=("$@")
@@ -62,9 +62,9 @@ case " ${names[*]} " in *" end "*)
   ln -s "$(command -v mkfs.ext4)" "$(command -v cp)" "$base/r.bin/"
   printf '#!/bin/sh\nexit 1\n' >"$base/r.bin/mkfs.erofs" && chmod 755 "$base/r.bin/mkfs.erofs"
   said=$(timeout 120 env PATH="$base/r.bin" "$cffs" bench reads --tiny --threads=1 --only=random --targets=squashfs:zstd,erofs:zstd,ext4 2>&1) || fail "reads without peers"
-  echo "$said" | grep -q '^squashfs:zstd is left out: mksquashfs is not installed: apt-get install squashfs-tools$' || fail "no word on mksquashfs: $said"
-  echo "$said" | grep -q '^erofs:zstd is left out: mkfs.erofs here cannot compress with zstd' || fail "no word on mkfs.erofs: $said"
-  echo "$said" | grep -Eq '^ext4 +at random' || fail "ext4 was left out, too: $said"
+  grep -q '^squashfs:zstd is left out: mksquashfs is not installed: apt-get install squashfs-tools$' <<<"$said" || fail "no word on mksquashfs: $said"
+  grep -q '^erofs:zstd is left out: mkfs.erofs here cannot compress with zstd' <<<"$said" || fail "no word on mkfs.erofs: $said"
+  grep -Eq '^ext4 +at random' <<<"$said" || fail "ext4 was left out, too: $said"
   rm -r "$base/r.bin"
   nothing_left "a benchmark without peers"
   mkdir "$base/r.site"
@@ -118,7 +118,7 @@ case " ${names[*]} " in *" end "*)
   refused "1 is not a share from 0 to below 1" "$cffs" bench web-server --tiny --train=1 --targets=ext4
   refused "trace nowhere is not there" "$cffs" bench web-server --tiny --trace=nowhere --targets=ext4
   refused "no regular file; choose another name" "$cffs" bench create --tiny --targets=ext4 --results="$base"
-  "$cffs" bench create --tiny --targets=ext4 --results="$base" 2>&1 | grep -q ' 1  ' && fail "measured before it looked at the results file"
+  grep -q ' 1  ' <<<"$("$cffs" bench create --tiny --targets=ext4 --results="$base" 2>&1)" && fail "measured before it looked at the results file"
   nothing_left refusals
 esac
 echo "$failures failures"

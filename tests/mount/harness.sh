@@ -90,7 +90,7 @@ refused() {  # pattern command...
   shift
   if output=$("$@" 2>&1); then echo "it succeeded: $output"; return 1; fi
   [ "$(echo "$output" | wc -l)" = 1 ] || { echo "not one line: $output"; return 1; }
-  echo "$output" | grep -Eq "$pattern" || { echo "unexpected: $output"; return 1; }
+  grep -Eq "$pattern" <<<"$output" || { echo "unexpected: $output"; return 1; }
 }
 stat_number() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['$2'])"; }
 

@@ -11,7 +11,7 @@ trace_says() { "$cffs" trace stat --json "$1" | json "$2"; }
 clean_replay() {  # options; the replay must come out as the trace requires
   local out
   out=$("$cffs" replay "$@" --json) || { echo "$out" | tail -n 5; return 1; }
-  echo "$out" | json "d['failed']+d['not_refused']+d['other_error']+d['wrong_size']+d['wrong_content']" | grep -qx 0
+  grep -qx 0 <<<"$(echo "$out" | json "d['failed']+d['not_refused']+d['other_error']+d['wrong_size']+d['wrong_content']")"
 }
 
 case_traces() {

@@ -34,7 +34,7 @@ all_right() {  # every byte of some files
   local file
   while read -r file; do curl -sf "$(url "$file")" | cmp - "$base/work/expected/$file" || return 1; done < <(some_files)
 }
-threads_or_not() { if nginx -V 2>&1 | grep -q -- --with-threads; then echo 'aio threads;'; fi; }
+threads_or_not() { if grep -q -- --with-threads <<<"$(nginx -V 2>&1)"; then echo 'aio threads;'; fi; }
 
 case_serve() {
   site || return 1
@@ -91,7 +91,7 @@ PY
 }
 
 case_write() {
-  nginx -V 2>&1 | grep -q http_dav_module || { echo "  nginx has no http_dav_module: not tried"; return 0; }
+  grep -q http_dav_module <<<"$(nginx -V 2>&1)" || { echo "  nginx has no http_dav_module: not tried"; return 0; }
   site || return 1
   chown www-data "$mnt/site/deep"
   start_nginx 'location /deep/ { dav_methods PUT DELETE MKCOL COPY MOVE; dav_access user:rw group:r all:r; create_full_put_path on; }' || return 1

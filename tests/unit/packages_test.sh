@@ -33,7 +33,7 @@ for package in "$command" "$library"; do
   dpkg-deb -c "$package" | grep -E "dist-packages|_engine" && wrong "$(basename "$package") has files of the Python package"
 done
 for needed in libfuse3 libleveldb1d libc6 fuse3; do
-  dpkg-deb -f "$command" Depends | grep -q "$needed" || wrong "cffs does not depend on $needed: $(dpkg-deb -f "$command" Depends)"
+  grep -q "$needed" <<<"$(dpkg-deb -f "$command" Depends)" || wrong "cffs does not depend on $needed: $(dpkg-deb -f "$command" Depends)"
 done
 # The unit starts the program that the package has, and names its pages.
 dpkg-deb -x "$command" "$work/root"
@@ -50,7 +50,7 @@ if [ -n "$module" ]; then
     usr/share/doc/python3-cffs/copyright usr/share/doc/python3-cffs/changelog.gz usr/share/doc/python3-cffs/examples/dataset.py
   dpkg-deb -c "$module" | grep -E '__pycache__|RECORD$' && wrong "python3-cffs has byte code, or a list of files, which are dpkg's to make"
   for needed in "python3 (>= 3.$minor~)" "python3 (<< 3.$((minor + 1)))" libleveldb1d libc6; do
-    dpkg-deb -f "$module" Depends | grep -qF "$needed" || wrong "python3-cffs does not depend on $needed: $(dpkg-deb -f "$module" Depends)"
+    grep -qF "$needed" <<<"$(dpkg-deb -f "$module" Depends)" || wrong "python3-cffs does not depend on $needed: $(dpkg-deb -f "$module" Depends)"
   done
   dpkg-deb -e "$module" "$work/control"
   grep -q 'py3compile -p python3-cffs' "$work/control/postinst" && grep -q 'py3clean -p python3-cffs' "$work/control/prerm" ||

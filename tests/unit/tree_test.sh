@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The tree holds only what belongs there. Arguments: the tree, the build directory, and
 #   kinds    no file of a kind that is not expected where it is
+#   pipes    no script whose pipes fail where a part of them does has one into `grep -q`
 #   before   notes what is there before the tests
 #   after    nothing has come since: the tests leave nothing behind
 set -euo pipefail
@@ -50,8 +51,20 @@ kinds() {
   return $unexpected
 }
 
+# grep -q leaves at the first line that matches; who has more to say then ends by SIGPIPE, now and then, and the pipe fails though the line is
+# there: `grep -q … <<<"$(…)"`. Commands of a shell of their own have pipes that only fail at their end.
+pipes() {
+  local file found=0
+  while read -r file; do
+    case $file in *.sh | .ci/run) ;; *) continue ;; esac
+    if grep -nHE '\|[ &]*(LC_ALL=C )?grep +-[a-zA-Z]*q' "$file" | grep -vE 'bash -c|sh -c|in_own_space|\|\| *grep|\\"|^[^:]*:[0-9]+: *#'; then found=1; fi
+  done < <(candidates)
+  return $found
+}
+
 case $3 in
   kinds) kinds ;;
+  pipes) pipes ;;
   before) files >"$noted" ;;
   after)
     left=$(files | LC_ALL=C comm -13 "$noted" -)

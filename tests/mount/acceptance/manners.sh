@@ -4,7 +4,7 @@ says() {  # pattern command...: whatever it ends with
   local pattern=$1 output
   shift
   output=$("$@" 2>&1)
-  echo "$output" | grep -Eq -- "$pattern" || { echo "said '$output' instead of '$pattern'"; return 1; }
+  grep -Eq -- "$pattern" <<<"$output" || { echo "said '$output' instead of '$pattern'"; return 1; }
 }
 within() {  # seconds command...
   local end=$((SECONDS + $1))
@@ -12,7 +12,7 @@ within() {  # seconds command...
   until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.05; done
 }
 # The daemon has begun to regroup.
-regroups() { getfattr --absolute-names --only-values -n user.cffs.regroup "$mnt" | grep -q '"state": "running"'; }
+regroups() { grep -q '"state": "running"' <<<"$(getfattr --absolute-names --only-values -n user.cffs.regroup "$mnt")"; }
 
 case_manners() {
   check "a command mistyped" refused "no command 'exprot'; the nearest is export; all commands: cffs --help" "$cffs" exprot
@@ -134,7 +134,7 @@ interrupted() {  # what it says then, seen before, command...
   local sentence=$1 output
   shift
   output=$(typed 60 "$@")
-  echo "$output" | tail -n 1 | grep -q '^status 130$' && echo "$output" | grep -Eq -- "$sentence" || { echo "ended with '$output'"; return 1; }
+  grep -q '^status 130$' <<<"$(tail -n 1 <<<"$output")" && grep -Eq -- "$sentence" <<<"$output" || { echo "ended with '$output'"; return 1; }
 }
 
 case_interrupted() {

@@ -379,7 +379,7 @@ case_devices() {
   free() { ! taken; }
   # What the disk has, without what memory has.
   on_disk() { rm -f "$base/work/copy"; dd if="$store" iflag=direct bs=1M conv=sparse of="$base/work/copy" status=none && "$cffs" export "$base/work/copy" "$base/work/seen.tar" >/dev/null && tar -tf "$base/work/seen.tar"; rm -f "$base/work/seen.tar"; }
-  has() { on_disk | grep -qx "\(./\)\?$1" || { on_disk; return 1; }; }
+  has() { grep -qx "\(./\)\?$1" <<<"$(on_disk)" || { on_disk; return 1; }; }
   if [ $passes_on ]; then
     check "the kernel knows what it is" grep -q " $mnt .* fuseblk.cffs $store " /proc/self/mountinfo
     mkdir "$mnt/d"

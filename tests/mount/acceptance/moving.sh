@@ -7,7 +7,7 @@ refused_at_end() {  # pattern command...
   local pattern=$1 output
   shift
   if output=$("$@" 2>&1); then echo "it succeeded: $output"; return 1; fi
-  echo "$output" | grep -Eq "$pattern" || { echo "unexpected: $output"; return 1; }
+  grep -Eq "$pattern" <<<"$output" || { echo "unexpected: $output"; return 1; }
 }
 inodes() { (cd "$1" && find . -printf '%i %P\0' | sort -z | tr '\0' '\n'); }
 

@@ -4,11 +4,11 @@ case_choice() {
   fresh
   check "by itself" silent "$cffs" mount "$store" "$mnt"
   check "it takes the ring" comes_by ring
-  check "stat names it" eval '"$cffs" stat "$mnt" | grep -q "requests come  *by io_uring"'
+  check "stat names it" eval 'grep -q "requests come  *by io_uring" <<<"$("$cffs" stat "$mnt")"'
   check "unmount" unmounted
   check "the device is asked for" silent "$cffs" mount --transport=device "$store" "$mnt"
   check "and taken" comes_by device
-  check "stat names it, too" eval '"$cffs" stat "$mnt" | grep -q "requests come  *by /dev/fuse"'
+  check "stat names it, too" eval 'grep -q "requests come  *by /dev/fuse" <<<"$("$cffs" stat "$mnt")"'
   check "unmount" unmounted
   check "as a mount option" silent "$cffs" mount -o transport=ring "$store" "$mnt"
   check "which is heard" comes_by ring
@@ -17,7 +17,7 @@ case_choice() {
   check "the ring again" comes_by ring
   check "unmount" unmounted
   check "a word nobody knows" refused "transport wants one of auto, ring, device, not 'pipe'" "$cffs" mount -o transport=pipe "$store" "$mnt"
-  check "a store that is not mounted names none" eval '! "$cffs" stat --json "$store" | grep -q transport'
+  check "a store that is not mounted names none" eval '! grep -q transport <<<"$("$cffs" stat --json "$store")"'
 }
 
 # In one sentence where it was asked for; else the mount works all the same.

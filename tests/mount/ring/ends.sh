@@ -84,7 +84,7 @@ case_threads() {
       check "with $limit descriptors" eval 'answers 10 && echo word >"$mnt/file" && [ "$(cat "$mnt/file")" = word ]'
       check "unmount" unmounted
     else
-      check "one sentence says why" eval 'echo "$word" | tail -n 1 | grep -q "^cffs: "'  # before it libfuse may have said its own
+      check "one sentence says why" eval 'grep -q "^cffs: " <<<"$(tail -n 1 <<<"$word")"'  # before it libfuse may have said its own
       check "nothing is left" eval '! mountpoint -q "$mnt"'
     fi
   done
