@@ -92,6 +92,11 @@ refused() {  # pattern command...
   [ "$(echo "$output" | wc -l)" = 1 ] || { echo "not one line: $output"; return 1; }
   grep -Eq "$pattern" <<<"$output" || { echo "unexpected: $output"; return 1; }
 }
+within() {  # seconds command...
+  local end=$((SECONDS + $1))
+  shift
+  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.05; done
+}
 stat_number() { "$cffs" stat --json "$1" | python3 -c "import json,sys; print(json.load(sys.stdin)['$2'])"; }
 
 

@@ -6,11 +6,6 @@ says() {  # pattern command...: whatever it ends with
   output=$("$@" 2>&1)
   grep -Eq -- "$pattern" <<<"$output" || { echo "said '$output' instead of '$pattern'"; return 1; }
 }
-within() {  # seconds command...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.05; done
-}
 # The daemon has begun to regroup.
 regroups() { grep -q '"state": "running"' <<<"$(getfattr --absolute-names --only-values -n user.cffs.regroup "$mnt")"; }
 

@@ -4,11 +4,11 @@ case_choice() {
   fresh
   check "by itself" silent "$cffs" mount "$store" "$mnt"
   check "it takes the ring" comes_by ring
-  check "stat names it" eval 'grep -q "requests come  *by io_uring" <<<"$("$cffs" stat "$mnt")"'
+  check "stat names it" eval 'said=$("$cffs" stat "$mnt") && grep -q "requests come  *by io_uring" <<<"$said"'
   check "unmount" unmounted
   check "the device is asked for" silent "$cffs" mount --transport=device "$store" "$mnt"
   check "and taken" comes_by device
-  check "stat names it, too" eval 'grep -q "requests come  *by /dev/fuse" <<<"$("$cffs" stat "$mnt")"'
+  check "stat names it, too" eval 'said=$("$cffs" stat "$mnt") && grep -q "requests come  *by /dev/fuse" <<<"$said"'
   check "unmount" unmounted
   check "as a mount option" silent "$cffs" mount -o transport=ring "$store" "$mnt"
   check "which is heard" comes_by ring
