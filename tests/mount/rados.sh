@@ -20,11 +20,6 @@ start_cluster() {
 export CEPH_CONF=$cluster/ceph.conf
 in_pool() { rados -c "$CEPH_CONF" -p cffs "$@"; }
 pieces() { in_pool ls | grep -c "^${store##*/}\.[0-9a-f]\{16\}\."; }
-until_true() {  # seconds, command...
-  local end=$((SECONDS + $1))
-  shift
-  until "$@"; do [ $SECONDS -lt $end ] || return 1; sleep 0.2; done
-}
 store_clean() { [ "$("$cffs" fsck "$store" 2>&1)" = "$store: clean" ]; }
 
 case_contract() {
@@ -133,7 +128,7 @@ case_local_cache() {
   check "and for a store on a disk" refused "is for stores in a pool" "$cffs" mount --local-cache="$near:1G" "$base/on_disk" "$mnt"
   for round in first second; do
     check "a mount with one" "$cffs" mount -o ro,local_cache="$near:200M" "$store" "$mnt"
-    until_true 10 [ "$(cached in_use)" = True ] || { echo "  FAILED: another has the directory"; failures=$((failures + 1)); }
+    within 10 [ "$(cached in_use)" = True ] || { echo "  FAILED: another has the directory"; failures=$((failures + 1)); }
     check "shows the tree" same "$source_tree/linux" "$mnt/linux"
     [ $round = first ] || [ "$(cached pages_found)" -gt 100 ] || { echo "  FAILED: only $(cached pages_found) pages were found"; failures=$((failures + 1)); }
     [ $round = first ] || [ "$(cached pages_missed)" -lt 20 ] || { echo "  FAILED: $(cached pages_missed) pages were missed"; failures=$((failures + 1)); }
@@ -210,7 +205,7 @@ case_fencing() {
   check "what it is asked to write fails" sh -c "! timeout 60 sh -c 'echo third >\"$mnt/file\" && sync \"$mnt/file\"' 2>/dev/null"
   wait %% 2>/dev/null
   timeout 60 "$cffs" umount "$mnt" 2>/dev/null || umount -l "$mnt"
-  until_true 30 sh -c "! kill -0 $paused 2>/dev/null" || kill -9 "$paused"
+  within 30 sh -c "! kill -0 $paused 2>/dev/null" || kill -9 "$paused"
   check "clean" store_clean
   check "with what the second wrote" timeout 30 "$cffs" mount "$store" "$mnt"
   [ "$(cat "$mnt/file" "$mnt/other" 2>&1)" = "first
@@ -225,11 +220,11 @@ case_standby() {
   fresh -- --policy=directory
   cp -r "$source_tree/linux" "$mnt/" && sync "$mnt"/linux/*.h
   "$cffs" mount --standby --policy=directory "$store" "$second" 2>"$base/work/said" &
-  check "it says for whom it waits" until_true 20 grep -q "is in use by pid $(daemon_pid) on .*; standing by" "$base/work/said"
+  check "it says for whom it waits" within 20 grep -q "is in use by pid $(daemon_pid) on .*; standing by" "$base/work/said"
   check "and waits" sh -c "! mountpoint -q '$second'"
   begin=$(date +%s%N)
   check "the first one leaves" timeout 60 umount "$mnt"
-  check "the second takes over" until_true 20 mountpoint -q "$second"
+  check "the second takes over" within 20 mountpoint -q "$second"
   echo "   took over $(( ($(date +%s%N) - begin) / 1000000 )) ms after umount"
   check "all is there" same "$source_tree/linux" "$second/linux"
   "$cffs" mount --standby --policy=directory "$store" "$mnt" 2>/dev/null &
@@ -237,7 +232,7 @@ case_standby() {
   echo last >"$second/last" && sync "$second/last"
   begin=$(date +%s%N)
   kill -9 "$(daemon_pid)"
-  check "the first takes over again" until_true 30 mountpoint -q "$mnt"
+  check "the first takes over again" within 30 mountpoint -q "$mnt"
   echo "   took over $(( ($(date +%s%N) - begin) / 1000000 )) ms after kill -9"
   umount -l "$second"
   check "what was synced is there" grep -qx last "$mnt/last"
@@ -246,7 +241,7 @@ case_standby() {
   local waiting=$!
   sleep 1
   kill -INT $waiting 2>/dev/null; kill -TERM $waiting
-  check "one who waits can be ended" until_true 10 sh -c "! kill -0 $waiting 2>/dev/null"
+  check "one who waits can be ended" within 10 sh -c "! kill -0 $waiting 2>/dev/null"
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "clean" store_clean
 }
@@ -284,13 +279,13 @@ case_full_pool() {
   cp -r "$source_tree/linux" "$mnt/"
   sync "$mnt"/linux/*.h
   ceph -c "$CEPH_CONF" osd pool set-quota cffs max_bytes 40000000 >/dev/null 2>&1
-  until_true 30 sh -c "! dd if=/dev/zero of='$mnt/big' bs=1M count=300 conv=fsync 2>'$base/work/error'"
+  within 30 sh -c "! dd if=/dev/zero of='$mnt/big' bs=1M count=300 conv=fsync 2>'$base/work/error'"
   check "it says so" grep -qE "No space left|Disk quota exceeded" "$base/work/error"
   ceph -c "$CEPH_CONF" osd pool set-quota cffs max_bytes 0 >/dev/null 2>&1
   check "what was there is there" same "$source_tree/linux" "$mnt/linux"
   timeout 60 "$cffs" umount "$mnt" || umount -l "$mnt"
   check "clean" store_clean
-  until_true 30 in_pool put probe /proc/self/cmdline
+  within 30 in_pool put probe /proc/self/cmdline
   "$cffs" mount "$store" "$mnt"
   check "what was there is there afterwards" same "$source_tree/linux" "$mnt/linux"
   check "ends" timeout 60 "$cffs" umount "$mnt"
@@ -328,7 +323,7 @@ case_readers_key() {
   check "sees it" same "$source_tree/linux" "$second/before"
   check "while another one writes" "$cffs" mount --policy=directory --commit-interval=1 "$store" "$mnt"
   cp -r "$source_tree/linux" "$mnt/after"
-  check "and what that one writes" until_true 20 same "$source_tree/linux" "$second/after"
+  check "and what that one writes" within 20 same "$source_tree/linux" "$second/after"
   check "ends" timeout 60 "$cffs" umount "$second"
   check "it follows beside a writer" "$cffs" mount -o ro,follow "$reader" "$second"
   check "sees all" same "$source_tree/linux" "$second/after"
@@ -357,7 +352,7 @@ case_three_osds() {
   sleep 5
   check "now a sync waits" test ! -e "$base/work/two_is_durable"
   check "the first comes back" timeout 90 "$cluster_script" osd "$cluster" 1 start
-  check "and it goes on" until_true 60 test -e "$base/work/two_is_durable"
+  check "and it goes on" within 60 test -e "$base/work/two_is_durable"
   check "the second comes back" timeout 90 "$cluster_script" osd "$cluster" 2 start
   check "the third is paused for longer than the cluster waits" "$cluster_script" osd "$cluster" 0 pause
   sleep 8
@@ -365,7 +360,7 @@ case_three_osds() {
   check "a sync without it" timeout 60 sync "$mnt/three"
   check "it goes on" "$cluster_script" osd "$cluster" 0 go-on
   monitor_away_until_load_ends
-  check "the follower saw all of it" until_true 30 same "$mnt/all" "$second/all"
+  check "the follower saw all of it" within 30 same "$mnt/all" "$second/all"
   check "ends" timeout 60 "$cffs" umount "$second"
   check "ends" timeout 60 "$cffs" umount "$mnt"
   check "clean" store_clean
