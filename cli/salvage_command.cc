@@ -2,6 +2,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
 #include "core/backend/store_at.h"
@@ -9,6 +11,7 @@
 #include "core/fs/unfinished_format.h"
 #include "core/inspect/row_names.h"
 #include "core/object/store_use.h"
+#include "core/rados/address.h"
 #include "core/repair/salvage.h"
 #include "fusefs/nested_places.h"
 
@@ -38,17 +41,28 @@ void tell(const SalvageReport& report, const std::string& from, const std::strin
       "back too.\n");
 }
 
+// What was killed there was to be such a store; where nothing was, a usual one.
+Result<StoreFormat> format_for(const StoreName& name) {
+  std::error_code error;
+  if (!RadosAddress::is_one(name.path) && !std::filesystem::exists(name.path, error)) return StoreFormat();
+  const auto objects = open_objects(name, PosixStore::Access::read_write);
+  if (!objects) return StoreFormat();  // why, that says who makes it
+  CFFS_TRY(const auto begun, FileSystem::begun_format(**objects));
+  return begun.value_or(StoreFormat());
+}
+
 // A place that has nothing yet becomes a store, and so does what a salvage left that was killed; an empty store is as good. None for
 // anybody else until it is whole.
 Result<OpenStore> open_new_store(const std::string& path) {
   const StoreName name{path, false};
   bool is_there = is_store_at(path);
+  CFFS_TRY(const StoreFormat wanted, format_for(name));
   if (is_there) {  // an image, or a place in a pool, may have no superblock
     CFFS_TRY(const auto objects, open_objects(name, PosixStore::Access::read_write));
     CFFS_TRY(is_there, objects->exists("superblock"));
-    if (!is_there) CFFS_TRY_VOID(FileSystem::format(*objects, StoreFormat(), SystemClock()));
+    if (!is_there) CFFS_TRY_VOID(FileSystem::format(*objects, wanted, SystemClock()));
   } else {
-    CFFS_TRY_VOID(make_store(name, StoreFormat()));
+    CFFS_TRY_VOID(make_store(name, wanted));
   }
   CFFS_TRY(OpenStore store, open_store(name));
   bool is_empty = true;

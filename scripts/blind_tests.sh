@@ -97,7 +97,7 @@ a composite that could not be synced is no reason to stop
 = rows are switched only behind a sync that succeeded; the stop keeps a failing device from being asked again
 
 a new store's table is not synced
-@ core/fs/engine.cc
+@ core/fs/new_store.cc
 -CFFS_TRY_VOID(table->sync());
 +
 

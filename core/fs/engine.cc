@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <random>
 
 #include "core/fs/kept_in_table.h"
 #include "core/fs/recovery.h"
-#include "core/fs/unfinished_format.h"
 #include "core/object/store_use.h"
 #include "core/packed/packer.h"
 #include "core/table/close_note.h"
@@ -80,44 +78,6 @@ FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& fo
 }
 
 }  // namespace
-
-Status FileSystem::format(ObjectStore& store, const StoreFormat& wanted, const Clock& clock) {
-  StoreFormat format = wanted;
-  format.created_ns = clock.now_ns();
-  std::random_device random;
-  format.uuid.clear();
-  for (int i = 0; i < 32; ++i) format.uuid += "0123456789abcdef"[random() % 16];
-
-  if (!format.name_hash) {
-    CFFS_TRY(const SipKey key, random_sip_key());
-    format.name_hash = NameHash::keyed(key);
-  }
-  CFFS_TRY_VOID(check_format(format));
-  CFFS_TRY_VOID(check_formattable(store));  // a place that is refused is left as it is, without a lock of ours
-  CFFS_TRY(const auto lock, use_alone(store, this_process()));
-  CFFS_TRY_VOID(begin_format(store));
-  // The table first: a store without a superblock is no store, and what a crash in between leaves the next format takes away.
-  TableOptions options;
-  options.create = true;
-  options.values_apart = format.values_apart;
-  CFFS_TRY(const auto table, Table::open(store, options));
-  Inode root;
-  root.ino = kRootInode;
-  root.mode = S_IFDIR | 0755;
-  root.uid = ::geteuid();
-  root.gid = ::getegid();
-  root.nlink = 2;
-  root.atime_ns = root.mtime_ns = root.ctime_ns = root.btime_ns = format.created_ns;
-  Batch batch;
-  batch.put(Key::null_name(kRootInode), encode_single_row("", root));
-  FileCount::format(batch);
-  if (format.compression != Compression{})
-    batch.put(system_key(SystemField::compression), encode_compression(format.compression));
-  if (format.dedupe) batch.put(system_key(SystemField::sharing), encode_sharing(true));
-  CFFS_TRY_VOID(table->write(batch));
-  CFFS_TRY_VOID(table->sync());
-  return write_format(store, format);
-}
 
 Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSystemOptions wanted) {
   CFFS_TRY(const StoreFormat format, read_format(medium));

@@ -78,6 +78,9 @@ class FileSystem {
   static Result<std::unique_ptr<FileSystem>> open(ObjectStore& store, FileSystemOptions options);
   // A new, empty store; durable on return. EEXIST: there is one.
   static Status format(ObjectStore& store, const StoreFormat& format, const Clock& clock);
+  // What format() was given for the store that is being made there, or was when its maker was killed (core/fs/unfinished_format.h): for who
+  // begins anew. nullopt: none, or it was not written yet. EBUSY: it is being made.
+  static Result<std::optional<StoreFormat>> begun_format(ObjectStore& store);
 
   // Calls close() if nobody did.
   virtual ~FileSystem() = default;

@@ -333,6 +333,10 @@ Status write_format(ObjectStore& store, const StoreFormat& f) {
   return store.sync_names();
 }
 
+Result<StoreFormat> read_begun_format(ObjectStore& store) {
+  return read_superblock(store, kUnfinishedSuperblock);
+}
+
 Result<StoreFormat> read_format(ObjectStore& store) {
   auto format = read_superblock(store, kName);
   if (format || !is_lost(format.error()) || !read_superblock(store, kCopy)) return format;

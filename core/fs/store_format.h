@@ -80,6 +80,8 @@ Status write_format(ObjectStore& store, const StoreFormat& format);
 // unknown incompatible feature. The sentence names it, and who made the store.
 // Where it is missing or damaged and its copy is whole: `corruption`, with the cure.
 Result<StoreFormat> read_format(ObjectStore& store);
+// The same of a store that is being made: by the mark that stands where its superblock will.
+Result<StoreFormat> read_begun_format(ObjectStore& store);
 // `corruption` where the superblock's copy is damaged.
 Status check_format_copy(ObjectStore& store);
 // Puts back the superblock from its copy, or the copy from it, whichever is damaged. False: neither was, or both are.

@@ -151,6 +151,31 @@ TEST_CASE("a store that is being filled is none, and what is left of it goes wit
   }
 }
 
+TEST_CASE("who begins a store anew is told what it was to be", "[format]") {
+  StoreFormat wanted = usual_format({Codec::zstd, 5});
+  wanted.dedupe = true;
+  wanted.inline_max = 2048;
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, wanted, SystemClock()));
+  CHECK(!*FileSystem::begun_format(store));  // it is one
+  {
+    const auto fs = std::move(*FileSystem::open(store, quiet()));
+    REQUIRE(set_superblock_aside(store));
+    const auto in_use = FileSystem::begun_format(store);
+    REQUIRE(!in_use);
+    CHECK(in_use.error().errno_value == EBUSY);
+  }
+  const auto begun = FileSystem::begun_format(store);
+  REQUIRE((begun && *begun));
+  CHECK((*begun)->compression == wanted.compression);
+  CHECK((*begun)->dedupe);
+  CHECK((*begun)->inline_max == 2048);
+  CHECK((*begun)->composite_max == wanted.composite_max);
+  CHECK(!(*begun)->name_hash);   // a new store has a key of its own
+  REQUIRE(begin_format(store));  // killed here, there is nothing to be told
+  CHECK(!*FileSystem::begun_format(store));
+}
+
 TEST_CASE("what a disk's own folder has keeps no store from being made", "[format]") {
   TemporaryDirectory place;
   std::filesystem::create_directory(place.path + "/lost+found");

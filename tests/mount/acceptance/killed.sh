@@ -54,9 +54,10 @@ case_killed() {
   check "salvage" "$cffs" salvage --quiet "$store" "$base/work/salvaged"
   check "salvage, killed" killed_everywhere 151 killed_new killed_salvage "$cffs" salvage --quiet "$store" "$base/work/new"
   rm -r "$base/work/new"
-  check "an empty store" "$cffs" format "$base/work/new"
+  check "an empty store" "$cffs" format --compress=zstd:5 "$base/work/new"
   check "salvage into it, killed" bash -c "$(declare -f killed_at); killed_calls=$killed_calls; ! killed_at 700 '$cffs' salvage --quiet '$store' '$base/work/new' 2>/dev/null"
   check "is none then" refused "was not made to its end" "$cffs" stat "$base/work/new"
   check "salvage into it, again" "$cffs" salvage --quiet "$store" "$base/work/new"
   check "and has all" "$cffs" diff "$base/work/new" "$base/work/salvaged"
+  check "as that was made" grep -q 'compress.*zstd:5' <<<"$("$cffs" stat "$base/work/new")"
 }
