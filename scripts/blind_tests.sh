@@ -372,6 +372,12 @@ the names that a backup has exchanged are not durable
 +
 = the crash tests have their own places; and where the exchange is lost, the backup before is there, whole
 
+a copy gets its superblock before what an earlier one had is gone durably
+@ core/backup/store_copy.cc
+-    // Names of each folder are durable by themselves: none of what was here comes back beside the superblock.
+-    CFFS_TRY_VOID(to_.sync_names());
++
+
 members are punched before their removal is durable
 @ core/reorganise/punching.cc
 -CFFS_TRY_VOID(fs_.sync());

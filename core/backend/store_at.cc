@@ -8,7 +8,6 @@
 #include "core/region/file_device.h"
 #include "core/region/region_store.h"
 #ifdef CFFS_WITH_RADOS
-#include "core/object/store_use.h"
 #include "core/rados/rados_store.h"
 #endif
 
@@ -58,17 +57,11 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path, Posi
 Status make_rados_store(const std::string& path) {
   CFFS_TRY(const RadosAddress address, RadosAddress::parse(path));
 #ifdef CFFS_WITH_RADOS
+  // One that is there is left as it is: what another one began and did not finish goes with the format, or the copy, that goes on with it,
+  // and those know it from a store that lost its superblock (check_formattable).
   const Status made = RadosStore::format(address);
-  if (made || made.error().errno_value != EEXIST) return made;
-  // What another one began and did not finish has no superblock, and is begun anew.
-  CFFS_TRY(const auto store, RadosStore::open(address, false));
-  CFFS_TRY(const auto lock, use_alone(*store, "whoever makes the store"));
-  CFFS_TRY(const bool is_finished, store->exists("superblock"));
-  if (is_finished)
-    return fail(Error::usage(address.text() + " is a cffs store already; it was left as it is"));
-  CFFS_TRY(const auto names, store->list(""));
-  for (const std::string& name : names) CFFS_TRY_VOID(store->remove(name));
-  return store->sync_names();
+  if (!made && made.error().errno_value == EEXIST) return {};
+  return made;
 #else
   return without_rados(address.text());
 #endif

@@ -18,7 +18,7 @@ Result<std::unique_ptr<ObjectStore>> open_store_at(const std::string& path,
                                                    PosixStore::Owners owners = PosixStore::Owners::own,
                                                    const std::optional<rados::LocalCache::Place>& cache = {});
 
-// An empty store of objects at an address in a Ceph pool. `usage`: there is one already.
+// An empty store of objects at an address in a Ceph pool. One that is there is left as it is, and no error: it may be what was begun there.
 Status make_rados_store(const std::string& path);
 
 // What local caches kept of the store at that address is not used any more: for who writes over its objects.

@@ -35,6 +35,10 @@ bool is_superblock(const std::string& name) {
   return std::find(std::begin(kSuperblocks), std::end(kSuperblocks), name) != std::end(kSuperblocks);
 }
 
+bool is_uuid(std::string_view text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 bool is_zeros(ConstBytes bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
@@ -55,6 +59,8 @@ class StoreCopy {
     for (const std::string& name : names)
       if (!stays(name) && !is_superblock(name)) wanted.push_back(name);
     CFFS_TRY_VOID(remove_others({wanted.begin(), wanted.end()}));
+    // Names of each folder are durable by themselves: none of what was here comes back beside the superblock.
+    CFFS_TRY_VOID(to_.sync_names());
     Mutex mutex;
     Status failed;
     in_parallel(wanted.size(), options_.workers, [&](std::size_t i) {
@@ -84,25 +90,30 @@ class StoreCopy {
   Result<Found> look(const std::string& uuid) const {
     CFFS_TRY(const auto names, to_.list(""));
     Found found;
-    CFFS_TRY(found.is_begun, to_.exists(kUnfinishedCopy));
     std::string of;
-    if (found.is_begun) {
+    CFFS_TRY(const bool is_marked, to_.exists(kUnfinishedCopy));
+    if (is_marked) {
       CFFS_TRY(const auto mark, to_.open(kUnfinishedCopy));
       CFFS_TRY(of, read_whole(*mark));
-      if (of.empty()) of = uuid;  // cut in its first moment
+    }
+    // One that was cut in its first moment, before anything was changed here, may have lost its bytes, or the last ones, and says nothing.
+    found.is_begun = of == uuid || is_uuid(of);
+    if (found.is_begun) {
+      found.is_copy = of == uuid;
     } else if (std::any_of(names.begin(), names.end(),
                            [](const std::string& name) { return is_superblock(name); })) {
       CFFS_TRY(const StoreFormat there, read_format(to_));
-      of = there.uuid;
+      found.is_copy = there.uuid == uuid;
     } else if (std::any_of(names.begin(), names.end(),
                            [](const std::string& name) { return !stays(name); })) {
       return fail(Error::usage(to_.description() +
                                " holds something that is no store; name another place for the copy"));
+    } else {
+      return found;
     }
-    if (!of.empty() && of != uuid)
+    if (!found.is_copy)
       return fail(Error::usage(to_.description() +
                                " is another store, or a copy of one; name another place for the copy"));
-    found.is_copy = !of.empty();
     return found;
   }
 

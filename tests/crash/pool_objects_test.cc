@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint64_t kPiece = 64 * 1024;
 constexpr std::uint64_t kGrain = 4096;  // what is written and compared, bytes of one value
 
-RadosAddress address() { return *RadosAddress::parse("rados:cffs/objects"); }
+RadosAddress objects_address() { return *RadosAddress::parse("rados:cffs/objects"); }
 
 // What one object may hold after an end now.
 struct Allowed {
@@ -56,11 +56,11 @@ class Sequence {
  public:
   explicit Sequence(std::uint64_t seed) : random_(seed), pool_(MemoryPool::make()) {
     pool_->use();
-    REQUIRE(RadosStore::format(address()));
+    REQUIRE(RadosStore::format(objects_address()));
     const PoolMedium::Operation small{
         {PoolMedium::Step::Kind::set_attribute, 0, 0, "format", "cffs-rados 1 65536"}};
     REQUIRE(pool_->change(pool_->new_client(), "objects.head", small) == 0);
-    store_ = std::move(*RadosStore::open(address(), false));
+    store_ = std::move(*RadosStore::open(objects_address(), false));
     lock_ = std::move(*store_->lock("a test"));
   }
   ~Sequence() { pool_->on_change(nullptr); }
@@ -161,7 +161,7 @@ void check(const Point& point, std::uint64_t seed) {
   pool->use();
   std::map<std::string, std::string> left;
   for (const bool again : {false, true}) {
-    auto store = *RadosStore::open(address(), false);
+    auto store = *RadosStore::open(objects_address(), false);
     const auto lock = store->lock("the next one");
     REQUIRE(lock);
     for (const std::string& name : point.gone) CHECK(!*store->exists(name));

@@ -3,7 +3,10 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "core/backend/store_at.h"
+#include "core/backup/store_copy.h"
 #include "core/follow/followed_file_system.h"
+#include "core/fs/file_system.h"
 #include "core/rados/rados_store.h"
 #include "tests/model/library_surface.h"
 #include "tests/pool/memory_pool.h"
@@ -43,6 +46,13 @@ std::size_t maps_of(const PoolMedium& medium) {
 Status put(Object& object, std::string_view bytes) {
   CFFS_TRY_VOID(object.write_at(0, as_bytes(bytes)));
   return object.sync();
+}
+
+// As cffs format does it.
+Status format_at_address() {
+  CFFS_TRY_VOID(make_rados_store(address().text()));
+  CFFS_TRY(const auto store, open_store_at(address().text()));
+  return FileSystem::format(*store, repeatable({}), SystemClock());
 }
 
 }  // namespace
@@ -211,6 +221,54 @@ TEST_CASE("a rename between two folders of a pool has one of its names wherever 
       if (!renamed) REQUIRE(content(*store, "records/new") == "new");
     }
   }
+}
+
+TEST_CASE("a format into a pool that ended anywhere is begun anew", "[pool][format]") {
+  const auto pool = MemoryPool::make();
+  pool->use();
+  std::vector<PoolMedium> media;
+  Mutex one_keeps;
+  pool->on_change([&](const std::string&) {
+    const MutexLock guard(one_keeps);
+    media.push_back(pool->medium());
+  });
+  REQUIRE(format_at_address());
+  pool->on_change(nullptr);
+  REQUIRE(media.size() > 10);
+  for (std::size_t at = 0; at < media.size(); ++at) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      INFO("before operation " << at << ", seed " << seed);
+      const auto after = MemoryPool::make(media[at].cut(seed));
+      after->use();
+      const Status again = format_at_address();
+      REQUIRE((again || again.error().errno_value == EEXIST));
+      const auto store = *RadosStore::open(address(), false);
+      auto fs = FileSystem::open(*store, quiet());
+      REQUIRE(fs);
+      REQUIRE((*fs)->close());
+    }
+  }
+}
+
+// What is left of it can be salvaged.
+TEST_CASE("a store in a pool that lost its superblock, and a copy that is unfinished, are not formatted over",
+          "[pool][format]") {
+  const std::string mark = GENERATE(as<std::string>(), "", kUnfinishedCopy);
+  const auto pool = pool_with_a_store();
+  REQUIRE(format_at_address());
+  std::vector<std::string> names;
+  {
+    const auto store = *RadosStore::open(address(), false);
+    const auto lock = *store->lock("a test");
+    REQUIRE(put(**store->create("composites/1", Create::exclusive), "members"));
+    if (!mark.empty()) REQUIRE(put(**store->create(mark, Create::exclusive), "a store's id"));
+    for (const char* superblock : {"superblock", "superblock.copy"}) REQUIRE(store->remove(superblock));
+    names = *store->list("");
+  }
+  REQUIRE(format_at_address().error().errno_value == ENOTEMPTY);
+  const auto store = *RadosStore::open(address(), false);
+  REQUIRE(*store->list("") == names);
+  REQUIRE(content(*store, "composites/1") == "members");
 }
 
 // What nobody names is removed by whoever has the store next, to the last piece.

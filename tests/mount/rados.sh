@@ -189,6 +189,45 @@ case_killed_writer() {
   check "clean" store_clean
 }
 
+# Of pieces whose object no name names, and of removals that nobody finished.
+nothing_left() {
+  local map left
+  left=$(for map in $(in_pool ls | grep "^${store##*/}\.names\."); do in_pool listomapvals "$map"; done |
+    python3 "$here/left_in_pool.py" <(in_pool ls) "${store##*/}")
+  [ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+# Before what its connections send for the Nth time; a command that comes to its end before that is no failure.
+killed_at() {
+  { strace -f -qq -o /dev/null -e trace=sendmsg -e inject=sendmsg:signal=KILL:when="$1" "${@:2}" >/dev/null 2>&1 || true; } 2>/dev/null  # the shell tells, too
+}
+case_killed_commands() {
+  strace -f -qq -o /dev/null true 2>/dev/null || { echo "  no process can be traced here: not tried"; return 0; }
+  local n said map
+  mkdir -p "$base/work"
+  for n in 5 20 35 50; do
+    name_store
+    killed_at $n "$cffs" format "$store"
+    said=$("$cffs" format "$store" 2>&1) || check "a format is typed again" grep -q "is a cffs store already" <<<"$said"
+    check "clean" store_clean
+    killed_at $((n * 2)) "$cffs" import --quiet "$source_tree/linux" "$store"
+    check "an import is typed again" "$cffs" import --quiet "$source_tree/linux" "$store"
+    check "clean" store_clean
+    check "with all files" "$cffs" diff "$store" "$source_tree/linux"
+    check "and nothing else" nothing_left
+    killed_at $((n * 2)) "$cffs" copy "$store" "$store-copy"
+    check "a copy is typed again" "$cffs" copy "$store" "$store-copy"
+    store=$store-copy
+    check "clean" store_clean
+    check "with all files" "$cffs" diff "$store" "$source_tree/linux"
+    check "and nothing else" nothing_left
+  done
+  # One that lost its superblock is for a salvage.
+  for map in $(in_pool ls | grep "^${store##*/}\.names\."); do in_pool rmomapkey "$map" n/superblock; in_pool rmomapkey "$map" n/superblock.copy; done
+  check "what lost its superblock is not formatted" refused "is not empty" "$cffs" format "$store"
+  "$cffs" salvage --quiet "$store" "$base/work/salvaged" >/dev/null
+  check "and salvaged" "$cffs" diff "$base/work/salvaged" "$source_tree/linux"
+}
+
 # A writer that was paused, and whose store somebody else took, can write nothing any more.
 case_fencing() {
   fresh -- --policy=directory
@@ -396,4 +435,4 @@ case_holders() { check "acceptance: holders" timeout 250 "$here/acceptance.sh" h
 osds=1
 [ "$*" != three_osds ] || osds=3
 start_cluster --osd-size=4G --osds=$osds
-run_cases contract objects full_composites commands browsing local_cache killed_writer fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance holders -- "$@"
+run_cases contract objects full_composites commands browsing local_cache killed_writer killed_commands fencing standby failing_cluster full_pool bad_days readers_key suites more_suites acceptance holders -- "$@"
