@@ -45,9 +45,12 @@ Result<bool> is_our_lock(ObjectStore& store, const std::string& name) {
 }
 
 tl::unexpected<Error> not_empty(const ObjectStore& store, std::string_view name) {
-  return fail(Error{ErrorKind::usage, ENOTEMPTY,
-                    store.description() + " is not empty (" + std::string(name) +
-                        "); give an empty directory for the store"});
+  const std::string where = store.description();
+  return fail(Error{
+      ErrorKind::usage, ENOTEMPTY,
+      where + " is not empty (" + std::string(name) + "); give " +
+          (where.starts_with("rados:") ? "another name, or make a store of what is there by cffs salvage"
+                                       : "an empty directory for the store")});
 }
 
 }  // namespace
