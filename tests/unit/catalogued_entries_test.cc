@@ -4,6 +4,7 @@
 
 #include "core/blob/blob_store.h"
 #include "core/fs/rehousing.h"
+#include "core/object/faulty_store.h"
 #include "core/table/table.h"
 #include "tests/unit/catalogued_store.h"
 #include "tests/unit/rot.h"
@@ -371,6 +372,27 @@ TEST_CASE("attributes that were changed since the catalogue stay, whatever rows 
     REQUIRE(there->uid == 4711);
   }
   REQUIRE(*s.fs->getxattr(s.inlined, "user.since") == "the catalogue");
+}
+
+TEST_CASE("a repair that takes large files back, and whose power is cut at any write, is gone on with",
+          "[repair]") {
+  EntriesStore s;
+  s.lose_rows();
+  std::uint64_t n = 1;
+  for (bool finished = false; !finished; n += 3) {
+    INFO(n);
+    FaultyStore medium(copy_of(s.store));
+    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
+    finished = repair_store(medium, quiet()).has_value();
+    const auto left = medium.power_cut(n);
+    REQUIRE(repair_store(*left, quiet()));
+    s.fs = std::move(*FileSystem::open(*left, quiet()));
+    REQUIRE(*find_inconsistencies(*s.fs) == Sentences{});
+    for (InodeId at = kRootInode; const char* name : {"directory", "below"}) at = s.fs->lookup(at, name)->ino;
+    s.require_all_but_inline();
+    s.fs.reset();
+  }
+  REQUIRE(n > 30);
 }
 
 }  // namespace cffs::test
