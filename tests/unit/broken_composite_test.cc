@@ -111,4 +111,22 @@ TEST_CASE("files that share what a damaged composite has share it behind the rep
   }
 }
 
+TEST_CASE("a damaged composite whose members moved is kept where rows were lost: others may be in it",
+          "[repair]") {
+  ClosedStore closed;
+  const std::string composite = CompositeStore::object_name(closed.inode("member").extent.composite);
+  flip_bit(closed.store, composite, 9);
+  const bool rows_were_lost = GENERATE(false, true);
+  if (rows_were_lost) REQUIRE(closed.store.create(Recovery::kUnfinishedRepair, ObjectStore::Create::keep));
+  const std::string bytes = bytes_of(closed.store, composite);
+  REQUIRE(!closed.repaired().empty());
+  const auto fs = std::move(*FileSystem::open(closed.store, quiet()));
+  closed.require_all(*fs);
+  REQUIRE(fs->close());
+  REQUIRE_FALSE(*closed.store.exists(composite));
+  const std::string kept = std::string(Recovery::kLostAndFound) + "/" + composite;
+  REQUIRE(*closed.store.exists(kept) == rows_were_lost);
+  if (rows_were_lost) REQUIRE((bytes_of(closed.store, kept) == bytes));
+}
+
 }  // namespace cffs::test

@@ -152,18 +152,23 @@ TEST_CASE("what was cut short, or put together from two, is not taken for whole"
     CHECK_FALSE(found.reading.whole);
     CHECK(found.reading.damage.size() == 1);
   }
-  MemoryStore later;
-  {
-    const auto object = *later.create(kCatalogueObject, ObjectStore::Create::truncate);
+  // One chunk of rows each, and one that says that this was all.
+  const auto small = [](std::int64_t later) {
+    MemoryStore other;
+    const auto object = *other.create(kCatalogueObject, ObjectStore::Create::truncate);
     CatalogueMoment moment = kMoment;
-    moment.at_ns += 1;
+    moment.at_ns += later;
     CatalogueWriter writer(*object, moment);
     REQUIRE(writer.add_row(InodeId{2}, encode_single_row("other", inode_of(1077))));
     REQUIRE(writer.finish());
+    return bytes_of(other, kCatalogueObject);
+  };
+  REQUIRE(small(0).size() == 2 * kChunk);
+  for (const std::int64_t later : {0, 1}) {
+    replace(store, kCatalogueObject, small(later).substr(0, kChunk) + small(0).substr(kChunk));
+    CHECK(read(store).reading.whole == (later == 0));
   }
-  std::string mixed = bytes_of(later, kCatalogueObject);
-  mixed.resize(kChunk);  // its one chunk of rows
-  replace(store, kCatalogueObject, mixed + good.substr(kChunk));
+  replace(store, kCatalogueObject, small(1).substr(0, kChunk) + good.substr(kChunk));
   CHECK_FALSE(read(store).reading.whole);
   replace(store, kCatalogueObject, good + good);
   CHECK_FALSE(read(store).reading.whole);

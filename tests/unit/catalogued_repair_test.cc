@@ -3,6 +3,7 @@
 
 #include "tests/passing_store.h"
 #include "tests/unit/catalogued_store.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -97,6 +98,15 @@ TEST_CASE("a catalogue that cannot be read again tells nobody's removal") {
     (void)c.repaired();
     CHECK(c.kept(c.known));
   }
+}
+
+TEST_CASE("data without a row is kept where the catalogue has lost what it knew of its file") {
+  DataWithoutRows c;
+  flip_bit(c.store, kCatalogueObject, 100);  // among its rows; its end is there
+  const Sentences mended = c.repaired();
+  CAPTURE(mended);
+  CHECK(c.kept(c.known));
+  CHECK(c.kept(c.gone));
 }
 
 TEST_CASE("a damaged catalogue is believed for what is whole of it, and tells nobody's removal") {

@@ -8,6 +8,7 @@
 #include "core/object/memory_store.h"
 #include "core/transfer/archive_form.h"
 #include "core/transfer/existing_files.h"
+#include "core/transfer/import_target.h"
 #include "core/transfer/store_destination.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -201,6 +202,25 @@ TEST_CASE("what is there is the same by size and time, or by content", "[transfe
   CHECK(by_time.look(kRootInode, "nothing", wanted, {}).what == What::nothing);
   by_time.is_new(kRootInode);
   CHECK(look(by_time, true).what == What::nothing);
+}
+
+TEST_CASE("what could not be read is not taken for gone by who deletes", "[transfer]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  for (const std::string name : {"read", "not read"}) {
+    const auto made = fs->mknod(kRootInode, name, S_IFREG | 0644, 0, kRoot);
+    REQUIRE(made);
+    fs->forget(made->ino, 1);
+  }
+  ImportRules rules;
+  rules.update = rules.erase = true;
+  const bool fails = GENERATE(true, false);
+  ImportTarget target(*fs, 1, {}, std::move(rules));
+  if (fails) target.failed("a directory of the source that cannot be listed");
+  target.only(kRootInode, "", {"read"});
+  REQUIRE(fs->lookup(kRootInode, "read"));
+  REQUIRE(fs->lookup(kRootInode, "not read").has_value() == fails);
 }
 
 }  // namespace cffs::test

@@ -257,6 +257,28 @@ TEST_CASE("a damaged frame costs what is in it; a damaged index is told, and its
   }
 }
 
+TEST_CASE("a flipped bit of a frame is told, also where what it says can be unpacked", "[packed]") {
+  const Sample sample;
+  const std::string packed = *pack(sample.plain, sample.ends, GENERATE(kZstd, kLz4));
+  MemoryStore store;
+  put_packed(store, packed);
+  const FrameIndex index = dynamic_cast<const PackedObject&>(**open_packed(store)).index();
+  bool met_stored = false, met_packed = false;
+  for (const Frame& frame : index.frames()) {
+    bool& met = frame.codec == Codec::stored ? met_stored : met_packed;
+    if (std::exchange(met, true)) continue;
+    for (std::uint64_t at = 0; at < frame.stored_bytes; at += 1 + frame.stored_bytes / 40) {
+      INFO(static_cast<int>(frame.codec) << ", " << at);
+      put_packed(store, with_flip(packed, frame.stored_at + at));
+      std::string out(10, '\0');
+      const auto read = (*open_packed(store))->read_at(frame.plain_at, as_writable_bytes(out));
+      REQUIRE_FALSE(read);
+      REQUIRE(read.error().kind == ErrorKind::corruption);
+    }
+  }
+  REQUIRE((met_stored && met_packed));
+}
+
 TEST_CASE("bytes that the medium does not give cost what is in them, whatever kind of composite it is",
           "[packed]") {
   const Sample sample;

@@ -254,4 +254,24 @@ TEST_CASE("pieces of data that nothing refers to come back without zeros that no
   REQUIRE(tree.read("lost+found/#900000000-2") == "t");
 }
 
+TEST_CASE("data without a row stays in the table as long as it finds no place", "[repair]") {
+  Tree tree;
+  const InodeId nobody{900'000'000};
+  const auto in_the_way = tree.fs->mknod(kRootInode, "lost+found", S_IFREG | 0644, 0, kRoot);
+  REQUIRE(in_the_way);
+  Batch batch;
+  batch.put(Key::data(nobody, 0), "somebody's");
+  REQUIRE(tree.fs->table().write(batch));
+  REQUIRE(tree.fs->close());
+  tree.fs.reset();
+  const auto refused = repair_store(tree.store, quiet());
+  REQUIRE_FALSE(refused);
+  REQUIRE(refused.error().errno_value == ENOTDIR);
+  tree.fs = std::move(*FileSystem::open(tree.store, quiet()));
+  REQUIRE(tree.fs->rename(kRootInode, "lost+found", kRootInode, "found", RenameMode::replace, kRoot));
+  REQUIRE(!tree.repaired().empty());
+  REQUIRE(tree.read("lost+found/#900000000") == "somebody's");
+  tree.require_all_but("nothing");
+}
+
 }  // namespace cffs::test

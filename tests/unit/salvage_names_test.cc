@@ -207,6 +207,19 @@ TEST_CASE("what came after the catalogue goes where it can") {
         4);  // the directory, the blob; the one that has grown twice: its size, and its former content
 }
 
+TEST_CASE("a file that had no name before the catalogue, and got one behind it, had not been removed") {
+  LostNames lost;
+  const auto file = lost.fs->make_unnamed(lost.outer, S_IFREG | 0640, kRoot);
+  REQUIRE(file);
+  REQUIRE(lost.fs->write(file->ino, 0, as_bytes(std::string(1500, 't')), kRoot));
+  lost.catalogue();
+  REQUIRE(lost.fs->link(file->ino, lost.outer, "named later"));
+  lost.fs->forget(file->ino, 1);
+  lost.settle();
+  CHECK(lost.salvage().removed == 1);  // f2 alone
+  CHECK(lost.content("outer directory/named later") == std::string(1500, 't'));
+}
+
 TEST_CASE("what the catalogue names and no object has is told") {
   LostNames lost;
   const InodeId cut = lost.make(lost.inner, "cut", std::string(40'000, 'x'));
@@ -233,7 +246,8 @@ TEST_CASE("what the catalogue names and no object has is told") {
   CHECK(lost.content("outer directory/inner/cut") == std::string(20'000, 'x'));
 }
 
-TEST_CASE("a member whose record is damaged is back where the catalogue knows its place and its data is whole") {
+TEST_CASE(
+    "a member whose record is damaged is back where the catalogue knows its place and its data is whole") {
   LostNames lost;
   const InodeId rotten = lost.make(lost.inner, "rotten", std::string(9000, 'r'));
   lost.settle();

@@ -3,6 +3,7 @@
 #include <random>
 #include <thread>
 
+#include "core/composite/composite_accounts.h"
 #include "core/reorganise/punching.h"
 #include "core/reorganise/regrouping.h"
 #include "core/table/table.h"
@@ -420,6 +421,23 @@ TEST_CASE("whatever is done with files that share, each is as if it had its own"
   for (const auto& [ino, kind] : in_use) s.fs->forget(ino, 1);
   s.open();
   s.expect_whole();
+}
+
+TEST_CASE("nobody comes to share a record from which its content has moved meanwhile", "[sharing]") {
+  SharingStore s;
+  s.fill(3, 1);
+  const Extent seen = s.inode_of("k0.0").extent;
+  Inode late;
+  late.ino = InodeId{700'000'000};
+  late.mode = S_IFREG | 0644;
+  const EntryName at{kRootInode, "late"};
+  REQUIRE(*CompositeAccounts(s.fs->table()).share(seen, late, at));  // and nothing is written of it
+  s.unlink("k1.0");
+  s.unlink("k2.0");
+  s.consolidate();
+  REQUIRE(s.inode_of("k0.0").extent != seen);
+  REQUIRE_FALSE(*CompositeAccounts(s.fs->table()).share(seen, late, at));
+  REQUIRE(*CompositeAccounts(s.fs->table()).share(s.inode_of("k0.0").extent, late, at));
 }
 
 }  // namespace cffs::test

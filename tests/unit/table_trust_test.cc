@@ -14,9 +14,11 @@
 #include "core/table/pending_removal.h"
 #include "core/table/replay_check.h"
 #include "core/table/table_log.h"
+#include "core/table/value_log.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
@@ -435,6 +437,31 @@ TEST_CASE("a superblock that is gone or damaged is put back from its copy, and t
   REQUIRE(bytes_of(store, "superblock.copy") == whole);
   auto fs = std::move(*FileSystem::open(store, quiet()));
   REQUIRE(tree_of(*fs).at("file") == "content");
+}
+
+TEST_CASE(
+    "a value that was durable and has rotted is told to its reader, and its row is not taken for torn") {
+  MemoryStore store;
+  TableOptions options;
+  options.create = options.values_apart = true;
+  options.values = {.after_bytes = 0, .least_bytes = 100, .object_bytes = 2000};
+  const Key key = Key::data(InodeId{7}, 0);
+  {
+    const auto table = std::move(*Table::open(store, options));
+    table->put_values_apart(true);
+    Batch batch;
+    batch.put(key, std::string(500, 'v'));
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());  // a note of it is behind it, and nothing else
+  }
+  flip_bit(store, store.list(kValueFolder)->front(), 250);
+  options.create = false;
+  const auto table = Table::open(store, options);
+  REQUIRE(table);
+  REQUIRE((*table)->dropped().empty());
+  const auto value = (*table)->get(key);
+  REQUIRE_FALSE(value);
+  REQUIRE(value.error().kind == ErrorKind::corruption);
 }
 
 }  // namespace cffs::test

@@ -11,14 +11,15 @@
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
+#include "tests/unit/rot.h"
 
 namespace cffs::test {
 namespace {
 
 using Contents = std::map<std::string, std::string>;
 
-// Members of a few composites, closed; all their rows, and those of the composites, are in the log.
-Contents make_members(ObjectStore& store) {
+// Members of a few composites, closed; all their rows, and those of the composites, are in the log, or in a file of the table.
+Contents make_members(ObjectStore& store, int files = 20, bool in_files = false) {
   Contents contents;
   StoreFormat format;
   format.inline_max = 64;
@@ -26,15 +27,19 @@ Contents make_members(ObjectStore& store) {
   format.composite_max = 8192;
   REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
   const auto fs = std::move(*FileSystem::open(store, quiet()));
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < files; ++i) {
     const std::string name = "member" + std::to_string(i);
-    contents[name] = name + std::string(2000, static_cast<char>('a' + i));
+    contents[name] = name + std::string(2000, static_cast<char>('a' + i % 26));
     const auto made = fs->mknod(kRootInode, name, S_IFREG | 0640, 0, kRoot);
     REQUIRE(made);
     REQUIRE(fs->write(made->ino, 0, as_bytes(contents[name]), kRoot));
     fs->forget(made->ino, 1);
   }
   REQUIRE(Reorganiser(*fs).consolidate_now());
+  if (in_files) {
+    REQUIRE(fs->sync());
+    fs->table().compact();
+  }
   REQUIRE(fs->close());
   return contents;
 }
@@ -84,6 +89,36 @@ TEST_CASE("a repair of composites without rows that was cut at any write is gone
     REQUIRE(*repair_store(*left, quiet()) == std::vector<std::string>{});
   }
   REQUIRE(n > 30);
+}
+
+// To make the table anew takes away what shows that rows are missing, and composites without rows are nobody's then.
+TEST_CASE(
+    "a repair of a table that lost files or blocks, and was cut at any write, is gone on with by the next") {
+  const bool is_gone = GENERATE(false, true);
+  MemoryStore damaged;
+  const Contents contents = make_members(damaged, is_gone ? 20 : 200, true);
+  const std::string file = only_object(damaged, ".ldb");
+  if (is_gone) {
+    REQUIRE(damaged.remove(file));
+  } else {  // all blocks of rows but the first, which has the root
+    for (const double part : {0.5, 0.6, 0.7, 0.8}) flip_in_table(damaged, part);
+  }
+  const bool loses_power = GENERATE(false, true);
+  std::uint64_t n = 1;
+  for (bool finished = false; !finished; n += n < 60 ? 1 : 11) {
+    INFO(n << (is_gone ? ", a file" : ", blocks") << (loses_power ? ", and the power" : ""));
+    FaultyStore medium(copy_of(damaged));
+    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
+    finished = repair_store(medium, quiet()).has_value();
+    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
+    const auto mended = repair_store(*left, quiet());
+    INFO((mended ? "" : mended.error().message()));
+    REQUIRE(mended);
+    REQUIRE_FALSE(left->exists(Recovery::kUnfinishedRepair).value());
+    require_all(*left, contents);
+  }
+  REQUIRE(n > 60);
 }
 
 TEST_CASE("a check names a repair that was not finished, and a repair of a whole store leaves no mark") {
