@@ -378,6 +378,11 @@ a copy gets its superblock before what an earlier one had is gone durably
 -    CFFS_TRY_VOID(to_.sync_names());
 +
 
+a packed composite takes the other's place before it is on the medium
+@ core/composite/packing.cc
+-return copy->sync();
++return Status();
+
 members are punched before their removal is durable
 @ core/reorganise/punching.cc
 -CFFS_TRY_VOID(fs_.sync());
