@@ -3,8 +3,8 @@
 
 #include "core/composite/composite_store.h"
 #include "core/composite/record.h"
-#include "core/object/faulty_store.h"
 #include "tests/unit/closed_store.h"
+#include "tests/unit/cut_repair.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 #include "tests/unit/sharing_store.h"
@@ -77,15 +77,10 @@ TEST_CASE("a repair that is cut while members move out of a damaged composite lo
   std::uint64_t n = 1;
   for (bool finished = false; !finished; ++n) {
     INFO(n << (loses_power ? ", and the power" : ""));
-    FaultyStore medium(copy_of(closed.store));
-    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
-    finished = repair_store(medium, quiet()).has_value();
-    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
-    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
-    const auto mended = repair_store(*left, quiet());
-    INFO((mended ? "" : mended.error().message()));
-    REQUIRE(mended);
-    const auto fs = std::move(*FileSystem::open(*left, quiet()));
+    const CutRepair cut = repair_cut_at(n, closed.store, loses_power);
+    finished = cut.finished;
+    require_repair(*cut.left);
+    const auto fs = std::move(*FileSystem::open(*cut.left, quiet()));
     REQUIRE(*find_inconsistencies(*fs) == Sentences{});
     closed.require_all(*fs);
   }

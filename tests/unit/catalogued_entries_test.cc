@@ -4,9 +4,9 @@
 
 #include "core/blob/blob_store.h"
 #include "core/fs/rehousing.h"
-#include "core/object/faulty_store.h"
 #include "core/table/table.h"
 #include "tests/unit/catalogued_store.h"
+#include "tests/unit/cut_repair.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
@@ -381,12 +381,10 @@ TEST_CASE("a repair that takes large files back, and whose power is cut at any w
   std::uint64_t n = 1;
   for (bool finished = false; !finished; n += 3) {
     INFO(n);
-    FaultyStore medium(copy_of(s.store));
-    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
-    finished = repair_store(medium, quiet()).has_value();
-    const auto left = medium.power_cut(n);
-    REQUIRE(repair_store(*left, quiet()));
-    s.fs = std::move(*FileSystem::open(*left, quiet()));
+    const CutRepair cut = repair_cut_at(n, s.store, true);
+    finished = cut.finished;
+    require_repair(*cut.left);
+    s.fs = std::move(*FileSystem::open(*cut.left, quiet()));
     REQUIRE(*find_inconsistencies(*s.fs) == Sentences{});
     for (InodeId at = kRootInode; const char* name : {"directory", "below"}) at = s.fs->lookup(at, name)->ino;
     s.require_all_but_inline();

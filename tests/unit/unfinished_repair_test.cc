@@ -4,12 +4,12 @@
 
 #include "core/fs/recovery.h"
 #include "core/inspect/consistency.h"
-#include "core/object/faulty_store.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/repair/repair.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/cut_repair.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 
@@ -70,23 +70,18 @@ TEST_CASE("a repair of composites without rows that was cut at any write is gone
   std::uint64_t n = 1;
   for (bool finished = false; !finished; n += n < 60 ? 1 : 3) {
     INFO(n << (loses_power ? ", and the power" : "") << (is_mounted ? ", mounted" : ""));
-    FaultyStore medium(copy_of(damaged));
-    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
-    finished = repair_store(medium, quiet()).has_value();
-    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
-    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
+    const CutRepair cut = repair_cut_at(n, damaged, loses_power);
+    finished = cut.finished;
     if (is_mounted) {
-      const auto fs = FileSystem::open(*left, quiet());
-      REQUIRE((fs || left->exists(Recovery::kUnfinishedRepair).value() || n < 3));
+      const auto fs = FileSystem::open(*cut.left, quiet());
+      REQUIRE((fs || cut.left->exists(Recovery::kUnfinishedRepair).value() || n < 3));
       if (fs) REQUIRE((*fs)->mknod(kRootInode, "new", S_IFREG | 0600, 0, kRoot));
       if (fs) REQUIRE((*fs)->close());
     }
-    const auto mended = repair_store(*left, quiet());
-    INFO((mended ? "" : mended.error().message()));
-    REQUIRE(mended);
-    REQUIRE_FALSE(left->exists(Recovery::kUnfinishedRepair).value());
-    require_all(*left, contents);
-    REQUIRE(*repair_store(*left, quiet()) == std::vector<std::string>{});
+    require_repair(*cut.left);
+    REQUIRE_FALSE(cut.left->exists(Recovery::kUnfinishedRepair).value());
+    require_all(*cut.left, contents);
+    REQUIRE(*repair_store(*cut.left, quiet()) == std::vector<std::string>{});
   }
   REQUIRE(n > 30);
 }
@@ -107,16 +102,11 @@ TEST_CASE(
   std::uint64_t n = 1;
   for (bool finished = false; !finished; n += n < 60 ? 1 : 11) {
     INFO(n << (is_gone ? ", a file" : ", blocks") << (loses_power ? ", and the power" : ""));
-    FaultyStore medium(copy_of(damaged));
-    medium.fail_operation(n, EIO, FaultyStore::Persistence::from_then_on);
-    finished = repair_store(medium, quiet()).has_value();
-    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
-    const auto left = loses_power ? medium.power_cut(n) : copy_of(medium);
-    const auto mended = repair_store(*left, quiet());
-    INFO((mended ? "" : mended.error().message()));
-    REQUIRE(mended);
-    REQUIRE_FALSE(left->exists(Recovery::kUnfinishedRepair).value());
-    require_all(*left, contents);
+    const CutRepair cut = repair_cut_at(n, damaged, loses_power);
+    finished = cut.finished;
+    require_repair(*cut.left);
+    REQUIRE_FALSE(cut.left->exists(Recovery::kUnfinishedRepair).value());
+    require_all(*cut.left, contents);
   }
   REQUIRE(n > 60);
 }
