@@ -93,7 +93,7 @@ Opened::Opened(fuse_req_t req, fuse_ino_t ino, int flags) {
     return;
   }
   if (own >= 0) {  // its last name is gone: by the descriptor that keeps it
-    owned_ = FileDescriptor(::open(("/proc/self/fd/" + std::to_string(own)).c_str(), flags | O_CLOEXEC));
+    owned_ = FileDescriptor(::open(proc_path_of(own).c_str(), flags | O_CLOEXEC));
   } else {
     owned_ =
         FileDescriptor(::open_by_handle_at(Nodes::of(req).readable(), &node.handle->head, flags | O_CLOEXEC));

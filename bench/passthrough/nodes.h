@@ -83,7 +83,7 @@ class Opened {
   Opened(fuse_req_t req, fuse_ino_t node, int flags);
   int get() const { return fd_; }
   // Calls that take no O_PATH descriptor take this.
-  std::string name() const { return "/proc/self/fd/" + std::to_string(fd_); }
+  std::string name() const { return proc_path_of(fd_); }
 
  private:
   FileDescriptor owned_;

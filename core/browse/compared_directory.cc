@@ -85,8 +85,7 @@ class DirectoryTree final : public ComparedTree {
 
   // There is no call that takes a descriptor of a folder and a name.
   Result<Xattrs> xattrs(const std::string& file, mode_t) override {
-    const std::string at =
-        above_.empty() ? path_ : "/proc/self/fd/" + std::to_string(here_.get()) + "/" + file;
+    const std::string at = above_.empty() ? path_ : proc_path_of(here_.get()) + "/" + file;
     const bool follow = above_.empty();
     constexpr std::size_t kMost = 64 * 1024;  // as the kernel has it
     std::string names(kMost, '\0');

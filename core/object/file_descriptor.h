@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace cffs {
@@ -32,5 +33,8 @@ class FileDescriptor {
  private:
   int fd_ = -1;
 };
+
+// A path that leads to what is open there, also where it has no name: for calls that take no descriptor, or to open it anew.
+inline std::string proc_path_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace cffs

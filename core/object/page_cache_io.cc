@@ -43,7 +43,7 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
   constexpr std::uint64_t kAlignment = 4096;
   const std::uint64_t begin = offset / kAlignment * kAlignment;
   const std::uint64_t end = (offset + out.size() + kAlignment - 1) / kAlignment * kAlignment;
-  const std::string own = "/proc/self/fd/" + std::to_string(fd);
+  const std::string own = proc_path_of(fd);
   const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kAlignment, end - begin),
                                                            &std::free);

@@ -212,7 +212,7 @@ void FileDevice::give_back(DeviceRange range) {
 
 Result<std::unique_ptr<StoreLock>> FileDevice::lock(bool writes) {
   if (writes && is_read_only()) return fail(EROFS, path_);
-  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+  const std::string own = proc_path_of(fd_.get());
   FileDescriptor fd(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return error();
   if (::flock(fd.get(), (writes ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0)
@@ -232,7 +232,7 @@ void FileDevice::lend() {
 }
 
 Status FileDevice::take_back() {
-  const std::string own = "/proc/self/fd/" + std::to_string(fd_.get());
+  const std::string own = proc_path_of(fd_.get());
   const MutexLock guard(mutex_);
   if (!is_block_device_ || alone_) return {};
   // The kernel refuses this to a device that is mounted or part of another.

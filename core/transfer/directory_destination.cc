@@ -12,7 +12,6 @@
 
 #include "core/base/clock.h"
 #include "core/fs/acl.h"
-#include "core/fs/check_name.h"
 #include "core/fs/stat_attributes.h"
 #include "core/object/page_cache_io.h"
 
@@ -20,8 +19,6 @@ namespace cffs {
 namespace {
 
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-constexpr std::size_t kOpenFolders = 64;
-
 // Where nobody has it. What has been linked has the temporary one, too, if it could not be taken away.
 Status give_name(int folder, const std::string& temporary, const std::string& name) {
   if (::renameat2(folder, temporary.c_str(), folder, name.c_str(), RENAME_NOREPLACE) == 0) return {};
@@ -30,8 +27,6 @@ Status give_name(int folder, const std::string& temporary, const std::string& na
   (void)::unlinkat(folder, temporary.c_str(), 0);
   return {};
 }
-
-std::string self_of(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
 
 }  // namespace
 
@@ -44,10 +39,10 @@ Result<std::unique_ptr<DirectoryDestination>> DirectoryDestination::at(const std
 
 DirectoryDestination::DirectoryDestination(std::string path, FileDescriptor root)
     : path_(std::move(path)),
-      root_(folder_of(std::move(root))),
-      mount_(mount_of(root_->fd.get(), "")),
+      folders_(path_, std::move(root)),
+      mount_(mount_of(folders_.root(), "")),
       privileged_(::geteuid() == 0),
-      temporaries_(root_->fd.get()) {}
+      temporaries_(folders_.root()) {}
 
 // Before Linux 5.8 mounts have no numbers, and file systems alone are told apart.
 std::optional<DirectoryDestination::Mount> DirectoryDestination::mount_of(int at, const std::string& name) {
@@ -58,13 +53,8 @@ std::optional<DirectoryDestination::Mount> DirectoryDestination::mount_of(int at
 }
 
 bool DirectoryDestination::is_mounted_in(InodeId directory) {
-  const auto at = folder(directory);
+  const auto at = folders_.open(directory);
   return !at || mount_of((*at)->fd.get(), "") != mount_;
-}
-
-DirectoryDestination::OpenFolder DirectoryDestination::folder_of(FileDescriptor fd) {
-  const bool gives_acl = ::fgetxattr(fd.get(), kDefaultAcl.data(), nullptr, 0) > 0;
-  return std::make_shared<const Folder>(Folder{std::move(fd), gives_acl});
 }
 
 std::string DirectoryDestination::shown(const std::string& path) const {
@@ -73,102 +63,24 @@ std::string DirectoryDestination::shown(const std::string& path) const {
 }
 
 std::string DirectoryDestination::shown(InodeId parent, const std::string& name) {
-  return shown(path_of(parent, name));
-}
-
-std::string DirectoryDestination::path_of(InodeId parent, const std::string& name) {
-  std::string path = name;
-  const MutexLock guard(mutex_);
-  for (auto at = known_.find(parent); at != known_.end(); at = known_.find(at->second.parent)) {
-    path = at->second.name + (path.empty() ? "" : "/") + path;
-  }
-  return path;
-}
-
-// From the nearest folder above that is open.
-Result<DirectoryDestination::OpenFolder> DirectoryDestination::folder(InodeId directory) {
-  std::vector<std::pair<InodeId, std::string>> below;  // the innermost first
-  OpenFolder at;
-  {
-    const MutexLock guard(mutex_);
-    for (InodeId number = directory; !at;) {
-      if (number == kRootInode) {
-        at = root_;
-        break;
-      }
-      const auto open =
-          std::find_if(open_.begin(), open_.end(), [&](const auto& o) { return o.first == number; });
-      if (open != open_.end()) {
-        open_.splice(open_.begin(), open_, open);
-        at = open_.front().second;
-        break;
-      }
-      const auto known = known_.find(number);
-      if (known == known_.end()) return fail(ESTALE, path_);
-      below.emplace_back(number, known->second.name);
-      number = known->second.parent;
-    }
-  }
-  for (; !below.empty(); below.pop_back()) {
-    FileDescriptor next(::openat(at->fd.get(), below.back().second.c_str(), kFolder));
-    if (!next) return fail(errno == ELOOP ? ENOTDIR : errno);
-    at = folder_of(std::move(next));
-    keep_open(below.back().first, at);
-  }
-  return at;
-}
-
-// A damaged store may hold any name.
-Result<DirectoryDestination::OpenFolder> DirectoryDestination::folder_for(InodeId parent,
-                                                                          const std::string& name) {
-  if (!check_new_name(name)) return fail(EINVAL, "no file can have this name");
-  return folder(parent);
-}
-
-void DirectoryDestination::keep_open(InodeId directory, OpenFolder folder) {
-  std::list<std::pair<InodeId, OpenFolder>> gone;  // is closed without the lock
-  const MutexLock guard(mutex_);
-  open_.emplace_front(directory, std::move(folder));
-  if (open_.size() > kOpenFolders) gone.splice(gone.begin(), open_, std::prev(open_.end()));
-}
-
-InodeId DirectoryDestination::know(InodeId parent, const std::string& name) {
-  const MutexLock guard(mutex_);
-  const auto [number, first] = numbers_.try_emplace({parent, name}, InodeId{last_number_ + 1});
-  if (first) known_[InodeId{++last_number_}] = {parent, name};
-  return number->second;
-}
-
-void DirectoryDestination::leave(InodeId directory) {
-  close_again(directory);
-  OpenFolder gone;  // is closed without the lock
-  const MutexLock guard(mutex_);
-  const auto known = known_.find(directory);
-  if (known == known_.end()) return;
-  numbers_.erase({known->second.parent, known->second.name});
-  known_.erase(known);
-  const auto open =
-      std::find_if(open_.begin(), open_.end(), [&](const auto& o) { return o.first == directory; });
-  if (open == open_.end()) return;
-  gone = std::move(open->second);
-  open_.erase(open);
+  return shown(folders_.path_of(parent, name));
 }
 
 bool DirectoryDestination::is(InodeId directory, dev_t device, ino_t number) {
-  const auto at = folder(directory);
+  const auto at = folders_.open(directory);
   struct stat st {};
   return at && ::fstat((*at)->fd.get(), &st) == 0 && st.st_dev == device && st.st_ino == number;
 }
 
 Result<Attributes> DirectoryDestination::look(InodeId directory, const std::string& name) {
-  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(directory, name));
   struct stat st {};
   if (::fstatat(at->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno);
   return attributes_of(st);
 }
 
 Result<std::string> DirectoryDestination::target(InodeId directory, const std::string& name) {
-  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(directory, name));
   std::string link(4096, '\0');
   const ssize_t n = ::readlinkat(at->fd.get(), name.c_str(), link.data(), link.size());
   if (n < 0) return fail(errno);
@@ -177,7 +89,7 @@ Result<std::string> DirectoryDestination::target(InodeId directory, const std::s
 }
 
 Result<ReadAt> DirectoryDestination::open(InodeId directory, const std::string& name) {
-  CFFS_TRY(const OpenFolder at, folder_for(directory, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(directory, name));
   const auto file = std::make_shared<const FileDescriptor>(
       ::openat(at->fd.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!*file) return fail(errno);
@@ -189,7 +101,7 @@ Result<ReadAt> DirectoryDestination::open(InodeId directory, const std::string& 
 }
 
 Result<std::vector<std::pair<std::string, bool>>> DirectoryDestination::names(InodeId directory) {
-  CFFS_TRY(const OpenFolder at, folder(directory));
+  CFFS_TRY(const OpenFolder at, folders_.open(directory));
   FileDescriptor again(::openat(at->fd.get(), ".", kFolder));
   const std::unique_ptr<DIR, int (*)(DIR*)> listing(again ? ::fdopendir(again.get()) : nullptr, ::closedir);
   if (!listing) return fail(errno);
@@ -213,7 +125,7 @@ Result<std::vector<std::pair<std::string, bool>>> DirectoryDestination::names(In
 }
 
 Result<InodeId> DirectoryDestination::make_directory(InodeId parent, const std::string& name, const Inode&) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   if (::mkdirat(at->fd.get(), name.c_str(), 0700) != 0) return fail(errno);
   FileDescriptor made(::openat(at->fd.get(), name.c_str(), kFolder));
   if (!made) return fail(errno == ELOOP ? ENOTDIR : errno);
@@ -221,31 +133,29 @@ Result<InodeId> DirectoryDestination::make_directory(InodeId parent, const std::
     (void)::fremovexattr(made.get(), kDefaultAcl.data());
     (void)::fremovexattr(made.get(), kAccessAcl.data());
   }
-  const InodeId number = know(parent, name);
-  keep_open(number, std::make_shared<const Folder>(Folder{std::move(made), false}));
-  return number;
+  return folders_.know_made(parent, name, std::move(made));
 }
 
 Result<InodeId> DirectoryDestination::enter(InodeId parent, const std::string& name, bool to_remove) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   struct stat st {};
   if (::fstatat(at->fd.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return fail(errno);
   if (!S_ISDIR(st.st_mode)) return fail(ENOTDIR);
   if (to_remove && mount_of(at->fd.get(), name) != mount_)
     return fail(EXDEV, "another file system is mounted there");
-  const InodeId number = know(parent, name);
+  const InodeId number = folders_.know(parent, name);
   if (!privileged_ && (st.st_mode & 0700) != 0700 && st.st_uid == ::geteuid()) {
-    open_up(number, at->fd.get(), name, st.st_mode);
+    folders_.open_up(number, at->fd.get(), name, st.st_mode);
   }
   return number;
 }
 
-Result<std::uint64_t> DirectoryDestination::begin() { return TransferList::clear(root_->fd.get()); }
+Result<std::uint64_t> DirectoryDestination::begin() { return TransferList::clear(folders_.root()); }
 
 void DirectoryDestination::end_temporaries() { temporaries_.end(); }
 
 bool DirectoryDestination::is_its_own(InodeId directory, const std::string& name) {
-  return directory == kRootInode && TransferList::is_one(root_->fd.get(), name);
+  return directory == kRootInode && TransferList::is_one(folders_.root(), name);
 }
 
 bool DirectoryDestination::is_temporary(const std::string& name) const {
@@ -253,11 +163,11 @@ bool DirectoryDestination::is_temporary(const std::string& name) const {
 }
 
 void DirectoryDestination::expect_temporary(InodeId parent, const std::string& name) {
-  temporaries_.expect(path_of(parent, name));
+  temporaries_.expect(folders_.path_of(parent, name));
 }
 
 void DirectoryDestination::note_temporary(InodeId parent, const std::string& name, const struct stat& st) {
-  temporaries_.add(st.st_ino, path_of(parent, name));
+  temporaries_.add(st.st_ino, folders_.path_of(parent, name));
 }
 
 void DirectoryDestination::expect_repeats() {
@@ -305,7 +215,7 @@ void DirectoryDestination::set_attributes(int at, const std::string& name, const
     is_owners = is_groups && st.st_uid == wanted.uid;
   }
   // There is no call for these that takes a descriptor of a folder and a name.
-  const std::string by_folder = self_of(at) + "/" + name;
+  const std::string by_folder = proc_path_of(at) + "/" + name;
   mode_t wanted_mode = wanted.mode;
   for (const auto& [x, value] : wanted.xattrs) {
     if (is_order_to_mount(x)) {
@@ -330,7 +240,7 @@ void DirectoryDestination::set_attributes(int at, const std::string& name, const
 // With a temporary name where it cannot be without, which is O_EXCL's and nobody else's.
 Status DirectoryDestination::make_file(InodeId parent, const std::string& name, const Inode& attributes,
                                        const CopyFile& copy) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   const int in = at->fd.get();
   std::string temporary;
   FileDescriptor file(::openat(in, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -363,7 +273,7 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
     done = fail(errno);
   if (done) set_attributes(file.get(), "", attributes, shown(parent, name));
   if (done && temporary.empty()) {
-    if (::linkat(AT_FDCWD, self_of(file.get()).c_str(), in, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    if (::linkat(AT_FDCWD, proc_path_of(file.get()).c_str(), in, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
       done = fail(errno);
   } else if (done) {
     done = give_name(in, temporary, name);
@@ -374,7 +284,7 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
 }
 
 Status DirectoryDestination::make_node(InodeId parent, const std::string& name, const Inode& attributes) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   const int in = at->fd.get();
   if (attributes.is_symlink()) {
     if (is_temporary(name)) expect_temporary(parent, name);
@@ -392,7 +302,7 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
       note_temporary(parent, temporary, st);
       if (is_temporary(name)) note_temporary(parent, name, st);
     }
-    if (at->gives_acl) (void)::lremovexattr((self_of(in) + "/" + temporary).c_str(), kAccessAcl.data());
+    if (at->gives_acl) (void)::lremovexattr((proc_path_of(in) + "/" + temporary).c_str(), kAccessAcl.data());
     set_attributes(in, temporary, attributes, shown(parent, name));
     if (const Status named = give_name(in, temporary, name); !named) {
       (void)::unlinkat(in, temporary.c_str(), 0);
@@ -407,8 +317,8 @@ Status DirectoryDestination::make_node(InodeId parent, const std::string& name, 
 
 Status DirectoryDestination::make_link(InodeId first_parent, const std::string& first_name, InodeId parent,
                                        const std::string& name) {
-  CFFS_TRY(const OpenFolder from, folder_for(first_parent, first_name));
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder from, folders_.open_for(first_parent, first_name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   if (struct stat st{};
       is_temporary(name) && ::fstatat(from->fd.get(), first_name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0)
     note_temporary(parent, name, st);
@@ -417,61 +327,35 @@ Status DirectoryDestination::make_link(InodeId first_parent, const std::string& 
 }
 
 Status DirectoryDestination::replace(InodeId parent, const std::string& from, const std::string& to) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, to));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, to));
   if (::renameat(at->fd.get(), from.c_str(), at->fd.get(), to.c_str()) != 0) return fail(errno);
   return {};
 }
 
 Status DirectoryDestination::remove(InodeId parent, const std::string& name, bool is_directory) {
-  CFFS_TRY(const OpenFolder at, folder_for(parent, name));
+  CFFS_TRY(const OpenFolder at, folders_.open_for(parent, name));
   if (::unlinkat(at->fd.get(), name.c_str(), is_directory ? AT_REMOVEDIR : 0) != 0) return fail(errno);
   return {};
 }
 
 void DirectoryDestination::settle(InodeId parent, const std::string& name, const Inode& attributes) {
   const std::string path = shown(parent, name);
-  const auto at = folder_for(parent, name);
+  const auto at = folders_.open_for(parent, name);
   if (!at) return tell("'" + path + "': " + at.error().message());
   set_attributes((*at)->fd.get(), name, attributes, path);
 }
 
 void DirectoryDestination::settle_directory(InodeId directory, const Inode& attributes) {
   const std::string path = shown(directory, "");
-  const auto at = folder(directory);
+  const auto at = folders_.open(directory);
   if (!at) return tell("'" + path + "': " + at.error().message());
   set_attributes((*at)->fd.get(), "", attributes, path);
-  const MutexLock guard(mutex_);
-  closed_.erase(directory);
-}
-
-// A directory that its owner cannot write in is opened to its owner for as long.
-void DirectoryDestination::open_up(InodeId directory, int in, const std::string& name, mode_t mode) {
-  if (::fchmodat(in, name.c_str(), (mode & 07777) | 0700, AT_SYMLINK_NOFOLLOW) != 0) return;
-  const MutexLock guard(mutex_);
-  closed_.try_emplace(directory, mode & 07777);
-}
-
-void DirectoryDestination::close_again(InodeId directory) {
-  mode_t mode = 0;
-  {
-    const MutexLock guard(mutex_);
-    const auto closed = closed_.find(directory);
-    if (closed == closed_.end()) return;
-    mode = closed->second;
-    closed_.erase(closed);
-  }
-  if (const auto at = folder(directory)) (void)::fchmod((*at)->fd.get(), mode);
+  folders_.settled(directory);
 }
 
 Status DirectoryDestination::sync() {
-  std::vector<InodeId> closed;
-  {
-    const MutexLock guard(mutex_);
-    for (const auto& [directory, mode] : closed_) closed.push_back(directory);
-  }
-  std::sort(closed.begin(), closed.end(), std::greater<>());  // what is in a directory comes before it
-  for (const InodeId directory : closed) close_again(directory);
-  if (::syncfs(root_->fd.get()) != 0 || ::fsync(root_->fd.get()) != 0) return fail(errno, path_);
+  folders_.close_all_again();
+  if (::syncfs(folders_.root()) != 0 || ::fsync(folders_.root()) != 0) return fail(errno, path_);
   return {};
 }
 

@@ -357,7 +357,7 @@ class Walk {
     const std::string shown = path_ + "/" + name;
     if (S_ISREG(st.st_mode))
       return regular({root_, inside(name), shown, st}, name, parent, std::move(attributes));
-    attributes.xattrs = xattrs_of_path("/proc/self/fd/" + std::to_string(here_.get()) + "/" + name);
+    attributes.xattrs = xattrs_of_path(proc_path_of(here_.get()) + "/" + name);
     if (!S_ISLNK(st.st_mode)) return target_.special(parent, name, attributes);
     std::string link(4096, '\0');
     const ssize_t n = ::readlinkat(here_.get(), name.c_str(), link.data(), link.size());

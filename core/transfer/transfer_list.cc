@@ -92,7 +92,7 @@ bool TransferList::begin(FileDescriptor file) {
 // Whoever is killed meanwhile leaves nothing, where a file can be without a name.
 bool TransferList::make_unseen() {
   if (!begin(FileDescriptor(::openat(folder_, ".", kList | O_TMPFILE, 0600)))) return false;
-  const std::string own_name = "/proc/self/fd/" + std::to_string(file_.get());
+  const std::string own_name = proc_path_of(file_.get());
   if (::linkat(AT_FDCWD, own_name.c_str(), folder_, name_.c_str(), AT_SYMLINK_FOLLOW) == 0) return true;
   file_.reset();
   return false;

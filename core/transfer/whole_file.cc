@@ -67,7 +67,7 @@ Status WholeFile::finish() {
   if (::fsync(fd_.get()) != 0) return fail(errno, path_);
   if (partial_.empty()) {
     // A file without a name gets one only where there is none yet.
-    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    const std::string self = proc_path_of(fd_.get());
     if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       fd_.reset();
       return sync_folder(folder_of(path_));

@@ -98,7 +98,7 @@ class DiskMeasure {
       if (n != static_cast<ssize_t>(kLarge)) return fail(n < 0 ? errno : ENOSPC, directory_);
     }
     if (::fsync(file.get()) != 0) return fail(errno, directory_);
-    const std::string again = "/proc/self/fd/" + std::to_string(file.get());
+    const std::string again = proc_path_of(file.get());
     FileDescriptor direct(::open(again.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
     if (!direct) {
       return fail(Error::os(

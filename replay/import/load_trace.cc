@@ -124,7 +124,7 @@ Result<std::string> repeatable(const std::string& file, std::vector<FileDescript
     at += static_cast<std::size_t>(n);
   }
   kept.push_back(std::move(memory));
-  return "/proc/self/fd/" + std::to_string(kept.back().get());
+  return proc_path_of(kept.back().get());
 }
 
 }  // namespace
