@@ -350,6 +350,11 @@ Result<int> run_export(ExportOptions o) {
   say_left_over(report.left_over);
   say_changed_times(report.times_changed,
                     "are before 1970 or after 2106, which this kind of archive cannot have");
+  if (report.attributes_lost > 0)
+    say(fmt::format(
+        "{} file{} extended attributes or access control lists, which this kind of archive cannot have; "
+        "a tar has them",
+        report.attributes_lost, report.attributes_lost == 1 ? " has" : "s have"));
   if (report.out_of_room)
     say("there is no more room: the export ended here; with more, the same command goes on where it ended");
   return finish(report, kGoesOn);

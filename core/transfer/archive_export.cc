@@ -143,6 +143,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     archive_entry_set_rdev(e, f.rdev);
     archive_entry_set_size(e, 0);
     CFFS_TRY(const auto names, fs.listxattr(f.ino));
+    const bool loses_attributes = !form.has_xattrs() && !names.empty();
     for (const std::string& x : names) {
       if (!form.has_xattrs() && !is_acl(x)) continue;  // a list changes the mode in every format
       CFFS_TRY(const std::string value, fs.getxattr(f.ino, x));
@@ -190,6 +191,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     }
     if (header < ARCHIVE_WARN) return problem();
     report.times_changed += as_kept != seconds ? 1 : 0;
+    report.attributes_lost += loses_attributes ? 1 : 0;
     if (!has_data) {
       if (!file.path.empty()) ++counter;  // the root is what they come into
       return {};

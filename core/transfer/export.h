@@ -19,7 +19,9 @@ struct ExportReport : Failures {
   std::uint64_t same_bytes = 0;  // of those that were there already
   std::uint64_t left_over = 0;   // temporaries of killed transfers, which went
   std::uint64_t times_changed =
-      0;                     // names whose time the archive cannot have: it has the nearest that it can
+      0;  // names whose time the archive cannot have: it has the nearest that it can
+  std::uint64_t attributes_lost =
+      0;  // names with extended attributes or access control lists, which the archive cannot have
   bool out_of_room = false;  // it ended there
   bool interrupted = false;  // the rule `stop` ended it
 };

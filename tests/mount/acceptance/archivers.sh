@@ -8,7 +8,7 @@ through() {  # archive directory
 }
 
 lists_and_attributes() {
-  local src=$base/work/lists file
+  local src=$base/work/lists file kind
   umask 022
   mkdir -p "$src/dir"
   for file in named narrow shut; do echo $file >"$src/$file"; done
@@ -51,7 +51,10 @@ lists_and_attributes() {
   sed 's/user:daemon:---/user:daemon:!!!/' "$base/work/gnu.tar" >"$base/work/broken.tar"
   check "a list that is none is named" says "'./shut': its access control list cannot be kept; it is its owner's alone" through "$base/work/broken.tar" "$base/work/ours"
   check "and so it is" test "$(stat -c %a "$base/work/ours/shut")" = 600
-  check "export to a cpio" "$cffs" export "$base/work/listed" "$base/work/listed.cpio"
+  for kind in zip cpio; do
+    check "what a $kind leaves out is told, and counted" says "5 files have extended attributes or access control lists, which this kind of archive cannot have; a tar has them" "$cffs" export "$base/work/listed" "$base/work/listed.$kind"
+  done
+  check "of a tar nothing is" test -z "$("$cffs" export "$base/work/listed" "$base/work/again.tar" 2>&1 | grep attributes)"
   through "$base/work/listed.cpio" "$base/work/ours" >/dev/null 2>&1
   check "a cpio makes no right wider" test "$(stat -c %a "$base/work/ours/named" "$base/work/ours/narrow" | xargs)" = "644 600"
 }
