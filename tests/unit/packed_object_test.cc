@@ -310,6 +310,7 @@ TEST_CASE("bytes that the medium does not give cost what is in them, whatever ki
   // What is neither at its beginning nor at its end to be told may be so another time.
   REQUIRE_FALSE(opened(packed, 0, packed.size()));
   REQUIRE_FALSE(opened(sample.plain, 0, sample.plain.size()));
+  REQUIRE_FALSE(opened(with_flip(packed, packed.size() - 70), 0, 512));
 }
 
 TEST_CASE("what cannot be read for want of memory or descriptors is not taken for damage", "[packed]") {
