@@ -317,7 +317,23 @@ leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* 
   return leveldb::Status::OK();
 }
 
+Status LevelDbEnv::end_repair(bool done) {
+  repairs_ = false;
+  const auto aside = std::exchange(goes_aside_, {});
+  if (!done) return {};
+  for (const auto& [from, to] : aside) CFFS_TRY_VOID(store_.rename(from, to));
+  return store_.sync_names();
+}
+
 leveldb::Status LevelDbEnv::RenameFile(const std::string& from, const std::string& to) {
+  const bool goes_aside = to.find("/lost/") != std::string::npos;
+  if (repairs_ && goes_aside && (is_log(from) || from.ends_with(".ldb"))) {
+    goes_aside_[from] = to;
+    return leveldb::Status::OK();
+  }
+  if (const auto before = goes_aside_.extract(to); !before.empty()) {
+    if (const auto done = store_.rename(to, before.mapped()); !done) return to_leveldb(done.error());
+  }
   if (const auto done = store_.rename(from, to); !done) return to_leveldb(done.error());
   // CURRENT is switched by a rename that must be durable before the old manifest goes.
   if (const auto done = store_.sync_names(); !done) return to_leveldb(done.error());

@@ -65,6 +65,10 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
   // For whoever reads this object in order, or appends to it, it ends here.
   void show_until(std::string name, std::uint64_t bytes) { ends_[std::move(name)] = bytes; }
+  // Around LevelDB's repair, which syncs neither the tables nor the manifest that it writes, and puts tables and logs aside before what it
+  // read of them is whole. Between these two a file is durable when it is closed, and stays until another takes its name, or until all is done.
+  void begin_repair() { repairs_ = true; }
+  Status end_repair(bool done);
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
   void hold_background_work();
@@ -130,6 +134,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::map<std::string, std::uint64_t> ends_;   // the same
   std::function<Status()> before_table_sync_, before_log_sync_;
+  bool repairs_ = false;                           // changed while nobody else uses it
+  std::map<std::string, std::string> goes_aside_;  // to be renamed so
   std::function<bool()> make_room_;
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;

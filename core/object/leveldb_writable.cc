@@ -34,7 +34,7 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
     if (const auto done = object_->sync(); !done) return failed(done.error());
     return leveldb::Status::OK();
   }
-  leveldb::Status Close() override { return flush_buffer(); }
+  leveldb::Status Close() override { return env_.repairs_ ? Sync() : flush_buffer(); }
 
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;

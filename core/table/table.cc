@@ -35,6 +35,14 @@ void show_as_planned(LevelDbEnv& env, ReplayPlan& plan) {
   for (const auto& [name, bytes] : plan.until) env.show_until(name, bytes);
 }
 
+// What it made is durable before it takes the place of what was there: whenever it is cut, the next one reads as much.
+Status repair_database(LevelDbEnv& env, const leveldb::Options& options) {
+  env.begin_repair();
+  const leveldb::Status done = undisturbed([&] { return leveldb::RepairDB(kFolder, options); });
+  CFFS_TRY_VOID(env.end_repair(done.ok()));
+  return done.ok() ? Status() : Status(fail(to_error(done)));
+}
+
 // Not those that a compaction is writing. LevelDB tells of them in a text alone: a line " NUMBER:SIZE[...]" for each.
 std::vector<std::string> live_files(leveldb::DB& db) {
   std::vector<std::string> names;
@@ -137,8 +145,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->dropped_ = std::move(plan.dropped);
   CFFS_TRY_VOID(table->prepare_values(store, options, plan.closed));
   if (plan.rebuild) {
-    const leveldb::Status rebuilt = undisturbed([&] { return leveldb::RepairDB(kFolder, o); });
-    if (!rebuilt.ok()) return fail(to_error(rebuilt));
+    CFFS_TRY_VOID(repair_database(*table->env_, o));
     CFFS_TRY_VOID(remove_close_note(store, kFolder));
   }
   leveldb::DB* db = nullptr;
@@ -158,9 +165,7 @@ Status Table::rebuild(ObjectStore& store, bool values_apart) {
   show_as_planned(env, plan);
   CFFS_TRY_VOID(ValueLog::sync_all(store));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
-  const leveldb::Status done =
-      undisturbed([&] { return leveldb::RepairDB(kFolder, verified(env, *filter)); });
-  if (!done.ok()) return fail(to_error(done));
+  CFFS_TRY_VOID(repair_database(env, verified(env, *filter)));
   CFFS_TRY_VOID(remove_close_note(store, kFolder));
   return store.sync_names();
 }

@@ -28,6 +28,24 @@ TEST_CASE("what was written behind a cut that did not survive did not either", "
   REQUIRE(contents(**survivor->open("log")) == first);
 }
 
+TEST_CASE("who makes everything durable has what was written over, too, which changes no onode", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("object", Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes(std::string(6000, 'a'))));
+  REQUIRE(object->sync());
+  const std::string over(6000, 'b');
+  REQUIRE(object->write_at(0, as_bytes(over)));
+  REQUIRE(store->sync_everything());
+  std::optional<SectorMedium> medium;
+  {
+    const MutexLock guard(state->mutex);
+    medium = state->medium;
+  }
+  const auto survivor = opened(std::make_shared<CrashDevice::State>(medium->cut(0)));
+  REQUIRE(contents(**survivor->open("object")) == over);
+}
+
 TEST_CASE("an object that lost its name to another one is not lost with it", "[region]") {
   auto state = formatted();
   const auto store = opened(state);

@@ -103,6 +103,24 @@ TEST_CASE("a tree of any depth is taken away, and nothing else", "[transfer]") {
   REQUIRE(fs->close());
 }
 
+TEST_CASE("what is kept keeps every directory that it lies in", "[transfer]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  InodeId at = kRootInode;
+  for (const char* const name : {"a", "b", "c"}) {
+    at = fs->mkdir(at, name, 0755, kRoot)->ino;
+    for (const char* const file : {"gone", "kept"}) REQUIRE(fs->mknod(at, file, S_IFREG | 0644, 0, kRoot));
+  }
+  StoreDestination to(*fs);
+  ExistingFiles existing(to, false);
+  const auto keep = [](std::string_view path, bool) { return path == "top/b/c/kept"; };
+  CHECK(existing.remove(kRootInode, "a", keep, "top").value() == 5);
+  CHECK(to.names(at).value() == std::vector{std::pair(std::string("kept"), false)});
+  CHECK(existing.remove(kRootInode, "a").value() == 4);
+  REQUIRE(fs->close());
+}
+
 TEST_CASE("who gives no files away has them himself, without set-id bits", "[transfer]") {
   constexpr uid_t kStranger = 4711;
   constexpr gid_t kStrangers = 4712;

@@ -64,15 +64,17 @@ std::shared_ptr<Object> put_packed(ObjectStore& store, const std::string& bytes)
 // Of which the medium does not give some bytes.
 class PartlyReadObject final : public PassingObject {
  public:
-  PartlyReadObject(std::shared_ptr<Object> below, std::uint64_t bad_at, std::uint64_t bad_bytes)
-      : PassingObject(std::move(below)), bad_at_(bad_at), bad_bytes_(bad_bytes) {}
+  PartlyReadObject(std::shared_ptr<Object> below, std::uint64_t bad_at, std::uint64_t bad_bytes,
+                   int reason = EIO)
+      : PassingObject(std::move(below)), bad_at_(bad_at), bad_bytes_(bad_bytes), reason_(reason) {}
   Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
     const bool meets = offset < bad_at_ + bad_bytes_ && offset + out.size() > bad_at_;
-    return meets ? fail(EIO, "the medium") : PassingObject::read_at(offset, out);
+    return meets ? fail(reason_, "the medium") : PassingObject::read_at(offset, out);
   }
 
  private:
   const std::uint64_t bad_at_, bad_bytes_;
+  const int reason_;
 };
 
 Result<std::shared_ptr<Object>> open_packed(ObjectStore& store,
@@ -308,6 +310,30 @@ TEST_CASE("bytes that the medium does not give cost what is in them, whatever ki
   // What is neither at its beginning nor at its end to be told may be so another time.
   REQUIRE_FALSE(opened(packed, 0, packed.size()));
   REQUIRE_FALSE(opened(sample.plain, 0, sample.plain.size()));
+  REQUIRE_FALSE(opened(with_flip(packed, packed.size() - 70), 0, 512));
+}
+
+TEST_CASE("what cannot be read for want of memory or descriptors is not taken for damage", "[packed]") {
+  const Sample sample;
+  const std::string packed = *pack(sample.plain, sample.ends, kZstd);
+  const int reason = GENERATE(EMFILE, ENOMEM);
+  MemoryStore store;
+  const auto opened = [&](const std::string& bytes, std::uint64_t bad_at) {
+    auto partly = std::make_shared<PartlyReadObject>(put_packed(store, bytes), bad_at, 512, reason);
+    return PackedObject::open(std::move(partly), "composites/0/7",
+                              std::make_shared<FrameCache>(FrameCache::kUsualBytes));
+  };
+  // Cut off, it ends as a plain one does; read another time, it begins as a packed one.
+  for (const std::string& bytes : {sample.plain, packed.substr(0, packed.size() / 2)}) {
+    const auto object = opened(bytes, 0);
+    REQUIRE_FALSE(object);
+    CHECK(object.error().errno_value == reason);
+  }
+  const auto object = opened(packed, packed.size() / 2);
+  REQUIRE(object);
+  const auto can_be = dynamic_cast<const PackedObject&>(**object).read_what_can_be();
+  REQUIRE_FALSE(can_be);
+  CHECK(can_be.error().errno_value == reason);
 }
 
 TEST_CASE("a frame that claims other lengths than it has is refused", "[packed]") {

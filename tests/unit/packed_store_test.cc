@@ -352,6 +352,23 @@ TEST_CASE("a copy that nobody took is removed by the next user after an end with
   for (const int i : s.here) REQUIRE(PackedStore::reads_in(**next, i));
 }
 
+TEST_CASE("a copy has no zeros but within its composite", "[packed]") {
+  PackedStore s;
+  s.make(0, 30);
+  s.consolidate();
+  const CompositeId id = s.extent_of(3).composite;
+  const std::uint64_t size = decode_composite_row(**s.fs->table().get(Key::null_name(id)))->size;
+  using Piece = CompositeStore::Piece;
+  for (const Piece& piece : {Piece{size - 8, 9}, Piece{size + 1, 0}, Piece{8, ~std::uint64_t{0} - 4}}) {
+    INFO(piece.first << ", " << piece.second);
+    const auto made = s.fs->composites().make_copy(id, size, kPacked, std::span(&piece, 1));
+    REQUIRE_FALSE(made);
+    CHECK(made.error().kind == ErrorKind::corruption);
+  }
+  REQUIRE(s.composites().size() == 1);
+  s.expect_whole();
+}
+
 TEST_CASE("a store from before is not packed, and says why", "[packed]") {
   MemoryStore objects;
   StoreFormat format;

@@ -5,6 +5,7 @@
 
 #include "core/base/checksum.h"
 #include "core/region/file_device.h"
+#include "core/region/memory_device.h"
 #include "core/region/recovery.h"
 #include "core/region/region_store.h"
 #include "tests/unit/temporary_directory.h"
@@ -98,6 +99,24 @@ TEST_CASE("a region full of onodes is read in pieces") {
   CHECK(prepared.state->largest_read <= 4 * kMiB);
 }
 
+TEST_CASE("an onode of an earlier life of its region is not shown") {
+  constexpr std::uint64_t kSince = 5;
+  for (const std::uint64_t version : {kSince - 1, kSince, kSince + 1}) {
+    INFO(version);
+    Prepared prepared(kMiB);
+    const Geometry& g = prepared.superblock.geometry;
+    prepared.write(g.first_block(1) * kBlock, encode(RegionHead{RegionKind::small, 10, 8, kSince}, g, 1));
+    Onode onode;
+    onode.version = version;
+    onode.name = "object";
+    prepared.write(onode_offset(g, {1, 0}, 0), encode(onode, g, {1, 0}));
+    prepared.superblock.clean = false;
+    const auto found = recover(prepared.device, prepared.superblock);
+    REQUIRE(found);
+    CHECK(found->objects.size() == (version > kSince ? 1 : 0));
+  }
+}
+
 TEST_CASE("runs of a checkpoint that are one another's, or more than its bytes take, are not read") {
   Prepared prepared(kMiB);
   Superblock& s = prepared.superblock;
@@ -153,6 +172,44 @@ TEST_CASE("a checkpoint has no more objects than onodes, and these no more exten
   ByteWriter(many).varint(60'000);
   CHECK(is_believed(with(g.onodes, 0, 1, few + nothing)));
   CHECK_FALSE(is_believed(with(g.onodes, 0, 1, many + nothing)));
+}
+
+TEST_CASE("a checkpoint that rotted is not read") {
+  Prepared prepared(kMiB);
+  std::string bytes = heads_of(prepared.superblock.geometry, 4);
+  bytes.append(2, '\0');  // neither damaged onodes nor objects
+  prepared.put_checkpoint(bytes);
+  REQUIRE_FALSE(recover(prepared.device, prepared.superblock)->scanned);
+  bytes.front() = 2;  // a version, too
+  prepared.write(prepared.superblock.checkpoint.front().block * kBlock, bytes);
+  CHECK(recover(prepared.device, prepared.superblock)->scanned);
+}
+
+TEST_CASE("a checkpoint for which there is no run long enough is in several, and is read") {
+  const auto medium = std::make_shared<MemoryDevice::Medium>(std::uint64_t{9} << 20);
+  {
+    MemoryDevice device(medium);
+    REQUIRE(RegionStore::format(device, {kMiB, 64 * 1024}));
+  }
+  const auto opened = [&] { return *RegionStore::open(std::make_unique<MemoryDevice>(medium)); };
+  const std::string name(190, 'n');
+  constexpr int kObjects = 300;
+  {
+    // Of what is full every tenth block comes free, beside what is kept for metadata.
+    const auto store = opened();
+    int made = 0;
+    for (std::shared_ptr<Object> object;; ++made) {
+      auto next = store->create(name + std::to_string(made), ObjectStore::Create::exclusive);
+      if (!next || !(*next)->write_at(0, as_bytes(std::string(kBlock, 'x')))) break;
+    }
+    REQUIRE(made > kObjects);
+    for (int i = 0; i < made; i += 10) REQUIRE(store->remove(name + std::to_string(i)));
+  }
+  const auto store = opened();
+  const auto superblock = read_superblock(MemoryDevice(medium));
+  REQUIRE(superblock->checkpoint.size() > 1);
+  REQUIRE(store->list("")->size() > kObjects / 2);
+  CHECK_FALSE(store->was_scanned());
 }
 
 TEST_CASE("an object that is larger than any can be is not shown") {

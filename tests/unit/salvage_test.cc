@@ -6,11 +6,13 @@
 #include "core/composite/composite_store.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "core/object/posix_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
 namespace {
@@ -100,6 +102,30 @@ TEST_CASE("names, attributes and data of members come back, and the data of larg
   CHECK(blob.size() == 5'000'003);
   CHECK(blob.substr(0, 100'000) == std::string(100'000, 'l'));
   CHECK(blob.substr(5'000'000) == "end");
+}
+
+TEST_CASE("a large file that ends with a hole comes back as long as it was") {
+  const TemporaryDirectory place;
+  const auto store = std::move(*PosixStore::open_directory(place.path));
+  REQUIRE(FileSystem::format(*store, repeatable(), SystemClock()));
+  InodeId large;
+  {
+    const auto fs = std::move(*FileSystem::open(*store, quiet()));
+    large = fs->mknod(kRootInode, "large", S_IFREG | 0640, 0, kRoot)->ino;
+    REQUIRE(fs->write(large, 0, as_bytes(std::string(100'000, 'l')), kRoot));
+    AttributeChange longer;
+    longer.size = 9'000'000;
+    REQUIRE(fs->setattr(large, longer, kRoot));
+    REQUIRE(fs->close());
+  }
+  lose_the_table(*store);
+  MemoryStore fresh;
+  REQUIRE(FileSystem::format(fresh, repeatable(), SystemClock()));
+  const auto back = std::move(*FileSystem::open(fresh, quiet()));
+  REQUIRE(Salvage(*store, *back, [](const std::string&) {}).run());
+  const auto file = back->lookup(back->lookup(kRootInode, "#blobs")->ino, std::to_string(large.value));
+  REQUIRE(file);
+  CHECK(file->size == 9'000'000);
 }
 
 TEST_CASE("the newest whole record of a file counts") {

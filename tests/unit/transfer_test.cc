@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,11 +19,13 @@
 #include "core/object/file_descriptor.h"
 #include "core/object/memory_store.h"
 #include "core/transfer/archive_import.h"
+#include "core/transfer/directory_destination.h"
 #include "core/transfer/directory_import.h"
 #include "core/transfer/export.h"
 #include "core/transfer/import_target.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/failing_writeback.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -170,6 +173,79 @@ TEST_CASE("an export counts what is there, and says what is not", "[transfer]") 
     CHECK(again.import(target.path + "/a.tar", done).files == 31);
     CHECK(done);
   }
+}
+
+TEST_CASE("an export that is not known to be durable has failed, and the archive before it stays",
+          "[transfer]") {
+  TransferStore store;
+  store.file("file", 100);
+  const TemporaryDirectory target;
+  const std::string archive = target.path + "/a.tar";
+  write_transferred(archive, "before");
+  failing_fsync = EIO;
+  CHECK_FALSE(export_archive(*store.fs, "", archive, {}));
+  REQUIRE(std::filesystem::file_size(archive) == 6);
+  REQUIRE(export_archive(*store.fs, "", archive, {}));
+  CHECK(std::filesystem::file_size(archive) > 6);
+  const auto to = std::move(*DirectoryDestination::at(target.path, false));
+  for (std::atomic<int>* const failing : {&failing_syncfs, &failing_fsync}) {
+    *failing = EIO;
+    CHECK_FALSE(to->sync());
+    REQUIRE(to->sync());
+  }
+}
+
+TEST_CASE("what lies where a tree goes is no way out of it, nor somebody else's any less", "[transfer]") {
+  const TemporaryDirectory target, elsewhere;
+  write_transferred(elsewhere.path + "/file", "another's");
+  write_transferred(target.path + "/taken", "somebody's");
+  REQUIRE(::symlink((elsewhere.path + "/file").c_str(), (target.path + "/link").c_str()) == 0);
+  REQUIRE(::mkfifo((target.path + "/pipe").c_str(), 0644) == 0);
+  const auto to = std::move(*DirectoryDestination::at(target.path, false));
+  CHECK(to->open(kRootInode, "link").error().errno_value == ELOOP);
+  CHECK(to->open(kRootInode, "pipe"));  // nobody writes to it, and nobody waits
+  Inode pipe;
+  pipe.mode = S_IFIFO | 0644;
+  CHECK(to->make_node(kRootInode, "taken", pipe).error().errno_value == EEXIST);
+  CHECK(to->look(kRootInode, "taken")->size == 10);
+  CHECK(to->names(kRootInode)->size() == 3 + 1);  // and the list of those that have no name yet
+}
+
+TEST_CASE("who gives no files away exports without set-id bits, but those of directories", "[transfer]") {
+  const TemporaryDirectory target;
+  REQUIRE(::chmod(target.path.c_str(), 0777) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(2);
+    const auto to = DirectoryDestination::at(target.path, false);
+    Inode wanted;
+    wanted.uid = wanted.gid = 12;
+    wanted.mode = S_IFREG | 07755;
+    const CopyFile copy = [](const WriteAt& write) { return write(0, "text"); };
+    if (!to || !(*to)->make_file(kRootInode, "file", wanted, copy)) ::_exit(3);
+    wanted.mode = S_IFDIR | 07755;
+    const auto made = (*to)->make_directory(kRootInode, "directory", wanted);
+    if (made) (*to)->settle_directory(*made, wanted);
+    ::_exit(made ? 0 : 4);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(status == 0);
+  struct stat st {};
+  REQUIRE(::stat((target.path + "/file").c_str(), &st) == 0);
+  CHECK((st.st_mode & 07777) == 01755);
+  REQUIRE(::stat((target.path + "/directory").c_str(), &st) == 0);
+  CHECK((st.st_mode & 07777) == 07755);
+}
+
+TEST_CASE("a file that ends with a hole is as long where it goes", "[transfer]") {
+  const TemporaryDirectory target;
+  const auto to = std::move(*DirectoryDestination::at(target.path, false));
+  Inode wanted;
+  wanted.mode = S_IFREG | 0644;
+  wanted.size = 5'000'000;
+  REQUIRE(to->make_file(kRootInode, "file", wanted, [](const WriteAt& write) { return write(0, "text"); }));
+  CHECK(std::filesystem::file_size(target.path + "/file") == 5'000'000);
 }
 
 TEST_CASE("names that are one file where they come and several in the source are parted", "[transfer]") {
