@@ -5,6 +5,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <new>
 #include <string_view>
 
 #include "core/object/file_descriptor.h"
@@ -45,7 +47,31 @@ bool HiddenTop::possible() {
   return static_cast<bool>(tree);
 }
 
-bool HiddenTop::serve(const fuse_buf& request) const {
+// No inode's lock is held by who asks for attributes on his way: nobody who waits keeps the stepper from its look. Over a ring he would
+// keep a thread, though, and with all threads of a queue the stepper (ring_member.h): there nobody waits.
+bool HiddenTop::has_to_wait(std::uint64_t unique, pid_t task) {
+  if (context_.over_ring) return false;
+  const MutexLock guard(mutex_);
+  if (is_replaced_ || task == stepper_) return false;
+  try {
+    waiting_.push_back(unique);
+  } catch (const std::bad_alloc&) {
+    return false;  // who is told of the top sees nothing there
+  }
+  return true;
+}
+
+void HiddenTop::let_go() {
+  std::vector<std::uint64_t> waiting;
+  {
+    const MutexLock guard(mutex_);
+    is_replaced_ = true;
+    waiting.swap(waiting_);
+  }
+  for (const std::uint64_t unique : waiting) reply_raw(session_, unique, ESTALE, nullptr, 0);
+}
+
+bool HiddenTop::serve(const fuse_buf& request) {
   fuse_in_header header;
   if (!context_.below_top || !read_header(request, header) || header.nodeid != FUSE_ROOT_ID) return false;
   switch (header.opcode) {
@@ -53,7 +79,7 @@ bool HiddenTop::serve(const fuse_buf& request) const {
       const char* name = static_cast<const char*>(request.mem) + sizeof header;
       const std::string_view wanted(name, ::strnlen(name, request.size - sizeof header));
       if (wanted != kRootName) {
-        reply_raw(session_, header.unique, ENOENT, nullptr, 0);
+        reply_raw(session_, header.unique, ESTALE, nullptr, 0);
         return true;
       }
       const auto root = context_.fs.getattr(kRootInode);
@@ -66,8 +92,8 @@ bool HiddenTop::serve(const fuse_buf& request) const {
       return true;
     }
     case FUSE_GETATTR: {
-      fuse_attr_out out{};
-      out.attr_valid = kForEverSeconds;
+      if (has_to_wait(header.unique, static_cast<pid_t>(header.pid))) return true;
+      fuse_attr_out out{};  // valid for this once: the next one has to ask, too
       out.attr = wire_attributes(top_attributes());
       reply_raw(session_, header.unique, 0, &out, sizeof out);
       return true;
@@ -84,6 +110,16 @@ bool HiddenTop::serve(const fuse_buf& request) const {
 }
 
 Status HiddenTop::step_down(const std::string& mount_point) {
+  {
+    const MutexLock guard(mutex_);
+    stepper_ = static_cast<pid_t>(::syscall(SYS_gettid));
+  }
+  const Status replaced = replace(mount_point);
+  let_go();
+  return replaced;
+}
+
+Status HiddenTop::replace(const std::string& mount_point) {
   const FileDescriptor tree(clone_of(mount_point + "/" + std::string(kRootName)));
   if (!tree) return fail(errno, mount_point);
   // Where it can come beneath the top there is no moment in which nothing is mounted, and who writes there writes below. Else the clone

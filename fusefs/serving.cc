@@ -77,7 +77,7 @@ struct Served {
 // Until the mount ends, or a signal or a problem ends it.
 Status serve_requests(const Served& served, Readiness& readiness) {
   RawRequests& raw = served.raw;
-  const HiddenTop top(served.session, served.context);
+  HiddenTop top(served.session, served.context);
   MountContext& context = served.context;
   UnaskedPages unasked(served.session, context.fs);
   if (served.fills_cache) unasked.begin();
@@ -119,7 +119,7 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   std::thread step;  // its first look waits until requests are served
   if (served.context.below_top) {
     CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
-               stepped_down = HiddenTop::step_down(served.mount_point);
+               stepped_down = top.step_down(served.mount_point);
                if (stepped_down) stepped_down = server.refusal();
                if (stepped_down) {
                  readiness.report({});

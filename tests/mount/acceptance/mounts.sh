@@ -277,6 +277,44 @@ case_foreign() {
 }
 
 # A mount right behind the end of the one before: the daemon that is leaving is waited for, one that stays is not.
+# A program that waits until something is mounted, and then looks for its files: they are there at once. Before, the moment in which the
+# kernel's root was replaced by the store's told it that there were none.
+case_awaited() {
+  fresh -- || return 1
+  mkdir "$mnt/data" && echo whole >"$mnt/data/file" || return 1
+  check "umount" "$cffs" umount "$mnt"
+  local transport=device options  # over a ring nobody can be kept waiting (hidden_top.h)
+  for options in rw ro; do
+    check "what is there is seen with the mount ($options)" timeout 120 python3 - "$cffs" "$store" "$mnt" "$transport" "$options" <<'PY'
+import os, subprocess, sys, threading
+cffs, store, mnt, transport, options = sys.argv[1:]
+below = os.stat(mnt).st_dev
+wrong = []
+def first(look, wanted):
+    while os.stat(mnt).st_dev == below: pass
+    try: seen = look()
+    except OSError as e: seen = e
+    if seen != wanted: wrong.append((wanted, seen))
+def made():  # what holds the directory's lock while it looks
+    os.close(os.open(mnt + '/data/file', os.O_CREAT | os.O_RDONLY, 0o600))
+    os.close(os.open(mnt + '/data', os.O_RDONLY | os.O_DIRECTORY))
+looks = [(lambda: open(mnt + '/data/file').read(), 'whole\n'), (lambda: os.listdir(mnt), ['data']), (lambda: os.path.exists(mnt + '/data'), True),
+         (lambda: os.access(mnt + '/none', os.F_OK), False), (lambda: os.stat(mnt).st_ino, 1)]
+if options == 'rw': looks.append((made, None))
+for _ in range(3):
+    for look, wanted in looks:
+        daemon = subprocess.Popen([cffs, 'mount', '-f', '--transport=' + transport, '-o', options, store, mnt])
+        others = [threading.Thread(target=first, args=l) for l in looks]
+        for o in others: o.start()
+        first(look, wanted)
+        for o in others: o.join()
+        subprocess.check_call([cffs, 'umount', mnt])
+        daemon.wait()
+sys.exit(str(wrong) if wrong else 0)
+PY
+  done
+}
+
 case_successors() {
   local round way holder
   fresh || return 1
