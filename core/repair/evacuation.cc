@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/no_room.h"
+#include "core/base/within_memory.h"
 #include "core/composite/composite_store.h"
 #include "core/fs/limits.h"
 #include "core/table/table.h"
@@ -17,10 +18,10 @@ Result<std::size_t> Evacuation::run(CompositeId id, std::uint8_t policy) {
   std::size_t moved = 0;
   for (const bool may_share : {true, false}) {
     if (files.empty()) break;
-    const auto some = move(files, policy, may_share);
-    if (!some && is_no_room(some.error().errno_value)) break;
-    if (!some) return fail(some.error());
-    moved += *some;
+    const Status done = within_memory([&] { return move(files, policy, may_share, moved); });
+    // What has moved has, which who asked must know; the next repair moves the others.
+    if (!done && (is_no_room(done.error().errno_value) || done.error().is_shortage())) break;
+    if (!done) return fail(done.error());
   }
   return moved;
 }
@@ -66,10 +67,12 @@ Result<std::optional<FileToMove>> Evacuation::look(const SharingRepair::Member& 
   return std::optional(std::move(file));
 }
 
-Result<std::size_t> Evacuation::move(std::vector<FileToMove>& files, std::uint8_t policy, bool may_share) {
+Status Evacuation::move(std::vector<FileToMove>& files, std::uint8_t policy, bool may_share,
+                        std::size_t& moved) {
   CFFS_TRY(const CompositeId id, fs_.rehousing().begin_composite());
   CompositeBuilder builder(id, 0, 0);
-  const auto fill = [&]() -> Result<std::size_t> {
+  const std::size_t before = moved;
+  const auto fill = [&]() -> Status {
     std::map<std::uint32_t, std::size_t> by_record;  // which extent has what was in that slot
     std::uint64_t group = files.front().inode.extent.group_offset;
     for (FileToMove& file : files) {
@@ -87,17 +90,16 @@ Result<std::size_t> Evacuation::move(std::vector<FileToMove>& files, std::uint8_
     }
     builder.end_group();
     CFFS_TRY_VOID(fs_.composites().append(builder, /*sync=*/true, nullptr, CompositeStore::Content::all));
-    return switch_rows(builder, files, policy);
+    return switch_rows(builder, files, policy, moved);
   };
-  auto moved = fill();
-  // What came to nothing leaves no object behind.
-  if (!moved || *moved == 0) fs_.rehousing().drop_composite(id);
-  return moved;
+  Status done = fill();
+  // What came to nothing leaves no object behind; rows that were switched before it failed name it.
+  if (moved == before) fs_.rehousing().drop_composite(id);
+  return done;
 }
 
-Result<std::size_t> Evacuation::switch_rows(const CompositeBuilder& builder, std::vector<FileToMove>& files,
-                                            std::uint8_t policy) {
-  std::size_t moved = 0;
+Status Evacuation::switch_rows(const CompositeBuilder& builder, std::vector<FileToMove>& files,
+                               std::uint8_t policy, std::size_t& moved) {
   std::vector<FileToMove> refused;
   for (std::size_t begin = 0; begin < files.size(); begin += kRowsAtOnce) {
     const std::span some = std::span(files).subspan(begin, std::min(kRowsAtOnce, files.size() - begin));
@@ -107,7 +109,7 @@ Result<std::size_t> Evacuation::switch_rows(const CompositeBuilder& builder, std
     for (const std::size_t i : switched.refused) refused.push_back(std::move(some[i]));
   }
   files = std::move(refused);
-  return moved;
+  return {};
 }
 
 }  // namespace cffs

@@ -24,16 +24,16 @@ class Evacuation {
   Evacuation(FileSystem& fs, const std::vector<SharingRepair::Member>& members, const Names& names)
       : fs_(fs), members_(members), names_(names) {}
 
-  // How many files moved. Where there is no room for them: none.
+  // How many files moved. Where room, memory or descriptors run out, those that had by then.
   Result<std::size_t> run(CompositeId id, std::uint8_t policy);
 
  private:
   Result<std::vector<FileToMove>> whole_members(CompositeId id) const;
   Result<std::optional<FileToMove>> look(const SharingRepair::Member& member) const;
-  // Those that could not share what they are to share are left in `files`.
-  Result<std::size_t> move(std::vector<FileToMove>& files, std::uint8_t policy, bool may_share);
-  Result<std::size_t> switch_rows(const CompositeBuilder& builder, std::vector<FileToMove>& files,
-                                  std::uint8_t policy);
+  // Those that could not share what they are to share are left in `files`. `moved` counts also where it fails.
+  Status move(std::vector<FileToMove>& files, std::uint8_t policy, bool may_share, std::size_t& moved);
+  Status switch_rows(const CompositeBuilder& builder, std::vector<FileToMove>& files, std::uint8_t policy,
+                     std::size_t& moved);
 
   FileSystem& fs_;
   const std::vector<SharingRepair::Member>& members_;

@@ -87,6 +87,32 @@ TEST_CASE("a repair that is cut while members move out of a damaged composite lo
   REQUIRE(n > 10);
 }
 
+// More files than one batch of rows takes.
+TEST_CASE("a repair that has no room while members move keeps those that did", "[repair]") {
+  ClosedStore closed;
+  {
+    const auto fs = std::move(*FileSystem::open(closed.store, quiet()));
+    for (int i = 0; i < 300; ++i) closed.make(*fs, "many" + std::to_string(i), 600);
+    REQUIRE(Reorganiser(*fs).consolidate_now());
+    REQUIRE(fs->close());
+  }
+  flip_bit(closed.store, CompositeStore::object_name(closed.inode("many107").extent.composite), 9);
+  std::uint64_t n = 1;
+  for (bool over = false; !over; ++n) {
+    INFO(n);
+    FaultyStore medium(copy_of(closed.store));
+    medium.fail_operation(n, ENOSPC, FaultyStore::Persistence::once);
+    (void)repair_store(medium, quiet());
+    over = medium.operations() < n;
+    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+    require_repair(medium);
+    const auto fs = std::move(*FileSystem::open(medium, quiet()));
+    REQUIRE(*find_inconsistencies(*fs) == Sentences{});
+    closed.require_all(*fs);
+  }
+  REQUIRE(n > 10);
+}
+
 TEST_CASE("files that share what a damaged composite has share it behind the repair", "[repair][sharing]") {
   SharingStore store;
   store.fill(3, 4);
