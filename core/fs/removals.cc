@@ -102,6 +102,11 @@ Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
 
 Status Removals::remove(const PendingRemoval& removal) {
   const bool blob = removal.kind == PendingRemoval::Kind::blob;
+  // Whoever queued it may be wrong: files are lost with a composite that goes, and only room with one that stays.
+  if (!blob) {
+    CFFS_TRY(const bool named, is_named(removal));
+    if (named) return {};
+  }
   if (moments_.watched()) {
     const auto held = moments_.set_aside(removal);
     // By its name it must not be found any more.

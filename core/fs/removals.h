@@ -68,7 +68,7 @@ class Removals {
   Result<bool> is_named(const PendingRemoval& removal) const;
   Status erase_nameless(Batch& batch, const PendingRemoval& removal);
   void queue(PendingRemoval removal);
-  // Or moves it aside, where somebody holds a moment that needs it.
+  // Or moves it aside, where somebody holds a moment that needs it. A composite that a row names stays.
   Status remove(const PendingRemoval& removal);
 
   Table& table_;

@@ -47,6 +47,21 @@ TEST_CASE("what waits for its removal and is named is reported, and a repair kee
   require_named_and_mended(c, what);
 }
 
+TEST_CASE("a composite that is given up by mistake stays as long as a row names it") {
+  ClosedStore c;
+  const CompositeId id = c.inode("member").extent.composite;
+  const auto fs = std::move(*FileSystem::open(c.store, quiet()));
+  fs->rehousing().drop_composite(id);
+  const CompositeId nobodys = *fs->rehousing().begin_composite();
+  REQUIRE(c.store.create(CompositeStore::object_name(nobodys), ObjectStore::Create::exclusive));
+  fs->rehousing().drop_composite(nobodys);
+  REQUIRE(fs->close());
+  REQUIRE(*c.store.exists(CompositeStore::object_name(id)));
+  REQUIRE_FALSE(*c.store.exists(CompositeStore::object_name(nobodys)));
+  const auto again = std::move(*FileSystem::open(c.store, quiet()));
+  c.require_all(*again);
+}
+
 TEST_CASE("a mount removes no composite and no hard-linked file that a row names") {
   ClosedStore c;
   SECTION("a composite") { wait_for_removal(c, PendingRemoval::of(c.inode("member").extent.composite)); }
