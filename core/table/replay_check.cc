@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <utility>
 
 #include "core/base/bytes.h"
 #include "core/table/system_rows.h"
@@ -24,7 +25,8 @@ Result<std::string> read_object(ObjectStore& store, const std::string& name) {
 
 // What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
 struct Manifest {
-  std::uint64_t first_log = 0;  // earlier ones are in tables
+  std::uint64_t first_log = 0;      // earlier ones are in tables
+  std::uint64_t last_sequence = 0;  // of the changes that were in logs by then
 };
 
 // Behind each key: sequence and type. LevelDB takes them off without looking whether they are there.
@@ -51,8 +53,10 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
       case log_number:
         manifest.first_log = r.varint();
         break;
-      case next_file:
       case last_sequence:
+        manifest.last_sequence = r.varint();
+        break;
+      case next_file:
       case previous_log:
         (void)r.varint();
         break;
@@ -156,6 +160,27 @@ bool was_durable(const std::vector<Log>& logs, std::size_t first) {
   const auto own = notes.synced.find(number);
   if (own != notes.synced.end() && own->second > logs[first].content.intact) return true;
   return notes.synced.upper_bound(number) != notes.synced.end();  // a sync of a later log is one of this, too
+}
+
+// The sequence of a batch's first change, and of what comes behind its last.
+std::pair<std::uint64_t, std::uint64_t> sequences_of(std::string_view record) {
+  ByteReader r(record);
+  const std::uint64_t first = r.u64();
+  return {first, first + r.u32()};
+}
+
+// The log that lost its end between two records: of two the medium may have the later, and not all of the earlier. Each batch goes on where the
+// last one ended, in another log too. Those from `end` on are not looked at.
+std::optional<std::size_t> log_without_its_end(const std::vector<Log>& logs, std::size_t end,
+                                               std::uint64_t last_sequence) {
+  std::uint64_t next = last_sequence + 1;  // where the first log has nothing
+  for (std::size_t i = 0; i < end; ++i) {
+    const std::vector<LogRecord>& records = logs[i].content.before;
+    if (records.empty()) continue;
+    if (i > 0 && sequences_of(records.front().bytes).first > next) return i - 1;
+    next = sequences_of(records.back().bytes).second;
+  }
+  return {};
 }
 
 // Whether the last change says that the store was closed; the note of its own sync is behind it.
@@ -328,7 +353,13 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   for (const Log& log : logs) {
     if (log.content.has_room) plan.until[log.name] = log.content.size;
   }
-  const auto damaged = std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.damaged(); });
+  auto damaged = std::find_if(logs.begin(), logs.end(), [](const Log& log) { return log.damaged(); });
+  // One that is damaged may be whole up to there.
+  const auto looked_at =
+      std::min<std::size_t>(logs.size(), static_cast<std::size_t>(damaged - logs.begin()) + 1);
+  const auto short_one =
+      plan.rebuild ? std::nullopt : log_without_its_end(logs, looked_at, manifest.last_sequence);
+  if (short_one) damaged = logs.begin() + static_cast<std::ptrdiff_t>(*short_one);
   if (damaged == logs.end()) {
     plan.closed = plan.dropped.empty() && !logs.empty() && closes(logs.back());
     return plan;
