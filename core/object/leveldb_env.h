@@ -67,7 +67,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void show_until(std::string name, std::uint64_t bytes) { ends_[std::move(name)] = bytes; }
   // Around LevelDB's repair, which syncs neither the tables nor the manifest that it writes, and puts tables and logs aside before what it
   // read of them is whole. Between these two a file is durable when it is closed, and stays until another takes its name, or until all is done.
-  void begin_repair() { repairs_ = true; }
+  // Where descriptors or memory are short for a read, or a write fails, nothing takes the place of anything from then on.
+  void begin_repair();
   Status end_repair(bool done);
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
@@ -123,6 +124,11 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   // Whether it is synced so often that room for its records should be there before they are.
   bool note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
+  void write_failed(const Error& error) {
+    write_errno_.store(error.errno_value, std::memory_order_release);
+    write_failed_.store(true, std::memory_order_release);
+  }
+  leveldb::Status repair_goes_on() const;
   // Background work that gets no descriptor waits for one: its failure would end all writing, until the table is opened again.
   static bool waited_for_descriptor(const Error& error, int tries);
   Result<std::shared_ptr<Object>> open(const std::string& name);
@@ -140,6 +146,7 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;
   std::atomic<bool> write_failed_{false};
+  std::atomic<int> write_errno_{0};  // of the last that failed
   std::atomic<std::uint64_t> table_bytes_written_{0}, log_bytes_written_{0};
   const std::shared_ptr<BlockReads> block_reads_;
   const std::shared_ptr<RecentLines> own_log_;

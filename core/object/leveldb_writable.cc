@@ -41,7 +41,7 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
   static constexpr std::uint64_t kRoom = 256 * 1024, kPage = 4096;
 
   leveldb::Status failed(const Error& error) {
-    env_.write_failed_.store(true, std::memory_order_release);
+    env_.write_failed(error);
     return result_ = to_leveldb(error);
   }
   leveldb::Status flush_buffer() {

@@ -86,6 +86,7 @@ Result<std::shared_ptr<Object>> PackedObject::open(std::shared_ptr<Object> objec
     if (!copy && !read && (read.error().is_shortage() || !ends_as_plain(*object, info.size)))
       return fail(read.error());
     if (!copy && copy.error().kind != ErrorKind::corruption) return fail(copy.error());
+    if (!copy && index.error().is_shortage()) return fail(index.error());
     if (!copy && !is_packed_head(front)) return object;
     if (!copy) return fail(Error::corruption(name + ": " + index.error().message()));
     index = std::move(copy);
@@ -99,9 +100,11 @@ Status PackedObject::check_index() const {
   CFFS_TRY(const std::size_t n, object_->read_medium(0, as_writable_bytes(front)));
   front.resize(n);
   const auto first = first_index(*object_, front, info.size);
+  if (!first && first.error().is_shortage()) return fail(first.error());
   if (!first)
     return fail(Error::corruption(name_ + ": " + first.error().message() + "; the copy of it is whole"));
   const auto second = second_index(*object_, info.size);
+  if (!second && second.error().is_shortage()) return fail(second.error());
   if (!second) return fail(Error::corruption(name_ + ": of the copy, " + second.error().message()));
   return {};
 }

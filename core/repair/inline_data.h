@@ -9,9 +9,10 @@
 
 namespace cffs {
 
-inline bool has_inline_data(Table& table, const Inode& inode) {
+inline Result<bool> has_inline_data(Table& table, const Inode& inode) {
   for (std::uint64_t at = 0; at < inode.size; at += kChunkBytes) {
     const auto value = table.get(Key::data(inode.ino, at / kChunkBytes));
+    if (!value && value.error().is_shortage()) return fail(value.error());
     if (!value || !*value) return false;
     if ((*value)->size() != std::min<std::uint64_t>(kChunkBytes, inode.size - at)) return false;
   }

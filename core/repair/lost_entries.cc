@@ -140,11 +140,15 @@ void LostEntries::give_up(const std::optional<EntryName>& at, const Inode& inode
 }
 
 // Its place by the catalogue: who shares it is made true behind this.
-bool LostEntries::has_member(const Inode& inode) const {
+Result<bool> LostEntries::has_member(const Inode& inode) const {
   if (inode.extent.composite.value >= fs_.next_inode().value || !is_possible(inode.extent)) return false;
   const auto object = fs_.composites().open(inode.extent.composite);
-  return object && inode.extent.length == inode.size &&
-         visit_member(**object, inode.extent, [](std::uint64_t, ConstBytes) { return Status(); }).has_value();
+  if (inode.extent.length != inode.size) return false;
+  const Status read =
+      object ? visit_member(**object, inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
+             : Status(fail(object.error()));
+  if (!read && read.error().is_shortage()) return fail(read.error());
+  return read.has_value();
 }
 
 // Records have told of what they know before. Of a large file both speak of one object, and its row of the size is as good.
@@ -206,8 +210,9 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
 }
 
 // The table's own chunks are at least as new; some of them are as none, since what is missing would read as zeros.
-bool LostEntries::take_inline_data(Batch& batch, const Inode& inode) const {
-  if (has_inline_data(fs_.table(), inode)) return true;
+Result<bool> LostEntries::take_inline_data(Batch& batch, const Inode& inode) const {
+  CFFS_TRY(const bool there, has_inline_data(fs_.table(), inode));
+  if (there) return true;
   const auto kept = catalogue_.inline_data(inode.ino, inode.size);
   if (!kept) return false;
   for (std::uint64_t at = 0; at < kept->size(); at += kChunkBytes)

@@ -55,11 +55,11 @@ class LostEntries {
   // Sees to what the file holds; false: nothing that could be given a row.
   Result<bool> take_content(Batch& batch, Inode& inode);
   Result<bool> take_blob(Batch& batch, Inode& inode);
-  bool has_member(const Inode& inode) const;
+  Result<bool> has_member(const Inode& inode) const;
   void give_up(const std::optional<EntryName>& at, const Inode& inode, const char* what);
   Status replace_older(const std::optional<EntryName>& at, const Inode& known);
   Status replace_attributes(const RowOf& there, const Inode& known);
-  bool take_inline_data(Batch& batch, const Inode& inode) const;
+  Result<bool> take_inline_data(Batch& batch, const Inode& inode) const;
   Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
 
   FileSystem& fs_;

@@ -106,7 +106,8 @@ Status LostMembers::look_at_objects() {
       if (!is_one || CompositeStore::is_copy(object) || is_removed) continue;
       const auto missing = missing_.find(id);
       const bool has_account = known_.all.contains(id.value);
-      if (has_account ? missing->second > 0 || may_be_behind(id) : rows_were_lost_) look_into(object, id);
+      if (has_account ? missing->second > 0 || may_be_behind(id) : rows_were_lost_)
+        CFFS_TRY_VOID(look_into(object, id));
     }
   }
   for (auto& [ino, found] : found_) {
@@ -129,15 +130,16 @@ bool LostMembers::is_behind(CompositeId id, std::uint64_t bytes_of_records) cons
 }
 
 // Behind damage the next record that its own checksum proves is looked for.
-void LostMembers::look_into(const std::string& object, CompositeId id) {
+Status LostMembers::look_into(const std::string& object, CompositeId id) {
   auto opened = fs_.objects().open(object);
   auto plain = opened ? CompositeStore::plain(std::move(*opened), object)
                       : Result<std::shared_ptr<Object>>(fail(opened.error()));
   const auto bytes =
       plain ? CompositeStore::read_what_can_be(**plain) : Result<std::string>(fail(plain.error()));
+  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());  // it may all be there
   if (!bytes) {
     lost_.push_back(object + ": " + bytes.error().message());
-    return;
+    return {};
   }
   const std::string_view all(*bytes);
   std::vector<Found> met;
@@ -182,8 +184,9 @@ void LostMembers::look_into(const std::string& object, CompositeId id) {
   }
   const auto missing = missing_.find(id);
   const bool some_are = missing != missing_.end() && missing->second > 0;
-  if (!some_are && !is_behind(id, bytes_of_records)) return;
+  if (!some_are && !is_behind(id, bytes_of_records)) return {};
   for (Found& found : met) note(std::move(found));
+  return {};
 }
 
 void LostMembers::note(Found found) {
@@ -196,6 +199,7 @@ void LostMembers::note(Found found) {
 // A file that had a record before a whole catalogue was written, and was not in that, had been removed.
 Status LostMembers::look_at_catalogue() {
   const LostNames& catalogue = catalogue_();
+  CFFS_TRY_VOID(catalogue.looked());
   if (!catalogue.present()) return {};
   std::unordered_set<std::uint64_t> there;
   CFFS_TRY_VOID(catalogue.visit([&](const std::optional<EntryName>& at, const Inode& inode) -> Status {
@@ -214,7 +218,8 @@ Status LostMembers::look_at_catalogue() {
 
 Status LostMembers::bring_back(InodeId ino, std::vector<Found>& found) {
   for (Found& each : found) {
-    if (!is_whole(each)) continue;
+    CFFS_TRY(const bool whole, is_whole(each));
+    if (!whole) continue;
     if (each.object.starts_with(Recovery::kLostAndFound)) CFFS_TRY_VOID(take_back_object(each));
     --missing_[each.inode.extent.composite];
     known_.all.insert(ino.value);
@@ -232,13 +237,15 @@ void LostMembers::tell_lost(const std::vector<Found>& found) {
   lost_.push_back(file_text(found.front().inode.ino, found.front().at) + ": no record of it has its data");
 }
 
-bool LostMembers::is_whole(const Found& found) const {
+Result<bool> LostMembers::is_whole(const Found& found) const {
   auto opened = fs_.objects().open(found.object);
-  if (!opened) return false;
-  const auto plain = CompositeStore::plain(std::move(*opened), found.object);
-  if (!plain) return false;
-  return visit_member(**plain, found.inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
-      .has_value();
+  const auto plain = opened ? CompositeStore::plain(std::move(*opened), found.object)
+                            : Result<std::shared_ptr<Object>>(fail(opened.error()));
+  const Status read =
+      plain ? visit_member(**plain, found.inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
+            : Status(fail(plain.error()));
+  if (!read && read.error().is_shortage()) return fail(read.error());
+  return read.has_value();
 }
 
 // The store put it aside when no row named it; all files of it are told by this one's name from now on.

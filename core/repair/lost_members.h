@@ -68,7 +68,7 @@ class LostMembers {
   Status look_at_objects();
   bool may_be_behind(CompositeId id) const;
   bool is_behind(CompositeId id, std::uint64_t bytes_of_records) const;
-  void look_into(const std::string& object, CompositeId id);
+  Status look_into(const std::string& object, CompositeId id);
   void note(Found found);
   Status look_at_catalogue();
   // --- older_rows.cc ---
@@ -76,7 +76,7 @@ class LostMembers {
   Status replace_older_rows();
   Status replace_row(Key key, const std::string& name, std::vector<Found>& found);
   Status bring_back(InodeId ino, std::vector<Found>& found);
-  bool is_whole(const Found& found) const;
+  Result<bool> is_whole(const Found& found) const;
   Status take_back_object(Found& found);
   Status put_row(const Found& found);
   Result<EntryName> place_of(const Found& found);

@@ -20,11 +20,13 @@ class LostNames {
     Inode inode;
   };
 
-  // An object that cannot be read at all is as none, and damage.
+  // An object that cannot be read at all is as none, and damage; but for want of memory or descriptors, which looked() tells.
   explicit LostNames(ObjectStore& store) : store_(store) { load(); }
 
   // There is one, and some of it can be read.
   bool present() const { return present_; }
+  // Asked before anything else is believed.
+  const Status& looked() const { return looked_; }
   // All that there was at that moment is in it.
   bool whole() const { return present_ && damage_.empty(); }
   const CatalogueMoment& moment() const { return moment_; }
@@ -50,6 +52,7 @@ class LostNames {
 
   ObjectStore& store_;
   bool present_ = false;
+  Status looked_;
   CatalogueMoment moment_;
   std::vector<std::string> damage_;
   std::map<InodeId, Directory> directories_;

@@ -2,6 +2,8 @@
 
 #include <unordered_set>
 
+#include "core/base/no_room.h"
+
 namespace cffs {
 namespace {
 
@@ -112,6 +114,7 @@ Status NewTree::set_attributes(InodeId file, const Inode& inode) {
   for (const auto& [name, value] : inode.xattrs) {
     const Status set = fs_.setxattr(file, name, value, XattrMode::any, root());
     if (set) continue;
+    if (set.error().is_shortage() || is_no_room(set.error().errno_value)) return set;
     lost_.push_back("inode " + std::to_string(inode.ino.value) + ": attribute " + name + ": " +
                     set.error().message());
   }

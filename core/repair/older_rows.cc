@@ -42,12 +42,18 @@ Status LostMembers::replace_row(Key key, const std::string& name, std::vector<Fo
   if (entry == nullptr || !entry->inode || entry->inode->left_in_row) return {};
   const Inode now = *entry->inode;
   const std::string object = CompositeStore::object_name(now.extent.composite);
-  bool leads_to_data = now.home != Home::composite || is_whole({object, {}, now, {}});
-  if (now.home == Home::inline_) leads_to_data = has_inline_data(fs_.table(), now);
+  bool leads_to_data = true;
+  if (now.home == Home::composite) {
+    CFFS_TRY(leads_to_data, is_whole({object, {}, now, {}}));
+  } else if (now.home == Home::inline_) {
+    CFFS_TRY(leads_to_data, has_inline_data(fs_.table(), now));
+  }
   for (Found& each : found) {
     const bool is_newer = each.inode.version > now.version;
     if (!is_newer && leads_to_data) continue;
-    if (each.inode.extent.composite >= CompositeId{fs_.next_inode().value} || !is_whole(each)) continue;
+    if (each.inode.extent.composite >= CompositeId{fs_.next_inode().value}) continue;
+    CFFS_TRY(const bool whole, is_whole(each));
+    if (!whole) continue;
     if (each.object.starts_with(Recovery::kLostAndFound)) CFFS_TRY_VOID(take_back_object(each));
     Inode next = each.inode.ctime_ns >= now.ctime_ns ? each.inode : now;
     next.home = Home::composite;

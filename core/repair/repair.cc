@@ -69,7 +69,9 @@ Status Repair::bring_back_members() {
 
 // Where no durable row is lost, what the catalogue has and the table has not was removed.
 Status Repair::bring_back_entries() {
-  if (what_ != Lost::rows || !catalogue().present()) return {};
+  if (what_ != Lost::rows) return {};
+  CFFS_TRY_VOID(catalogue().looked());
+  if (!catalogue().present()) return {};
   CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }).run());
   std::set<std::string> told;  // files that their records told of
   for (const std::string& sentence : lost_) told.insert(sentence.substr(0, sentence.find(" '")));
@@ -169,6 +171,7 @@ Status Repair::mend_compression() {
   if (row && decode_compression(*row)) return {};
   for (const auto& [id, account] : met_->composites) {
     const auto object = fs_.composites().open(id);
+    if (!object && object.error().is_shortage()) return fail(object.error());
     const Compression how = object ? CompositeStore::compression_of(**object) : Compression{};
     if (how == Compression{}) continue;
     mended("how composites are compressed was lost: " + compression_text(how) + ", as " +
@@ -253,6 +256,7 @@ Status Repair::find_place_for(InodeId ino) {
 // Before a catalogue was written that is whole, and in which it is not. One that cannot be read to its end tells of nobody.
 Result<bool> Repair::was_removed(InodeId ino) {
   const LostNames& known = catalogue();
+  CFFS_TRY_VOID(known.looked());
   if (!known.whole() || ino.value >= known.moment().next_inode) return false;
   if (!catalogued_) {
     std::unordered_set<std::uint64_t> all;
@@ -294,6 +298,7 @@ Status Repair::mend_seals() {
   const BlobSums sums(fs_.table());
   for (const auto& [ino, sealed] : met_->sealed) {
     const auto object = fs_.objects().open(BlobStore::object_name(ino));
+    if (!object && object.error().is_shortage()) return fail(object.error());
     if (!object) continue;  // missing: the check names it
     CFFS_TRY(const bool complete, sums.complete(ino, **object, sealed.size));
     if (complete) continue;
@@ -313,6 +318,7 @@ Status Repair::mend_seals() {
 // The table is there: the next one is made from it.
 Status Repair::drop_damaged_catalogue() {
   const auto catalogue = read_catalogue(fs_.objects(), {});
+  if (!catalogue && catalogue.error().is_shortage()) return fail(catalogue.error());
   if (catalogue && (!*catalogue || (*catalogue)->whole)) return {};
   CFFS_TRY_VOID(fs_.objects().remove(kCatalogueObject));
   mended("object catalogue was damaged: removed, a mount or a scrub makes the next");

@@ -78,6 +78,7 @@ Status Repair::bring_back_empty_directories() {
 
 // A parent that has no row either comes first, from the catalogue too.
 Result<std::optional<EntryName>> Repair::catalogued_place(InodeId ino) {
+  CFFS_TRY_VOID(catalogue().looked());
   const LostNames::Directory* const known = catalogue().directory(ino);
   if (known == nullptr || !check_new_name(known->name)) return std::optional<EntryName>();
   const InodeId parent = known->parent;

@@ -32,6 +32,7 @@ Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreF
   const Entry* const entry = row ? row->find("") : nullptr;
   if (entry != nullptr && entry->inode) return std::optional<std::string>();
   const LostNames catalogue(store);
+  CFFS_TRY_VOID(catalogue.looked());
   const Inode* const known = catalogue.root();
   Inode root = known != nullptr ? *known : Inode();
   if (known == nullptr) {
@@ -81,6 +82,7 @@ Result<Repair::Lost> noted_loss(ObjectStore& store) {
   if (!noted) return Repair::Lost::nothing;
   CFFS_TRY(const auto object, store.open(Recovery::kUnfinishedRepair));
   const auto text = read_whole(*object);
+  if (!text && text.error().is_shortage()) return fail(text.error());
   return text && *text == kTailOnly ? Repair::Lost::tail : Repair::Lost::rows;
 }
 
@@ -97,6 +99,7 @@ Result<Repair::Lost> will_drop(ObjectStore& store) {
   CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   const auto plan = check_replay(store, "table", true, format.values_apart, read_close_note(store, "table"));
+  if (!plan && plan.error().is_shortage()) return fail(plan.error());
   if (!plan || plan->dropped.empty()) return Repair::Lost::nothing;
   const bool durable = std::any_of(plan->dropped.begin(), plan->dropped.end(),
                                    [](const LogDamage& damage) { return damage.was_durable; });

@@ -37,6 +37,7 @@ Salvage::Salvage(ObjectStore& from, FileSystem& to, Progress progress)
     : from_(from), to_(to), progress_(std::move(progress)), names_(from), tree_(to, names_, report_.lost) {}
 
 Result<SalvageReport> Salvage::run() {
+  CFFS_TRY_VOID(names_.looked());
   look_at_names();
   CFFS_TRY_VOID(look_at_records());
   CFFS_TRY_VOID(look_at_blobs());
@@ -138,70 +139,79 @@ Result<std::shared_ptr<Object>> Salvage::open(const std::string& object) const {
   return CompositeStore::plain(std::move(opened), object);
 }
 
-// nullopt: its data is not what its checksum says.
-std::optional<Salvage::Whole> Salvage::read_record(const Found& found) const {
-  const auto object = open(found.object);
-  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
-  if (!info) return {};
-  std::string bytes(std::min(found.bytes, info->size - std::min(found.at, info->size)), '\0');
-  const auto n = (*object)->read_at(found.at, as_writable_bytes(bytes));
-  if (!n) return {};
-  bytes.resize(*n);
-  auto record = parse_record(bytes);
-  if (!record || !*record) return {};
-  RecordMeta& meta = **record;
-  if (meta.meta_bytes > bytes.size() || meta.data_length > bytes.size() - meta.meta_bytes) return {};
-  auto inode = record_inode(bytes);
-  if (!inode) return {};
-  Whole whole{{meta.parent, std::move(meta.name)}, std::move(*inode), {}, false};
-  whole.data = bytes.substr(meta.meta_bytes, meta.data_length);
-  if (checksum(whole.data) != meta.data_checksum) return {};
-  return whole;
+// Of a record that cannot be read. Where memory or descriptors are short for that, nothing is known of it.
+Result<std::optional<Salvage::Whole>> Salvage::not_whole(const Error& error) {
+  if (error.is_shortage()) return fail(error);
+  return std::optional<Whole>();
 }
 
-std::optional<Salvage::Whole> Salvage::newest_record(InodeId ino) {
+// nullopt: its data is not what its checksum says.
+Result<std::optional<Salvage::Whole>> Salvage::read_record(const Found& found) const {
+  const auto object = open(found.object);
+  const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+  if (!info) return not_whole(info.error());
+  std::string bytes(std::min(found.bytes, info->size - std::min(found.at, info->size)), '\0');
+  const auto n = (*object)->read_at(found.at, as_writable_bytes(bytes));
+  if (!n) return not_whole(n.error());
+  bytes.resize(*n);
+  auto record = parse_record(bytes);
+  if (!record || !*record) return std::optional<Whole>();
+  RecordMeta& meta = **record;
+  if (meta.meta_bytes > bytes.size() || meta.data_length > bytes.size() - meta.meta_bytes)
+    return std::optional<Whole>();
+  auto inode = record_inode(bytes);
+  if (!inode) return std::optional<Whole>();
+  Whole whole{{meta.parent, std::move(meta.name)}, std::move(*inode), {}, false};
+  whole.data = bytes.substr(meta.meta_bytes, meta.data_length);
+  if (checksum(whole.data) != meta.data_checksum) return std::optional<Whole>();
+  return std::optional(std::move(whole));
+}
+
+Result<std::optional<Salvage::Whole>> Salvage::newest_record(InodeId ino) {
   const auto found = records_.find(ino);
-  if (found == records_.end()) return {};
+  if (found == records_.end()) return std::optional<Whole>();
   for (const Found& each : found->second) {
-    auto whole = read_record(each);
+    CFFS_TRY(auto whole, read_record(each));
     if (!whole) continue;
     whole->newest = each.version() == found->second.front().version();
     return whole;
   }
-  return {};
+  return std::optional<Whole>();
 }
 
 // A file that shared a member has no record of its own, or an older one; any that has the content is as good. Some may be nobody's by now,
 // with holes where their data was.
-std::optional<Salvage::Whole> Salvage::shared_record(const Inode& known) const {
-  if (known.home != Home::composite) return {};
+Result<std::optional<Salvage::Whole>> Salvage::shared_record(const Inode& known) const {
+  if (known.home != Home::composite) return std::optional<Whole>();
   const auto found = contents_.find({known.extent.length, known.extent.checksum});
-  if (found == contents_.end()) return {};
+  if (found == contents_.end()) return std::optional<Whole>();
   for (const Found& record : found->second) {
-    auto whole = read_record(record);
+    CFFS_TRY(auto whole, read_record(record));
     if (!whole) continue;
     whole->inode = known;
     whole->newest = true;
     return whole;
   }
-  return {};
+  return std::optional<Whole>();
 }
 
 // A record whose header is damaged has its data all the same, and the catalogue knows where that is.
-std::optional<Salvage::Whole> Salvage::known_member(const Inode& known) const {
-  if (known.home != Home::composite || !is_possible(known.extent)) return {};
+Result<std::optional<Salvage::Whole>> Salvage::known_member(const Inode& known) const {
+  if (known.home != Home::composite || !is_possible(known.extent)) return std::optional<Whole>();
   const std::string name = CompositeStore::object_name(known.extent.composite);
   for (const std::string& object : {name, "lost+found/" + name}) {
     const auto opened = open(object);
+    if (!opened && opened.error().is_shortage()) return fail(opened.error());
     if (!opened) continue;
     Whole whole{{}, known, {}, true};
     const Status good = visit_member(**opened, known.extent, [&](std::uint64_t, ConstBytes piece) -> Status {
       whole.data.append(reinterpret_cast<const char*>(piece.data()), piece.size());
       return {};
     });
-    if (good) return whole;
+    if (good) return std::optional(std::move(whole));
+    if (good.error().is_shortage()) return fail(good.error());
   }
-  return {};
+  return std::optional<Whole>();
 }
 
 std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, InodeId ino) const {
@@ -211,10 +221,12 @@ std::vector<EntryName> Salvage::places_of(const std::optional<EntryName>& at, In
 // The newer word counts: the catalogue's, or that of the newest record whose data is whole.
 Status Salvage::bring_back_known(const std::optional<EntryName>& at, const Inode& inode) {
   std::vector<EntryName> places = places_of(at, inode.ino);
-  auto record = newest_record(inode.ino);
+  CFFS_TRY(auto record, newest_record(inode.ino));
   if (!record || record->inode.version < inode.version) {
-    auto same = shared_record(inode);
-    if (!same) same = known_member(inode);
+    CFFS_TRY(auto same, shared_record(inode));
+    if (!same) {
+      CFFS_TRY(same, known_member(inode));
+    }
     if (same) record = std::move(same);
   }
   const bool newer = record && std::pair(record->inode.ctime_ns, record->inode.version) >
@@ -278,7 +290,7 @@ bool Salvage::was_removed(InodeId ino, std::int64_t ctime_ns) const {
 
 Status Salvage::bring_back_records() {
   for (const auto& [ino, found] : records_) {
-    const auto record = newest_record(ino);
+    CFFS_TRY(const auto record, newest_record(ino));
     if (!record) {
       if (was_removed(ino, found.front().ctime_ns()))
         continue;  // its data was punched, or its rot is nobody's loss
@@ -342,6 +354,7 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
   const Caller root = Caller::privileged(0, 0);
   const auto opened = from_.open(object);
   const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
+  if (!info && info.error().is_shortage()) return fail(info.error());
   if (!info) {
     report_.lost.push_back(info.error().message());
     return {};
@@ -356,6 +369,7 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
     if (data && *data >= info->size) break;
     at = data ? *data : at;
     const auto n = (*opened)->read_at(at, as_writable_bytes(piece));
+    if (!n && n.error().is_shortage()) return fail(n.error());
     if (!n || *n == 0) {
       report_.lost.push_back(object + ": what is at byte " + std::to_string(at) + " cannot be read");
       at += kPieceBytes;

@@ -73,10 +73,11 @@ class Salvage {
   Status bring_back_records();
   Status bring_back_nameless_blob(const std::string& object);
   std::vector<EntryName> places_of(const std::optional<EntryName>& at, InodeId ino) const;
-  std::optional<Whole> newest_record(InodeId ino);
-  std::optional<Whole> shared_record(const Inode& known) const;
-  std::optional<Whole> known_member(const Inode& known) const;
-  std::optional<Whole> read_record(const Found& found) const;
+  Result<std::optional<Whole>> newest_record(InodeId ino);
+  Result<std::optional<Whole>> shared_record(const Inode& known) const;
+  Result<std::optional<Whole>> known_member(const Inode& known) const;
+  static Result<std::optional<Whole>> not_whole(const Error& error);
+  Result<std::optional<Whole>> read_record(const Found& found) const;
   bool was_removed(InodeId ino, std::int64_t ctime_ns) const;
   // Makes it, and counts it; what only this file cannot have is told.
   Status make(const std::vector<EntryName>& places, const Inode& inode,

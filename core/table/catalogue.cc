@@ -127,8 +127,9 @@ class CatalogueReader {
   CatalogueReader(const Object& object, std::uint64_t size, const CatalogueVisitor& visitor)
       : object_(object), size_(size), visitor_(visitor) {}
 
-  CatalogueReading run() && {
-    for (std::uint64_t at = 0; at < size_;) at = read_chunk(at);
+  Result<CatalogueReading> run() && {
+    for (std::uint64_t at = 0; at < size_ && short_of_;) at = read_chunk(at);
+    CFFS_TRY_VOID(short_of_);
     tell_lost(size_);
     found_.whole = found_.damage.empty() && ended_;
     if (found_.damage.empty() && !ended_) damaged("its end is missing");
@@ -158,9 +159,10 @@ class CatalogueReader {
   }
 
   // Shorter than asked for where the object ends or cannot be read.
-  std::string bytes(std::uint64_t at, std::uint64_t length) const {
+  std::string bytes(std::uint64_t at, std::uint64_t length) {
     std::string bytes(std::min(length, size_ - std::min(at, size_)), '\0');
     const auto n = object_.read_at(at, as_writable_bytes(bytes));
+    if (!n && n.error().is_shortage()) short_of_ = fail(n.error());
     bytes.resize(n ? *n : 0);
     return bytes;
   }
@@ -239,6 +241,7 @@ class CatalogueReader {
   const std::uint64_t size_;
   const CatalogueVisitor& visitor_;
   CatalogueReading found_;
+  Status short_of_;     // memory or descriptors: what could not be read is not damaged
   bool known_ = false;  // whose chunks these are
   bool ended_ = false;
   bool lost_ = false;
@@ -261,7 +264,8 @@ Result<std::optional<CatalogueReading>> read_catalogue(ObjectStore& store, const
   CFFS_TRY(const auto object, open_catalogue(store));
   if (!object) return std::optional<CatalogueReading>();
   CFFS_TRY(const ObjectInfo info, object->info());
-  return std::optional(CatalogueReader(*object, info.size, visitor).run());
+  CFFS_TRY(auto reading, CatalogueReader(*object, info.size, visitor).run());
+  return std::optional(std::move(reading));
 }
 
 Result<std::optional<CatalogueMoment>> catalogue_moment(ObjectStore& store) {

@@ -73,7 +73,8 @@ struct CatalogueReading {
       damage;  // a sentence for each run of bytes that is no chunk, each row that makes no sense
 };
 
-// nullopt: there is none. An error: it cannot be opened, or no byte of it read.
+// nullopt: there is none. An error: it cannot be opened, or no byte of it read; or memory or
+// descriptors were short.
 Result<std::optional<CatalogueReading>> read_catalogue(ObjectStore& store, const CatalogueVisitor& visitor);
 // Of the first chunk alone; nullopt too where that is damaged.
 Result<std::optional<CatalogueMoment>> catalogue_moment(ObjectStore& store);

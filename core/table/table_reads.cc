@@ -21,6 +21,7 @@ Error to_error(const leveldb::Status& status) {
   const int errno_value = says("No space left")         ? ENOSPC
                           : says("Disk quota exceeded") ? EDQUOT
                           : says("Too many open files") ? EMFILE
+                          : says("Cannot allocate")     ? ENOMEM
                                                         : EIO;
   return Error::os(errno_value, "table: " + text);
 }

@@ -5,8 +5,10 @@
 
 #include "core/composite/composite_store.h"
 #include "core/inspect/consistency.h"
+#include "core/object/faulty_store.h"
 #include "core/object/memory_store.h"
 #include "core/object/posix_store.h"
+#include "core/reorganise/cataloguing.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -182,6 +184,33 @@ TEST_CASE("two files that had one name both come back") {
   CHECK(report.files == 2);
   CHECK(lost.content("", "name") == std::string(3000, '1'));
   CHECK(lost.content("", "name" + lost.number(second)) == std::string(3000, '2'));
+}
+
+// What cannot be read for want of a descriptor is no loss: who asks again has it.
+TEST_CASE("a salvage that is short of a descriptor says so, and calls nothing lost") {
+  Lost lost;
+  for (int i = 0; i < 5; ++i) lost.make(lost.directory, "file" + std::to_string(i), std::string(3000, 'f'));
+  lost.make(kRootInode, "large", std::string(100'000, 'l'));
+  lost.settle();
+  REQUIRE(write_catalogue(*lost.fs, [] { return true; }));
+  const SalvageReport report = lost.salvage();
+  REQUIRE(report.lost.empty());
+  std::uint64_t n = 1;
+  for (bool over = false; !over; ++n) {
+    INFO("operation " << n);
+    FaultyStore from(copy_of(lost.store));
+    from.count_reads(true);
+    from.fail_operation(n, EMFILE, FaultyStore::Persistence::once);
+    MemoryStore fresh;
+    REQUIRE(FileSystem::format(fresh, StoreFormat(), SystemClock()));
+    const auto back = std::move(*FileSystem::open(fresh, quiet()));
+    const auto again = Salvage(from, *back, [](const std::string&) {}).run();
+    over = from.operations() < n;
+    if (!again) CHECK(again.error().errno_value == EMFILE);
+    if (again) CHECK(again->lost.empty());
+    if (again) CHECK(again->files == report.files);
+  }
+  REQUIRE(n > 20);
 }
 
 }  // namespace cffs::test
