@@ -98,7 +98,8 @@ Status note_finished(ObjectStore& store) {
 Result<Repair::Lost> will_drop(ObjectStore& store) {
   CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
-  const auto plan = check_replay(store, "table", true, format.values_apart, read_close_note(store, "table"));
+  CFFS_TRY(const auto note, read_close_note(store, "table"));
+  const auto plan = check_replay(store, "table", true, format.values_apart, note);
   if (!plan && plan.error().is_shortage()) return fail(plan.error());
   if (!plan || plan->dropped.empty()) return Repair::Lost::nothing;
   const bool durable = std::any_of(plan->dropped.begin(), plan->dropped.end(),

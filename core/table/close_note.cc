@@ -47,9 +47,10 @@ std::optional<CloseNote> decode_close_note(std::string_view bytes) {
   return note;
 }
 
-std::optional<CloseNote> read_close_note(ObjectStore& store, const std::string& folder) {
+Result<std::optional<CloseNote>> read_close_note(ObjectStore& store, const std::string& folder) {
   const auto object = store.open(note_name(folder));
   const auto bytes = object ? read_whole(**object) : Result<std::string>(fail(object.error()));
+  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());
   return bytes ? decode_close_note(*bytes) : std::nullopt;
 }
 

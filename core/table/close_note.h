@@ -25,8 +25,9 @@ std::string encode_close_note(const CloseNote& note);
 // nullopt: not one, or torn.
 std::optional<CloseNote> decode_close_note(std::string_view bytes);
 
-// nullopt: there is none, or none that can be used.
-std::optional<CloseNote> read_close_note(ObjectStore& store, const std::string& folder);
+// nullopt: there is none, or none that can be used. An error: memory or descriptors were short just then, and without it a log that was cut
+// off looks whole.
+Result<std::optional<CloseNote>> read_close_note(ObjectStore& store, const std::string& folder);
 // Of a table that nobody has open any more, whose logs are durable up to `logs`.
 Status write_close_note(ObjectStore& store, const std::string& folder,
                         const std::map<std::uint64_t, std::uint64_t>& logs);

@@ -98,9 +98,12 @@ Table::~Table() {
 
 Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOptions& options) {
   ReplayPlan plan;
+  std::optional<CloseNote> note;
+  if (!options.is_checkpoint) {
+    CFFS_TRY(note, read_close_note(store, kFolder));
+  }
   CFFS_TRY(plan, check_replay(store, kFolder, options.keep_what_is_whole,
-                              options.values_apart && !options.is_checkpoint,
-                              options.is_checkpoint ? std::nullopt : read_close_note(store, kFolder)));
+                              options.values_apart && !options.is_checkpoint, note));
   if (plan.no_table && !options.create) {
     return fail(Error::corruption(store.description() +
                                   " has no table: all names and the data of the smallest files were in it; "
@@ -160,7 +163,8 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
 
 Status Table::rebuild(ObjectStore& store, bool values_apart) {
   ReplayPlan plan;
-  CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart, read_close_note(store, kFolder)));
+  CFFS_TRY(const auto note, read_close_note(store, kFolder));
+  CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart, note));
   LevelDbEnv env(store);
   show_as_planned(env, plan);
   CFFS_TRY_VOID(ValueLog::sync_all(store));

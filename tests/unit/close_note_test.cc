@@ -170,10 +170,29 @@ TEST_CASE("a closed store that lost the newest state of its manifest is not clea
   REQUIRE(*repair_store(*store, quiet()) == std::vector<std::string>{});
 }
 
+TEST_CASE("a log that was cut off is refused also where there is no descriptor for its note") {
+  MemoryStore whole;
+  (void)make_members(whole, true);
+  const std::string log = only_object(whole, ".log");
+  const LogContent content = read_log(bytes_of(whole, log));
+  REQUIRE((*whole.open(log))->truncate(content.before[content.before.size() / 2].end));
+  std::uint64_t n = 1;
+  for (bool over = false; !over; ++n) {
+    INFO(n);
+    FaultyStore medium(copy_of(whole));
+    medium.count_reads(true);
+    medium.fail_operation(n, EMFILE, FaultyStore::Persistence::once);
+    const bool opened = FileSystem::open(medium, quiet()).has_value();
+    REQUIRE_FALSE(opened);
+    over = medium.operations() < n;
+  }
+  REQUIRE(n > 5);
+}
+
 TEST_CASE("what a note of a closed table says stays true whatever is done with the store") {
   MemoryStore store;
   const Contents contents = make_members(store, true);
-  REQUIRE(read_close_note(store, "table"));
+  REQUIRE(*read_close_note(store, "table"));
   for (int round = 0; round < 4; ++round) {
     const auto fs = std::move(*FileSystem::open(store, quiet()));
     const auto made = fs->mknod(kRootInode, "more" + std::to_string(round), S_IFREG | 0600, 0, kRoot);
