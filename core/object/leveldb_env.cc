@@ -231,8 +231,7 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
   auto object = open(name);
   if (!object) return block_reads_->failed(object.error());
   const auto end = ends_.find(name);
-  *result = new Sequential(std::move(*object),
-                           end != ends_.end() ? end->second : ~std::uint64_t{0},
+  *result = new Sequential(std::move(*object), end != ends_.end() ? end->second : ~std::uint64_t{0},
                            block_reads_);  // LevelDB deletes it
   return leveldb::Status::OK();
 }

@@ -5,9 +5,9 @@
 
 namespace cffs::test {
 
-extern std::atomic<int> failing_writeback;     // errno of the next call; 0: the kernel's own
-extern std::atomic<int> failing_writeback_ms;  // that it takes
-extern std::atomic<bool> failing_waits_only;   // of those calls that wait
+extern std::atomic<int> failing_writeback;              // errno of the next call; 0: the kernel's own
+extern std::atomic<int> failing_writeback_ms;           // that it takes
+extern std::atomic<bool> failing_waits_only;            // of those calls that wait
 extern std::atomic<int> failing_fsync, failing_syncfs;  // errno of the next call; 0: the kernel's own
 
 }  // namespace cffs::test
