@@ -30,8 +30,8 @@ the log is never synced
 
 CURRENT may name a manifest whose name is not durable
 @ core/object/leveldb_env.cc
--if (const auto done = store_.sync_names(); !done) return to_leveldb(done.error());
-+
+-const auto synced = store_.sync_names();
++const Status synced;
 
 a file of the table goes on after a write that failed
 @ core/object/leveldb_writable.cc
