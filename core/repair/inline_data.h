@@ -1,4 +1,5 @@
-// Whether the table still has all of a file's inline data: what is missing would read as zeros, and a row may say where its value was.
+// Whether the table still has all of a file's inline data: what is missing would read as zeros, and a row may say where its value was. An
+// error: memory or descriptors were short, and nothing is known of it.
 #pragma once
 
 #include <algorithm>

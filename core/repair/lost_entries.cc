@@ -4,12 +4,12 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
-#include "core/composite/large_member.h"
 #include "core/fs/blob_sums.h"
 #include "core/fs/recovery.h"
 #include "core/repair/first_of.h"
 #include "core/repair/inline_data.h"
 #include "core/repair/new_rows.h"
+#include "core/repair/whole_member.h"
 #include "core/table/pending_removal.h"
 
 namespace cffs {
@@ -142,13 +142,8 @@ void LostEntries::give_up(const std::optional<EntryName>& at, const Inode& inode
 // Its place by the catalogue: who shares it is made true behind this.
 Result<bool> LostEntries::has_member(const Inode& inode) const {
   if (inode.extent.composite.value >= fs_.next_inode().value || !is_possible(inode.extent)) return false;
-  const auto object = fs_.composites().open(inode.extent.composite);
   if (inode.extent.length != inode.size) return false;
-  const Status read =
-      object ? visit_member(**object, inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
-             : Status(fail(object.error()));
-  if (!read && read.error().is_shortage()) return fail(read.error());
-  return read.has_value();
+  return has_whole_member(fs_.composites().open(inode.extent.composite), inode.extent);
 }
 
 // Records have told of what they know before. Of a large file both speak of one object, and its row of the size is as good.

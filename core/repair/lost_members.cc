@@ -4,13 +4,13 @@
 #include <charconv>
 
 #include "core/composite/composite_store.h"
-#include "core/composite/large_member.h"
 #include "core/composite/record.h"
 #include "core/fs/recovery.h"
 #include "core/fs/rehousing.h"
 #include "core/fs/removals.h"
 #include "core/repair/first_of.h"
 #include "core/repair/new_rows.h"
+#include "core/repair/whole_member.h"
 
 namespace cffs {
 namespace {
@@ -241,11 +241,7 @@ Result<bool> LostMembers::is_whole(const Found& found) const {
   auto opened = fs_.objects().open(found.object);
   const auto plain = opened ? CompositeStore::plain(std::move(*opened), found.object)
                             : Result<std::shared_ptr<Object>>(fail(opened.error()));
-  const Status read =
-      plain ? visit_member(**plain, found.inode.extent, [](std::uint64_t, ConstBytes) { return Status(); })
-            : Status(fail(plain.error()));
-  if (!read && read.error().is_shortage()) return fail(read.error());
-  return read.has_value();
+  return has_whole_member(plain, found.inode.extent);
 }
 
 // The store put it aside when no row named it; all files of it are told by this one's name from now on.
