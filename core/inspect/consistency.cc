@@ -22,7 +22,7 @@ namespace cffs {
 Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(fs_.sync());
   progress({"reading the table"});
-  check_table();
+  CFFS_TRY_VOID(check_table());
   // Damage in a file of the table is named by now; a scan goes on behind it and tells of it at its end.
   const auto goes_on = [&](const Status& scanned) -> Status {
     if (scanned || scanned.error().kind != ErrorKind::corruption) return scanned;
@@ -43,25 +43,26 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
     check_accounts();
     CFFS_TRY_VOID(goes_on(check_sharing()));
   }
-  check_contents();
+  CFFS_TRY_VOID(check_contents());
   progress({"reading data rows"});
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   if (!rows_missing_) CFFS_TRY_VOID(goes_on(check_values()));
   CFFS_TRY_VOID(check_objects());
-  check_hints();
+  CFFS_TRY_VOID(check_hints());
   CFFS_TRY_VOID(goes_on(check_counter()));
   return sentences();
 }
 
-void ConsistencyCheck::check_table() {
+Status ConsistencyCheck::check_table() {
   for (const LogDamage& damage : fs_.table().dropped()) {
     if (damage.was_durable) report(damage.sentence());
   }
   const auto damaged = fs_.table().find_damaged_files();
-  if (!damaged) return report(damaged.error().message());
+  if (!damaged) return report(damaged.error());
   for (const std::string& sentence : *damaged) report(sentence);
   rows_missing_ = !damaged->empty();
+  return {};
 }
 
 Status ConsistencyCheck::collect() {
@@ -238,14 +239,14 @@ Status ConsistencyCheck::check_sharing() {
 }
 
 // Several objects at a time; what is found comes in their order all the same.
-void ConsistencyCheck::check_contents() {
+Status ConsistencyCheck::check_contents() {
   for (const Composite& c : composites_) {
     if (c.row != nullptr || rows_missing_) continue;
     for (const CheckedMember& member : c.members) report(member.ino.value, ": its composite has no row");
   }
   const ObjectCheck check(fs_);
   const std::size_t count = composites_.size() + blobs_.size();
-  std::vector<Findings> found(count);
+  std::vector<Result<Findings>> found(count);
   std::uint64_t read = 0, all = 0;  // bytes
   for (const Composite& c : composites_) all += c.row != nullptr ? c.row->size : 0;
   for (const CheckedBlob& blob : blobs_) all += blob.size;
@@ -265,7 +266,11 @@ void ConsistencyCheck::check_contents() {
     read += bytes;
     progress({"reading objects", read, all, WorkStep::kBytes});
   });
-  for (Findings& some : found) std::move(some.begin(), some.end(), std::back_inserter(found_));
+  for (Result<Findings>& some : found) {
+    if (!some) return fail(some.error());
+    std::move(some->begin(), some->end(), std::back_inserter(found_));
+  }
+  return {};
 }
 
 // Files in use that have lost their name, or a killed daemon's, may have chunks until nobody uses them.
@@ -334,6 +339,7 @@ Status ConsistencyCheck::check_packing() {
   if (said) return {};
   for (const auto& [id, row] : rows_) {
     const auto object = fs_.composites().open(id);
+    if (!object && object.error().is_shortage()) return fail(object.error());
     if (!object || CompositeStore::compression_of(**object) == Compression{}) continue;
     report(CompositeStore::object_name(id) + " is packed, and the table does not say that there are such");
     break;
@@ -362,15 +368,16 @@ Status ConsistencyCheck::check_objects() {
   return {};
 }
 
-void ConsistencyCheck::check_hints() {
+Status ConsistencyCheck::check_hints() {
   if (fs_.objects().exists(Recovery::kUnfinishedRepair).value_or(false))
     report("a repair was begun and not finished: cffs fsck --repair goes on with it");
-  if (const Status copy = check_format_copy(fs_.objects()); !copy) report(copy.error().message());
-  if (const auto plan = read_plan_object(fs_.objects()); !plan) report(plan.error().message());
+  if (const Status copy = check_format_copy(fs_.objects()); !copy) CFFS_TRY_VOID(report(copy.error()));
+  if (const auto plan = read_plan_object(fs_.objects()); !plan) CFFS_TRY_VOID(report(plan.error()));
   const auto catalogue = read_catalogue(fs_.objects(), {});
-  if (!catalogue) return report(catalogue.error().message());
-  if (!*catalogue) return;
+  if (!catalogue) return report(catalogue.error());
+  if (!*catalogue) return {};
   for (const std::string& sentence : (*catalogue)->damage) report(sentence);
+  return {};
 }
 
 // Names are looked up now that it is known whose are needed. No name where rows cannot be read any more.

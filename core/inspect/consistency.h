@@ -57,7 +57,7 @@ class ConsistencyCheck {
   void note_entry(Key key, const Entry& entry);
   void note_inode(Key key, const Inode& inode);
   void sort();
-  void check_table();
+  Status check_table();
   void check_inodes();
   void check_count();
   void check_directories();
@@ -65,13 +65,13 @@ class ConsistencyCheck {
   void check_hard_links();
   void check_accounts();
   Status check_sharing();
-  void check_contents();
+  Status check_contents();
   Status collect_nameless();
   Status check_data_rows();
   Status check_other_rows();
   Status check_packing();
   Status check_objects();
-  void check_hints();
+  Status check_hints();
   // --- a row against its key, and its place in a composite: consistency_places.cc ---
   void check_key(Key key, const Entry& entry);
   void note_member(Key key, const Inode& inode);
@@ -86,6 +86,12 @@ class ConsistencyCheck {
     if (options_.on_progress) options_.on_progress(step);
   }
   void report(std::string sentence) { found_.push_back({{}, std::move(sentence)}); }
+  // What could not be read. Descriptors or memory that were short for it say nothing about it.
+  Status report(const Error& error) {
+    if (error.is_shortage()) return fail(error);
+    report(error.message());
+    return {};
+  }
   void report(std::uint64_t ino, std::string what) { found_.push_back({InodeId{ino}, std::move(what)}); }
 
   FileSystem& fs_;

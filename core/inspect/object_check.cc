@@ -15,6 +15,11 @@ namespace {
 // Up to this much a composite is read in one request; a larger one record by record. Bytes.
 constexpr std::uint64_t kReadWhole = 16u << 20;
 
+Error at_byte(std::uint64_t at, Error error) {
+  error.context.insert(0, "at byte " + std::to_string(at) + (error.context.empty() ? "" : ": "));
+  return error;
+}
+
 }  // namespace
 
 std::uint64_t live_bytes(std::span<const CheckedMember> by_slot) {
@@ -36,19 +41,19 @@ class ObjectCheck::Composite {
         members_(members),
         rows_missing_(rows_missing) {}
 
-  Findings check(const CompositeRow* row) && {
+  Result<Findings> check(const CompositeRow* row) && {
     const auto object = fs_.composites().open(id_);
     if (!object) {
-      for (const CheckedMember& member : members_) report(member.ino, object.error().message());
+      for (const CheckedMember& member : members_) CFFS_TRY_VOID(report(member.ino, object.error()));
       return std::move(found_);
     }
     const auto info = (*object)->info();
     if (!info) {
-      report({}, info.error().message());
+      CFFS_TRY_VOID(report({}, info.error()));
       return std::move(found_);
     }
     if (const Status index = CompositeStore::check_index(**object); !index) {
-      report({}, index.error().message());
+      CFFS_TRY_VOID(report({}, index.error()));
     }
     // One that cannot be read whole is read piece by piece: what is readable of it is not reported.
     if (info->size <= kReadWhole) {
@@ -56,8 +61,8 @@ class ObjectCheck::Composite {
       const auto n = (*object)->read_at(0, as_writable_bytes(bytes_));
       whole_ = n && *n == bytes_.size();
     }
-    if (row != nullptr) check_records(*row, info->size);
-    for (const CheckedMember& member : members_) check_member(member, **object, info->size);
+    if (row != nullptr) CFFS_TRY_VOID(check_records(*row, info->size));
+    for (const CheckedMember& member : members_) CFFS_TRY_VOID(check_member(member, **object, info->size));
     return std::move(found_);
   }
 
@@ -65,13 +70,20 @@ class ObjectCheck::Composite {
   void report(InodeId ino, const std::string& what) {
     found_.push_back({ino, ino.value == 0 ? what : ": " + what});
   }
+  // What could not be read. Descriptors or memory that were short for it say nothing about it.
+  Status report(InodeId ino, const Error& error) {
+    if (error.is_shortage()) return fail(error);
+    report(ino, error.message());
+    return {};
+  }
 
   // A record that no row names is a file that went or moved on.
-  void check_records(const CompositeRow& row, std::uint64_t size) {
+  Status check_records(const CompositeRow& row, std::uint64_t size) {
     // An append whose rows never came leaves more. Where bytes are missing, the members that had them are named one by one.
     if (size < row.size) {
-      return report(
-          {}, name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
+      report({},
+             name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
+      return {};
     }
     MemberPlaceCheck places(fs_, id_, rows_missing_, found_);
     auto member = members_.begin();
@@ -95,13 +107,14 @@ class ObjectCheck::Composite {
     const Status scanned =
         whole_ ? CompositeStore::scan_bytes(id_, std::string_view(bytes_).substr(0, row.size), look)
                : fs_.composites().scan(id_, row.size, look);
-    if (!scanned) return report({}, scanned.error().message());
+    if (!scanned) return report({}, scanned.error());
     if (slots != row.slots) {
       report({}, name_ + " counts " + std::to_string(row.slots) + " records, has " + std::to_string(slots));
     }
     for (; member != members_.end(); ++member) report(member->ino, name_ + " has no such slot");
     places.end();
     check_freed(row, bytes);
+    return {};
   }
 
   // A killed daemon may leave records that no account knows. Where it knows more than there are, it is wrong; where it differs from the
@@ -115,13 +128,14 @@ class ObjectCheck::Composite {
                    " that are no file's: cffs fsck --repair counts them anew");
   }
 
-  void check_member(const CheckedMember& member, const Object& object, std::uint64_t size) {
+  Status check_member(const CheckedMember& member, const Object& object, std::uint64_t size) {
     if (member.offset > size || member.length > size - member.offset) {
-      return report(member.ino, name_ + " ends before its data");
+      report(member.ino, name_ + " ends before its data");
+      return {};
     }
     if (whole_ && checksum(as_bytes(std::string_view(bytes_).substr(member.offset, member.length))) ==
                       member.checksum) {
-      return;
+      return {};
     }
     Extent extent;
     extent.composite = id_;
@@ -130,7 +144,7 @@ class ObjectCheck::Composite {
     extent.length = extent.group_length = member.length;
     extent.checksum = member.checksum;
     const Status good = visit_member(object, extent, [](std::uint64_t, ConstBytes) { return Status(); });
-    if (!good) report(member.ino, good.error().message());
+    return good ? Status() : report(member.ino, good.error());
   }
 
   FileSystem& fs_;
@@ -143,57 +157,56 @@ class ObjectCheck::Composite {
   Findings found_;
 };
 
-Findings ObjectCheck::composite(CompositeId id, const CompositeRow* row,
-                                std::span<const CheckedMember> by_slot, bool rows_missing) const {
+Result<Findings> ObjectCheck::composite(CompositeId id, const CompositeRow* row,
+                                        std::span<const CheckedMember> by_slot, bool rows_missing) const {
   return Composite(fs_, id, by_slot, rows_missing).check(row);
 }
 
-Findings ObjectCheck::blob(const CheckedBlob& file) const {
+Result<Findings> ObjectCheck::blob(const CheckedBlob& file) const {
   Findings found;
-  const auto report = [&](const std::string& what) { found.push_back({file.ino, ": " + what}); };
-  const auto read = [&]() -> Status {
-    const auto object = fs_.objects().open(BlobStore::object_name(file.ino));
-    if (!object) return object.error().errno_value == ENOENT ? Status{} : fail(object.error());
-    CFFS_TRY(const ObjectInfo info, (*object)->info());
-    // A write whose row never came leaves more.
-    if (info.size < file.size) {
-      report("its blob has " + std::to_string(info.size) + " bytes, its row says " +
-             std::to_string(file.size));
-    }
-    if (file.sealed) {
-      sums(file, **object, found);
-      return {};
-    }
-    std::string piece(1u << 20, '\0');
-    for (std::uint64_t at = 0; at < info.size;) {
-      CFFS_TRY(at, (*object)->next_data(at));
-      const auto n = (*object)->read_at(at, as_writable_bytes(piece));
-      if (!n) report("at byte " + std::to_string(at) + ": " + n.error().message());
-      if (!n || *n == 0) break;
-      at += *n;
-    }
-    return {};
-  };
-  if (const Status done = read(); !done) report(done.error().message());
+  if (const Status done = read_blob(file, found); !done) {
+    if (done.error().is_shortage()) return fail(done.error());
+    found.push_back({file.ino, ": " + done.error().message()});
+  }
   return found;
 }
 
-void ObjectCheck::sums(const CheckedBlob& file, const Object& object, Findings& found) const {
+Status ObjectCheck::read_blob(const CheckedBlob& file, Findings& found) const {
+  const auto object = fs_.objects().open(BlobStore::object_name(file.ino));
+  if (!object) return object.error().errno_value == ENOENT ? Status{} : fail(object.error());
+  CFFS_TRY(const ObjectInfo info, (*object)->info());
+  // A write whose row never came leaves more.
+  if (info.size < file.size) {
+    found.push_back({file.ino, ": its blob has " + std::to_string(info.size) + " bytes, its row says " +
+                                   std::to_string(file.size)});
+  }
+  if (file.sealed) return check_sums(file, **object, found);
+  std::string piece(1u << 20, '\0');
+  for (std::uint64_t at = 0; at < info.size;) {
+    CFFS_TRY(at, (*object)->next_data(at));
+    const auto n = (*object)->read_at(at, as_writable_bytes(piece));
+    if (!n) return fail(at_byte(at, n.error()));
+    if (*n == 0) break;
+    at += *n;
+  }
+  return {};
+}
+
+Status ObjectCheck::check_sums(const CheckedBlob& file, const Object& object, Findings& found) const {
   const BlobSums known(fs_.table());
   std::string piece;
   for (std::uint64_t at = 0; at < file.size;) {
     piece.resize(std::min(kSumRowSpan, file.size - at));
     const auto n = object.read_at(at, as_writable_bytes(piece));
-    if (!n) {
-      found.push_back({file.ino, ": at byte " + std::to_string(at) + ": " + n.error().message()});
-      return;
-    }
-    if (*n < piece.size()) return;  // shorter than its row says: reported already
+    if (!n) return fail(at_byte(at, n.error()));
+    if (*n < piece.size()) return {};  // shorter than its row says: reported already
     if (const Status good = known.verify(file.ino, object, file.size, at, as_writable_bytes(piece)); !good) {
+      if (good.error().is_shortage()) return good;
       found.push_back({file.ino, ": " + good.error().message()});
     }
     at += piece.size();
   }
+  return {};
 }
 
 }  // namespace cffs

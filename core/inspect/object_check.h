@@ -44,6 +44,7 @@ struct CheckedBlob {
 // What the members of one composite have of it, each record's once where files share.
 std::uint64_t live_bytes(std::span<const CheckedMember> by_slot);
 
+// An error: descriptors or memory were short for a read.
 class ObjectCheck {
  public:
   explicit ObjectCheck(FileSystem& fs) : fs_(fs) {}
@@ -51,15 +52,16 @@ class ObjectCheck {
   // The header, every record, and of each member that its record is the one that its row means, and its bytes. `row` null:
   // it has none. An object that is missing is not reported, unless members want it. `rows_missing`: nothing is concluded from a row that
   // is not there.
-  Findings composite(CompositeId id, const CompositeRow* row, std::span<const CheckedMember> by_slot,
-                     bool rows_missing) const;
+  Result<Findings> composite(CompositeId id, const CompositeRow* row, std::span<const CheckedMember> by_slot,
+                             bool rows_missing) const;
   // The size, and every byte that is not in a hole; of a sealed blob against its checksums, holes too where these know of
   // data. A missing object is not reported.
-  Findings blob(const CheckedBlob& file) const;
+  Result<Findings> blob(const CheckedBlob& file) const;
 
  private:
   class Composite;
-  void sums(const CheckedBlob& file, const Object& object, Findings& found) const;
+  Status read_blob(const CheckedBlob& file, Findings& found) const;
+  Status check_sums(const CheckedBlob& file, const Object& object, Findings& found) const;
 
   FileSystem& fs_;
 };

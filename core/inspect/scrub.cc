@@ -49,8 +49,8 @@ Status Scrub::begin() {
   if (goes_on) return {};
   progress_ = {};
   progress_.began_ns = fs_.clock().now_ns();
-  check_table();
-  check_catalogue();
+  CFFS_TRY_VOID(check_table());
+  CFFS_TRY_VOID(check_catalogue());
   return remember();
 }
 
@@ -96,17 +96,19 @@ std::uint64_t Scrub::add_up() const {
 }
 
 // A file of the table that is damaged is named as a whole; which rows were in it nobody knows.
-void Scrub::check_table() {
+Status Scrub::check_table() {
   const auto found = fs_.table().find_damaged_files();
-  if (!found) return damaged(found.error().message());
+  if (!found) return unreadable(found.error());
   for (const std::string& sentence : *found) damaged(sentence);
+  return {};
 }
 
-void Scrub::check_catalogue() {
+Status Scrub::check_catalogue() {
   const auto catalogue = read_catalogue(fs_.objects(), {});
-  if (!catalogue) return damaged(catalogue.error().message());
-  if (!*catalogue) return;
+  if (!catalogue) return unreadable(catalogue.error());
+  if (!*catalogue) return {};
   for (const std::string& sentence : (*catalogue)->damage) damaged(sentence);
+  return {};
 }
 
 // A scan goes on behind a block that cannot be read, which check_table() has named.
@@ -169,7 +171,8 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   auto object = fs_.objects().open(name);
   if (object) object = CompositeStore::plain(std::move(*object), name);
   if (!object) return report_unopened(id, object.error());
-  if (const Status index = CompositeStore::check_index(**object); !index) damaged(index.error().message());
+  if (const Status index = CompositeStore::check_index(**object); !index)
+    CFFS_TRY_VOID(unreadable(index.error()));
   if (row.size > kInMemory) return check_large(id, row, **object);
   Status problem;
   CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
@@ -361,6 +364,12 @@ Status Scrub::judge(const FileToMove& file, const Error& error) {
 void Scrub::damaged(const std::string& sentence) {
   ++progress_.damaged;
   options_.on_damage(sentence);
+}
+
+Status Scrub::unreadable(const Error& error) {
+  if (error.is_shortage()) return fail(error);
+  damaged(error.message());
+  return {};
 }
 
 void Scrub::spent(std::uint64_t bytes) {

@@ -48,8 +48,8 @@ class Scrub {
 
   Status begin();
   std::uint64_t add_up() const;
-  void check_table();
-  void check_catalogue();
+  Status check_table();
+  Status check_catalogue();
   Result<Rows> next_rows();
   Status check_row(Key key, const std::string& value);
   Status check_composite(CompositeId id, const CompositeRow& row);
@@ -71,6 +71,8 @@ class Scrub {
   Result<bool> unchanged(const FileToMove& file);
   Result<std::string> read_from_medium(const Object& object, std::uint64_t bytes, Status& problem);
   void damaged(const std::string& sentence);
+  // Descriptors or memory that were short for it say nothing about it.
+  Status unreadable(const Error& error);
   void spent(std::uint64_t bytes);
   Status remember();
 
