@@ -8,8 +8,10 @@
 #include "cli/analysis_options.h"
 #include "cli/commands.h"
 #include "cli/stop_signals.h"
+#include "core/plan/plan_database.h"
 #include "fusefs/mount_options.h"
 #include "replay/analysis/trial.h"
+#include "replay/trace/trace_file.h"
 
 namespace cffs::cli {
 namespace {
@@ -98,6 +100,12 @@ void print_json(const replay::Trial& t, std::size_t judged) {
   fmt::print("{}\n", j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+// Traces are SQLite files as well, and most are called .db, too. What is there says what it is; what is not there, or
+// is no database, goes by its name.
+bool is_plan(const std::string& input) {
+  return is_plan_file(input) || (input.ends_with(".db") && !replay::is_trace_file(input));
+}
+
 Result<int> run_evaluate(const EvaluateOptions& o) {
   replay::TrialOptions options;
   CFFS_TRY(const replay::DiskProfile disk, judged_disk(o.flags));
@@ -132,9 +140,8 @@ Result<int> run_evaluate(const EvaluateOptions& o) {
     return fail(Error::usage("--tree=" + o.tree + " is no directory"));
   }
   std::vector<std::string> logs;
-  for (const std::string& input : o.inputs) (input.ends_with(".db") ? options.plans : logs).push_back(input);
-  if (logs.empty())
-    return fail(Error::command_line("no log among the arguments: names that end in .db are plans"));
+  for (const std::string& input : o.inputs) (is_plan(input) ? options.plans : logs).push_back(input);
+  if (logs.empty()) return fail(Error::command_line("no log or trace among the arguments: plans alone"));
   replay::Trial trial;
   {
     const EndingSignals signals("interrupted; nothing was judged to the end");
@@ -155,7 +162,8 @@ void add_evaluate(CLI::App& app, int& exit_code) {
   auto* command =
       app.add_subcommand("evaluate", "Predict which policy would win on a log, without building anything");
   auto o = std::make_shared<EvaluateOptions>();
-  command->add_option("LOG|PLAN.db", o->inputs, "Access logs, and plans to judge as well")->required();
+  command->add_option("LOG|PLAN.db", o->inputs, "Access logs or traces, and plans to judge as well")
+      ->required();
   add_analysis_flags(*command, o->flags);
   auto* tree = command->add_option(
       "--tree", o->tree, "Directory with the files; needed to judge reference, and for files never accessed");

@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace cffs {
@@ -158,6 +160,21 @@ Result<Database> Database::create(const std::string& path, const DatabaseKind& k
   CFFS_TRY_VOID(db.execute("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + marks_of(kind) + "BEGIN;"));
   CFFS_TRY_VOID(db.execute(kind.schema));
   return db;
+}
+
+bool Database::is_of_kind(const std::string& path, const DatabaseKind& kind) {
+  // https://www.sqlite.org/fileformat2.html: the header, and the application's number in it, big-endian.
+  constexpr std::string_view kMagic("SQLite format 3\0", 16);
+  constexpr std::size_t kNumberAt = 68;
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return false;
+  char head[kNumberAt + 4];
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(head, sizeof head) || !std::string_view(head, sizeof head).starts_with(kMagic)) return false;
+  std::uint32_t number = 0;
+  for (std::size_t i = kNumberAt; i < sizeof head; ++i)
+    number = number << 8 | static_cast<unsigned char>(head[i]);
+  return number == static_cast<std::uint32_t>(kind.application_id);
 }
 
 Result<Database> Database::open(const std::string& path, const DatabaseKind& kind) {

@@ -103,6 +103,8 @@ class Database {
   static Result<Database> create(const std::string& path, const DatabaseKind& kind);
   // Opens a file to be read. Another kind of file, or another version, is refused in one sentence.
   static Result<Database> open(const std::string& path, const DatabaseKind& kind);
+  // Whether the first bytes of a regular file say that it is of this kind, whatever its name is.
+  static bool is_of_kind(const std::string& path, const DatabaseKind& kind);
   // The same for a file whose bytes are in memory; they must outlive the connection. `path` is for messages.
   static Result<Database> open_bytes(const std::string& path, const DatabaseKind& kind,
                                      std::string_view bytes);

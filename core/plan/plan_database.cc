@@ -92,6 +92,8 @@ Status write_plan(const std::string& path, const grouping::Plan& plan) {
   return db.publish();
 }
 
+bool is_plan_file(const std::string& path) { return Database::is_of_kind(path, kKind); }
+
 Result<grouping::Plan> read_plan(const std::string& path) {
   CFFS_TRY(const Database db, Database::open(path, kKind));
   grouping::Plan plan;

@@ -16,5 +16,7 @@ inline constexpr int kPlanVersion = 1;
 Status write_plan(const std::string& path, const grouping::Plan& plan);
 // Parameters, files and groups: what placing files needs. Itemsets stay in the file.
 Result<grouping::Plan> read_plan(const std::string& path);
+// Whether the file says of itself that it is a plan; what cannot be read is none, and pipes are left alone.
+bool is_plan_file(const std::string& path);
 
 }  // namespace cffs

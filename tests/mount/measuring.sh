@@ -50,6 +50,11 @@ PY
   check "show" sh -c "'$cffs' trace show '$work/s.db' --first=100 --limit=5 | wc -l | grep -qx 6"
   check "slice" "$cffs" trace slice "$work/s.db" --from=1 --to=2 -o "$work/part.db"
   check "analyse a trace" "$cffs" analyze "$work/s.db" -o "$work/plan.db"
+  # Traces and plans are SQLite files, and both are called .db: what is in one says what it is.
+  check "judge policies on a trace" "$cffs" evaluate "$work/s.db" --splits=0.5
+  check "and a plan of it, whatever its name is" sh -c "cp '$work/plan.db' '$work/groups' && '$cffs' evaluate '$work/s.db' '$work/groups' --splits=0.5 | grep -q '/groups  '"
+  check "a plan alone" refused 'no log or trace among the arguments' "$cffs" evaluate "$work/groups"
+  check "what is another database" refused 'other.db is not a trace file' sh -c "sqlite3 '$work/other.db' 'CREATE TABLE t(x)' && '$cffs' evaluate '$work/s.db' '$work/other.db'"
   for i in $(seq 50); do echo "1 1.$i unlink(\"/r/a\") = 0"; done >"$work/gaps.strace"
   mkdir "$work/empty"
   check "a recording with gaps" "$cffs" trace import "$work/gaps.strace" --below=/r -o "$work/gaps.db"
