@@ -13,6 +13,7 @@
 #include "core/object/store_use.h"
 #include "core/repair/lost_names.h"
 #include "core/repair/repair.h"
+#include "core/repair/second_reads.h"
 #include "core/table/close_note.h"
 #include "core/table/replay_check.h"
 #include "core/table/system_rows.h"
@@ -115,8 +116,9 @@ Result<std::set<std::string>> kept_objects(ObjectStore& store) {
 
 }  // namespace
 
-Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOptions options,
+Result<std::vector<std::string>> repair_store(ObjectStore& medium, FileSystemOptions options,
                                               std::vector<std::string>* lost) {
+  SecondReads store(medium);
   std::vector<std::string> mended;
   CFFS_TRY(const Repair::Lost noted, noted_loss(store));
   bool rows_were_lost = noted != Repair::Lost::nothing;

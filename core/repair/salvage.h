@@ -20,6 +20,7 @@
 #include "core/composite/record.h"
 #include "core/repair/lost_names.h"
 #include "core/repair/new_tree.h"
+#include "core/repair/second_reads.h"
 
 namespace cffs {
 
@@ -88,7 +89,8 @@ class Salvage {
   void compare_size(const Inode& known, const std::string& object);
   void lost(InodeId ino, const std::optional<EntryName>& at, const std::string& what);
 
-  ObjectStore& from_;
+  SecondReads reread_;
+  ObjectStore& from_;  // read by it
   FileSystem& to_;
   const Progress progress_;
   SalvageReport report_;

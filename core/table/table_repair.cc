@@ -15,11 +15,13 @@
 namespace cffs {
 namespace {
 
-// LevelDB passes over what it could not read or write, and the manifest that it makes in the end says that there was no more.
-struct Course {
-  leveldb::Status stopped;  // why nothing may take the place of anything any more
-  std::set<std::pair<std::string, std::uint64_t>> gone;  // files, and where in them a read failed twice
+constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
+// LevelDB passes over what it could not read or write, and the manifest that it makes in the end says that there was no more.
+class Course {
+ public:
+  // Why nothing may take the place of anything any more.
+  const leveldb::Status& stopped() const { return stopped_; }
   leveldb::Status read(leveldb::Status status) {
     if (!status.ok() && !status.IsNotFound() && to_error(status).is_shortage()) stop(status);
     return status;
@@ -28,24 +30,37 @@ struct Course {
     if (!status.ok()) stop(status);
     return status;
   }
-  void stop(const leveldb::Status& why) {
-    if (stopped.ok()) stopped = why;
-  }
-};
 
-// A second read may have what the first one had not.
-template <typename Read>
-leveldb::Status twice(Read read) {
-  const leveldb::Status status = read();
-  return status.IsIOError() ? read() : status;
-}
+  // LevelDB reads a damaged table file once for the bounds of its keys and again for its rows. What fails the first time and comes the
+  // second would be rows beyond the bounds, which nobody finds (or an assertion, where it was all of them): so it fails again.
+  leveldb::Status read(leveldb::Status status, const std::string& name, std::uint64_t at) {
+    if (!status.ok()) gone_.emplace(name, at);
+    return read(std::move(status));
+  }
+  bool is_gone(const std::string& name, std::uint64_t at) const { return gone_.contains({name, at}); }
+  static leveldb::Status gone_before(const std::string& name) {
+    return leveldb::Status::IOError(name, "could not be read before");
+  }
+  // Another file takes the name.
+  void forget(const std::string& name) {
+    std::erase_if(gone_, [&](const auto& where) { return where.first == name; });
+  }
+
+ private:
+  void stop(const leveldb::Status& why) {
+    if (stopped_.ok()) stopped_ = why;
+  }
+
+  leveldb::Status stopped_;
+  std::set<std::pair<std::string, std::uint64_t>> gone_;  // files, and where in them a read failed
+};
 
 class Sequential final : public leveldb::SequentialFile {
  public:
   Sequential(std::unique_ptr<leveldb::SequentialFile> file, Course& course)
       : file_(std::move(file)), course_(course) {}
   leveldb::Status Read(std::size_t n, leveldb::Slice* result, char* scratch) override {
-    return course_.read(twice([&] { return file_->Read(n, result, scratch); }));
+    return course_.read(file_->Read(n, result, scratch));
   }
   leveldb::Status Skip(std::uint64_t n) override { return file_->Skip(n); }
 
@@ -54,19 +69,14 @@ class Sequential final : public leveldb::SequentialFile {
   Course& course_;
 };
 
-// LevelDB reads a damaged table file once for the bounds of its keys and again for its rows. What fails the first time and comes the
-// second would be rows beyond the bounds, which nobody finds (or an assertion, where it was all of them): so it fails again.
 class RandomAccess final : public leveldb::RandomAccessFile {
  public:
   RandomAccess(std::string name, std::unique_ptr<leveldb::RandomAccessFile> file, Course& course)
       : name_(std::move(name)), file_(std::move(file)), course_(course) {}
   leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
                        char* scratch) const override {
-    if (course_.gone.contains({name_, offset})) return leveldb::Status::IOError(name_, "could not be read");
-    const leveldb::Status status =
-        course_.read(twice([&] { return file_->Read(offset, n, result, scratch); }));
-    if (status.IsIOError()) course_.gone.emplace(name_, offset);
-    return status;
+    if (course_.is_gone(name_, offset)) return Course::gone_before(name_);
+    return course_.read(file_->Read(offset, n, result, scratch), name_, offset);
   }
 
  private:
@@ -100,23 +110,24 @@ class Env final : public leveldb::EnvWrapper {
 
   leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override {
     leveldb::SequentialFile* file = nullptr;
-    const auto status = course_.read(twice([&] { return target()->NewSequentialFile(name, &file); }));
+    const auto status = course_.read(target()->NewSequentialFile(name, &file));
     if (status.ok()) *result = new Sequential(std::unique_ptr<leveldb::SequentialFile>(file), course_);
     return status;
   }
   leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override {
+    if (course_.is_gone(name, kAll)) return Course::gone_before(name);
     leveldb::RandomAccessFile* file = nullptr;
-    const auto status = course_.read(twice([&] { return target()->NewRandomAccessFile(name, &file); }));
+    const auto status = course_.read(target()->NewRandomAccessFile(name, &file), name, kAll);
     if (status.ok()) {
       *result = new RandomAccess(name, std::unique_ptr<leveldb::RandomAccessFile>(file), course_);
     }
     return status;
   }
   leveldb::Status GetFileSize(const std::string& name, std::uint64_t* size) override {
-    return course_.read(twice([&] { return target()->GetFileSize(name, size); }));
+    return course_.read(target()->GetFileSize(name, size));
   }
   leveldb::Status NewWritableFile(const std::string& name, leveldb::WritableFile** result) override {
-    if (!course_.stopped.ok()) return course_.stopped;
+    if (!course_.stopped().ok()) return course_.stopped();
     leveldb::WritableFile* file = nullptr;
     const auto status = course_.written(target()->NewWritableFile(name, &file));
     if (status.ok()) *result = new Writable(std::unique_ptr<leveldb::WritableFile>(file), course_);
@@ -128,12 +139,12 @@ class Env final : public leveldb::EnvWrapper {
       aside_[from] = to;
       return leveldb::Status::OK();
     }
-    if (!course_.stopped.ok()) return course_.stopped;
+    if (!course_.stopped().ok()) return course_.stopped();
     const auto before = aside_.extract(to);
     if (!before.empty()) {
       if (auto s = course_.written(rename(to, before.mapped())); !s.ok()) return s;
     }
-    std::erase_if(course_.gone, [&](const auto& where) { return where.first == to; });
+    course_.forget(to);
     const leveldb::Status status = target()->RenameFile(from, to);
     if (!status.ok() && !before.empty()) (void)rename(before.mapped(), to);  // nothing takes its place
     return status.IsNotFound() ? status : course_.written(status);
