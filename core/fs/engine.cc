@@ -252,7 +252,8 @@ Status Engine::leave_clean() {
   Batch batch;
   table_->save_values(batch);
   Recovery::mark_closed(batch);
-  file_count_.save(batch);
+  // Who mends writes rows behind the count's back.
+  if (!options_.keep_what_is_whole) file_count_.save(batch);
   return table_->write_last(batch);
 }
 

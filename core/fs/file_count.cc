@@ -24,8 +24,9 @@ void FileCount::erase(Batch& batch) { batch.erase(system_key(SystemField::file_c
 Status FileCount::load() {
   CFFS_TRY(const auto value, table_.get(system_key(SystemField::file_count)));
   if (!value) return {};
-  CFFS_TRY(const std::uint64_t n, decode_system_number(SystemField::file_count, *value));
-  counted_.store(static_cast<std::int64_t>(n));
+  const auto n = decode_system_number(SystemField::file_count, *value);
+  if (!n) return {};
+  counted_.store(static_cast<std::int64_t>(*n));
   is_in_table_ = true;
   return {};
 }

@@ -15,7 +15,7 @@ class FileCount {
   explicit FileCount(Table& table) : table_(table) {}
   ~FileCount();
 
-  // Takes the count that the last close left.
+  // Takes the count that the last close left. One that is malformed is none: nobody is kept from his files by it.
   Status load();
   // Where it left none, counting begins; it has when this returns: call before anything changes the table.
   void begin_counting();

@@ -229,26 +229,23 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
     return leveldb::Status::OK();
   }
   auto object = open(name);
-  if (!object) return block_reads_->failed(object.error());
+  if (!object) return to_leveldb(object.error());
   const auto end = ends_.find(name);
-  *result = new Sequential(std::move(*object), end != ends_.end() ? end->second : ~std::uint64_t{0},
-                           block_reads_);  // LevelDB deletes it
+  *result = new Sequential(std::move(*object), end != ends_.end() ? end->second : ~std::uint64_t{0});  // LevelDB deletes it
   return leveldb::Status::OK();
 }
 
 leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) {
   auto object = open(name);
-  if (!object) return block_reads_->failed(object.error());
+  if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();
-  if (!info) return block_reads_->failed(info.error());
+  if (!info) return to_leveldb(info.error());
   *result = new RandomAccess(name, std::move(*object), info->size, block_reads_);
   return leveldb::Status::OK();
 }
 
 leveldb::Status LevelDbEnv::NewWritableFile(const std::string& name, leveldb::WritableFile** result) {
-  if (auto s = repair_goes_on(); !s.ok()) return s;
   auto object = create(name, ObjectStore::Create::truncate);
-  if (!object && repairs_) write_failed(object.error());
   if (!object) return to_leveldb(object.error());
   if (is_log(name) || name.ends_with(".ldb")) (*object)->expect(kUsualFile);
   if (is_log(name)) {
@@ -313,56 +310,18 @@ leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* 
     return leveldb::Status::OK();
   }
   const auto object = open(name);
-  if (!object) return block_reads_->failed(object.error());
+  if (!object) return to_leveldb(object.error());
   const auto info = (*object)->info();
-  if (!info) return block_reads_->failed(info.error());
+  if (!info) return to_leveldb(info.error());
   *size = info->size;
   return leveldb::Status::OK();
 }
 
-void LevelDbEnv::begin_repair() {
-  repairs_ = true;
-  block_reads_->short_errno = 0;
-  write_errno_ = 0;
-}
-
-// LevelDB passes over what it could not read or write, and the manifest that it makes in the end says that there was no more.
-leveldb::Status LevelDbEnv::repair_goes_on() const {
-  const int read = block_reads_->short_errno.load(std::memory_order_acquire);
-  const int reason = read != 0 ? read : write_errno_.load(std::memory_order_acquire);
-  if (!repairs_ || reason == 0) return leveldb::Status::OK();
-  return to_leveldb(Error::os(reason, "the table is not made anew"));
-}
-
-Status LevelDbEnv::end_repair(bool done) {
-  repairs_ = false;
-  const auto aside = std::exchange(goes_aside_, {});
-  if (!done) return {};
-  for (const auto& [from, to] : aside) CFFS_TRY_VOID(store_.rename(from, to));
-  return store_.sync_names();
-}
-
 leveldb::Status LevelDbEnv::RenameFile(const std::string& from, const std::string& to) {
-  const bool goes_aside = to.find("/lost/") != std::string::npos;
-  if (repairs_ && goes_aside && (is_log(from) || from.ends_with(".ldb"))) {
-    goes_aside_[from] = to;
-    return leveldb::Status::OK();
-  }
-  if (auto s = repair_goes_on(); !s.ok()) return s;
-  const auto before = goes_aside_.extract(to);
-  if (!before.empty()) {
-    const auto put_aside = store_.rename(to, before.mapped());
-    if (!put_aside) write_failed(put_aside.error());
-    if (!put_aside) return to_leveldb(put_aside.error());
-  }
-  const auto done = store_.rename(from, to);
-  if (!done && !before.empty()) (void)store_.rename(before.mapped(), to);  // nothing takes its place
-  if (!done && repairs_ && done.error().errno_value != ENOENT) write_failed(done.error());
-  if (!done) return to_leveldb(done.error());
+  if (const auto done = store_.rename(from, to); !done) return to_leveldb(done.error());
   // CURRENT is switched by a rename that must be durable before the old manifest goes.
   const auto synced = store_.sync_names();
   if (to.ends_with("/CURRENT")) either_manifest_ = !synced;
-  if (!synced && repairs_) write_failed(synced.error());
   return synced ? leveldb::Status::OK() : to_leveldb(synced.error());
 }
 

@@ -65,11 +65,6 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   void show_instead(std::string name, std::string bytes) { instead_[std::move(name)] = std::move(bytes); }
   // For whoever reads this object in order, or appends to it, it ends here.
   void show_until(std::string name, std::uint64_t bytes) { ends_[std::move(name)] = bytes; }
-  // Around LevelDB's repair, which syncs neither the tables nor the manifest that it writes, and puts tables and logs aside before what it
-  // read of them is whole. Between these two a file is durable when it is closed, and stays until another takes its name, or until all is done.
-  // Where descriptors or memory are short for a read, or a write fails, nothing takes the place of anything from then on.
-  void begin_repair();
-  Status end_repair(bool done);
   // Background work (compaction) waits until it is released; LevelDB waits for it when it is closed. For a store whose
   // changes stay in memory: compaction would bring the whole table there.
   void hold_background_work();
@@ -124,11 +119,6 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   // Whether it is synced so often that room for its records should be there before they are.
   bool note_log_bytes(const std::string& name, std::uint64_t bytes);
   bool made_room(const Error& error) const;
-  void write_failed(const Error& error) {
-    write_errno_.store(error.errno_value, std::memory_order_release);
-    write_failed_.store(true, std::memory_order_release);
-  }
-  leveldb::Status repair_goes_on() const;
   // Background work that gets no descriptor waits for one: its failure would end all writing, until the table is opened again.
   static bool waited_for_descriptor(const Error& error, int tries);
   Result<std::shared_ptr<Object>> open(const std::string& name);
@@ -140,15 +130,12 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::map<std::string, std::string> instead_;  // filled before the database is opened
   std::map<std::string, std::uint64_t> ends_;   // the same
   std::function<Status()> before_table_sync_, before_log_sync_;
-  bool repairs_ = false;                           // changed while nobody else uses it
-  std::map<std::string, std::string> goes_aside_;  // to be renamed so
   std::function<bool()> make_room_;
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;
   // CURRENT was switched, and may or may not be what the medium has: LevelDB takes it for not switched, and removes the new manifest.
   std::atomic<bool> either_manifest_{false};
   std::atomic<bool> write_failed_{false};
-  std::atomic<int> write_errno_{0};  // of the last that failed
   std::atomic<std::uint64_t> table_bytes_written_{0}, log_bytes_written_{0};
   const std::shared_ptr<BlockReads> block_reads_;
   const std::shared_ptr<RecentLines> own_log_;

@@ -23,24 +23,16 @@ inline leveldb::Status to_leveldb(const Error& error) {
 // How often table files were read, all of one table.
 struct BlockReads {
   std::atomic<std::uint64_t> reads{0}, bytes{0};
-  // Of the last read of any file that descriptors or memory were short for: it says nothing of what is in the file.
-  std::atomic<int> short_errno{0};
-
-  leveldb::Status failed(const Error& error) {
-    if (error.is_shortage()) short_errno.store(error.errno_value, std::memory_order_release);
-    return to_leveldb(error);
-  }
 };
 
 // From its beginning to `end`, in order.
 class Sequential final : public leveldb::SequentialFile {
  public:
-  Sequential(std::shared_ptr<Object> object, std::uint64_t end, std::shared_ptr<BlockReads> count)
-      : object_(std::move(object)), end_(end), count_(std::move(count)) {}
+  Sequential(std::shared_ptr<Object> object, std::uint64_t end) : object_(std::move(object)), end_(end) {}
   leveldb::Status Read(std::size_t n, leveldb::Slice* result, char* scratch) override {
     n = static_cast<std::size_t>(std::min<std::uint64_t>(n, end_ - std::min(end_, offset_)));
     const auto done = object_->read_at(offset_, {reinterpret_cast<std::byte*>(scratch), n});
-    if (!done) return count_->failed(done.error());
+    if (!done) return to_leveldb(done.error());
     offset_ += *done;
     *result = leveldb::Slice(scratch, *done);
     return leveldb::Status::OK();
@@ -53,7 +45,6 @@ class Sequential final : public leveldb::SequentialFile {
  private:
   std::shared_ptr<Object> object_;
   const std::uint64_t end_;
-  const std::shared_ptr<BlockReads> count_;
   std::uint64_t offset_ = 0;
 };
 
@@ -85,12 +76,12 @@ class RandomAccess final : public leveldb::RandomAccessFile {
                        char* scratch) const override {
     const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
     const auto cached = object_->try_read_at(offset, out);
-    if (!cached) return count_->failed(cached.error());
+    if (!cached) return to_leveldb(cached.error());
     std::size_t got = cached->value_or(0);
     if (!cached->has_value()) {
       announce_blocking();
       const auto read = object_->read_at(offset, out);
-      if (!read) return count_->failed(read.error());
+      if (!read) return to_leveldb(read.error());
       got = *read;
     }
     count_->reads.fetch_add(1, std::memory_order_relaxed);

@@ -34,14 +34,14 @@ class LevelDbEnv::Writable final : public leveldb::WritableFile {
     if (const auto done = object_->sync(); !done) return failed(done.error());
     return leveldb::Status::OK();
   }
-  leveldb::Status Close() override { return env_.repairs_ ? Sync() : flush_buffer(); }
+  leveldb::Status Close() override { return flush_buffer(); }
 
  private:
   static constexpr std::size_t kBuffer = 64 * 1024;
   static constexpr std::uint64_t kRoom = 256 * 1024, kPage = 4096;
 
   leveldb::Status failed(const Error& error) {
-    env_.write_failed(error);
+    env_.write_failed_.store(true, std::memory_order_release);
     return result_ = to_leveldb(error);
   }
   leveldb::Status flush_buffer() {

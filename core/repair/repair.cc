@@ -28,6 +28,7 @@ std::string number(std::uint64_t n) { return std::to_string(n); }
 Result<std::vector<std::string>> Repair::run() {
   CFFS_TRY_VOID(mend_values());
   CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(mend_file_count());
   CFFS_TRY_VOID(mend_removals());
   CFFS_TRY_VOID(mend_counter());  // before anything is made
   CFFS_TRY_VOID(mend_misplaced());

@@ -80,6 +80,7 @@ class Repair {
   Result<bool> is_free(Key key, const std::string& name) const;
   // --- the store's own notes: repair_bookkeeping.cc ---
   Status mend_counter();
+  Status mend_file_count();
   Status mend_values();
   Status mend_removals();
 

@@ -1,9 +1,11 @@
 // What a repair does about the store's own notes, by which the next user would destroy what is there.
 #include <algorithm>
 
+#include "core/fs/file_count.h"
 #include "core/fs/removals.h"
 #include "core/repair/repair.h"
 #include "core/table/inode_counter.h"
+#include "core/table/system_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -19,6 +21,18 @@ Status Repair::mend_counter() {
          (counter.gives ? std::to_string(*counter.gives) : "what is no number") + ", and " +
          std::to_string(numbers.next() - 1) + " had been used: " + std::to_string(first));
   return {};
+}
+
+// Whoever mends leaves no other: what he writes besides is counted by nobody.
+Status Repair::mend_file_count() {
+  CFFS_TRY(const auto row, fs_.table().get(system_key(SystemField::file_count)));
+  const auto counted = fs_.file_count();
+  if (counted ? *counted == met_->files : !row) return {};
+  mended("the store counted " + (counted ? std::to_string(*counted) : "no number of") + " files, and has " +
+         std::to_string(met_->files) + ": its next mount counts anew");
+  Batch batch;
+  FileCount::erase(batch);
+  return fs_.table().write(batch);
 }
 
 // The table has counted for itself when it was opened.

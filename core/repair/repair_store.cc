@@ -107,19 +107,6 @@ Result<Repair::Lost> will_drop(ObjectStore& store) {
   return durable ? Repair::Lost::rows : Repair::Lost::tail;
 }
 
-// What is counted was changed behind the count's back: the next mount counts anew.
-Status forget_file_count(ObjectStore& store) {
-  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
-  CFFS_TRY(const StoreFormat format, read_format(store));
-  TableOptions options;
-  options.values_apart = format.values_apart;
-  CFFS_TRY(const auto table, Table::open(store, options));
-  Batch batch;
-  batch.erase(system_key(SystemField::file_count));
-  CFFS_TRY_VOID(table->write(batch));
-  return table->sync();
-}
-
 // What was put aside because no row names it.
 Result<std::set<std::string>> kept_objects(ObjectStore& store) {
   CFFS_TRY(const auto names, store.list(Recovery::kLostAndFound));
@@ -186,7 +173,6 @@ Result<std::vector<std::string>> repair_store(ObjectStore& store, FileSystemOpti
         lost->push_back(name + " is of a file whose row is lost: it is kept in the store");
     }
   }
-  if (!mended.empty()) CFFS_TRY_VOID(forget_file_count(store));
   CFFS_TRY_VOID(note_finished(store));
   return mended;
 }

@@ -60,6 +60,7 @@ void RowSurvey::note(Key key, const Entry& entry) {
     return;
   }
   const Inode& inode = *entry.inode;
+  ++files;
   if (entry.name.empty() && entry.ino != kRootInode) {
     linked[ino].has_row = true;
     linked[ino].counted = inode.nlink;

@@ -43,6 +43,7 @@ class RowSurvey {
   Status run();
 
   UsedNumbers numbers;
+  std::uint64_t files = 0;          // inodes, of whatever kind
   std::set<std::uint64_t> parents;  // directories that have entries
   std::map<std::uint64_t, Directory> directories;
   std::map<std::uint64_t, Linked> linked;

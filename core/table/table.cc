@@ -15,6 +15,7 @@
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
 #include "core/table/table_reads.h"
+#include "core/table/table_repair.h"
 
 namespace cffs {
 namespace {
@@ -33,14 +34,6 @@ bool only_refused(const Error& error, const LevelDbEnv& env) {
 void show_as_planned(LevelDbEnv& env, ReplayPlan& plan) {
   for (auto& [name, bytes] : plan.instead) env.show_instead(name, std::move(bytes));
   for (const auto& [name, bytes] : plan.until) env.show_until(name, bytes);
-}
-
-// What it made is durable before it takes the place of what was there: whenever it is cut, the next one reads as much.
-Status repair_database(LevelDbEnv& env, const leveldb::Options& options) {
-  env.begin_repair();
-  const leveldb::Status done = undisturbed([&] { return leveldb::RepairDB(kFolder, options); });
-  CFFS_TRY_VOID(env.end_repair(done.ok()));
-  return done.ok() ? Status() : Status(fail(to_error(done)));
 }
 
 // Not those that a compaction is writing. LevelDB tells of them in a text alone: a line " NUMBER:SIZE[...]" for each.
@@ -148,7 +141,7 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->dropped_ = std::move(plan.dropped);
   CFFS_TRY_VOID(table->prepare_values(store, options, plan.closed));
   if (plan.rebuild) {
-    CFFS_TRY_VOID(repair_database(*table->env_, o));
+    CFFS_TRY_VOID(repair_table(store, kFolder, o));
     CFFS_TRY_VOID(remove_close_note(store, kFolder));
   }
   leveldb::DB* db = nullptr;
@@ -169,7 +162,7 @@ Status Table::rebuild(ObjectStore& store, bool values_apart) {
   show_as_planned(env, plan);
   CFFS_TRY_VOID(ValueLog::sync_all(store));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
-  CFFS_TRY_VOID(repair_database(env, verified(env, *filter)));
+  CFFS_TRY_VOID(repair_table(store, kFolder, verified(env, *filter)));
   CFFS_TRY_VOID(remove_close_note(store, kFolder));
   return store.sync_names();
 }

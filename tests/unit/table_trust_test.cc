@@ -18,7 +18,6 @@
 #include "core/table/value_log.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/unit/cut_repair.h"
 #include "tests/unit/object_bytes.h"
 #include "tests/unit/rot.h"
 
@@ -528,115 +527,6 @@ TEST_CASE(
   const auto value = (*table)->get(key);
   REQUIRE_FALSE(value);
   REQUIRE(value.error().kind == ErrorKind::corruption);
-}
-
-namespace {
-
-constexpr int kFilesOfTable = 300;
-
-void make_damaged_table(ObjectStore& store) {
-  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
-  const auto fs = std::move(*FileSystem::open(store, quiet()));
-  for (int i = 0; i < kFilesOfTable; ++i) make(*fs, "file" + std::to_string(i), std::string(300, 'x'), false);
-  REQUIRE(fs->sync());
-  fs->table().compact();
-  REQUIRE(fs->close());
-  flip_in_table(store, 0.5);
-}
-std::set<std::string> readable_in(FileSystem& fs) {
-  std::set<std::string> names;
-  for (int i = 0; i < kFilesOfTable; ++i) {
-    const std::string name = "file" + std::to_string(i);
-    const auto file = fs.lookup(kRootInode, name);
-    std::string bytes(300, '\0');
-    if (file && fs.read(file->ino, 0, as_writable_bytes(bytes)) && bytes == std::string(300, 'x'))
-      names.insert(name);
-    if (file) fs.forget(file->ino, 1);
-  }
-  return names;
-}
-
-}  // namespace
-
-// LevelDB's repair leaves to the kernel what it writes, and puts it in the place of what was there.
-TEST_CASE("a table that a repair made anew outlasts a power cut behind it") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
-    INFO(seed);
-    FaultyStore store;
-    make_damaged_table(store);
-    REQUIRE(repair_store(store, quiet()));
-    const auto looked_at = copy_of(store);
-    const auto before = readable_in(**FileSystem::open(*looked_at, quiet()));
-    REQUIRE(before.size() > 20);
-    const auto survivor = store.power_cut(seed);
-    const auto after = FileSystem::open(*survivor, quiet());
-    INFO((after ? std::string() : after.error().message()));
-    REQUIRE(after);
-    CHECK(readable_in(**after) == before);
-  }
-}
-
-TEST_CASE("whenever a repair that makes the table anew is cut, the next one has every row that it had read") {
-  MemoryStore store;
-  make_damaged_table(store);
-  const auto mended = copy_of(store);
-  require_repair(*mended);
-  const auto whole = readable_in(**FileSystem::open(*mended, quiet()));
-  REQUIRE(whole.size() > 20);
-  for (const bool loses_power : {false, true}) {
-    int behind = 0;  // operations after the damaged file was put aside
-    for (std::uint64_t n = 1; behind < 20; ++n) {
-      INFO("operation " << n << (loses_power ? ", power cut" : ""));
-      const CutRepair cut = repair_cut_at(n, store, loses_power);
-      if (cut.finished || !cut.left->list("table/lost")->empty()) ++behind;
-      require_repair(*cut.left);
-      REQUIRE(readable_in(**FileSystem::open(*cut.left, quiet())) == whole);
-    }
-  }
-}
-
-// LevelDB passes over a log whose rows it cannot write out, and over a file that it has no descriptor for, and puts them aside.
-TEST_CASE("a repair that is short of something once while it makes the table anew loses no row") {
-  MemoryStore store;
-  make_damaged_table(store);
-  {
-    TableOptions options;
-    options.values_apart = read_format(store)->values_apart;
-    const auto table = std::move(*Table::open(store, options));
-    Batch batch;
-    for (std::uint64_t i = 0; i < 40; ++i) batch.put(Key::data(InodeId{900 + i}, 0), std::string(100, 'd'));
-    REQUIRE(table->write(batch));  // in a log
-    REQUIRE(table->sync());
-  }
-  const auto files_in = [](ObjectStore& of) {
-    const auto fs = std::move(*FileSystem::open(of, quiet()));
-    auto names = readable_in(*fs);
-    const auto kept = fs->lookup(kRootInode, "lost+found");
-    REQUIRE(kept);
-    for (int i = 0; i < 40; ++i) {
-      const std::string name = "#" + std::to_string(900 + i);
-      if (fs->lookup(kept->ino, name)) names.insert(name);
-    }
-    return names;
-  };
-  const auto mended = copy_of(store);
-  require_repair(*mended);
-  const auto whole = files_in(*mended);
-  REQUIRE(whole.size() > 60);
-  const auto check = [&](int reason, bool reads, std::uint64_t n) {
-    INFO("errno " << reason << ", operation " << n);
-    FaultyStore medium(copy_of(store));
-    medium.count_reads(reads);
-    medium.fail_operation(n, reason, FaultyStore::Persistence::once);
-    (void)repair_store(medium, quiet());
-    const bool over = medium.operations() < n;
-    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
-    require_repair(medium);
-    REQUIRE(files_in(medium) == whole);
-    return !over && n < 120;
-  };
-  for (std::uint64_t n = 1; check(ENOSPC, false, n); ++n) continue;
-  for (std::uint64_t n = 1; check(EMFILE, true, n); n += 4) continue;
 }
 
 }  // namespace cffs::test

@@ -7,6 +7,8 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/repair/repair.h"
+#include "core/table/system_rows.h"
+#include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/unit/cut_repair.h"
@@ -126,6 +128,44 @@ TEST_CASE("a check names a repair that was not finished, and a repair of a whole
   const auto found = *find_inconsistencies(*fs);
   REQUIRE(found.size() == 1);
   REQUIRE(found.front().find("repair") != std::string::npos);
+}
+
+TEST_CASE("a repair that could not write once leaves nothing that the next does not mend") {
+  MemoryStore damaged;
+  const Contents contents = make_members(damaged);
+  REQUIRE((*damaged.open(only_object(damaged, ".log")))->truncate(0));
+  bool finished = false;
+  for (std::uint64_t n = 1; !finished; ++n) {
+    INFO(n);
+    FaultyStore medium(copy_of(damaged));
+    medium.fail_operation(n, EIO, FaultyStore::Persistence::once);
+    const bool mended = repair_store(medium, quiet()).has_value();
+    finished = medium.operations() < n;
+    medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+    if (!mended) require_repair(medium);
+    require_all(medium, contents);
+  }
+}
+
+TEST_CASE("a wrong count of files is mended") {
+  const std::string count = GENERATE(encode_system_number(999), std::string("x"));
+  MemoryStore store;
+  const Contents contents = make_members(store);
+  {
+    TableOptions options;
+    options.values_apart = read_format(store)->values_apart;
+    const auto table = std::move(*Table::open(store, options));
+    Batch batch;
+    batch.put(system_key(SystemField::file_count), count);
+    REQUIRE(table->write(batch));
+    REQUIRE(table->sync());
+  }
+  FileSystemOptions looking = quiet();
+  looking.read_only = looking.keep_what_is_whole = true;
+  REQUIRE(find_inconsistencies(**FileSystem::open(store, looking))->size() == 1);
+  REQUIRE(repair_store(store, quiet())->size() == 1);
+  REQUIRE(*repair_store(store, quiet()) == std::vector<std::string>{});
+  require_all(store, contents);
 }
 
 }  // namespace cffs::test
