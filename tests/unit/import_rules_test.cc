@@ -216,8 +216,8 @@ TEST_CASE("what is there is the same by size and time, or by content", "[transfe
   wanted.mode = S_IFLNK | 0777;
   CHECK(look(by_time, true).what == What::differs);
   REQUIRE(fs->mkdir(kRootInode, "directory", 0755, kRoot));
-  CHECK(by_time.look(kRootInode, "directory", wanted, {}).what == What::directory);
-  CHECK(by_time.look(kRootInode, "nothing", wanted, {}).what == What::nothing);
+  CHECK(by_time.look(kRootInode, "directory", wanted, {})->what == What::directory);
+  CHECK(by_time.look(kRootInode, "nothing", wanted, {})->what == What::nothing);
   by_time.is_new(kRootInode);
   CHECK(look(by_time, true).what == What::nothing);
 }
