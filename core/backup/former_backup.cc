@@ -56,6 +56,7 @@ Result<std::optional<std::string>> stranger_in(ObjectStore& store) {
 Result<BackupRecord> FormerBackup::check(ObjectStore& store, const std::string& where,
                                          const std::string& uuid) {
   const auto record = read_backup_record(store);
+  if (!record && record.error().is_shortage()) return fail(record.error());
   if (!record) return refused(where, ": " + record.error().message() + "; remove it, or name another place");
   if (!*record) {
     return refused(where,
@@ -66,6 +67,10 @@ Result<BackupRecord> FormerBackup::check(ObjectStore& store, const std::string& 
         where, "is a backup of another store (" + (*record)->store + "): name another place for this one");
   }
   const auto table = table_fingerprint(store);
+  if (!table && table.error().is_shortage()) return fail(table.error());
+  if (!table && table.error().errno_value != ENOENT)
+    return refused(where,
+                   "cannot be read: " + table.error().message() + "; remove it, or name another place");
   if (!table || *table != (*record)->table) {
     return refused(where,
                    "was written to since it was made, as by a mount or a repair, and would lose that: name "

@@ -19,6 +19,7 @@ Result<std::size_t> read_what_can_be(const Object& from, std::uint64_t at, Bytes
     const Bytes block = piece.subspan(within, std::min<std::size_t>(kRefusedStep, piece.size() - within));
     const auto n = from.read_at(at + within, block);
     if (n && *n == 0) break;
+    if (!n && n.error().is_shortage()) return fail(n.error());
     if (!n) {
       if (!copied.unreadable) copied.unreadable = at + within;
       std::fill(block.begin(), block.end(), std::byte{0});

@@ -200,6 +200,7 @@ class StoreCopy {
   }
 
   tl::unexpected<Error> cannot_read(const std::string& name, Error error) const {
+    if (error.is_shortage()) return fail(std::move(error));  // says nothing of the object
     error.context = from_.description() + ":" + name + " cannot be read (" + error.message() +
                     "); cffs fsck says what is damaged, and the copy is not finished";
     error.kind = ErrorKind::corruption;

@@ -298,6 +298,7 @@ leveldb::Status LevelDbEnv::RemoveFile(const std::string& name) {
     }
   }
   if (keeps_ && keeps_(name)) return leveldb::Status::OK();
+  if (either_manifest_ && name.find("/MANIFEST-") != std::string::npos) return leveldb::Status::OK();
   if (const auto done = store_.remove(name); !done) return to_leveldb(done.error());
   if (removed_) removed_();
   return leveldb::Status::OK();
@@ -320,6 +321,7 @@ leveldb::Status LevelDbEnv::RenameFile(const std::string& from, const std::strin
   if (const auto done = store_.rename(from, to); !done) return to_leveldb(done.error());
   // CURRENT is switched by a rename that must be durable before the old manifest goes.
   const auto synced = store_.sync_names();
+  if (to.ends_with("/CURRENT")) either_manifest_ = !synced;
   return synced ? leveldb::Status::OK() : to_leveldb(synced.error());
 }
 

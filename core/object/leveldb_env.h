@@ -133,6 +133,8 @@ class LevelDbEnv final : public leveldb::EnvWrapper {
   std::function<bool()> make_room_;
   std::function<void()> removed_;
   std::function<bool(const std::string&)> keeps_;
+  // CURRENT was switched, and may or may not be what the medium has: LevelDB takes it for not switched, and removes the new manifest.
+  std::atomic<bool> either_manifest_{false};
   std::atomic<bool> write_failed_{false};
   std::atomic<std::uint64_t> table_bytes_written_{0}, log_bytes_written_{0};
   const std::shared_ptr<BlockReads> block_reads_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "core/fs/acl.h"
@@ -120,6 +121,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     return problem();
   ExportReport report;
   std::unordered_map<InodeId, std::string> first_names;
+  std::unordered_set<InodeId> not_whole;  // of these
   const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                        archive_entry_free);
   const Zeros zeros;
@@ -192,6 +194,10 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     if (header < ARCHIVE_WARN) return problem();
     report.times_changed += as_kept != seconds ? 1 : 0;
     report.attributes_lost += loses_attributes ? 1 : 0;
+    if (!has_data && S_ISREG(f.mode) && not_whole.contains(f.ino)) {
+      report.fail("'" + file.path + "': it is '" + first_names.at(f.ino).substr(2) + "', which is not whole");
+      return {};
+    }
     if (!has_data) {
       if (!file.path.empty()) ++counter;  // the root is what they come into
       return {};
@@ -218,6 +224,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     if (written_out) written_out = fill(data_end.value_or(f.size));
     if (!written_out) return written_out;
     if (!read) {
+      if (f.nlink > 1) not_whole.insert(f.ino);
       report.fail("'" + file.path + "': " + read.error().message() + "; the archive has zeros in its place");
       return {};
     }

@@ -37,10 +37,25 @@ Inode inode_of(const struct stat& st) {
 
 // The source itself, from which its files are opened when it is their turn.
 struct SourceRoot {
-  explicit SourceRoot(FileDescriptor opened) : fd(std::move(opened)), beneath(fd.get()) {}
+  SourceRoot(FileDescriptor opened, ImportTarget& to)
+      : fd(std::move(opened)), beneath(fd.get()), target(to) {}
   const FileDescriptor fd;
   const Beneath beneath;
+  ImportTarget& target;
 };
+
+// What cannot be read of them is told, and the file comes without: its content is what matters. An error: nothing but descriptors or memory
+// was short. Then it does not come, since the next try would take it for whole.
+Status take_xattrs(ImportTarget& target, const std::string& path, Result<Xattrs> read, Inode& attributes) {
+  if (read) {
+    attributes.xattrs = std::move(*read);
+    return {};
+  }
+  Error problem = Error::os(read.error().errno_value, path + ", extended attributes");
+  if (problem.is_shortage()) return fail(std::move(problem));
+  target.failed(problem.message());
+  return {};
+}
 
 // A regular file of it. Between the listing and its turn its owner may have put anything in its place, or in that of a directory above
 // it: a link to what he must not read, a pipe that makes who opens it wait for ever.
@@ -64,8 +79,7 @@ class SourceFile {
     struct stat st {};
     if (::fstat(fd.get(), &st) != 0) return fail(errno, path_);
     if (st.st_dev != listed_.st_dev || st.st_ino != listed_.st_ino) attributes = inode_of(st);
-    attributes.xattrs = xattrs_of_file(fd.get());
-    return {};
+    return take_xattrs(root_->target, path_, xattrs_of_file(fd.get()), attributes);
   }
 
  private:
@@ -194,9 +208,9 @@ class Walk {
     if (!here_ || ::fstat(here_.get(), &st) != 0) return fail(errno, source);
     FileDescriptor root(::openat(here_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) return fail(errno, source);
-    root_ = std::make_shared<const SourceRoot>(std::move(root));
+    root_ = std::make_shared<const SourceRoot>(std::move(root), target_);
     Inode attributes = inode_of(st);
-    attributes.xattrs = xattrs_of_file(here_.get());
+    take_directory_xattrs(here_, attributes);
     source_bytes_ = path_.size();
     target_.directory_attributes(target_.root(), attributes);
     look_at_time(st);
@@ -312,7 +326,7 @@ class Walk {
       return;
     }
     Inode attributes = inode_of(st);
-    if (below) attributes.xattrs = xattrs_of_file(below.get());
+    if (below) take_directory_xattrs(below, attributes);
     const auto made = target_.directory(parent, f.name, attributes);
     if (!made) {
       const bool whole = made.error().kind == ErrorKind::usage;
@@ -343,6 +357,12 @@ class Walk {
     return {};
   }
 
+  // A directory comes in any case: the next try settles it again.
+  void take_directory_xattrs(const FileDescriptor& fd, Inode& attributes) {
+    const Status taken = take_xattrs(target_, path_, xattrs_of_file(fd.get()), attributes);
+    if (!taken) target_.failed(taken.error().message());
+  }
+
   void look_at_time(const struct stat& st) {
     if (!fits_ns(st.st_mtim.tv_sec)) target_.time_changed();
   }
@@ -357,7 +377,9 @@ class Walk {
     const std::string shown = path_ + "/" + name;
     if (S_ISREG(st.st_mode))
       return regular({root_, inside(name), shown, st}, name, parent, std::move(attributes));
-    attributes.xattrs = xattrs_of_path(proc_path_of(here_.get()) + "/" + name);
+    const Status taken =
+        take_xattrs(target_, shown, xattrs_of_path(proc_path_of(here_.get()) + "/" + name), attributes);
+    if (!taken) return target_.failed(taken.error().message());
     if (!S_ISLNK(st.st_mode)) return target_.special(parent, name, attributes);
     std::string link(4096, '\0');
     const ssize_t n = ::readlinkat(here_.get(), name.c_str(), link.data(), link.size());

@@ -22,11 +22,12 @@ bool ExistingFiles::is_same(InodeId parent, const std::string& name, const Attri
   return read && same(*read);
 }
 
-ExistingFiles::Found ExistingFiles::look(InodeId parent, const std::string& name, const Inode& wanted,
-                                         const SameContent& same) const {
-  if (new_.contains(parent)) return {};
+Result<ExistingFiles::Found> ExistingFiles::look(InodeId parent, const std::string& name, const Inode& wanted,
+                                                 const SameContent& same) const {
+  if (new_.contains(parent)) return Found{};
   const auto there = to_.look(parent, name);
-  if (!there) return {};
+  if (!there && there.error().errno_value != ENOENT) return fail(there.error());
+  if (!there) return Found{};
   Found found{What::differs, false, {}};
   if (S_ISDIR(there->mode)) {
     found.what = What::directory;

@@ -30,7 +30,8 @@ class ExistingFiles {
   };
   // Whether a file's content is what is read there, which has its size; only asked where files are told apart by content.
   using SameContent = std::function<bool(const ReadAt&)>;
-  Found look(InodeId parent, const std::string& name, const Inode& wanted, const SameContent& same) const;
+  Result<Found> look(InodeId parent, const std::string& name, const Inode& wanted,
+                     const SameContent& same) const;
 
   // The file of the temporary name takes the name. Where it cannot, it goes.
   Status take_name(InodeId parent, const std::string& temporary, const std::string& name);

@@ -120,7 +120,12 @@ void ImportTarget::left_out(std::uint64_t files) {
 ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& name, const Inode& attributes,
                                             const ExistingFiles::SameContent& same) {
   using What = ExistingFiles::What;
-  const ExistingFiles::Found found = existing_.look(parent, name, attributes, same);
+  const auto looked = existing_.look(parent, name, attributes, same);
+  if (!looked) {
+    failed_to_write(path_of(parent, name), looked.error(), 1);
+    return Place::none;
+  }
+  const ExistingFiles::Found& found = *looked;
   switch (found.what) {
     case What::nothing:
       return Place::free;

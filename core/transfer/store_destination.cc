@@ -230,7 +230,7 @@ Status StoreDestination::remove(InodeId parent, const std::string& name, bool is
 
 void StoreDestination::settle(InodeId parent, const std::string& name, const Inode& attributes) {
   const auto there = fs_.lookup(parent, name);
-  if (!there) return;
+  if (!there) return tell("'" + name + "': owner, mode or times: " + there.error().message());
   settle_inode(there->ino, attributes);
   fs_.forget(there->ino, 1);
 }

@@ -16,8 +16,10 @@ std::vector<WaitingLinks::Link> WaitingLinks::take() { return std::exchange(link
 
 Result<WaitingLinks::Made> WaitingLinks::make(const Link& link, bool update) {
   const auto first = to_.look(link.first_parent, link.first_name);
+  if (!first && first.error().errno_value != ENOENT) return fail(first.error());
   if (!first) return fail(Error::usage("its first name is missing"));
   const auto there = to_.look(link.parent, link.name);
+  if (!there && there.error().errno_value != ENOENT) return fail(there.error());
   if (there && S_ISDIR(there->mode)) return Made::not_over_a_directory;
   if (there && there->ino == first->ino) return Made::was_there;
   if (there && !update) return Made::not_over_another;

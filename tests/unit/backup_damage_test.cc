@@ -2,12 +2,35 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "core/backup/former_backup.h"
+#include "core/backup/object_copy.h"
+#include "core/backup/store_copy.h"
 #include "core/composite/composite_store.h"
+#include "core/object/faulty_store.h"
 #include "tests/model/memory_place.h"
+#include "tests/passing_object.h"
 #include "tests/unit/backed_up_store.h"
 #include "tests/unit/rot.h"
 
 namespace cffs::test {
+namespace {
+
+// A medium that refuses what is longer than a block, and has no memory for the block at `short_at`.
+class ShortObject final : public PassingObject {
+ public:
+  ShortObject(std::shared_ptr<Object> below, std::uint64_t short_at)
+      : PassingObject(std::move(below)), short_at_(short_at) {}
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    if (out.size() > 4096) return fail(EIO);
+    if (offset == short_at_) return fail(ENOMEM);
+    return PassingObject::read_at(offset, out);
+  }
+
+ private:
+  const std::uint64_t short_at_;
+};
+
+}  // namespace
 
 TEST_CASE("damage is named, copied with the checksums that tell of it, and named again") {
   MemoryStore store;
@@ -103,6 +126,68 @@ TEST_CASE("what is no backup, or another store's, or was written to, is refused"
   CHECK(refusal(used).find("the record of this backup is damaged") != std::string::npos);
   REQUIRE(place.store().remove(kBackupObject));
   CHECK(refusal(used).find("is there and is no backup") != std::string::npos);
+}
+
+TEST_CASE(
+    "a backup that cannot be looked at for want of descriptors is not said to be written to, or to go") {
+  MemoryStore store;
+  Used used(store);
+  MemoryPlace place;
+  place.begin();
+  REQUIRE(used.back_up(place));
+  bool over = false;
+  for (std::uint64_t n = 1; !over; ++n) {
+    INFO("operation " << n);
+    FaultyStore former(copy_of(place.store()));
+    former.count_reads(true);
+    former.fail_operation(n, EMFILE, FaultyStore::Persistence::once);
+    const auto record = FormerBackup::check(former, "the backup", used.fs->store_format().uuid);
+    over = former.operations() < n;
+    REQUIRE(record.has_value() == over);
+    if (over) continue;
+    CHECK(record.error().errno_value == EMFILE);
+    CHECK(record.error().kind == ErrorKind::os);
+  }
+  // What the medium refuses is no change that anybody made.
+  FaultyStore former(copy_of(place.store()));
+  former.count_reads(true);
+  former.fail_operation(3, EIO, FaultyStore::Persistence::from_then_on);  // behind the record
+  const auto record = FormerBackup::check(former, "the backup", used.fs->store_format().uuid);
+  REQUIRE_FALSE(record);
+  CHECK(record.error().message().starts_with("the backup cannot be read: "));
+}
+
+TEST_CASE("a copy of a store that is short of descriptors or memory calls nothing damaged", "[copy]") {
+  MemoryStore store;
+  REQUIRE(Used(store).fs->close());
+  bool over = false;
+  for (std::uint64_t n = 1; !over; ++n) {
+    INFO("operation " << n);
+    FaultyStore source(copy_of(store));
+    source.count_reads(true);
+    source.fail_operation(n, ENOMEM, FaultyStore::Persistence::once);
+    MemoryStore target;
+    StoreCopyOptions options;
+    options.workers = 1;
+    const auto copied = copy_store(source, target, options);
+    over = source.operations() < n;
+    REQUIRE(copied.has_value() == over);
+    if (!over) CHECK(copied.error().kind == ErrorKind::os);
+  }
+}
+
+TEST_CASE("where the medium refuses a piece, a block for which there is no memory is not taken for refused") {
+  MemoryStore store;
+  const auto from = *store.create("from", ObjectStore::Create::exclusive);
+  const auto to = *store.create("to", ObjectStore::Create::exclusive);
+  REQUIRE(from->write_at(0, as_bytes(std::string(40'000, 'x'))));
+  const auto copied = copy_range(ShortObject(from, 8192), *to, 0, 40'000);
+  REQUIRE_FALSE(copied);
+  CHECK(copied.error().errno_value == ENOMEM);
+  const auto whole = copy_range(ShortObject(from, 50'000), *to, 0, 40'000);
+  REQUIRE(whole);
+  CHECK(whole->bytes == 40'000);
+  CHECK(!whole->unreadable);
 }
 
 TEST_CASE("the record of a backup: what is read is what was written, and nothing else") {

@@ -200,7 +200,7 @@ TEST_CASE("what is there is the same by size and time, or by content", "[transfe
   StoreDestination to(*fs);
   ExistingFiles by_time(to, false), by_content(to, true);
   const auto look = [&](ExistingFiles& existing, bool same) {
-    return existing.look(kRootInode, "file", wanted, [&](const ReadAt&) { return same; });
+    return existing.look(kRootInode, "file", wanted, [&](const ReadAt&) { return same; }).value();
   };
   CHECK(look(by_time, false).what == What::same);
   CHECK_FALSE(look(by_time, false).attributes_differ);
@@ -216,8 +216,8 @@ TEST_CASE("what is there is the same by size and time, or by content", "[transfe
   wanted.mode = S_IFLNK | 0777;
   CHECK(look(by_time, true).what == What::differs);
   REQUIRE(fs->mkdir(kRootInode, "directory", 0755, kRoot));
-  CHECK(by_time.look(kRootInode, "directory", wanted, {}).what == What::directory);
-  CHECK(by_time.look(kRootInode, "nothing", wanted, {}).what == What::nothing);
+  CHECK(by_time.look(kRootInode, "directory", wanted, {})->what == What::directory);
+  CHECK(by_time.look(kRootInode, "nothing", wanted, {})->what == What::nothing);
   by_time.is_new(kRootInode);
   CHECK(look(by_time, true).what == What::nothing);
 }

@@ -3,6 +3,7 @@
 
 #include "core/fs/file_system.h"
 #include "core/inspect/consistency.h"
+#include "core/object/faulty_store.h"
 #include "core/object/log_filler.h"
 #include "core/table/table.h"
 #include "core/table/table_log.h"
@@ -55,6 +56,32 @@ TEST_CASE("a store that was closed is opened with the table's files that are the
     REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
     REQUIRE(fs->close());
     REQUIRE(*store.list("table") == files);
+  }
+}
+
+// Such a store's log is replayed, and a new manifest takes the place of the one before.
+TEST_CASE("an opening that fails at any operation leaves a store that opens") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto user = opened(store);
+  for (int i = 0; i < 5; ++i) make(*user, "file" + std::to_string(i), 300);
+  REQUIRE(user->sync());
+  const auto killed = copy_of(store);
+  for (const bool reads : {false, true}) {
+    bool over = false;
+    for (std::uint64_t n = 1; !over; ++n) {
+      FaultyStore medium(copy_of(*killed));
+      medium.count_reads(reads);
+      medium.fail_operation(n, EMFILE, FaultyStore::Persistence::once);
+      if (const auto fs = FileSystem::open(medium, quiet()); fs) (void)(*fs)->close();
+      over = medium.operations() < n;
+      medium.fail_operation(0, 0, FaultyStore::Persistence::once);
+      INFO("operation " << n << (reads ? ", with reads" : ""));
+      const auto cut = n % 2 == 0 ? medium.power_cut(n) : nullptr;
+      const auto fs = opened(cut ? static_cast<ObjectStore&>(*cut) : medium);
+      REQUIRE(names_in(*fs) == 7);  // and "." and ".."
+      REQUIRE(*find_inconsistencies(*fs) == std::vector<std::string>{});
+    }
   }
 }
 

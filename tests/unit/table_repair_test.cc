@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/inspect/consistency.h"
 #include "core/object/faulty_store.h"
 #include "core/object/memory_store.h"
 #include "core/repair/repair.h"
