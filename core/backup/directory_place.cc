@@ -148,6 +148,7 @@ Status DirectoryPlace::open_former() {
   if (empty) return {};
   CFFS_TRY(former_, PosixStore::open_directory(path_));
   const auto record = read_backup_record(*former_);
+  if (!record && record.error().kind == ErrorKind::os) return fail(record.error());
   if (!record || !*record) return {};  // it is refused, and gets no lock before
   former_fd_ = FileDescriptor(::openat(folder_fd_.get(), name_.c_str(), kDirectory));
   if (!former_fd_) return fail(errno, path_);
