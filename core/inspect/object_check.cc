@@ -81,8 +81,7 @@ class ObjectCheck::Composite {
   Status check_records(const CompositeRow& row, std::uint64_t size) {
     // An append whose rows never came leaves more. Where bytes are missing, the members that had them are named one by one.
     if (size < row.size) {
-      report({},
-             name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
+      report({}, name_ + " has " + std::to_string(size) + " bytes, its row says " + std::to_string(row.size));
       return {};
     }
     MemberPlaceCheck places(fs_, id_, rows_missing_, found_);

@@ -231,7 +231,8 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
   auto object = open(name);
   if (!object) return to_leveldb(object.error());
   const auto end = ends_.find(name);
-  *result = new Sequential(std::move(*object), end != ends_.end() ? end->second : ~std::uint64_t{0});  // LevelDB deletes it
+  *result = new Sequential(std::move(*object),
+                           end != ends_.end() ? end->second : ~std::uint64_t{0});  // LevelDB deletes it
   return leveldb::Status::OK();
 }
 

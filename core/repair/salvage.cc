@@ -34,7 +34,12 @@ bool concerns_all(const Error& error) {
 }  // namespace
 
 Salvage::Salvage(ObjectStore& from, FileSystem& to, Progress progress)
-    : reread_(from), from_(reread_), to_(to), progress_(std::move(progress)), names_(from_), tree_(to, names_, report_.lost) {}
+    : reread_(from),
+      from_(reread_),
+      to_(to),
+      progress_(std::move(progress)),
+      names_(from_),
+      tree_(to, names_, report_.lost) {}
 
 Result<SalvageReport> Salvage::run() {
   CFFS_TRY_VOID(names_.looked());

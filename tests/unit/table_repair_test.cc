@@ -52,7 +52,7 @@ std::set<std::string> readable_in(FileSystem& fs) {
 
 // LevelDB's repair leaves to the kernel what it writes, and puts it in the place of what was there.
 TEST_CASE("a table that a repair made anew outlasts a power cut behind it") {
-  for (const std::uint64_t seed : {1, 2, 3}) {
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
     INFO(seed);
     FaultyStore store;
     make_damaged_table(store);
