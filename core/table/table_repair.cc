@@ -55,9 +55,9 @@ class Course {
   std::set<std::pair<std::string, std::uint64_t>> gone_;  // files, and where in them a read failed
 };
 
-class Sequential final : public leveldb::SequentialFile {
+class SequentialInRepair final : public leveldb::SequentialFile {
  public:
-  Sequential(std::unique_ptr<leveldb::SequentialFile> file, Course& course)
+  SequentialInRepair(std::unique_ptr<leveldb::SequentialFile> file, Course& course)
       : file_(std::move(file)), course_(course) {}
   leveldb::Status Read(std::size_t n, leveldb::Slice* result, char* scratch) override {
     return course_.read(file_->Read(n, result, scratch));
@@ -69,9 +69,9 @@ class Sequential final : public leveldb::SequentialFile {
   Course& course_;
 };
 
-class RandomAccess final : public leveldb::RandomAccessFile {
+class RandomAccessInRepair final : public leveldb::RandomAccessFile {
  public:
-  RandomAccess(std::string name, std::unique_ptr<leveldb::RandomAccessFile> file, Course& course)
+  RandomAccessInRepair(std::string name, std::unique_ptr<leveldb::RandomAccessFile> file, Course& course)
       : name_(std::move(name)), file_(std::move(file)), course_(course) {}
   leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
                        char* scratch) const override {
@@ -86,9 +86,9 @@ class RandomAccess final : public leveldb::RandomAccessFile {
 };
 
 // Durable when it is closed: LevelDB's repair syncs neither the tables nor the manifest that it writes.
-class Writable final : public leveldb::WritableFile {
+class WritableInRepair final : public leveldb::WritableFile {
  public:
-  Writable(std::unique_ptr<leveldb::WritableFile> file, Course& course)
+  WritableInRepair(std::unique_ptr<leveldb::WritableFile> file, Course& course)
       : file_(std::move(file)), course_(course) {}
   leveldb::Status Append(const leveldb::Slice& data) override { return course_.written(file_->Append(data)); }
   leveldb::Status Flush() override { return course_.written(file_->Flush()); }
@@ -104,14 +104,15 @@ class Writable final : public leveldb::WritableFile {
 };
 
 // A file that LevelDB puts aside stays until another takes its name, or until all is done: what was read of it is not whole before.
-class Env final : public leveldb::EnvWrapper {
+class EnvInRepair final : public leveldb::EnvWrapper {
  public:
-  Env(leveldb::Env& env, ObjectStore& store) : EnvWrapper(&env), store_(store) {}
+  EnvInRepair(leveldb::Env& env, ObjectStore& store) : EnvWrapper(&env), store_(store) {}
 
   leveldb::Status NewSequentialFile(const std::string& name, leveldb::SequentialFile** result) override {
     leveldb::SequentialFile* file = nullptr;
     const auto status = course_.read(target()->NewSequentialFile(name, &file));
-    if (status.ok()) *result = new Sequential(std::unique_ptr<leveldb::SequentialFile>(file), course_);
+    if (status.ok())
+      *result = new SequentialInRepair(std::unique_ptr<leveldb::SequentialFile>(file), course_);
     return status;
   }
   leveldb::Status NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) override {
@@ -119,7 +120,7 @@ class Env final : public leveldb::EnvWrapper {
     leveldb::RandomAccessFile* file = nullptr;
     const auto status = course_.read(target()->NewRandomAccessFile(name, &file), name, kAll);
     if (status.ok()) {
-      *result = new RandomAccess(name, std::unique_ptr<leveldb::RandomAccessFile>(file), course_);
+      *result = new RandomAccessInRepair(name, std::unique_ptr<leveldb::RandomAccessFile>(file), course_);
     }
     return status;
   }
@@ -130,7 +131,7 @@ class Env final : public leveldb::EnvWrapper {
     if (!course_.stopped().ok()) return course_.stopped();
     leveldb::WritableFile* file = nullptr;
     const auto status = course_.written(target()->NewWritableFile(name, &file));
-    if (status.ok()) *result = new Writable(std::unique_ptr<leveldb::WritableFile>(file), course_);
+    if (status.ok()) *result = new WritableInRepair(std::unique_ptr<leveldb::WritableFile>(file), course_);
     return status;
   }
   leveldb::Status RenameFile(const std::string& from, const std::string& to) override {
@@ -170,7 +171,7 @@ class Env final : public leveldb::EnvWrapper {
 }  // namespace
 
 Status repair_table(ObjectStore& store, const char* folder, leveldb::Options options) {
-  Env env(*options.env, store);
+  EnvInRepair env(*options.env, store);
   options.env = &env;
   const leveldb::Status done = undisturbed([&] { return leveldb::RepairDB(folder, options); });
   if (!done.ok()) return fail(to_error(done));
