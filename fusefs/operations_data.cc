@@ -39,7 +39,7 @@ void open(fuse_req_t req, fuse_ino_t node, fuse_file_info* file) {
       return;
     }
     file->keep_cache = 1;  // as long as the node is the same, so is what it has
-    if (fuse_reply_open(req, file) == -ENOENT) followed->closed(inode_of(node));
+    if (fuse_reply_open(req, file) != 0) followed->closed(inode_of(node));
   });
 }
 
@@ -133,13 +133,13 @@ void write(fuse_req_t req, fuse_ino_t node, const char* data, std::size_t size, 
     const SetIdWatch set_id(req);
     const Status done = fs(req).write(inode_of(node), static_cast<std::uint64_t>(offset),
                                       as_bytes(std::string_view(data, size)), caller(req));
-    set_id.changed(inode_of(node));
+    // Pages of a mapping. Told behind the answer: before it, an inode that goes waits for these pages, and the kernel's search
+    // for it would wait for that. Who is told is nobody's affair: pages are written back for no task.
+    const bool mapped = file != nullptr && file->writepage != 0;
+    if (!mapped) set_id.changed(inode_of(node));
     if (!watch.outcome(done)) {
       fuse_reply_err(req, errno_of(done));
     } else {
-      // Pages of a mapping. Told behind the answer: before it, an inode that goes waits for these pages, and the kernel's search
-      // for it would wait for that. Who is told is nobody's affair: pages are written back for no task.
-      const bool mapped = file != nullptr && file->writepage != 0;
       const bool late = mapped && mount.receipts.file_may_be_late(0);
       fuse_reply_write(req, size);
       if (late) forget_attributes(mount, inode_of(node));

@@ -131,6 +131,8 @@ void RawRequests::make_unnamed(const fuse_in_header& header, const void* body, s
 void RawRequests::statx(const fuse_in_header& header) {
   fuse::Watch watch(context_.observer, fuse::Watch::What::getattr, fuse::inode_of(header.nodeid),
                     static_cast<pid_t>(header.pid));
+  context_.receipts.told(fuse::inode_of(header.nodeid), static_cast<pid_t>(header.pid));  // as of GETATTR
+  context_.receipts.told_of_file(static_cast<pid_t>(header.pid));
   const auto found = context_.fs.getattr(fuse::inode_of(header.nodeid));
   if (!watch.outcome(found)) return reply_raw(session_, header.unique, errno_of(found.error()), nullptr, 0);
   const struct stat st = fuse::stat_of(*found);

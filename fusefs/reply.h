@@ -90,7 +90,7 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
   }
   FileSystem& engine = fs(req);
   const fuse_entry_param entry = entry_of(context(req), *made);
-  if (fuse_reply_entry(req, &entry) == -ENOENT) engine.forget(made->ino, 1);
+  if (fuse_reply_entry(req, &entry) != 0) engine.forget(made->ino, 1);
 }
 
 // Attributes that are about to be answered, where they are a directory's: known as told, and then read again.

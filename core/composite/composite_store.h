@@ -93,12 +93,18 @@ class CompositeStore {
   // While somebody appends to a composite it is not packed.
   void begin_filling(CompositeId id);
   void end_filling(CompositeId id);
+  // While the rows of what was loaded into a composite come in several batches, its records without a row may get one.
+  void begin_naming(CompositeId id);
+  void end_naming(CompositeId id);
+  bool is_being_named(CompositeId id) const;
   // Writes beside the composite's object, of which a row names so many bytes, a copy of it that is compressed like that, and syncs
   // that; of `zeros` (offset, length) it has zeros. False, and nothing is there: it is as it should be, would not shrink, or is being
-  // filled.
+  // filled. `corruption`: a large member has rotted. Parts of it would be read by the checksums of their frames alone. `is_used` says
+  // whether a record is a file's; without it all are.
   using Piece = std::pair<std::uint64_t, std::uint64_t>;
+  using IsUsed = std::function<Result<bool>(const RecordMeta& record)>;
   Result<bool> make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,
-                         std::span<const Piece> zeros = {});
+                         std::span<const Piece> zeros = {}, const IsUsed& is_used = nullptr);
   // The copy takes the object's place, while a row names it and nobody can change that.
   Status take_copy(CompositeId id);
   static bool is_copy(std::string_view object);
@@ -172,6 +178,7 @@ class CompositeStore {
   std::atomic<std::uint64_t> bytes_written_{0};
   mutable Mutex filling_mutex_;  // leaf
   std::set<CompositeId> filling_ CFFS_GUARDED_BY(filling_mutex_);
+  std::set<CompositeId> being_named_ CFFS_GUARDED_BY(filling_mutex_);
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;

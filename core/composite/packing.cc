@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/checksum.h"
 #include "core/composite/composite_store.h"
+#include "core/composite/large_member.h"
 #include "core/packed/packed_object.h"
 #include "core/packed/packer.h"
 
@@ -48,8 +50,23 @@ bool CompositeStore::is_being_filled(CompositeId id) const {
   return filling_.contains(id);
 }
 
+void CompositeStore::begin_naming(CompositeId id) {
+  const MutexLock guard(filling_mutex_);
+  being_named_.insert(id);
+}
+
+void CompositeStore::end_naming(CompositeId id) {
+  const MutexLock guard(filling_mutex_);
+  being_named_.erase(id);
+}
+
+bool CompositeStore::is_being_named(CompositeId id) const {
+  const MutexLock guard(filling_mutex_);
+  return being_named_.contains(id);
+}
+
 Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,
-                                       std::span<const Piece> zeros) {
+                                       std::span<const Piece> zeros, const IsUsed& is_used) {
   if (is_being_filled(id) || bytes > kPackedMost) return false;
   CFFS_TRY(const auto object, open(id));
   if (zeros.empty() && compression_of(*object) == how && check_index(*object)) return false;
@@ -57,9 +74,20 @@ Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, cons
   CFFS_TRY(const std::size_t n, object->read_at(0, as_writable_bytes(plain)));
   if (n != plain.size()) return fail(Error::corruption(object_name(id) + " ends before its row says"));
   std::vector<std::uint64_t> ends;
+  std::vector<RecordMeta> rotten;
   CFFS_TRY_VOID(scan_bytes(id, plain, [&](const RecordMeta& record, std::uint64_t data_at) {
     ends.push_back(data_at - record.meta_bytes + record.record_bytes());
+    if (record.data_length <= kLargeMember) return;
+    const auto data = std::string_view(plain).substr(std::min(data_at, bytes), record.data_length);
+    if (checksum(as_bytes(data)) != record.data_checksum) rotten.push_back(record);
   }));
+  for (const RecordMeta& record : rotten) {  // of one that nobody uses a hole may have been made
+    CFFS_TRY(const bool used, is_used ? is_used(record) : Result<bool>(true));
+    if (used) {
+      return fail(Error::corruption(object_name(id) + ": the data of inode " +
+                                    std::to_string(record.ino.value) + " differs from its checksum"));
+    }
+  }
   for (const auto& [offset, length] : zeros) {
     if (offset > bytes || length > bytes - offset)  // a record that says it is longer than there is room
       return fail(Error::corruption(object_name(id) + " ends inside a record"));

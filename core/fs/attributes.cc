@@ -73,7 +73,8 @@ Result<Attributes> Engine::setattr(InodeId ino, const AttributeChange& change, c
 }
 
 void Engine::accessed(InodeId ino) {
-  if (options_.access_times == AccessTimes::never) return;
+  // Where no row can be written any more, files whose times moved would stay in memory for good.
+  if (options_.access_times == AccessTimes::never || table_->failed()) return;
   const auto node = rows_.node(ino);
   if (!node) return;
   const NodePtr& found = *node;

@@ -7,6 +7,23 @@
 #include "core/fs/limits.h"
 
 namespace cffs {
+namespace {
+
+class BeingNamed {
+ public:
+  BeingNamed(CompositeStore& composites, CompositeId id) : composites_(composites), id_(id) {
+    composites_.begin_naming(id_);
+  }
+  ~BeingNamed() { composites_.end_naming(id_); }
+  BeingNamed(const BeingNamed&) = delete;
+  BeingNamed& operator=(const BeingNamed&) = delete;
+
+ private:
+  CompositeStore& composites_;
+  const CompositeId id_;
+};
+
+}  // namespace
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
                                                   const grouping::Policy& policy, std::uint64_t table_bytes) {
@@ -68,7 +85,11 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
     if (builder) builder->end_group();
   }
   Made made;
-  if (builder && !builder->extents().empty()) made.builder = builder.get();
+  std::optional<BeingNamed> being_named;
+  if (builder && !builder->extents().empty()) {
+    made.builder = builder.get();
+    being_named.emplace(composites_, builder->id());
+  }
   const auto write = [&]() -> Status {
     if (made.builder != nullptr) CFFS_TRY_VOID(make(*made.builder, files));
     for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {

@@ -89,7 +89,8 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
     if (!object) return fail(object.error());
     file.content.resize(file.inode.size);
     CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(file.content)));
-    return n == file.content.size();
+    if (n < file.content.size()) return false;
+    return file.inode.sealed ? is_as_sealed(file, **object) : Result<bool>(true);
   }
   auto content = homes_.load_small(file.inode);
   if (!content) {
@@ -100,6 +101,17 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
   }
   file.content = std::move(*content);
   return true;
+}
+
+// Bytes that have rotted must not get a checksum of their own where they go.
+Result<bool> Rehousing::is_as_sealed(FileToMove& file, const Object& object) const {
+  const InodeId ino = file.inode.ino;
+  const Status same =
+      homes_.sums().verify(ino, object, file.inode.size, 0, as_writable_bytes(file.content));
+  if (same) return true;
+  CFFS_TRY(const auto now, find(file.at, ino));  // somebody may be writing into it
+  if (!now || !now->inode.sealed || !same_content(now->inode, file.inode)) return false;
+  return fail(same.error());
 }
 
 bool Rehousing::is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compression& how) const {
@@ -212,7 +224,11 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   if (!has_memory_for_copy(row.size)) return false;
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
   CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
-  const auto made = within_memory([&] { return composites_.make_copy(id, row.size, how, zeros); });
+  const auto is_used = [&](const RecordMeta& record) -> Result<bool> {
+    CFFS_TRY(const auto files, members_of(record, id));
+    return !files.empty();
+  };
+  const auto made = within_memory([&] { return composites_.make_copy(id, row.size, how, zeros, is_used); });
   if (!made && made.error().errno_value == ENOMEM) {
     composites_.drop_copy(id);
     return false;

@@ -27,6 +27,11 @@
 
 namespace cffs {
 
+// What a mover read is damaged, or the medium does not give it: what it is about stays where it is, and keeps nothing else from moving.
+inline bool is_unreadable(const Error& error) {
+  return error.kind == ErrorKind::corruption || error.errno_value == EIO;
+}
+
 class Rehousing {
  public:
   Rehousing(const StoreFormat& format, Table& table, RowLocks& locks, NodeTable& nodes, NodeRows& rows,
@@ -112,6 +117,7 @@ class Rehousing {
  private:
   HomeSwitch::Parts parts() { return {format_, table_, locks_, nodes_, rows_, homes_, removals_}; }
   Result<bool> read_content(FileToMove& file) const;
+  Result<bool> is_as_sealed(FileToMove& file, const Object& object) const;
   Result<bool> complete(FileToMove& file) const;
   struct Sought {
     InodeId ino;

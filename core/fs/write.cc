@@ -113,9 +113,14 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
   Status settled = rows_.flush(node);
   if (settled) return Written::done;
   const WriteLock guard(node.mutex);
-  if (node.inode.version == version) {
-    node.inode = std::move(before);
-    node.inode.version = version + 1;
+  Inode& inode = node.inode;
+  if (inode.version == version && inode.home == Home::blob) {
+    // That alone: links, owners and modes that others changed meanwhile are no part of the version. Rights that went stay away.
+    inode.size = before.size;
+    inode.allocated = before.allocated;
+    inode.mtime_ns = before.mtime_ns;
+    if (inode.ctime_ns == at) inode.ctime_ns = before.ctime_ns;
+    inode.version = version + 1;
     rows_.mark_stale(node);
   }
   return fail(std::move(settled).error());

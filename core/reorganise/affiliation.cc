@@ -117,8 +117,10 @@ Status Affiliation::examine_mentioning(const FileToMove& file, std::set<FileId>&
       CFFS_TRY_VOID(index.forget(number, touched));
       continue;
     }
-    CFFS_TRY(const bool readable, fs_.rehousing().read(*document));
-    if (readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
+    const auto readable = fs_.rehousing().read(*document);
+    if (!readable && is_unreadable(readable.error())) continue;
+    if (!readable) return fail(readable.error());
+    if (*readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
   }
   return {};
 }
@@ -132,7 +134,7 @@ Status Affiliation::examine_renamed(ReferenceIndex& index, const grouping::Refer
     if (file.inode.size > kLargestDocument) continue;
     FileToMove document = file;
     const auto readable = fs_.rehousing().read(document);
-    if (!readable && readable.error().kind == ErrorKind::corruption) continue;  // rot stays where it is
+    if (!readable && is_unreadable(readable.error())) continue;
     if (!readable) return fail(readable.error());
     if (*readable) CFFS_TRY_VOID(examine(document, index, options, touched));
   }
@@ -171,7 +173,7 @@ Result<bool> Affiliation::bring(FileId file, const std::optional<EntryName>& at)
   if (seen == nullptr || brought_ + seen->inode.size > kMostBrought) return false;
   FileToMove brought = *seen;
   auto readable = fs_.rehousing().read(brought);
-  if (!readable && readable.error().kind == ErrorKind::corruption) return false;  // rot stays where it is
+  if (!readable && is_unreadable(readable.error())) return false;
   if (!readable) return fail(readable.error());
   if (!*readable) return false;
   brought_ += brought.inode.size;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/printable.h"
 #include "core/fs/kept_in_table.h"
 #include "core/fs/limits.h"
 #include "core/reorganise/affiliation.h"
@@ -125,8 +126,14 @@ Status Consolidation::move(std::vector<FileToMove> files, const std::vector<File
   std::vector<FileToMove> to_composites, to_table;
   for (FileToMove& file : files) {
     if (!seen.insert(file.inode.ino).second) continue;
-    CFFS_TRY(const bool readable, fs_.rehousing().read(file));
-    if (!readable) continue;
+    const auto readable = fs_.rehousing().read(file);
+    if (!readable && is_unreadable(readable.error())) {
+      fs_.log("'" + printable(file.at.name) + "' (inode " + std::to_string(file.inode.ino.value) +
+              ") stays where it is: " + readable.error().message());
+      continue;
+    }
+    if (!readable) return fail(readable.error());
+    if (!*readable) continue;
     const bool member =
         policy_->makes_composites() && file.inode.size > kept_in_table(*policy_, fs_.store_format());
     (member ? to_composites : to_table).push_back(std::move(file));

@@ -266,7 +266,7 @@ class Regrouping {
       const Inode& inode = file->inode;  // it may have grown, and memory may have become short
       if (inode.home == Home::blob && !is_worth_a_member(inode.ino, inode.size)) continue;
       auto readable = fs_.rehousing().read(*file);
-      if (!readable && readable.error().kind == ErrorKind::corruption) {
+      if (!readable && is_unreadable(readable.error())) {
         fs_.log(described(files_[i]) + " stays where it is: " + readable.error().message());
         continue;
       }
@@ -308,7 +308,7 @@ class Regrouping {
       report_.bytes_to_move += f.size;
       if (options_.dry_run || stopped()) continue;
       const auto moved = reorganiser_.exclusively([&] { return leave_composite(f); });
-      if (!moved && moved.error().kind != ErrorKind::corruption) return fail(moved.error());
+      if (!moved && !is_unreadable(moved.error())) return fail(moved.error());
       if (!moved) fs_.log(described(f) + " stays where it is: " + moved.error().message());
       if (moved) report_.files_moved += *moved;
       pace_->spent(f.size, [this] { return !stopped(); });

@@ -1,5 +1,7 @@
 #include "core/table/inode_counter.h"
 
+#include <algorithm>
+
 #include "core/table/system_rows.h"
 
 namespace cffs {
@@ -68,7 +70,7 @@ Result<std::uint64_t> InodeCounter::next() {
   if (mine < limit_.load(std::memory_order_acquire)) return mine;
   const MutexLock guard(mutex_);
   while (mine >= limit_.load(std::memory_order_relaxed)) {
-    const std::uint64_t limit = limit_.load(std::memory_order_relaxed) + kRun;
+    const std::uint64_t limit = std::min(limit_.load(std::memory_order_relaxed) + kRun, kInodeLimit);
     CFFS_TRY_VOID(reserve(limit));
     limit_.store(limit, std::memory_order_release);
   }
@@ -77,8 +79,8 @@ Result<std::uint64_t> InodeCounter::next() {
 
 Status InodeCounter::close() {
   const MutexLock guard(mutex_);
-  if (limit_.load() == next_.load()) return {};
-  const std::uint64_t next = next_.load();
+  const std::uint64_t next = std::min(next_.load(), kInodeLimit);  // who was refused has counted, too
+  if (limit_.load() == next) return {};
   CFFS_TRY_VOID(reserve(next));
   limit_.store(next);
   return {};

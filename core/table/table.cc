@@ -225,7 +225,7 @@ void Table::note_ends() {
 }
 
 Status Table::begin_changes() {
-  return awaits_first_.load(std::memory_order_acquire) ? write_first() : Status();
+  return awaits_first_.load(std::memory_order_acquire) ? write_first() : writable();
 }
 
 // Where it fails, the next change tries again.

@@ -187,13 +187,14 @@ std::optional<std::vector<ValuePointer>> ValueLog::append(std::span<const std::s
     const MutexLock guard(mutex_);
     Part& part = parts_[at.object];
     --part.writers;
-    part.dirty = true;
     if (!done) {
       part.live -= bytes.size();
       live_ -= bytes.size();
       if (current_ == at.object) current_ = 0;
+      if (is_idle(at.object, part)) part.object.reset();  // each further try begins another
       return {};
     }
+    part.dirty = true;
     std::size_t dirty = 0;
     for (const auto& [number, other] : parts_) dirty += other.dirty ? 1 : 0;
     many = dirty > kMostDirty;

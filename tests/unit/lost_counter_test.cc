@@ -100,6 +100,22 @@ TEST_CASE("numbers that only data, an object or the catalogue has are not given 
   require_new_numbers(c);
 }
 
+TEST_CASE("numbers end before what no row may have, and the store is opened all the same") {
+  MemoryStore store;
+  TableOptions options;
+  options.create = true;
+  const auto table = std::move(*Table::open(store, options));
+  InodeCounter counter(*table);
+  REQUIRE(counter.load());
+  REQUIRE(counter.raise(kInodeLimit - 1));
+  REQUIRE(*counter.next() == kInodeLimit - 1);
+  for (int i = 0; i < 3; ++i) REQUIRE(counter.next().error().errno_value == ENOSPC);
+  REQUIRE(counter.close());
+  InodeCounter again(*table);
+  REQUIRE(again.load());
+  REQUIRE(again.next().error().errno_value == ENOSPC);
+}
+
 TEST_CASE("a store in which nothing was made has no inode counter yet") {
   MemoryStore store;
   REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));

@@ -140,6 +140,21 @@ TEST_CASE("while a moment is held nothing is punched") {
   REQUIRE(s.left_of(4) < kLength);
 }
 
+// Its records without a row get one with the next batch.
+TEST_CASE("a composite whose members are being loaded is punched later") {
+  PunchedStore s;
+  s.unlink(4);
+  const CompositeId id{std::stoull(s.composite.substr(s.composite.rfind('/') + 1))};
+  s.fs->composites().begin_naming(id);
+  Punching punching(*s.fs);
+  const auto done = punching.run(std::array{id});
+  REQUIRE(done);
+  CHECK(done->later == std::vector<CompositeId>{id});
+  CHECK(s.left_of(4) >= kLength);
+  s.fs->composites().end_naming(id);
+  REQUIRE(s.punch() > 0);
+}
+
 TEST_CASE("a composite whose members do not add up is left alone") {
   PunchedStore s;
   s.unlink(4);
