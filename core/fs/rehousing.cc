@@ -106,8 +106,7 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
 // Bytes that have rotted must not get a checksum of their own where they go.
 Result<bool> Rehousing::is_as_sealed(FileToMove& file, const Object& object) const {
   const InodeId ino = file.inode.ino;
-  const Status same =
-      homes_.sums().verify(ino, object, file.inode.size, 0, as_writable_bytes(file.content));
+  const Status same = homes_.sums().verify(ino, object, file.inode.size, 0, as_writable_bytes(file.content));
   if (same) return true;
   CFFS_TRY(const auto now, find(file.at, ino));  // somebody may be writing into it
   if (!now || !now->inode.sealed || !same_content(now->inode, file.inode)) return false;
