@@ -75,6 +75,17 @@ Result<bool> Rehousing::complete(FileToMove& file) const {
   return true;
 }
 
+namespace {
+
+// It may have changed or moved since it was looked at, by another of its names too, or be written to; else it is damage.
+Result<bool> unless_changed(const Rehousing& rehousing, const FileToMove& file, const Error& problem) {
+  CFFS_TRY(const auto now, rehousing.find(file.at, file.inode.ino));
+  const bool same = now && same_content(now->inode, file.inode) && now->inode.sealed == file.inode.sealed;
+  return same ? Result<bool>(fail(problem)) : Result<bool>(false);
+}
+
+}  // namespace
+
 Result<bool> Rehousing::read_content(FileToMove& file) const {
   if (const NodePtr live = nodes_.find(file.inode.ino)) {
     const ReadLock guard(live->mutex);
@@ -94,10 +105,7 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
   }
   auto content = homes_.load_small(file.inode);
   if (!content) {
-    // It may have changed or moved since it was looked at, by another of its names too; else it is damage.
-    CFFS_TRY(const auto now, find(file.at, file.inode.ino));
-    if (!now || !same_content(now->inode, file.inode)) return false;
-    return fail(content.error());
+    return unless_changed(*this, file, content.error());
   }
   file.content = std::move(*content);
   return true;
@@ -107,10 +115,7 @@ Result<bool> Rehousing::read_content(FileToMove& file) const {
 Result<bool> Rehousing::is_as_sealed(FileToMove& file, const Object& object) const {
   const InodeId ino = file.inode.ino;
   const Status same = homes_.sums().verify(ino, object, file.inode.size, 0, as_writable_bytes(file.content));
-  if (same) return true;
-  CFFS_TRY(const auto now, find(file.at, ino));  // somebody may be writing into it
-  if (!now || !now->inode.sealed || !same_content(now->inode, file.inode)) return false;
-  return fail(same.error());
+  return same ? Result<bool>(true) : unless_changed(*this, file, same.error());
 }
 
 bool Rehousing::is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compression& how) const {

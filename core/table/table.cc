@@ -225,7 +225,8 @@ void Table::note_ends() {
 }
 
 Status Table::begin_changes() {
-  return awaits_first_.load(std::memory_order_acquire) ? write_first() : writable();
+  if (awaits_first_.load(std::memory_order_acquire)) CFFS_TRY_VOID(write_first());
+  return writable();
 }
 
 // Where it fails, the next change tries again.
@@ -244,7 +245,6 @@ Status Table::write_first() {
 Status Table::write(Batch& batch) {
   if (batch.empty()) return {};
   CFFS_TRY_VOID(begin_changes());
-  CFFS_TRY_VOID(writable());
   if (!batch.data_.empty()) return write_data(batch);
   return put_through(*batch.batch_, batch, batch.erased_bytes_);
 }
