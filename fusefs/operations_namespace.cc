@@ -123,7 +123,7 @@ void rmdir(fuse_req_t req, fuse_ino_t parent, const char* name) {
 void renamed_changed(fuse_req_t req, fuse_ino_t parent, const char* name) {
   const MountContext& mount = context(req);
   if (!mount.receipts.file_may_be_late(fuse_req_ctx(req)->pid)) return;
-  const auto moved = mount.fs.lookup(inode_of(parent), name);
+  const auto moved = within_memory([&] { return mount.fs.lookup(inode_of(parent), name); });
   if (!moved) return;
   forget_attributes(mount, moved->ino);
   mount.fs.forget(moved->ino, 1);
@@ -182,37 +182,41 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
   std::vector<char> buffer(size);
   std::size_t used = 0;
   if (plus) context(req).receipts.told_of_file(fuse_req_ctx(req)->pid);
-  const Status done =
-      fs(req).readdir(inode_of(node), static_cast<std::uint64_t>(offset), plus, [&](const DirectoryEntry& e) {
-        const std::string name(e.name);
-        const auto cookie = static_cast<off_t>(e.cookie);
-        std::size_t needed = 0;
-        if (plus) {
-          const bool dots = name == "." || name == "..";
-          fuse_entry_param entry = entry_of(context(req), dots ? e.attributes : told(req, e.attributes));
-          if (dots) entry.ino = 0;  // counts no reference
-          needed =
-              fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
-        } else {
-          const struct stat st = stat_of(e.attributes);
-          needed = fuse_add_direntry(req, buffer.data() + used, size - used, name.c_str(), &st, cookie);
-        }
-        if (needed > size - used) return false;
-        used += needed;
-        if (watch.on() && name != "." && name != "..") {
-          ObservedRequest entry;
-          entry.what = Watch::What::entry;
-          entry.parent = inode_of(node);
-          entry.name = name;
-          entry.node = e.attributes.ino;
-          entry.mode = e.attributes.mode;
-          entry.size = e.attributes.size;
-          watch.tell(entry);
-        }
-        return true;
-      });
+  const auto deliver = [&](const DirectoryEntry& e) {
+    const std::string name(e.name);
+    const auto cookie = static_cast<off_t>(e.cookie);
+    std::size_t needed = 0;
+    if (plus) {
+      const bool dots = name == "." || name == "..";
+      fuse_entry_param entry = entry_of(context(req), dots ? e.attributes : told(req, e.attributes));
+      if (dots) entry.ino = 0;  // counts no reference
+      needed =
+          fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
+    } else {
+      const struct stat st = stat_of(e.attributes);
+      needed = fuse_add_direntry(req, buffer.data() + used, size - used, name.c_str(), &st, cookie);
+    }
+    if (needed > size - used) return false;
+    if (watch.on() && name != "." && name != "..") {
+      ObservedRequest entry;
+      entry.what = Watch::What::entry;
+      entry.parent = inode_of(node);
+      entry.name = name;
+      entry.node = e.attributes.ino;
+      entry.mode = e.attributes.mode;
+      entry.size = e.attributes.size;
+      watch.tell(entry);
+    }
+    used += needed;
+    return true;
+  };
+  // Entries that are in the buffer carry references: where memory ends behind them, they are the answer.
+  const Status done = within_memory([&]() -> Status {
+    CFFS_TRY_VOID(fs(req).readdir(inode_of(node), static_cast<std::uint64_t>(offset), plus, deliver));
+    fs(req).accessed(inode_of(node));
+    return {};
+  });
   (void)watch.outcome(done);
-  if (done) fs(req).accessed(inode_of(node));
   if (!done && used == 0) {
     fuse_reply_err(req, errno_of(done));
   } else {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/within_memory.h"
 #include "fusefs/errno_map.h"
 #include "fusefs/operations.h"
 
@@ -97,7 +98,8 @@ inline void reply_entry(fuse_req_t req, const Result<Attributes>& made) {
 inline Attributes told(fuse_req_t req, const Attributes& read) {
   if (!S_ISDIR(read.mode)) return read;
   context(req).receipts.told(read.ino, fuse_req_ctx(req)->pid);
-  const auto now = fs(req).getattr(read.ino);
+  // An exception would take the reference along that comes with an entry.
+  const auto now = within_memory([&] { return fs(req).getattr(read.ino); });
   return now ? *now : read;
 }
 

@@ -51,6 +51,7 @@ Result<std::vector<GroupMember>> group_of(FileSystem& fs, const std::string& pat
   std::vector<GroupMember> members;
   if (own.composite.value == 0) return std::vector<GroupMember>{{shown(path), own}};
   CFFS_TRY(const auto object, fs.composites().open(own.composite));
+  CFFS_TRY(const ObjectInfo info, object->info());
   DirectoryPaths directories(fs);
   // From record to record; a member that was appended later begins another group.
   for (std::uint64_t at = own.group_offset;;) {
@@ -58,7 +59,7 @@ Result<std::vector<GroupMember>> group_of(FileSystem& fs, const std::string& pat
     CFFS_TRY(const std::size_t header, object->read_at(at, as_writable_bytes(bytes)));
     if (header < kRecordHeaderBytes) break;
     const std::uint64_t meta = meta_length(bytes);
-    if (meta == 0 || meta > kLargestMeta) break;
+    if (meta == 0 || meta > kLargestMeta || meta > info.size - std::min(at, info.size)) break;
     bytes.resize(kRecordHeaderBytes + meta);
     CFFS_TRY(const std::size_t n, object->read_at(at, as_writable_bytes(bytes)));
     const auto parsed = parse_record(std::string_view(bytes).substr(0, n));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/within_memory.h"
 #include "core/fs/limits.h"
 #include "core/fs/locking.h"
 #include "core/fs/long_parts.h"
@@ -308,12 +309,16 @@ Status NodeRows::put_nameless(Batch& batch, InodeId ino, const Inode& whole) con
 void NodeRows::mark_stale(Node& node) {
   if (node.row_stale || node.unlinked) return;
   bool many = false;
-  {
+  // The change is done by now, and must not be told as failed: without memory for the note, the row follows with an fsync of the
+  // inode, or when its node is let go of.
+  const Status noted = within_memory([&]() -> Status {
     const MutexLock guard(stale_mutex_);
     stale_.push_back(node.ino);
     many = tell_many_stale_ && stale_.size() % many_stale_ == 0;
-  }
+    return {};
+  });
   node.row_stale = true;
+  if (!noted) return;
   if (many) tell_many_stale_();
 }
 

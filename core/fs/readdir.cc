@@ -5,6 +5,7 @@
 //   1 "."   2 ".."   else ((hash >> 9) + 1) << 7 | n, for the n-th entry (from 0) with the same hash >> 9
 #include <algorithm>
 
+#include "core/base/within_memory.h"
 #include "core/fs/engine.h"
 
 namespace cffs {
@@ -96,8 +97,10 @@ class Engine::Listing {
   Result<bool> deliver_referred(Key key, const Row& row, const Entry& entry, std::uint64_t cookie) {
     CFFS_TRY(const auto attributes, refer_now(key, row, entry));
     if (!attributes) return true;  // gone since the snapshot
-    const bool more = visit_({entry.name, cookie, *attributes});
-    if (!more) e_.forget(attributes->ino, 1);
+    // What is not delivered is not referred to; nor where memory ends in the visitor.
+    const auto more = within_memory(
+        [&]() -> Result<bool> { return visit_({entry.name, cookie, *attributes}); });
+    if (!more || !*more) e_.forget(attributes->ino, 1);
     return more;
   }
 
