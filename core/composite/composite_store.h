@@ -6,13 +6,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
 #include "core/base/favours.h"
-#include "core/base/mutex.h"
 #include "core/composite/composite_builder.h"
+#include "core/composite/composites_at_work.h"
 #include "core/composite/medium_measure.h"
 #include "core/composite/next_composite.h"
 #include "core/composite/read_ahead.h"
@@ -91,12 +90,9 @@ class CompositeStore {
 
   // --- packing what is there (docs/COMPRESSION.md) ---
   // While somebody appends to a composite it is not packed.
-  void begin_filling(CompositeId id);
-  void end_filling(CompositeId id);
+  CompositesAtWork& being_filled() { return being_filled_; }
   // While the rows of what was loaded into a composite come in several batches, its records without a row may get one.
-  void begin_naming(CompositeId id);
-  void end_naming(CompositeId id);
-  bool is_being_named(CompositeId id) const;
+  CompositesAtWork& being_named() { return being_named_; }
   // Writes beside the composite's object, of which a row names so many bytes, a copy of it that is compressed like that, and syncs
   // that; of `zeros` (offset, length) it has zeros. False, and nothing is there: it is as it should be, would not shrink, or is being
   // filled. `corruption`: a large member has rotted. Parts of it would be read by the checksums of their frames alone. `is_used` says
@@ -167,8 +163,6 @@ class CompositeStore {
   ReadAhead::Advice come_to(const Wish& wish, const Extent& extent, ReadAhead::Found found,
                             std::uint64_t composite_bytes, const Look& look);
   Result<std::shared_ptr<Object>> unpacked(std::shared_ptr<Object> object, const std::string& name);
-  bool is_being_filled(CompositeId id) const;
-
   ObjectStore& store_;
   const std::shared_ptr<FrameCache> frames_;
   Favours<PackedObject::Ahead> frames_ahead_{"a thread that decompresses", &PackedObject::make_next_ready};
@@ -176,9 +170,8 @@ class CompositeStore {
       0};  // codec, level: two bytes at once, on every compiler without a library
   std::atomic<bool> may_be_packed_{false};
   std::atomic<std::uint64_t> bytes_written_{0};
-  mutable Mutex filling_mutex_;  // leaf
-  std::set<CompositeId> filling_ CFFS_GUARDED_BY(filling_mutex_);
-  std::set<CompositeId> being_named_ CFFS_GUARDED_BY(filling_mutex_);
+  CompositesAtWork being_filled_;
+  CompositesAtWork being_named_;
   ObjectCache open_;
   ReadAhead read_ahead_;
   NextComposite next_;

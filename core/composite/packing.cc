@@ -35,39 +35,9 @@ Result<std::string> CompositeStore::read_what_can_be(const Object& plain) {
   return packed->read_what_can_be();
 }
 
-void CompositeStore::begin_filling(CompositeId id) {
-  const MutexLock guard(filling_mutex_);
-  filling_.insert(id);
-}
-
-void CompositeStore::end_filling(CompositeId id) {
-  const MutexLock guard(filling_mutex_);
-  filling_.erase(id);
-}
-
-bool CompositeStore::is_being_filled(CompositeId id) const {
-  const MutexLock guard(filling_mutex_);
-  return filling_.contains(id);
-}
-
-void CompositeStore::begin_naming(CompositeId id) {
-  const MutexLock guard(filling_mutex_);
-  being_named_.insert(id);
-}
-
-void CompositeStore::end_naming(CompositeId id) {
-  const MutexLock guard(filling_mutex_);
-  being_named_.erase(id);
-}
-
-bool CompositeStore::is_being_named(CompositeId id) const {
-  const MutexLock guard(filling_mutex_);
-  return being_named_.contains(id);
-}
-
 Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,
                                        std::span<const Piece> zeros, const IsUsed& is_used) {
-  if (is_being_filled(id) || bytes > kPackedMost) return false;
+  if (being_filled_.has(id) || bytes > kPackedMost) return false;
   CFFS_TRY(const auto object, open(id));
   if (zeros.empty() && compression_of(*object) == how && check_index(*object)) return false;
   std::string plain(bytes, '\0');

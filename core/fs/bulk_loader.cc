@@ -9,20 +9,6 @@
 namespace cffs {
 namespace {
 
-class BeingNamed {
- public:
-  BeingNamed(CompositeStore& composites, CompositeId id) : composites_(composites), id_(id) {
-    composites_.begin_naming(id_);
-  }
-  ~BeingNamed() { composites_.end_naming(id_); }
-  BeingNamed(const BeingNamed&) = delete;
-  BeingNamed& operator=(const BeingNamed&) = delete;
-
- private:
-  CompositeStore& composites_;
-  const CompositeId id_;
-};
-
 }  // namespace
 
 Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFile>> groups,
@@ -85,10 +71,10 @@ Status BulkLoader::load(const std::vector<std::vector<NewFile*>>& groups, const 
     if (builder) builder->end_group();
   }
   Made made;
-  std::optional<BeingNamed> being_named;
+  std::optional<CompositesAtWork::Mark> being_named;
   if (builder && !builder->extents().empty()) {
     made.builder = builder.get();
-    being_named.emplace(composites_, builder->id());
+    being_named = composites_.being_named().begin(builder->id());
   }
   const auto write = [&]() -> Status {
     if (made.builder != nullptr) CFFS_TRY_VOID(make(*made.builder, files));

@@ -34,32 +34,28 @@ std::uint64_t CompositeFiller::room() const {
   return tail_ && !tail_->closed && tail_->bytes < most ? most - tail_->bytes : 0;
 }
 
-void CompositeFiller::forget_tail() {
-  if (tail_) fs_.composites().end_filling(tail_->id);
-  tail_.reset();
-}
-
 // What cannot be packed stays as it is.
 void CompositeFiller::begin_anew() {
   if (!tail_) return;
-  const Tail left = *tail_;
-  forget_tail();
+  const bool may_shrink = !tail_->closed && tail_->bytes > 0;
+  const CompositeId id = tail_->id();
+  tail_.reset();
   const Compression how = fs_.compression();
-  if (!left.closed && left.bytes > 0 && how != Compression{})
-    (void)within_memory([&] { return fs_.rehousing().pack(left.id, how); });
+  if (may_shrink && how != Compression{})
+    (void)within_memory([&] { return fs_.rehousing().pack(id, how); });
 }
 
 void CompositeFiller::leave(CompositeId id) {
-  if (tail_ && tail_->id == id) forget_tail();
+  if (tail_ && tail_->id() == id) tail_.reset();
 }
 
 Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
   if (room() == 0) begin_anew();
   if (!tail_) return std::shared_ptr<Object>();
-  auto object = fs_.composites().open(tail_->id);
-  CFFS_TRY(const auto row, fs_.table().get(Key::null_name(tail_->id)));
+  auto object = fs_.composites().open(tail_->id());
+  CFFS_TRY(const auto row, fs_.table().get(Key::null_name(tail_->id())));
   if (!row) {  // its members all went, and it with them
-    forget_tail();
+    tail_.reset();
     return std::shared_ptr<Object>();
   }
   return object;
@@ -152,10 +148,9 @@ Result<CompositeFiller::Filled> CompositeFiller::put(std::vector<Group> groups, 
 // What is larger than a composite is alone in one; the one that is being filled goes on being filled.
 Result<CompositeFiller::Filled> CompositeFiller::add_apart(std::vector<Group> groups,
                                                            grouping::PolicyId policy, Purpose purpose) {
-  const std::optional<Tail> filling = std::exchange(tail_, std::nullopt);
+  std::optional<Tail> filling = std::exchange(tail_, std::nullopt);
   auto filled = within_memory([&] { return add_behind(std::move(groups), policy, purpose); });
-  forget_tail();
-  tail_ = filling;
+  tail_ = std::move(filling);
   return filled;
 }
 
@@ -165,11 +160,10 @@ Result<CompositeFiller::Filled> CompositeFiller::add_behind(std::vector<Group> g
            open_tail());  // held, so that the object cannot go between this look and the append
   if (!tail_) {
     CFFS_TRY(const CompositeId id, fs_.rehousing().begin_composite());
-    fs_.composites().begin_filling(id);
-    tail_ = Tail{id, 0, 0};
+    tail_ = Tail{fs_.composites().being_filled().begin(id)};
   }
   auto filled = within_memory([&] { return add_to_tail(std::move(groups), policy, purpose, into); });
-  if (!filled) forget_tail();
+  if (!filled) tail_.reset();
   return filled;
 }
 
@@ -186,8 +180,8 @@ Status CompositeFiller::reserve(const FileToMove& file, Purpose purpose) const {
 Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> groups,
                                                              grouping::PolicyId policy, Purpose purpose,
                                                              const std::shared_ptr<Object>& into) {
-  const Tail before = *tail_;
-  CompositeBuilder builder(before.id, before.bytes, before.slots);
+  const std::uint64_t bytes_before = tail_->bytes;
+  CompositeBuilder builder(tail_->id(), bytes_before, tail_->slots);
   if (shares_ && fs_.table().sharing() == Sharing::on) builder.share_contents();
   std::map<std::pair<CompositeId, std::uint32_t>, std::size_t>
       came_from;  // of records that files have shared
@@ -224,16 +218,16 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
       return fs_.composites().append(builder, /*sync=*/true, into, all ? Content::all : Content::part);
     });
     if (!done) {
-      if (into) (void)into->truncate(before.bytes);
+      if (into) (void)into->truncate(bytes_before);
       return fail(done.error());
     }
-    tail_->closed = all && before.bytes == 0;
+    tail_->closed = all && bytes_before == 0;
     tail_->bytes = builder.object_bytes();
     tail_->slots = builder.slots();
     return switch_rows(builder, named, policy, files, group_ends);
   };
   auto filled = within_memory(fill);
-  if (!filled && !named) fs_.rehousing().drop_composite(before.id);
+  if (!filled && !named) fs_.rehousing().drop_composite(builder.id());
   return filled;
 }
 
@@ -255,7 +249,7 @@ Result<CompositeFiller::Filled> CompositeFiller::switch_rows(const CompositeBuil
     const bool gone = switched.composite_gone || (switched.files == 0 && first);
     if (gone) {  // or about to go: nothing more is put there
       filled.composite_gone = switched.composite_gone;
-      forget_tail();
+      tail_.reset();
       const auto rest = files.begin() + static_cast<std::ptrdiff_t>(switched.composite_gone ? begin : end);
       left_.insert(left_.end(), rest, files.end());
       break;

@@ -19,7 +19,6 @@ class CompositeFiller {
   using Group = std::vector<FileToMove>;  // with their contents
 
   explicit CompositeFiller(FileSystem& fs) : fs_(fs), twins_(fs.table(), fs.composites()) {}
-  ~CompositeFiller() { forget_tail(); }  // else nobody would pack it until the store is opened anew
   CompositeFiller(const CompositeFiller&) = delete;
   CompositeFiller& operator=(const CompositeFiller&) = delete;
 
@@ -41,18 +40,17 @@ class CompositeFiller {
 
  private:
   struct Tail {  // the composite that is being filled
-    CompositeId id;
+    CompositesAtWork::Mark filled;
     std::uint64_t bytes = 0;
     std::uint64_t slots = 0;
     bool closed = false;  // it was written packed: nothing can be added
+    CompositeId id() const { return filled.id(); }
   };
   // What others have already is shared with them, and taken out of `groups`; the number of files.
   Result<std::size_t> share(std::vector<Group>& groups, Purpose purpose);
   std::optional<Extent> twin_of(const FileToMove& file, Purpose purpose) const;
   Result<Filled> write(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
   Result<Filled> put(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
-  // It is given up: lost, or about to go.
-  void forget_tail();
   // The object to append to; null: a new one.
   Result<std::shared_ptr<Object>> open_tail();
   Status reserve(const FileToMove& file, Purpose purpose) const;
@@ -69,7 +67,7 @@ class CompositeFiller {
   const TwinSearch twins_;
   bool shares_ = false;  // what is put together may share
   Group left_;           // files that found no place in this composite; without their contents
-  std::optional<Tail> tail_;
+  std::optional<Tail> tail_;  // goes with this: else nobody would pack it until the store is opened anew
 };
 
 }  // namespace cffs

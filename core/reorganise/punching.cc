@@ -30,8 +30,9 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
   Done done;
   std::vector<Holes> looked;
   {
+    const CompositesAtWork& being_named = fs_.composites().being_named();
     std::vector<CompositeId> named;  // before the snapshot: all their rows are in it
-    for (const CompositeId id : ids) (fs_.composites().is_being_named(id) ? done.later : named).push_back(id);
+    for (const CompositeId id : ids) (being_named.has(id) ? done.later : named).push_back(id);
     const auto rows = fs_.table().snapshot();
     for (const CompositeId id : named) {
       if (useless_) return done;
