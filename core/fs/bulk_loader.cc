@@ -18,6 +18,7 @@ Result<std::vector<std::string>> BulkLoader::load(std::vector<std::vector<NewFil
     files.emplace_back();
     for (NewFile& file : group) {
       CFFS_TRY_VOID(check_new_name(file.name));
+      if (!file.inode.is_regular() || !is_file_mode(file.inode.mode)) return fail(EINVAL, file.name);
       file.inode.ino = {};  // whoever brings it has none to say
       files.back().push_back(&file);
     }

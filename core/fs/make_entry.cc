@@ -107,7 +107,8 @@ Result<Attributes> Engine::mknod(InodeId parent, std::string_view name, mode_t m
   const mode_t type = mode & S_IFMT;
   if (type == S_IFDIR || type == S_IFLNK) return fail(EINVAL);
   Inode inode;
-  inode.mode = type == 0 ? (mode | S_IFREG) : mode;
+  inode.mode = (type == 0 ? S_IFREG : type) | (mode & 07777);
+  if (!is_file_mode(inode.mode)) return fail(EINVAL);
   inode.rdev = type == S_IFCHR || type == S_IFBLK ? rdev : 0;
   return make_entry(parent, name, std::move(inode), caller);
 }

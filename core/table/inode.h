@@ -58,6 +58,22 @@ inline void erase_xattr(Xattrs& xattrs, std::string_view name) {
   std::erase_if(xattrs, [name](const auto& x) { return x.first == name; });
 }
 
+// Of one of the seven types, and nothing but that and permissions.
+constexpr bool is_file_mode(std::uint64_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFLNK:
+    case S_IFIFO:
+    case S_IFSOCK:
+    case S_IFCHR:
+    case S_IFBLK:
+      return (mode & ~std::uint64_t{S_IFMT | 07777}) == 0;
+    default:
+      return false;
+  }
+}
+
 struct Inode {
   InodeId ino;
   mode_t mode = 0;  // type and permission bits

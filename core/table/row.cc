@@ -36,21 +36,6 @@ bool is_name(std::string_view name) {
          name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos;
 }
 
-bool is_file_type(std::uint64_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFREG:
-    case S_IFDIR:
-    case S_IFLNK:
-    case S_IFIFO:
-    case S_IFSOCK:
-    case S_IFCHR:
-    case S_IFBLK:
-      return (mode & ~std::uint64_t{S_IFMT | 07777}) == 0;
-    default:
-      return false;
-  }
-}
-
 void encode_extent(ByteWriter& w, const Extent& e) {
   w.varint(e.composite.value);
   w.varint(std::uint64_t{e.slot} << 1 | (e.moved ? 1 : 0));
@@ -86,7 +71,7 @@ Result<Extent> decode_extent(ByteReader& r) {
 
 Status check_inode(const Inode& n, std::uint64_t mode, std::uint64_t uid, std::uint64_t gid) {
   if (n.ino.value >= kInodeLimit) return malformed("row names an inode number that no file has");
-  if (!is_file_type(mode)) return malformed("row names an unknown type of file");
+  if (!is_file_mode(mode)) return malformed("row names an unknown type of file");
   if (uid > 0xffffffff || gid > 0xffffffff) return malformed("row names an owner that nobody is");
   if (n.size > kFileMax) return malformed("row claims more bytes than a file can have");
   if (n.home != Home::none && !n.is_regular()) return malformed("row has data of what is no regular file");
@@ -154,7 +139,7 @@ Status check_entry(const Entry& entry) {
     return malformed("row leads to an inode number that no name can have");
   }
   if (entry.inode) return {};
-  if (!is_file_type(entry.type) || entry.type == S_IFDIR || (entry.type & ~mode_t{S_IFMT}) != 0) {
+  if (!is_file_mode(entry.type) || entry.type == S_IFDIR || (entry.type & ~mode_t{S_IFMT}) != 0) {
     return malformed("row links to what has one name only");
   }
   return {};

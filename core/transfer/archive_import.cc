@@ -46,6 +46,10 @@ class ArchiveReader {
   Status member(archive_entry* entry, bool acl_is_readable) {
     const char* raw = archive_entry_pathname(entry);
     const std::string path = raw != nullptr ? raw : "";
+    if (path.empty()) {
+      target_.failed("a member has no name that can be read; it was left out");
+      return {};
+    }
     std::vector<std::string> parts;
     if (!split(path, parts)) {
       target_.failed("'" + path + "' leads out of the archive; it was left out");
@@ -58,7 +62,11 @@ class ArchiveReader {
       target_.failed("'" + path + "': " + problem);
     if (!holds_time_of(entry)) target_.time_changed();
     if (parts.empty()) {
-      if (S_ISDIR(attributes.mode)) target_.directory_attributes(target_.root(), attributes);
+      if (S_ISDIR(attributes.mode)) {
+        target_.directory_attributes(target_.root(), attributes);
+      } else {
+        target_.failed("'" + path + "' is no name of a file; it was left out");
+      }
       return {};
     }
     const std::string name = parts.back();
@@ -72,7 +80,11 @@ class ArchiveReader {
       return {};
     }
     if (const Status good = check_new_name(name); !good) return left_out(path, good.error());
-    const char* first = archive_entry_hardlink(entry);
+    const char* first = archive_entry_hardlink(entry);  // a tar says of no such name of which type it is
+    if (first == nullptr && !is_file_mode(attributes.mode)) {
+      target_.failed("'" + path + "' is of a type that no file has; it was left out");
+      return {};
+    }
     const CpioLinks::Place place{parent, name, path};
     if (is_cpio() && S_ISREG(attributes.mode) && archive_entry_nlink(entry) > 1) {
       const std::string key = first != nullptr ? first : path;
@@ -86,6 +98,10 @@ class ArchiveReader {
         target_.failed("'" + path + "' links out of the archive; it was left out");
         return {};
       }
+      if (is_excluded(first_parts, false)) {
+        target_.failed("'" + path + "' links to '" + first + "', which is excluded; it was left out");
+        return {};
+      }
       const auto first_parent = parent_of(first_parts);
       if (!first_parent) return left_out(path, first_parent.error());
       if (S_ISREG(attributes.mode) && attributes.size > 0) {
@@ -93,7 +109,8 @@ class ArchiveReader {
                        "' here, which is not read");
         return {};
       }
-      seen_.insert(checked_key(parent, name));
+      const bool to_itself = *first_parent == parent && first_parts.back() == name;
+      if (!to_itself) forget_earlier(parent, name);
       target_.hard_link(parent, name, *first_parent, first_parts.back());
       return {};
     }
@@ -130,7 +147,7 @@ class ArchiveReader {
 
   void forget_earlier(InodeId parent, const std::string& name) {
     if (seen_.insert(checked_key(parent, name)).second) return;
-    cpio_links_.settle();
+    cpio_links_.settle({parent, name});
     target_.forget_earlier(parent, name);
   }
 
@@ -188,10 +205,11 @@ class ArchiveReader {
       la_int64_t offset = 0;
       const int state = archive_read_data_block(archive_, &bytes, &size, &offset);
       if (state == ARCHIVE_EOF) return {};
-      if (state < ARCHIVE_WARN) {
+      if (state != ARCHIVE_OK) {  // a warning is of this member alone: its checksum or its length is wrong
         const char* text = archive_error_string(archive_);
-        archive_state_ = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
-        return archive_state_;
+        const Status damaged = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
+        if (state < ARCHIVE_WARN) archive_state_ = damaged;
+        return damaged;
       }
       if (size == 0) continue;
       const auto at = static_cast<std::uint64_t>(offset);
@@ -313,7 +331,7 @@ Status import_archive(const std::string& source, ImportTarget& target) {
       reader.end();
       return {};
     }
-    if (state < ARCHIVE_WARN) return problem();
+    if (state != ARCHIVE_OK && state != ARCHIVE_WARN) return problem();
     tell();
     if (const char* path_there = archive_entry_pathname(entry)) last = path_there;
     if (zip_names && !zip_names->correct(entry)) {

@@ -68,7 +68,8 @@ Xattrs attributes_of(archive_entry* entry) {
 
 Inode inode_of(archive_entry* entry, bool is_tar) {
   Inode inode;
-  inode.mode = archive_entry_mode(entry);
+  // A header has room for more bits than a mode has.
+  inode.mode = archive_entry_filetype(entry) | (archive_entry_perm(entry) & 07777);
   inode.uid = static_cast<uid_t>(archive_entry_uid(entry));
   inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
   inode.rdev = archive_entry_rdev(entry);

@@ -25,6 +25,11 @@ Status CpioLinks::add(const std::string& first, bool is_first, const Place& plac
   }
   if (file.names.emplace(place.parent, place.name).second && !is_new)
     target_.hard_link(place.parent, place.name, file.place.parent, file.place.name);
+  holders_[{place.parent, place.name}] = first;
+  if (attributes.size > 0 && std::exchange(file.given_up, false)) {
+    target_.failed("'" + place.path +
+                   "': its data comes after another member has taken one of its names; it is empty");
+  }
   if (attributes.size == 0 || !file.waits) return {};
   file.waits = false;
   file.attributes.size = attributes.size;
@@ -33,6 +38,15 @@ Status CpioLinks::add(const std::string& first, bool is_first, const Place& plac
 
 void CpioLinks::settle() {
   for (auto& [first, file] : files_) make_empty(file);
+}
+
+void CpioLinks::settle(const Name& name) {
+  const auto holder = holders_.find(name);
+  if (holder == holders_.end()) return;
+  const auto file = files_.find(holder->second);
+  if (file == files_.end() || !file->second.names.contains(name)) return;
+  file->second.given_up = file->second.waits;
+  make_empty(file->second);
 }
 
 void CpioLinks::make_empty(File& file) {

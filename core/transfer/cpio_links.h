@@ -31,20 +31,25 @@ class CpioLinks {
   // takes its place.
   Status add(const std::string& first, bool is_first, const Place& place, const Inode& attributes,
              const Bring& bring);
-  // Those whose data did not come are empty. At the end of an archive that is whole, and where a name comes again.
+  // Those whose data did not come are empty, at the end of an archive that is whole.
   void settle();
+  using Name = std::pair<InodeId, std::string>;
+  // The same of the one that has this name, which comes again as another file's.
+  void settle(const Name& name);
 
  private:
   struct File {
     Place place;
     Inode attributes;
     bool waits = true;
-    std::set<std::pair<InodeId, std::string>> names;
+    bool given_up = false;  // empty, though its data may still come
+    std::set<Name> names;
   };
   void make_empty(File& file);
 
   ImportTarget& target_;
   std::map<std::string, File> files_;
+  std::map<Name, std::string> holders_;  // whose first name was what
 };
 
 }  // namespace cffs

@@ -85,6 +85,10 @@ std::uint64_t offset_of(std::string_view header, std::string_view extra) {
   return offset;
 }
 
+bool is_ascii(std::string_view name) {
+  return std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
 std::string as_windows_path(std::string name) {
   std::replace(name.begin(), name.end(), '\\', '/');
   return name;
@@ -107,11 +111,12 @@ ZipNames ZipNames::of(const std::string& path) {
     if (rest.size() < name_bytes + extra_bytes) break;
     const std::string_view name = std::string_view(rest).substr(0, name_bytes);
     const std::uint64_t offset = offset_of(header, std::string_view(rest).substr(name_bytes));
-    const bool concerned = static_cast<std::uint8_t>(header[5]) != kMadeByDos &&
-                           name.find('\\') != name.npos && name.find('/') == name.npos &&
-                           name.find('\0') == name.npos;
+    const bool by_dos = static_cast<std::uint8_t>(header[5]) == kMadeByDos;
+    const bool with_backslashes = !by_dos && name.find('\\') != name.npos && name.find('/') == name.npos;
+    const bool concerned = (with_backslashes || !is_ascii(name)) && name.find('\0') == name.npos;
     members.emplace_back(
-        offset, concerned ? Member{std::string(name), static_cast<mode_t>(number(header, 40, 2))} : Member{});
+        offset, concerned ? Member{std::string(name), static_cast<mode_t>(number(header, 40, 2)), by_dos}
+                          : Member{});
     *at += kHeader + rest.size() + number(header, 32, 2);
   }
   std::stable_sort(members.begin(), members.end(),
@@ -125,7 +130,16 @@ ZipNames ZipNames::of(const std::string& path) {
 bool ZipNames::correct(archive_entry* entry) {
   const auto found = members_.find(next_++);
   const char* path = archive_entry_pathname(entry);
-  if (found == members_.end() || path == nullptr || path != as_windows_path(found->second.name)) return true;
+  if (found == members_.end()) return true;
+  if (path == nullptr) {
+    std::string name = found->second.name;
+    if (found->second.made_by_dos && name.find('/') == name.npos) name = as_windows_path(std::move(name));
+    archive_entry_copy_pathname(entry, name.c_str());
+    if (name.ends_with('/') && archive_entry_filetype(entry) != AE_IFDIR)
+      archive_entry_set_mode(entry, S_IFDIR | 0775);
+    return true;
+  }
+  if (found->second.made_by_dos || path != as_windows_path(found->second.name)) return true;
   archive_entry_copy_pathname(entry, found->second.name.c_str());
   if (!found->second.name.ends_with('\\')) return true;
   // That one became a directory, of which no data is read.

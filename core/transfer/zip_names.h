@@ -1,5 +1,7 @@
-// Names of a zip that were not made on Windows, and have backslashes. libarchive (to 3.8 at least) takes those without a slash for paths of
-// Windows, whoever made them, since it asks the member, and only the directory at the zip's end knows.
+// Names of a zip that libarchive (to 3.8 at least) does not tell as they are; the directory at the zip's end has them:
+// - those with backslashes that were not made on Windows: without a slash it takes them for paths of Windows, whoever made them, since it
+//   asks the member;
+// - those that are marked as UTF-8 and are not ASCII: in the locale "C" it has no name for them, and in one of UTF-8 another, composed (NFC).
 #pragma once
 
 #include <sys/stat.h>
@@ -24,6 +26,7 @@ class ZipNames {
   struct Member {
     std::string name;
     mode_t mode = 0;
+    bool made_by_dos = false;
   };
   std::map<std::uint64_t, Member> members_;  // by number
   std::uint64_t next_ = 0;

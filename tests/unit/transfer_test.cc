@@ -8,11 +8,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "core/fs/file_system.h"
@@ -100,10 +102,11 @@ std::string octal(std::uint64_t value, std::size_t digits) {
 }
 
 // A header of a tar archive, ustar's.
-std::string header(const std::string& name, char type, std::uint64_t size, const std::string& link = {}) {
+std::string header(const std::string& name, char type, std::uint64_t size, const std::string& link = {},
+                   std::uint64_t mode = 0644) {
   std::string block(512, '\0');
   name.copy(block.data(), 100);
-  octal(0644, 7).copy(block.data() + 100, 7);
+  octal(mode, 7).copy(block.data() + 100, 7);
   octal(0, 7).copy(block.data() + 108, 7);
   octal(0, 7).copy(block.data() + 116, 7);
   octal(size, 11).copy(block.data() + 124, 11);
@@ -127,6 +130,27 @@ std::string pax(const std::string& key, const std::string& value) {
   length += std::to_string(length + std::to_string(length).size()).size();
   const std::string record = std::to_string(length) + " " + key + "=" + value + "\n";
   return header("pax", 'x', record.size()) + padded(record);
+}
+// A member of a cpio archive, newc's.
+std::string newc(const std::string& name, unsigned number, unsigned links, const std::string& data,
+                 unsigned mode = S_IFREG | 0644) {
+  std::string text = "070701";
+  const auto add = [&](std::size_t value) {
+    char digits[9];
+    std::snprintf(digits, sizeof digits, "%08zx", value);
+    text += digits;
+  };
+  for (const std::size_t value : {std::size_t{number}, std::size_t{mode}, std::size_t{0}, std::size_t{0},
+                                  std::size_t{links}, std::size_t{0}, data.size(), std::size_t{0},
+                                  std::size_t{0}, std::size_t{0}, std::size_t{0}, name.size() + 1,
+                                  std::size_t{0}})
+    add(value);
+  const auto pad = [&] { text.resize((text.size() + 3) / 4 * 4); };
+  text += name + std::string(1, '\0');
+  pad();
+  text += data;
+  pad();
+  return text;
 }
 void write_transferred(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
@@ -415,6 +439,88 @@ TEST_CASE("a name that an archive has twice leaves links to the first what they 
   CHECK(content("d") == "its own");
   CHECK(report.files == 3);
   CHECK(report.links == 1);
+}
+
+TEST_CASE("a name that an archive has as a file, then as a link to another, is that link", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/twice.tar";
+  write_transferred(path, header("a", '0', 3) + padded("old") + header("b", '0', 3) + padded("new") +
+                              header("a", '1', 0, "b") + header("b", '1', 0, "b") + std::string(1024, '\0'));
+  TransferStore store;
+  Status done;
+  const ImportReport report = store.import(path, done);
+  REQUIRE(done);
+  for (const std::string& problem : report.problems) CHECK(problem == "");
+  const auto a = store.fs->lookup(kRootInode, "a"), b = store.fs->lookup(kRootInode, "b");
+  REQUIRE(a);
+  REQUIRE(b);
+  CHECK(a->ino == b->ino);
+  CHECK(a->nlink == 2);
+}
+
+// Rows with other bits can be read by nobody, nor removed.
+TEST_CASE("an archive's modes become those that a file can have", "[transfer]") {
+  const TemporaryDirectory directory;
+  std::string path = directory.path + "/modes.tar";
+  std::vector<std::string> problems;
+  SECTION("a tar's") {
+    write_transferred(path, header("file", '0', 4, {}, 01000644) + padded("data") +
+                                header("dir", '5', 0, {}, 01000755) + header("pipe", '6', 0, {}, 07000600) +
+                                std::string(1024, '\0'));
+  }
+  SECTION("a cpio's, which has the type in it") {
+    path = directory.path + "/modes.cpio";
+    write_transferred(path, newc("file", 1, 1, "data", 0x10000 | S_IFREG | 0644) +
+                                newc("strange", 2, 1, "", 0170000 | 0644) +
+                                newc("dir", 3, 1, "", 0x30000 | S_IFDIR | 0755) +
+                                newc("pipe", 4, 1, "", S_IFIFO | 0600) + newc("TRAILER!!!", 0, 1, "", 0));
+    problems = {"'strange' is of a type that no file has; it was left out"};
+  }
+  TransferStore store;
+  Status done;
+  CHECK(store.import(path, done).problems == problems);
+  REQUIRE(done);
+  REQUIRE(store.fs->sync());
+  std::map<std::string, mode_t> modes;
+  REQUIRE(store.fs->readdir(kRootInode, 2, false, [&](const DirectoryEntry& entry) {
+    modes.emplace(entry.name, entry.attributes.mode);
+    return true;
+  }));
+  CHECK(modes == std::map<std::string, mode_t>{
+                     {"dir", S_IFDIR | 0755}, {"file", S_IFREG | 0644}, {"pipe", S_IFIFO | 0600}});
+  CHECK(store.fs->mknod(kRootInode, "new", S_IFMT | 0644, 0, kRoot).error().errno_value == EINVAL);
+}
+
+TEST_CASE("a name that comes twice in a cpio empties no other file", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/twice.cpio";
+  std::vector<std::string> problems;
+  std::string expected = "content";
+  std::string repeated = "d";
+  SECTION("that of a file by itself") {}
+  SECTION("one of those that wait for their data") {
+    repeated = "a";
+    expected = "";
+    problems = {"'c': its data comes after another member has taken one of its names; it is empty"};
+  }
+  write_transferred(path, newc("a", 1, 3, "") + newc("b", 1, 3, "") + newc("d", 2, 1, "first") +
+                              newc(repeated, 3, 1, "last") + newc("c", 1, 3, "content") +
+                              newc("TRAILER!!!", 0, 1, "", 0));
+  TransferStore store;
+  Status done;
+  CHECK(store.import(path, done).problems == problems);
+  REQUIRE(done);
+  const auto content = [&](const std::string& name) {
+    const auto found = store.fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    std::string bytes(found->size, '\0');
+    REQUIRE(store.fs->read(found->ino, 0, as_writable_bytes(bytes)) == bytes.size());
+    store.fs->forget(found->ino, 1);
+    return bytes;
+  };
+  CHECK(content(repeated) == "last");
+  CHECK(content("b") == expected);
+  CHECK(content("c") == expected);
 }
 
 // 1969-12-31 12:00:00.5, as pax(1) has it.

@@ -145,8 +145,34 @@ with zipfile.ZipFile(sys.argv[1], 'w') as z:
   check "has them" same "$base/work/back" "$base/work/again"
 }
 
+damaged_zip() {
+  check "a zip with names of UTF-8, and damage" python3 -c "
+import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], 'w') as z:
+    info = zipfile.ZipInfo('\u00fcdir/'); info.external_attr = 0o40700 << 16; z.writestr(info, '')
+    z.writestr('\u00fcdir/f\u00fcnf', 'five')
+    z.writestr('small', 'damaged here')
+    z.writestr('large', 'damaged there' * 1000000)
+    z.writestr('whole', 'whole')
+data = open(sys.argv[1], 'rb').read()
+for text in b'damaged here', b'damaged there': data = data.replace(text, text.replace(b'r', b'R'), 1)
+open(sys.argv[1], 'wb').write(data)" "$base/work/utf8.zip"
+  rm -rf "$base/work/through" && "$cffs" format "$base/work/through"
+  check "its damage is told" says "'small': ZIP bad CRC" "$cffs" import "$base/work/utf8.zip" "$base/work/through"
+  rm -rf "$base/work/through" && "$cffs" format "$base/work/through"
+  check "also that of a large member" says "'large': ZIP bad CRC" "$cffs" import "$base/work/utf8.zip" "$base/work/through"
+  check "what is whole comes out" bash -c "'$cffs' export '$base/work/through' '$base/work/utf8'"
+  check "by its own name, and nothing else does" test "$(cd "$base/work/utf8" && find . -mindepth 1 | LC_ALL=C sort | tr '\n' ' ')" = './whole ./üdir ./üdir/fünf '
+  check "the root has its own mode" test "$(stat -c %a "$base/work/utf8")" != 700
+  check "our own zip of it" bash -c "'$cffs' export '$base/work/through' '$base/work/utf8-ours.zip'"
+  check "is read by others" python3 -c "import sys, zipfile; assert '\u00fcdir/f\u00fcnf' in zipfile.ZipFile(sys.argv[1]).namelist(), zipfile.ZipFile(sys.argv[1]).namelist()" "$base/work/utf8-ours.zip"
+  check "comes through us, too" through "$base/work/utf8-ours.zip" "$base/work/utf8-again"
+  check "and is the same" same "$base/work/utf8" "$base/work/utf8-again"
+}
+
 case_archivers() {
   fresh || return 1
+  damaged_zip
   backslashes_of_zip
   times
   names_of_cpio
