@@ -127,13 +127,14 @@ Status Backup::keep_blobs(Work& work) {
 
 Status Backup::copy_composites(Work& work) {
   for (const auto& [number, composite] : work.rows->composites()) {
-    if (!composite.has_row) continue;  // its members are damaged, and fsck says so
     const CompositeId id{number};
-    bool kept = composite.known && work.former && work.former->has_composite(id, composite.size);
+    // Without a row it is copied as long as it is: its files say where they lie in it, and a repair makes the row anew.
+    const std::uint64_t size = composite.has_row ? composite.size : ~std::uint64_t{0};
+    bool kept = composite.known && work.former && work.former->has_composite(id, size);
     if (kept) {
       CFFS_TRY(kept, keep(CompositeStore::object_name(id)));
     }
-    if (!kept) CFFS_TRY_VOID(copy_composite(work, id, composite.size));
+    if (!kept) CFFS_TRY_VOID(copy_composite(work, id, size));
     work.moment.let_go(PendingRemoval::of(id));
     if (!spent(0)) return was_stopped();
   }

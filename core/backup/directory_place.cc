@@ -27,6 +27,9 @@ bool same_file(const struct stat& a, const struct stat& b) {
 
 std::string who() { return "the backup of " + this_process(); }
 
+// Of a file system that knows no flag of renameat2.
+bool is_unknown_flag(int reason) { return reason == EINVAL || reason == ENOSYS || reason == EOPNOTSUPP; }
+
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -65,7 +68,7 @@ DirectoryPlace::DirectoryPlace(std::string folder, std::string name)
       aside_("." + name_ + ".former") {}
 
 DirectoryPlace::~DirectoryPlace() {
-  if (!fresh_lock_) return;
+  if (!fresh_lock_ || names_changed_) return;
   fresh_.reset();
   std::error_code ignored;  // the next backup clears away what is left
   std::filesystem::remove_all(unfinished(), ignored);
@@ -110,6 +113,8 @@ Status DirectoryPlace::open_fresh() {
   }
   if (!lock) return fail(lock.error());
   fresh_lock_ = std::move(*lock);
+  // It may be a former backup whose new name a power cut forgets.
+  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
   CFFS_TRY(const auto names, fresh_->list(""));
   for (const std::string& name : names) {
     if (name != "lock" && name != "followers") CFFS_TRY_VOID(fresh_->remove(name));
@@ -122,14 +127,37 @@ Status DirectoryPlace::open_fresh() {
 // Where names cannot be exchanged there are two steps (change_names), and a cut between them left the former one aside.
 Status DirectoryPlace::recover() {
   struct stat st;
-  if (::fstatat(folder_fd_.get(), aside_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) return {};
-  if (::renameat2(folder_fd_.get(), aside_.c_str(), folder_fd_.get(), name_.c_str(), RENAME_NOREPLACE) == 0)
-    return {};
-  if (errno != EEXIST) return fail(errno, folder_ + "/" + aside_);
+  const int at = folder_fd_.get();
+  const std::string aside = folder_ + "/" + aside_;
+  if (::fstatat(at, aside_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? Status() : Status(fail(errno, aside));
+  if (::renameat2(at, aside_.c_str(), at, name_.c_str(), RENAME_NOREPLACE) == 0) return {};
+  if (errno == EEXIST) return recover_beside_another();
+  if (!is_unknown_flag(errno)) return fail(errno, aside);
+  if (::fstatat(at, name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return recover_beside_another();
+  if (errno != ENOENT) return fail(errno, path_);
+  return ::renameat(at, aside_.c_str(), at, name_.c_str()) == 0 ? Status() : Status(fail(errno, aside));
+}
+
+// The name has been taken since: by the new backup, or by somebody who made an empty directory for one.
+Status DirectoryPlace::recover_beside_another() {
+  const int at = folder_fd_.get();
+  const std::string aside = folder_ + "/" + aside_;
+  if (::unlinkat(at, name_.c_str(), AT_REMOVEDIR) == 0)
+    return ::renameat(at, aside_.c_str(), at, name_.c_str()) == 0 ? Status() : Status(fail(errno, aside));
+  bool is_backup = false;
+  if (const auto there = PosixStore::open_directory(path_)) {
+    const auto record = read_backup_record(**there);
+    if (!record && record.error().is_shortage()) return fail(record.error());
+    is_backup = record && *record;
+  }
+  if (!is_backup)
+    return refused(path_ + " is no backup, and the one that was there before is " + aside +
+                   "; move one of them elsewhere");
   // A power cut that forgets the new name must find the former backup.
-  if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);
+  if (::fsync(at) != 0) return fail(errno, folder_);
   std::error_code ignored;
-  std::filesystem::remove_all(folder_ + "/" + aside_, ignored);
+  std::filesystem::remove_all(aside, ignored);
   return {};
 }
 
@@ -157,8 +185,8 @@ Status DirectoryPlace::open_former() {
 }
 
 Status DirectoryPlace::keep(const std::string& name) {
-  constexpr const char* kLink = ".kept";
   const std::string folder = name.substr(0, name.rfind('/'));
+  const std::string link = folder + "/.kept";  // in what is a part of a store: a kill may leave it
   if (folders_made_.insert(folder).second) {
     for (std::size_t slash = folder.find('/');; slash = folder.find('/', slash + 1)) {
       if (::mkdirat(fresh_fd_.get(), folder.substr(0, slash).c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
@@ -168,9 +196,9 @@ Status DirectoryPlace::keep(const std::string& name) {
     }
   }
   // Under another name first: what was copied of it already is replaced, and never written to.
-  if (::linkat(former_fd_.get(), name.c_str(), fresh_fd_.get(), kLink, 0) != 0)
+  if (::linkat(former_fd_.get(), name.c_str(), fresh_fd_.get(), link.c_str(), 0) != 0)
     return fail(errno, path_ + "/" + name);
-  if (::renameat(fresh_fd_.get(), kLink, fresh_fd_.get(), name.c_str()) != 0) {
+  if (::renameat(fresh_fd_.get(), link.c_str(), fresh_fd_.get(), name.c_str()) != 0) {
     return fail(errno, unfinished() + "/" + name);
   }
   return {};
@@ -183,10 +211,10 @@ Status DirectoryPlace::switch_over() {
     if (::fchmod(fresh_fd_.get(), there_->st_mode & 07777) != 0) return fail(errno, unfinished());
   }
   CFFS_TRY_VOID(change_names());
+  names_changed_ = true;
   if (::fsync(folder_fd_.get()) != 0) return fail(errno, folder_);  // names
   // The lock of what is removed now is held until it is gone, so nobody begins anything there.
-  std::error_code ignored;
-  std::filesystem::remove_all(unfinished(), ignored);
+  remove_former(unfinished_);
   fresh_lock_.reset();
   return {};
 }
@@ -195,17 +223,27 @@ Status DirectoryPlace::change_names() {
   const int at = folder_fd_.get();
   const unsigned how = there_ ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   if (::renameat2(at, unfinished_.c_str(), at, name_.c_str(), how) == 0) return {};
-  const bool cannot = errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP;
-  if (!cannot) return fail(errno, path_);
+  if (!is_unknown_flag(errno)) return fail(errno, path_);
   if (there_ && ::renameat(at, name_.c_str(), at, aside_.c_str()) != 0) return fail(errno, path_);
   if (::renameat(at, unfinished_.c_str(), at, name_.c_str()) != 0) {
     const int reason = errno;
     (void)::renameat(at, aside_.c_str(), at, name_.c_str());
     return fail(reason, path_);
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_ + "/" + aside_, ignored);
+  // A power cut that forgets the new name must find the former backup.
+  if (::fsync(at) != 0) return fail(errno, folder_);
+  remove_former(aside_);
   return {};
+}
+
+// A directory that was empty when it was looked at may be so no more.
+void DirectoryPlace::remove_former(const std::string& called) {
+  std::error_code ignored;
+  if (former_) {
+    std::filesystem::remove_all(folder_ + "/" + called, ignored);
+  } else {
+    (void)::unlinkat(folder_fd_.get(), called.c_str(), AT_REMOVEDIR);
+  }
 }
 
 }  // namespace cffs

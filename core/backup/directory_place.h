@@ -35,7 +35,9 @@ class DirectoryPlace final : public BackupPlace {
   Status recover();
   Status open_former();
   Status open_fresh();
+  Status recover_beside_another();
   Status change_names();
+  void remove_former(const std::string& called);
   std::string unfinished() const { return folder_ + "/" + unfinished_; }
 
   const std::string folder_, name_, path_, unfinished_, aside_;
@@ -44,6 +46,7 @@ class DirectoryPlace final : public BackupPlace {
   std::unique_ptr<PosixStore> former_, fresh_;
   std::unique_ptr<StoreLock> former_lock_, fresh_lock_;
   std::set<std::string> folders_made_;
+  bool names_changed_ = false;  // what is unfinished by its name is the former one
 };
 
 }  // namespace cffs

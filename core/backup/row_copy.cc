@@ -1,5 +1,6 @@
 #include "core/backup/row_copy.h"
 
+#include "core/composite/composite_store.h"
 #include "core/table/pending_removal.h"
 #include "core/table/system_rows.h"
 
@@ -25,6 +26,11 @@ Status RowCopy::run() {
   CFFS_TRY_VOID(written_);
   if (!scanned && scanned.error().kind != ErrorKind::corruption) return scanned;
   if (!scanned) damage_.push_back(scanned.error().message());
+  for (const auto& [number, composite] : composites_) {
+    if (composite.has_row) continue;
+    damage_.push_back(CompositeStore::object_name(CompositeId{number}) +
+                      " has files, and no row that says how long it is");
+  }
   put(system_key(SystemField::file_count), encode_system_number(inodes_));
   return flush();
 }
@@ -97,6 +103,10 @@ void RowCopy::note_file(Key key, const Entry& entry) {
     composite.known = composite.known && former_ != nullptr && former_->has_member(inode);
   }
   if (inode.home != Home::blob) return;
+  if (!with_blob_.insert(inode.ino).second) {
+    damage_.push_back("inode " + std::to_string(inode.ino.value) + " has two rows");
+    return;
+  }
   if (inode.sealed) sealed_.insert(inode.ino);
   blobs_.push_back({inode, {InodeId{key.upper}, entry.name}});
 }

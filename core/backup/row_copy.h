@@ -60,7 +60,7 @@ class RowCopy {
   Status written_;
   std::unordered_map<std::uint64_t, Composite> composites_;
   std::vector<Blob> blobs_;
-  std::unordered_set<InodeId> sealed_;
+  std::unordered_set<InodeId> sealed_, with_blob_;
   std::unordered_set<std::uint64_t> nameless_;  // files without a name whose data is in the table
   std::uint64_t inodes_ = 0, files_ = 0, unclean_ends_ = 0;
   std::vector<std::string> damage_, malformed_;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
 
@@ -50,9 +51,12 @@ bool count_directory(std::string source, const Excludes& excludes, const std::at
 
 AmountAhead::AmountAhead(Count count) {
   auto made = make_thread("the thread that counts what is to come", [this, counts = std::move(count)] {
-    const auto counted = counts(stop_);
+    const auto counted = within_memory([&]() -> Result<TransferAmount> {
+      const auto amount = counts(stop_);
+      return amount ? Result<TransferAmount>(*amount) : fail(ECANCELED);
+    });
     const MutexLock guard(mutex_);
-    amount_ = counted;
+    if (counted) amount_ = *counted;
   });
   if (made) thread_ = std::move(*made);
 }
@@ -103,8 +107,9 @@ AmountAhead::Count count_tree(FileSystem& fs, std::string path, Excludes exclude
       return {};
     };
     const auto leave = [](const VisitedFile&) -> Status { return {}; };
-    if (!visit_tree(fs, *start, enter, leave, choice)) return std::nullopt;
-    return amount;
+    const Status visited = visit_tree(fs, *start, enter, leave, choice);
+    fs.forget(start->ino, 1);
+    return visited ? std::optional(amount) : std::nullopt;
   };
 }
 

@@ -186,6 +186,8 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     }
     const int header = archive_write_header(a.get(), e);
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
+      if (const auto it = first_names.find(f.ino); it != first_names.end() && it->second == name)
+        first_names.erase(it);  // another name's turn
       std::string_view reason = archive_error_string(a.get());
       if (reason.starts_with(name + ": ")) reason.remove_prefix(name.size() + 2);
       report.fail("'" + file.path + "': " + std::string(reason) + "; it was left out");

@@ -28,6 +28,14 @@ Status give_name(int folder, const std::string& temporary, const std::string& na
   return {};
 }
 
+bool write_back(int file) {
+  constexpr unsigned kAll =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  if (::sync_file_range(file, 0, 0, kAll) == 0) return true;
+  const bool is_unknown = errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == ESPIPE;
+  return is_unknown && ::fdatasync(file) == 0;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DirectoryDestination>> DirectoryDestination::at(const std::string& path, bool make) {
@@ -267,6 +275,10 @@ Status DirectoryDestination::make_file(InodeId parent, const std::string& name, 
   });
   if (done && end < attributes.size && ::ftruncate(file.get(), static_cast<off_t>(attributes.size)) != 0)
     done = fail(errno);
+  // Its name shows bytes that are on the medium wherever a power cut could show it before and be believed: in another file's place, and
+  // with a length that is no sign of what has arrived. No more is needed of a journal, which has the name behind what it names.
+  const bool is_shown_early = is_temporary(name) || end < attributes.size;
+  if (done && is_shown_early && !write_back(file.get())) done = fail(errno);
   // Some file systems say only to who closes a file that there was no room for it.
   if (const int again = done ? ::fcntl(file.get(), F_DUPFD_CLOEXEC, 0) : -1;
       again >= 0 && ::close(again) != 0)

@@ -15,6 +15,7 @@
 #include "core/base/mutex.h"
 #include "core/base/parallel.h"
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/object/file_descriptor.h"
 #include "core/warm/warming.h"
 
@@ -256,7 +257,7 @@ class ReadAheadBelow {
     own.most_bytes = options.most_bytes / kCopies;
     own.go_on = [this] { return !ended_.load(std::memory_order_relaxed); };
     auto thread = make_thread("the thread that reads ahead", [&below, own = std::move(own)] {
-      (void)warm_store(below.objects, below.fs, below.paths, own);
+      (void)within_memory([&] { return warm_store(below.objects, below.fs, below.paths, own); });
     });
     if (thread) thread_ = std::move(*thread);  // without it everything is read when it is asked for
   }

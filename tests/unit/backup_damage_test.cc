@@ -66,6 +66,47 @@ TEST_CASE("damage is named, copied with the checksums that tell of it, and named
   }
 }
 
+TEST_CASE("a composite whose row is lost is copied whole, and takes no former backup's place") {
+  MemoryStore store;
+  Used used(store);
+  MemoryPlace former;
+  former.begin();
+  REQUIRE(used.back_up(former));
+  const FileToMove member = **used.fs->rehousing().find({kRootInode, "member7"}, used.files["member7"]);
+  const CompositeId id = member.inode.extent.composite;
+  Batch batch;
+  batch.erase(Key::null_name(id));
+  REQUIRE(used.fs->table().write(batch));
+  former.begin();
+  CHECK_FALSE(used.back_up(former));
+  MemoryPlace other;
+  other.begin();
+  const auto done = used.back_up(other);
+  REQUIRE(done);
+  CHECK(done->damaged == 1);
+  REQUIRE(used.said.size() == 1);
+  CHECK(used.said.front().find(CompositeStore::object_name(id) + " has files, and no row") == 0);
+  CHECK(bytes_of(other.store(), CompositeStore::object_name(id)) ==
+        bytes_of(store, CompositeStore::object_name(id)));
+}
+
+// As a lost removal leaves it: the row of a name that is another since.
+TEST_CASE("an inode that has two rows in a damaged table is copied once") {
+  MemoryStore store;
+  Used used(store);
+  const FileToMove open = **used.fs->rehousing().find({kRootInode, "open"}, used.files["open"]);
+  Row row;
+  row.insert(Entry{"former name", open.inode.ino, S_IFREG, open.inode});
+  Batch batch;
+  batch.put_row(Key::entry(kRootInode, 77), row);
+  REQUIRE(used.fs->table().write(batch));
+  MemoryPlace place;
+  place.begin();
+  REQUIRE(used.back_up(place));
+  REQUIRE(used.said.size() == 1);
+  CHECK(used.said.front().find("has two rows") != std::string::npos);
+}
+
 TEST_CASE("a backup is not replaced by one that lacks rows") {
   MemoryStore store;
   Used used(store);

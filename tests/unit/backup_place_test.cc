@@ -88,6 +88,8 @@ TEST_CASE("in directories: a backup that was cut is cleared away, and refusals l
   std::filesystem::copy(disk.at("b/superblock"), disk.at(".b.unfinished/superblock"));
   std::filesystem::create_hard_link(disk.at("b/") + disk.used->blob("open"),
                                     disk.at(".b.unfinished/blobs/0/7"));
+  std::filesystem::create_hard_link(disk.at("b/") + disk.used->blob("open"),
+                                    disk.at(".b.unfinished/blobs/0/.kept"));
   CHECK(disk.look("b") == whole);
   disk.used->write("open", 0, "y");
   REQUIRE(disk.back_up("b"));
@@ -96,6 +98,21 @@ TEST_CASE("in directories: a backup that was cut is cleared away, and refusals l
   std::filesystem::rename(disk.at("b"), disk.at(".b.former"));
   REQUIRE(disk.back_up("b"));
   CHECK(disk.names() == std::set<std::string>{"store", "b"});
+  // And somebody has made an empty directory for backups since.
+  std::filesystem::rename(disk.at("b"), disk.at(".b.former"));
+  std::filesystem::create_directory(disk.at("b"));
+  const auto again = disk.back_up("b");
+  REQUIRE(again);
+  CHECK(again->copied == 0);
+  CHECK(disk.names() == std::set<std::string>{"store", "b"});
+  // What else has the name costs no backup.
+  std::filesystem::rename(disk.at("b"), disk.at(".b.former"));
+  std::filesystem::create_directory(disk.at("b"));
+  std::filesystem::copy(disk.at("store/superblock"), disk.at("b/letter"));
+  CHECK(disk.refusal("b").find("is no backup, and the one that was there before is") != std::string::npos);
+  CHECK(disk.names() == std::set<std::string>{"store", "b", ".b.former"});
+  std::filesystem::remove_all(disk.at("b"));
+  std::filesystem::rename(disk.at(".b.former"), disk.at("b"));
 
   // Stopped in the midst.
   BackupOptions options;

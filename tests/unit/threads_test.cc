@@ -1,7 +1,11 @@
 // What happens where the system gives no thread: an error in one sentence, or work done without it; nothing waits for ever.
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
+#include <new>
+#include <thread>
 
+#include "core/base/parallel.h"
 #include "core/base/thread.h"
 #include "core/fs/file_system.h"
 #include "core/object/blocking_section.h"
@@ -49,6 +53,24 @@ TEST_CASE("a thread that is refused is a value") {
   auto made = make_thread("thread of the third", [] {});
   REQUIRE(made);
   made->join();
+}
+
+TEST_CASE("what one of several threads throws is the caller's, when all have ended") {
+  std::atomic<int> running{0}, done{0};
+  const auto work = [&](std::size_t i) {
+    ++running;
+    if (i == 3) {
+      --running;
+      throw std::bad_alloc();
+    }
+    std::this_thread::yield();
+    ++done;
+    --running;
+  };
+  CHECK_THROWS_AS(in_parallel(1'000'000, 4, work), std::bad_alloc);
+  CHECK(running == 0);
+  CHECK(done < 999'999);
+  in_parallel(3, 4, work);
 }
 
 TEST_CASE("a store opens without threads, or says that it cannot") {

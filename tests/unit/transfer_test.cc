@@ -219,6 +219,43 @@ TEST_CASE("an export that is not known to be durable has failed, and the archive
   }
 }
 
+// A name is never seen before what it names: a power cut would show it so. (A kernel that says that it could not write stands for one
+// that had no time to.)
+TEST_CASE("what replaces a file, or ends with a hole, is on the medium before it has its name", "[transfer]") {
+  TransferStore store;
+  store.file("file", 1'000'000);
+  const TemporaryDirectory target;
+  const auto size_there = [&](const std::string& name) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(target.path + "/" + name, none);
+    return none ? -1 : static_cast<std::int64_t>(size);
+  };
+  REQUIRE(export_directory(*store.fs, "", target.path));
+  const auto file = store.fs->lookup(kRootInode, "file");
+  REQUIRE(store.fs->write(file->ino, 1'000'000, as_bytes(std::string("more")), kRoot));
+  ImportRules update;
+  update.update = true;
+  failing_writeback = EIO;
+  const auto failed = export_directory(*store.fs, "", target.path, update);
+  CHECK(failing_writeback == 0);
+  CHECK((!failed || failed->failed > 0));
+  CHECK(size_there("file") == 1'000'000);
+  REQUIRE(export_directory(*store.fs, "", target.path, update));
+  CHECK(size_there("file") == 1'000'004);
+
+  store.file("sparse", 5000);
+  AttributeChange longer;
+  longer.size = 8u << 20;
+  const auto sparse = store.fs->lookup(kRootInode, "sparse");
+  REQUIRE(store.fs->setattr(sparse->ino, longer, kRoot));
+  failing_writeback = EIO;
+  (void)export_directory(*store.fs, "", target.path);
+  CHECK(failing_writeback == 0);
+  CHECK(size_there("sparse") == -1);
+  REQUIRE(export_directory(*store.fs, "", target.path));
+  CHECK(size_there("sparse") == 8 << 20);
+}
+
 TEST_CASE("what lies where a tree goes is no way out of it, nor somebody else's any less", "[transfer]") {
   const TemporaryDirectory target, elsewhere;
   write_transferred(elsewhere.path + "/file", "another's");
