@@ -37,6 +37,10 @@ class Beginning final : public PastObject {
     if (offset >= end_) return std::size_t{0};
     return below_->read_at(offset, out.first(std::min<std::uint64_t>(out.size(), end_ - offset)));
   }
+  Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const override {
+    if (offset >= end_) return std::size_t{0};
+    return below_->read_medium(offset, out.first(std::min<std::uint64_t>(out.size(), end_ - offset)));
+  }
   Result<ObjectInfo> info() const override {
     CFFS_TRY(ObjectInfo info, below_->info());
     info.size = std::min(info.size, end_);

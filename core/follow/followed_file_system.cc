@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <unordered_set>
+#include <utility>
 
 #include "core/base/thread.h"
 #include "core/base/within_memory.h"
@@ -156,8 +157,11 @@ Result<bool> FollowedFileSystem::move_on() {
   if (is_later && keys && !keys->contains(system_key(SystemField::unclean_ends))) {
     CFFS_TRY(changes, compare_states(before->fs->table(), next->fs->table(), *keys));
   }
+  // A move that ended in the midst, for want of memory, has told nobody what it had changed by then.
+  if (std::exchange(half_moved_, true)) changes.reset();
   const Moved moved = adopt(std::move(next), changes);
   if (on_move_) on_move_(moved);
+  half_moved_ = false;
   return true;
 }
 

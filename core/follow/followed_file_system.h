@@ -140,6 +140,7 @@ class FollowedFileSystem final : public UnchangingFileSystem {
   std::shared_ptr<const LikelyGroup> likely_group_ CFFS_GUARDED_BY(mutex_);  // null: nobody asks
   std::function<void(const Moved&)> on_move_;
   std::string last_problem_ CFFS_GUARDED_BY(mutex_);
+  bool half_moved_ = false;  // of who moves on
   Mutex thread_mutex_;  // leaf
   CondVar wake_;
   bool stopping_ CFFS_GUARDED_BY(thread_mutex_) = false;

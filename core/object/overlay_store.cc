@@ -43,6 +43,9 @@ class OverlayObject final : public Object, public std::enable_shared_from_this<O
   Result<std::optional<std::size_t>> try_read_at(std::uint64_t offset, Bytes out) const override {
     return source()->try_read_at(offset, out);
   }
+  Result<std::size_t> read_medium(std::uint64_t offset, Bytes out) const override {
+    return source()->read_medium(offset, out);
+  }
   std::optional<double> share_in_memory(std::uint64_t offset, std::uint64_t length) const override {
     return source()->share_in_memory(offset, length);
   }

@@ -47,19 +47,28 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
   const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kAlignment, end - begin),
                                                            &std::free);
-  ssize_t n = -1;
-  if (direct && memory) {
-    do n = ::pread(direct.get(), memory.get(), end - begin, static_cast<off_t>(begin));
-    while (n < 0 && errno == EINTR);
-    if (n < 0 && errno != EINVAL) return -1;
+  // A file system may give a part; the end is where it gives nothing, or takes no offset that is not aligned.
+  std::uint64_t read = 0;
+  bool is_possible = direct && memory;
+  while (is_possible && read < end - begin) {
+    const ssize_t n = ::pread(direct.get(), static_cast<std::byte*>(memory.get()) + read,
+                              end - begin - read, static_cast<off_t>(begin + read));
+    if (n == 0) break;
+    if (n > 0) {
+      read += static_cast<std::uint64_t>(n);
+    } else if (errno == EINVAL) {
+      is_possible = read > 0;
+      break;
+    } else if (errno != EINTR) {
+      return -1;
+    }
   }
-  if (n < 0) {
+  if (!is_possible) {
     (void)::posix_fadvise(fd, static_cast<off_t>(begin), static_cast<off_t>(end - begin),
                           POSIX_FADV_DONTNEED);
     return read_fully(fd, offset, out);
   }
-  const std::uint64_t got =
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(n), offset + out.size() - begin);
+  const std::uint64_t got = std::min<std::uint64_t>(read, offset + out.size() - begin);
   const std::size_t usable = got > offset - begin ? got - (offset - begin) : 0;
   std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - begin), usable);
   return static_cast<ssize_t>(usable);

@@ -254,7 +254,9 @@ Result<std::vector<std::string>> PosixStore::list(std::string_view folder) {
   return found;
 }
 
+// One call after the other: who finds nothing changed must not be told so while another makes it durable, or fails to.
 Status PosixStore::sync_names() {
+  const MutexLock one(sync_names_mutex_);
   std::set<std::string> folders;
   {
     const MutexLock guard(changed_mutex_);

@@ -85,6 +85,7 @@ class PosixStore final : public ObjectStore {
   mutable std::vector<FileDescriptor> spare_ CFFS_GUARDED_BY(relief_mutex_);
   Mutex followers_mutex_;  // leaf
   FileDescriptor followers_ CFFS_GUARDED_BY(followers_mutex_);
+  Mutex sync_names_mutex_;
   Mutex changed_mutex_;  // leaf
   // Folders with a removal or rename that sync_names has to sync.
   std::set<std::string> changed_folders_ CFFS_GUARDED_BY(changed_mutex_);
