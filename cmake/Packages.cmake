@@ -69,7 +69,7 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libcffs-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SHLIBDEPS OFF)
 # What find_package(cffs) looks for (cmake/cffsConfig.cmake.in).
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libarchive-dev, libboost-dev, libexpected-dev, libleveldb-dev, liblz4-dev, libsnappy-dev, libsodium-dev, libsqlite3-dev, liburiparser-dev, libxml2-dev, libxxhash-dev, libzstd-dev, nlohmann-json3-dev, pkg-config")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libarchive-dev, libboost-dev, libexpected-dev, libleveldb-dev, liblz4-dev, libsnappy-dev, libsodium-dev, libsqlite3-dev, liburiparser-dev, libxml2-dev, libxxhash-dev, libzstd-dev, nlohmann-json3-dev, pkg-config, zlib1g-dev")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION
 "cffs keeps groups of small files in composite files, and all names and
 attributes in one LevelDB table.

@@ -5,7 +5,7 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build ccache pkg-config git
   libfuse3-dev fuse3 liburing-dev librados-dev libleveldb-dev libsnappy-dev libzstd-dev liblz4-dev libboost-dev catch2
-  libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libsodium-dev libarchive-dev
+  libexpected-dev libcli11-dev libfmt-dev nlohmann-json3-dev libxxhash-dev libsodium-dev libarchive-dev zlib1g-dev
   libsqlite3-dev libxml2-dev liburiparser-dev
   mount util-linux e2fsprogs xfsprogs btrfs-progs squashfs-tools erofs-utils procps psmisc acl attr libcap2-bin rsync diffutils gawk xz-utils zstd sqlite3 python3 make
   python3-dev pybind11-dev python3-pytest python3-fsspec

@@ -1,16 +1,20 @@
 // An archive's bytes, decompressed, on their way to who reads members: counted while a header is read. libarchive takes at most a
 // MiB for a name or an attribute, but any number of them, and maps of holes of any length, which a few compressed bytes can
 // stand for.
+//
+// gzip is zlib's: libarchive (to 3.8 at least) does not look at the checksum and the length that end it, and takes what has rotted for
+// whole. The checksums of the other ways to compress it does look at.
 #pragma once
 
 #include <archive.h>
+#include <zlib.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "core/base/error.h"
 
 namespace cffs {
 
@@ -18,26 +22,19 @@ class ArchiveBytes {
  public:
   static constexpr std::uint64_t kHeaderMax = 16u << 20;  // of one member: bytes; a map of a million holes
 
-  ArchiveBytes() : archive_(archive_read_new(), archive_read_free) {
-    archive_read_support_filter_all(archive_.get());
-    archive_read_support_format_raw(archive_.get());
-    archive_read_support_format_empty(archive_.get());
-  }
+  ArchiveBytes();
+  ArchiveBytes(const ArchiveBytes&) = delete;
+  ArchiveBytes& operator=(const ArchiveBytes&) = delete;
 
-  bool open(const char* path) {
-    if (archive_read_open_filename(archive_.get(), path, kBlock) != ARCHIVE_OK) return false;
-    archive_entry* entry = nullptr;
-    const int state = archive_read_next_header(archive_.get(), &entry);
-    end_ = state == ARCHIVE_EOF;
-    return end_ || state >= ARCHIVE_WARN;
-  }
+  // Null: standard input.
+  bool open(const char* path);
   const char* problem() const { return archive_error_string(archive_.get()); }
   // Compressed, as they lie in the file.
-  std::uint64_t bytes_read() const {
-    return static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_filter_bytes(archive_.get(), -1)));
-  }
+  std::uint64_t bytes_read() const;
   void begin_header() { left_ = kHeaderMax; }
   void end_header() { left_.reset(); }
+  // Reads what lies behind the last member, for checksums that come at the end. False: problem() says what is wrong.
+  bool reads_to_end();
 
   // libarchive's callback.
   static la_ssize_t read(archive* reader, void* self, const void** bytes) {
@@ -47,22 +44,14 @@ class ArchiveBytes {
  private:
   static constexpr std::size_t kBlock = 256 * 1024;
 
-  la_ssize_t next(archive* reader, const void** bytes) {
-    *bytes = block_.data();
-    if (end_) return 0;
-    if (left_ && *left_ == 0) {
-      archive_set_error(
-          reader, EFBIG,
-          "a member's header, with the map of its holes, is longer than 16 MiB: more than is taken");
-      return -1;
-    }
-    const la_ssize_t n = archive_read_data(archive_.get(), block_.data(), block_.size());
-    if (n < 0) archive_set_error(reader, archive_errno(archive_.get()), "%s", problem());
-    if (left_ && n > 0) *left_ -= std::min(*left_, static_cast<std::uint64_t>(n));
-    end_ = n <= 0;
-    return n < 0 ? -1 : n;
-  }
+  static la_ssize_t read_file(archive* reader, void* self, const void** bytes);
+  la_ssize_t next(archive* reader, const void** bytes);
 
+  struct Close {
+    void operator()(gzFile file) const { (void)::gzclose_r(file); }
+  };
+  std::unique_ptr<gzFile_s, Close> file_;  // what is no gzip comes through as it is
+  std::string file_block_ = std::string(kBlock, '\0');
   std::unique_ptr<archive, int (*)(archive*)> archive_;
   std::string block_ = std::string(kBlock, '\0');
   std::optional<std::uint64_t> left_;  // of a header that is being read

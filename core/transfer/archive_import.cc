@@ -329,6 +329,7 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     bytes.end_header();
     if (state == ARCHIVE_EOF) {
       reader.end();
+      if (!zip && !bytes.reads_to_end()) return problem();
       return {};
     }
     if (state != ARCHIVE_OK && state != ARCHIVE_WARN) return problem();

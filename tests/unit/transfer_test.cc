@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <utility>
@@ -558,6 +559,40 @@ TEST_CASE("a name that comes twice in a cpio empties no other file", "[transfer]
   CHECK(content(repeated) == "last");
   CHECK(content("b") == expected);
   CHECK(content("c") == expected);
+}
+
+TEST_CASE("what ends a gzip is looked at", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/a.tar";
+  write_transferred(path, header("file", '0', 4) + padded("data") + std::string(10240, '\0'));
+  REQUIRE(std::system(("gzip -k " + path + " && cat " + path + ".gz " + path + ".gz >" + path + "2.gz").c_str()) == 0);
+  std::string bytes;
+  {
+    std::ifstream in(path + ".gz", std::ios::binary);
+    bytes.assign(std::istreambuf_iterator<char>(in), {});
+  }
+  REQUIRE(bytes.size() > 60);
+  const auto said = [&](const std::string& archive) {
+    TransferStore store;
+    Status done;
+    (void)store.import(archive, done);
+    return done ? std::string() : done.error().message();
+  };
+  CHECK(said(path) == "");
+  CHECK(said(path + ".gz") == "");
+  CHECK(said(path + "2.gz") == "");  // several are one
+  std::string damaged = bytes;
+  damaged[damaged.size() - 8] ^= 1;
+  write_transferred(path + ".gz", damaged);
+  CHECK(said(path + ".gz").find("its gzip data is damaged: ") != std::string::npos);
+  damaged = bytes;
+  damaged[damaged.size() - 1] ^= 1;
+  write_transferred(path + ".gz", damaged);
+  CHECK(said(path + ".gz").find("its gzip data is damaged: ") != std::string::npos);
+  for (const std::size_t lost : {std::size_t{1}, std::size_t{8}, std::size_t{20}}) {
+    write_transferred(path + ".gz", bytes.substr(0, bytes.size() - lost));
+    CHECK(said(path + ".gz").find("its gzip data is cut off") != std::string::npos);
+  }
 }
 
 // 1969-12-31 12:00:00.5, as pax(1) has it.
