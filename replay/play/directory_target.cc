@@ -1,5 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -30,18 +31,59 @@ struct KernelEntry {  // linux_dirent64
   char name[1];
 };
 
+// Changes stay below the target whatever the links of a trace say, or become by renames: the kernel follows none that leads out
+// (EXDEV). Links that are absolute it takes for such, so those of a trace are made relative.
+FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t mode) {
+  constexpr int kKnown = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_NONBLOCK | O_DSYNC | O_SYNC |
+                         O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME | O_PATH | O_TMPFILE;
+  constexpr int kTries = 1000;  // EAGAIN: something was renamed meanwhile, anywhere
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags & kKnown);
+  if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) how.mode = mode & 07777;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  for (int i = 0;; ++i) {
+    FileDescriptor opened(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how)));
+    if (opened || errno != EAGAIN || i == kTries) return opened;
+  }
+}
+
+// The folder of a path, and the last name in it, which nothing follows.
+class FolderBelow {
+ public:
+  FolderBelow(int root, const std::string& path) : at_(root), name_(path.empty() ? "." : path) {
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return;
+    name_ = path.substr(slash + 1);
+    opened_ = open_below(root, path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    at_ = opened_.get();
+    if (!opened_) problem_ = -errno;
+  }
+  bool found() const { return problem_ == 0; }
+  std::int64_t problem() const { return problem_; }
+  int at() const { return at_; }
+  const char* name() const { return name_.c_str(); }
+  std::string path() const { return proc_path_of(at_) + "/" + name_; }
+
+ private:
+  FileDescriptor opened_;
+  int at_;
+  std::string name_;
+  std::int64_t problem_ = 0;
+};
+
 class DirectoryTarget final : public Target {
  public:
   DirectoryTarget(FileDescriptor root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
 
   std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override {
     const int usable = static_cast<int>(flags & ~static_cast<std::uint32_t>(O_DIRECT | O_APPEND)) | O_CLOEXEC;
+    const bool changes_nothing = (usable & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
     // Who opened a pipe in the recorded session waited for the other end, which is another client of this replay: nobody waits here.
-    int opened = ::openat(root_.get(), at(path), usable | O_NONBLOCK, mode & 07777);
-    if (opened < 0 && errno == ENXIO && (usable & O_ACCMODE) == O_WRONLY) {
-      opened = ::openat(root_.get(), at(path), (usable & ~O_ACCMODE) | O_RDWR | O_NONBLOCK, mode & 07777);
-    }
-    return result_of(opened);
+    if (changes_nothing) return result_of(::openat(root_.get(), at(path), usable | O_NONBLOCK));
+    FileDescriptor opened = open_below(root_.get(), at(path), usable | O_NONBLOCK, mode);
+    if (!opened && errno == ENXIO && (usable & O_ACCMODE) == O_WRONLY)
+      opened = open_below(root_.get(), at(path), (usable & ~O_ACCMODE) | O_RDWR | O_NONBLOCK, mode);
+    return opened ? opened.release() : -errno;
   }
   std::int64_t close(std::int64_t handle) override { return result_of(::close(fd(handle))); }
   std::int64_t read(std::int64_t handle, std::uint64_t offset, std::span<char> out) override {
@@ -51,7 +93,9 @@ class DirectoryTarget final : public Target {
     return result_of(::pwrite(fd(handle), data.data(), data.size(), static_cast<off_t>(offset)));
   }
   std::int64_t truncate(const std::string& path, std::uint64_t size) override {
-    return result_of(::truncate(whole(path).c_str(), static_cast<off_t>(size)));
+    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0);
+    if (!file) return -errno;
+    return result_of(::truncate(proc_path_of(file.get()).c_str(), static_cast<off_t>(size)));
   }
   std::int64_t truncate(std::int64_t handle, std::uint64_t size) override {
     return result_of(::ftruncate(fd(handle), static_cast<off_t>(size)));
@@ -99,47 +143,58 @@ class DirectoryTarget final : public Target {
     }
   }
   std::int64_t mkdir(const std::string& path, std::uint32_t mode) override {
-    return result_of(::mkdirat(root_.get(), at(path), mode & 07777));
+    return below(path, [&](const FolderBelow& f) { return ::mkdirat(f.at(), f.name(), mode & 07777); });
   }
   std::int64_t rmdir(const std::string& path) override {
-    return result_of(::unlinkat(root_.get(), at(path), AT_REMOVEDIR));
+    return below(path, [](const FolderBelow& f) { return ::unlinkat(f.at(), f.name(), AT_REMOVEDIR); });
   }
   std::int64_t unlink(const std::string& path) override {
-    return result_of(::unlinkat(root_.get(), at(path), 0));
+    return below(path, [](const FolderBelow& f) { return ::unlinkat(f.at(), f.name(), 0); });
   }
   std::int64_t rename(const std::string& from, const std::string& to, std::uint32_t flags) override {
+    const FolderBelow old(root_.get(), from), now(root_.get(), to);
+    if (!old.found()) return old.problem();
+    if (!now.found()) return now.problem();
     const auto rename = [&](std::uint32_t with) {
-      return result_of(::renameat2(root_.get(), at(from), root_.get(), at(to), with));
+      return result_of(::renameat2(old.at(), old.name(), now.at(), now.name(), with));
     };
     const auto look = [&] {
       struct stat there;
-      return result_of(::fstatat(root_.get(), at(to), &there, AT_SYMLINK_NOFOLLOW));
+      return result_of(::fstatat(now.at(), now.name(), &there, AT_SYMLINK_NOFOLLOW));
     };
     return rename_as_programs_do(flags, {rename, look});
   }
   std::int64_t link(const std::string& from, const std::string& to) override {
-    return result_of(::linkat(root_.get(), at(from), root_.get(), at(to), 0));
+    const FolderBelow old(root_.get(), from);
+    if (!old.found()) return old.problem();
+    return below(to, [&](const FolderBelow& f) { return ::linkat(old.at(), old.name(), f.at(), f.name(), 0); });
   }
   std::int64_t symlink(const std::string& target, const std::string& path) override {
-    return result_of(::symlinkat(target.c_str(), root_.get(), at(path)));
+    return below(path, [&](const FolderBelow& f) { return ::symlinkat(target.c_str(), f.at(), f.name()); });
   }
   std::int64_t mknod(const std::string& path, std::uint32_t mode) override {
-    return result_of(::mknodat(root_.get(), at(path), mode, 0));
+    return below(path, [&](const FolderBelow& f) { return ::mknodat(f.at(), f.name(), mode, 0); });
   }
   std::int64_t chmod(const std::string& path, std::uint32_t mode) override {
-    return result_of(::fchmodat(root_.get(), at(path), mode & 07777, 0));
+    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0);
+    if (!file) return -errno;
+    return result_of(::chmod(proc_path_of(file.get()).c_str(), mode & 07777));
   }
   std::int64_t chmod(std::int64_t handle, std::uint32_t mode) override {
     return result_of(::fchmod(fd(handle), mode & 07777));
   }
   std::int64_t chown(const std::string& path) override {
-    return result_of(::fchownat(root_.get(), at(path), ::geteuid(), ::getegid(), AT_SYMLINK_NOFOLLOW));
+    return below(path, [](const FolderBelow& f) {
+      return ::fchownat(f.at(), f.name(), ::geteuid(), ::getegid(), AT_SYMLINK_NOFOLLOW);
+    });
   }
   std::int64_t chown(std::int64_t handle) override {
     return result_of(::fchown(fd(handle), ::geteuid(), ::getegid()));
   }
   std::int64_t utimens(const std::string& path) override {
-    return result_of(::utimensat(root_.get(), at(path), nullptr, AT_SYMLINK_NOFOLLOW));
+    return below(path, [](const FolderBelow& f) {
+      return ::utimensat(f.at(), f.name(), nullptr, AT_SYMLINK_NOFOLLOW);
+    });
   }
   std::int64_t utimens(std::int64_t handle) override { return result_of(::futimens(fd(handle), nullptr)); }
   std::int64_t getxattr(const std::string& path, const std::string& name) override {
@@ -147,18 +202,24 @@ class DirectoryTarget final : public Target {
     return result_of(::lgetxattr(whole(path).c_str(), name.c_str(), value.data(), value.size()));
   }
   std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) override {
-    return result_of(::lsetxattr(whole(path).c_str(), name.c_str(), value.data(), value.size(), 0));
+    return below(path, [&](const FolderBelow& f) {
+      return ::lsetxattr(f.path().c_str(), name.c_str(), value.data(), value.size(), 0);
+    });
   }
   std::int64_t listxattr(const std::string& path) override {
     std::array<char, 65536> names;
     return result_of(::llistxattr(whole(path).c_str(), names.data(), names.size()));
   }
   std::int64_t removexattr(const std::string& path, const std::string& name) override {
-    return result_of(::lremovexattr(whole(path).c_str(), name.c_str()));
+    return below(path, [&](const FolderBelow& f) { return ::lremovexattr(f.path().c_str(), name.c_str()); });
   }
-  std::string absolute(const std::string& path) const override { return path_ + path; }
 
  private:
+  template <typename Change>
+  std::int64_t below(const std::string& path, Change change) const {
+    const FolderBelow folder(root_.get(), path);
+    return folder.found() ? result_of(change(folder)) : folder.problem();
+  }
   static int fd(std::int64_t handle) { return static_cast<int>(handle); }
   static const char* at(const std::string& path) { return path.empty() ? "." : path.c_str(); }
   std::string whole(const std::string& path) const { return path_ + "/" + path; }

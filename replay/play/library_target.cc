@@ -184,7 +184,6 @@ class LibraryTarget : public Target {
   std::int64_t removexattr(const std::string& path, const std::string& name) override {
     return on_node(path, false, [&](const Attributes& a) { return result_of(fs_.removexattr(a.ino, name)); });
   }
-  std::string absolute(const std::string& path) const override { return path; }
 
  private:
   struct Open {

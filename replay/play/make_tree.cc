@@ -45,8 +45,7 @@ Status make_file(Target& target, const std::string& path, const InitialEntry& en
 
 }  // namespace
 
-std::string symlink_target(const std::string& text, const std::string& path, const std::string& root,
-                           const Target& target) {
+std::string symlink_target(const std::string& text, const std::string& path, const std::string& root) {
   constexpr const char* kNowhere = "outside-of-the-trace";
   const bool absolute = text.starts_with('/');
   std::string inside = text;
@@ -67,7 +66,11 @@ std::string symlink_target(const std::string& text, const std::string& path, con
     }
     at = slash + 1;
   }
-  return absolute ? target.absolute(inside) : text;
+  if (!absolute) return text;
+  std::string relative;
+  for (const char c : path) relative += c == '/' ? "../" : "";
+  relative += inside.substr(std::min(inside.find_first_not_of('/'), inside.size()));
+  return relative.empty() ? "." : relative;
 }
 
 Status make_tree(const Trace& trace, Target& target, const std::function<void(std::size_t)>& progress) {
@@ -83,7 +86,7 @@ Status make_tree(const Trace& trace, Target& target, const std::function<void(st
       CFFS_TRY_VOID(make_directories(target, path));
       const std::int64_t made = entry.kind == 'd'
                                     ? target.mkdir(path, entry.mode | 0700)
-                                    : target.symlink(symlink_target(entry.target, path, root, target), path);
+                                    : target.symlink(symlink_target(entry.target, path, root), path);
       if (made < 0 && made != -EEXIST) return fail(static_cast<int>(-made), path);
     }
     if (progress && ++done % 256 == 0) progress(done);

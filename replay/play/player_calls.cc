@@ -176,7 +176,7 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
     case Call::link:
       return target.link(path, path2);
     case Call::symlink:
-      return target.symlink(symlink_target(path2, path, player_.root_, target), path);
+      return target.symlink(symlink_target(path2, path, player_.root_), path);
     case Call::mknod:
       // A named pipe is a file here, which keeps what its writers wrote until its readers come: nobody has to wait.
       return target.mknod(path, S_ISSOCK(o.mode) ? o.mode : S_IFREG | (o.mode & 07777));

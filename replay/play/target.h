@@ -58,12 +58,9 @@ class Target {
   virtual std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) = 0;
   virtual std::int64_t listxattr(const std::string& path) = 0;
   virtual std::int64_t removexattr(const std::string& path, const std::string& name) = 0;
-
-  // How a symlink target that is absolute in the trace ("/" is its root) is written here.
-  virtual std::string absolute(const std::string& path) const = 0;
 };
 
-// System calls below a directory.
+// System calls below a directory. What changes something follows no link that leads out of it: EXDEV, as for absolute ones.
 Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory);
 // The library, below a directory of its store ("" is its root). The file system must outlive the target.
 Result<std::unique_ptr<Target>> make_library_target(FileSystem& fs, const std::string& below);
