@@ -90,6 +90,7 @@ for p in "${policies[@]}"; do
   [ $p != frequency ] || plan=(--plan="$work/plan.db")
   "$cffs" import --policy=$p "${plan[@]}" "$work/tree" "$work/disk-$p/store" >/dev/null
 done
+shopt -s inherit_errexit  # what fails in $(...) ends it
 counters() { [ -n "${device[$1]}" ] || { echo "0 0"; return; }; awk '{printf "%d %.0f\n", $1, $3 * 512}' "/sys/block/$(basename "${device[$1]}")/stat"; }
 replay() {  # policy, then mount options; prints reads, bytes, requests/s
   local p=$1 before after
@@ -107,8 +108,14 @@ replay() {  # policy, then mount options; prints reads, bytes, requests/s
   echo "$((after[0] - before[0])) $((after[1] - before[1])) $(python3 -c "import json; print(json.load(open('$work/run.json'))['requests_per_s'])")"
 }
 for round in $(seq "$rounds"); do
-  for p in "${policies[@]}"; do echo "$p $(replay "$p")" >>"$work/measured"; done
-  for record in 0 4M; do echo "record$record $(replay directory --access-record=$record)" >>"$work/measured"; done
+  for p in "${policies[@]}"; do
+    figures=$(replay "$p")
+    echo "$p $figures" >>"$work/measured"
+  done
+  for record in 0 4M; do
+    figures=$(replay directory --access-record=$record)
+    echo "record$record $figures" >>"$work/measured"
+  done
   say "round $round done"
 done
 # The kernel's cache holds all of it, so evaluate's does too.

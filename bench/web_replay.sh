@@ -63,13 +63,8 @@ for d in ${disks//,/ }; do
   case $d in raw|cloud|hdd) ;; *) fail "there is no disk '$d'; there are raw, cloud and hdd" ;; esac
 done
 
-made_work=
-if [ -z "$work" ]; then
-  work=$(mktemp -d "${TMPDIR:-/tmp}/cffs-web-replay.XXXXXX")
-  made_work=1
-else
-  mkdir -p "$work"
-fi
+[ -z "$work" ] || mkdir -p "$work"
+work=$(mktemp -d "${work:-${TMPDIR:-/tmp}}/cffs-web-replay.XXXXXX")  # what is removed at the end is ours alone
 targets=(native passthrough none directory)
 stores=(none directory)
 images=(native "${stores[@]}")
@@ -107,7 +102,7 @@ cleanup() {
   set +e
   take_down
   rm -rf "$work"/*.out
-  [ -z "$made_work" ] || rmdir "$work" 2>/dev/null
+  rmdir "$work" 2>/dev/null
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -236,9 +231,10 @@ sweeps() {  # $1: disk, $2: rounds
     for t in "${targets[@]}"; do
       start_cold "$t"
       from=$(date +%s.%N)
-      files=$(cd "$(where "$t")" && find . -type f -print0 | tee >(xargs -0 cat >/dev/null; : >"$work/swept.out") | tr -cd '\0' | wc -c)
-      while [ ! -e "$work/swept.out" ]; do sleep 0.01; done
+      files=$(cd "$(where "$t")" && find . -type f -print0 | tee >(xargs -0 cat >/dev/null; echo $? >"$work/swept.out") | tr -cd '\0' | wc -c)
+      while [ ! -s "$work/swept.out" ]; do sleep 0.01; done
       to=$(date +%s.%N)
+      [ "$(cat "$work/swept.out")" = 0 ] || fail "not all files of $t could be read, see above"
       rm -f "$work/swept.out"
       finish "$t"
       echo "$1 $t $files $from $to $device_reads $device_bytes" >>"$work/sweeps.out"

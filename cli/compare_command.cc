@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -89,6 +90,10 @@ Status run_compare(const CompareOptions& o) {
   if (runs.empty())
     return fail(Error::usage("there are no runs in " + o.results.front() +
                              (o.benchmark.empty() ? "" : " of benchmark " + o.benchmark)));
+  const bool has_baseline =
+      o.baseline.empty() || std::any_of(runs.begin(), runs.end(),
+                                        [&](const replay::Run& run) { return run.target == o.baseline; });
+  if (!has_baseline) return fail(Error::usage("no run is of the target '" + o.baseline + "' (--baseline)"));
   const std::vector<bench::Comparison> comparisons = bench::compare(runs, o.baseline);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const bench::Comparison& c : comparisons) {

@@ -39,11 +39,11 @@ python=/usr/bin/python3  # Debian's own, whatever else is on the path
   fail "Spark 3.5 wants Python 3.11, which is neither /usr/bin/python3 nor in PATH: install it"
 
 # What another version left, or who was interrupted, is not mixed with this.
-if [ -e "$place" ] && [ ! -e "$place/pyvenv.cfg" ] && [ -n "$(ls -A "$place")" ]; then
-  fail "$place is neither empty nor a virtual environment: name another directory"
+if [ -n "$(ls -A "$place" 2>/dev/null)" ] && [ ! -e "$place/installed" ] && [ ! -e "$place/install.log" ]; then
+  fail "$place is neither empty nor what this script has made: name another directory"
 fi
 rm -rf "$place"
-mkdir -p "$(dirname "$place")"
+mkdir -p "$place" && : >"$place/install.log"
 $python -m venv "$place" || fail "no virtual environment could be made in $place, see above"
 log=$place/install.log
 pip() {

@@ -53,11 +53,11 @@ python=/usr/bin/python3  # Debian's own, whatever else is on the path
 [ -x $python ] && $python -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 [ ${#packages[@]} = 0 ] || "$here/install_packages.sh" "${packages[@]}"
 
-if [ -e "$place" ] && [ ! -e "$place/pyvenv.cfg" ] && [ -n "$(ls -A "$place")" ]; then
-  fail "$place is neither empty nor a virtual environment: name another directory"
+if [ -n "$(ls -A "$place" 2>/dev/null)" ] && [ ! -e "$place/installed" ] && [ ! -e "$place/install.log" ]; then
+  fail "$place is neither empty nor what this script has made: name another directory"
 fi
 rm -rf "$place"
-mkdir -p "$(dirname "$place")"
+mkdir -p "$place" && : >"$place/install.log"
 $python -m venv "$place" || fail "no virtual environment could be made in $place, see above"
 echo "   downloading HDFS, Hadoop's client of S3 and moto (340 MB) to $place"
 log=$place/install.log

@@ -39,6 +39,8 @@ crate fsx 0.3.2
 # fsspec with its own tests, which Debian 12's is too old for; the test "suite_fsspec" runs them on the Python package.
 if [ ! -x "$tools/python/bin/pytest" ]; then
   "$here/install_packages.sh" python3-venv
+  [ -z "$(ls -A "$tools/python" 2>/dev/null)" ] || [ -e "$tools/python/pyvenv.cfg" ] ||
+    { echo "install_suites: $tools/python is no virtual environment: name another directory in CFFS_SUITE_TOOLS" >&2; exit 1; }
   rm -rf "$tools/python"
   /usr/bin/python3 -m venv "$tools/python" && "$tools/python/bin/pip" install -q --disable-pip-version-check fsspec==2025.9.0 pytest==8.4.2 ||
     { rm -rf "$tools/python"; echo "install_suites: without fsspec the test \"suite_fsspec\" is skipped; is PyPI reachable?" >&2; }

@@ -20,7 +20,9 @@ tools=${CFFS_SITE_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/cffs-site}
 if [ "$(cat "$tools/versions" 2>/dev/null)" != "${versions[*]}" ]; then
   scripts/install_packages.sh python3-venv || fail "python3-venv could not be installed"
   echo "make_site: installing ${versions[*]} into $tools"
+  [ -z "$(ls -A "$tools" 2>/dev/null)" ] || [ -e "$tools/versions" ] || [ -e "$tools/cffs-site" ] || fail "$tools is neither empty nor from here; name another directory in CFFS_SITE_TOOLS"
   rm -rf "$tools"
+  mkdir -p "$tools" && : >"$tools/cffs-site"
   /usr/bin/python3 -m venv "$tools" && "$tools/bin/pip" install -q --disable-pip-version-check "${versions[@]}" ||
     fail "the generator could not be installed, see above; is the network up?"
   echo "${versions[*]}" >"$tools/versions"

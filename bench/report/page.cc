@@ -86,7 +86,8 @@ std::string number(double value) {
 
 std::string ratio_cell(const TargetResult& t, const std::string& baseline) {
   const replay::Estimate& r = t.rate_of_baseline;
-  if (t.target == baseline || r.value == 0) return "<td class=\"soft\">1</td>";
+  if (t.target == baseline) return "<td class=\"soft\">1</td>";
+  if (r.value == 0) return "<td class=\"soft\">\u2013</td>";
   // Only what the interval tells apart from 1 is called better or worse.
   const char* kind = r.samples > 1    ? (r.low > 1    ? "good"
                                          : r.high < 1 ? "bad"

@@ -90,7 +90,10 @@ Status Image::build() {
   file_ = in_memory ? fmt::format("/dev/shm/cffs-bench-{}-{}.img", ::getpid(),
                                   std::hash<std::string>()(options_.work))
                     : options_.work + "/image";
-  const FileDescriptor file(::open(file_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  // Others can know the name, and may have put a link there.
+  if (in_memory) (void)::unlink(file_.c_str());
+  const int how = in_memory ? O_EXCL : O_TRUNC;
+  const FileDescriptor file(::open(file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | how, 0600));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(options_.bytes)) != 0) return fail(errno, file_);
   std::vector<std::string> make{maker, "-q"};
   const bool is_ext = options_.type.starts_with("ext");

@@ -18,10 +18,12 @@ class Postmark {
         random_(session.seed()),
         smallest_(session.number("smallest")),
         largest_(session.number("largest")),
-        data_(std::max(largest_, std::uint64_t{1}), 'p'),
+        data_(std::max({largest_, smallest_, std::uint64_t{1}}), 'p'),
         buffer_(std::max<std::uint64_t>(2 * largest_, 4096), '\0') {}
 
   Status run() {
+    if (smallest_ > largest_)
+      return fail(Error::command_line("--smallest is more than --largest: no file has such a size"));
     {
       Phase phase(session_, rig_, "create");
       for (std::uint64_t d = 0; d < session_.number("directories"); ++d)

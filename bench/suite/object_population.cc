@@ -38,7 +38,8 @@ double Population::utilization() const {
 
 std::uint64_t Population::pick_size() {
   const bool large = mix_ == Mix::large || (mix_ == Mix::mixed && random_() % 5 != 0);
-  return large ? largest_ : 1024 + random_() % std::max<std::uint64_t>(1, largest_ - 1024);
+  if (large || largest_ <= 1024) return largest_;
+  return 1024 + random_() % (largest_ - 1024);
 }
 
 Status Population::create(Lane* lane) {

@@ -33,7 +33,8 @@ std::int64_t make_file(replay::Target& target, const std::string& path, std::spa
   if (file < 0) return file;
   const std::int64_t written = target.write(file, 0, data);
   const std::int64_t closed = target.close(file);
-  return written < 0 ? written : closed;
+  if (written < 0) return written;
+  return static_cast<std::size_t>(written) < data.size() ? -EIO : closed;
 }
 
 std::uint64_t bytes_of(const std::string& text) {
@@ -84,9 +85,14 @@ void Phase::take(replay::Run run) {
 }
 
 void Phase::finish(std::uint64_t operations) {
-  if (session_.options().sync) (void)rig_.sync();
+  const std::int64_t before = Lane::now();
+  if (session_.options().sync) session_.note_sync(rig_.sync());
   const std::int64_t end = Lane::now();
-  if (run_.seconds == 0) run_.seconds = static_cast<double>(end - start_ns_ - left_out_ns_) / 1e9;
+  if (run_.seconds == 0) {
+    run_.seconds = static_cast<double>(end - start_ns_ - left_out_ns_) / 1e9;
+  } else if (session_.options().sync) {  // a replay's own time, and what it left behind
+    run_.seconds += static_cast<double>(end - before) / 1e9;
+  }
   meter_->finish(run_.metrics, run_.timeline);
   replay::Timeline timeline;
   for (const auto& lane : lanes_) {
@@ -144,6 +150,7 @@ std::string Session::workload(std::uint64_t memory_bytes) const {
   std::string words = options_.disk;
   if (options_.aged > 0) words += fmt::format(", aged {:g}", options_.aged);
   if (options_.mount_sync) words += ", -o sync";
+  if (options_.sync) words += ", synced";
   if (memory_bytes != 0) words += fmt::format(", {} MB memory", memory_bytes >> 20);
   for (const Parameter& p : benchmark_.parameters) {
     const std::string value = text(p.name);
@@ -256,7 +263,9 @@ Status Session::run_target(const std::string& target) {
         fmt::format("benchmark {} runs programs, which {} cannot serve; leave it out of --targets",
                     benchmark_.name, target)));
   }
-  return benchmark_.run(*this, *rig);
+  synced_ = {};
+  CFFS_TRY_VOID(benchmark_.run(*this, *rig));
+  return synced_;
 }
 
 // The targets that this machine has what it takes for; of each other one a line on stderr says what is missing.

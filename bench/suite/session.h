@@ -114,6 +114,10 @@ class Session {
   std::string workload(std::uint64_t memory_bytes) const;
   const Benchmark& benchmark() const { return benchmark_; }
   void add(replay::Run run);
+  // What could not be made durable makes a target's run fail: it would pass for a fast one.
+  void note_sync(Status synced) {
+    if (synced_) synced_ = std::move(synced);
+  }
   // For who watches; from any thread. Not for each operation: some are shorter than this.
   void progress(const WorkStep& step) const;
 
@@ -132,6 +136,7 @@ class Session {
   std::uint64_t memory_bytes_ = 0;
   std::size_t turn_ = 0, turns_ = 0;  // of all targets in all rounds: which one it is
   std::vector<replay::Run> runs_;
+  Status synced_;  // of the target that runs
   mutable bool printed_head_ = false;
   mutable Mutex one_tells_;
 };

@@ -78,7 +78,8 @@ Status query_file(replay::Target& target, Lane& lane, const std::string& path, b
                           const std::int64_t n =
                               reads ? target.read(file, 0, data) : target.write(file, 0, data);
                           const std::int64_t closed = target.close(file);
-                          return n < 0 ? n : closed;
+                          if (n < 0) return n;
+                          return static_cast<std::size_t>(n) < data.size() ? -EIO : closed;
                         }),
               path);
 }

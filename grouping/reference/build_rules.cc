@@ -210,6 +210,7 @@ std::vector<Reference> extract_ninja(std::string_view rest, Effort& effort) {
       }
     }
     std::erase(words, "");
+    if (words.empty()) continue;  // of variables that are empty
     if (words.size() >= 3 && words[1] == "=") {
       std::string& value = variables[words[0]];
       value.clear();

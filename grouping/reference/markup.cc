@@ -89,12 +89,16 @@ std::vector<Reference> extract_latex(std::string_view rest, Effort& effort) {
       const std::string_view command = line.substr(at + 1, end - at - 1);
       if (end < line.size() && line[end] == '*') ++end;
       end = skip_space(line, end);
-      if (end < line.size() && line[end] == '[') end = std::min(line.find(']', end), line.size() - 1) + 1;
+      if (end < line.size() && line[end] == '[') {
+        const std::size_t close = std::min(line.find(']', end), line.size() - 1);
+        (void)effort.spend(close - end);
+        end = close + 1;
+      }
       end = skip_space(line, end);
       std::string target;
       if (end < line.size() && line[end] == '{') {
         const std::size_t close = line.find('}', end);
-        if (close == std::string_view::npos || !effort.spend(close - end)) continue;
+        if (!effort.spend(std::min(close, line.size()) - end) || close == std::string_view::npos) continue;
         target = trimmed(line.substr(end + 1, close - end - 1));
       } else if (command == "input" && end < line.size()) {
         (void)effort.spend(line.size() - end);

@@ -1,6 +1,9 @@
 // cffs._engine: the engine for Python, as small as it can be. What users see, with its defaults, is in python/package/cffs.
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/backend/store_at.h"
 #include "core/backend/store_place.h"
 #include "python/extension/batches.h"
@@ -14,16 +17,19 @@ namespace cffs::python {
 namespace py = pybind11;
 namespace {
 
+// Of seconds; without end is a year.
+std::int64_t milliseconds(double seconds) {
+  constexpr double kMost = 365.0 * 86'400;
+  if (std::isnan(seconds)) throw py::value_error("a time is not a number");
+  return static_cast<std::int64_t>(std::clamp(seconds, -kMost, kMost) * 1000);
+}
+
 std::shared_ptr<OpenedStore> open_store(py::handle at, bool write, bool foreign_owner,
                                         const std::string& policy, std::size_t cache_bytes,
                                         double commit_interval, double follow_wait) {
   const std::string path = path_bytes(at);
-  const OpenOptions options{write,
-                            foreign_owner,
-                            policy,
-                            cache_bytes,
-                            static_cast<std::int64_t>(commit_interval * 1000),
-                            static_cast<std::int64_t>(follow_wait * 1000)};
+  const OpenOptions options{write,           foreign_owner, policy, cache_bytes, milliseconds(commit_interval),
+                            milliseconds(follow_wait)};
   auto opened = [&] {
     const py::gil_scoped_release without_gil;
     return OpenedStore::open(path, options);

@@ -87,7 +87,8 @@ std::optional<LoggedRequest> parse_access_line(std::string_view line) {
   rest.remove_prefix(quote + 1);
   // The request ends at the first quote that a status and a size follow: some requests hold quotes themselves.
   for (std::size_t end = rest.find('"'); end != std::string_view::npos; end = rest.find('"', end + 1)) {
-    if (!status_and_size(rest.substr(end + 1), record)) continue;
+    const bool may_end = end + 1 < rest.size() && (rest[end + 1] == ' ' || rest[end + 1] == '\t');
+    if (!may_end || !status_and_size(rest.substr(end + 1), record)) continue;
     std::string_view request = rest.substr(0, end);
     record.agent = agent_in(rest.substr(end + 1));
     record.method = take_word(request);

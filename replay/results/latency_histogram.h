@@ -2,8 +2,10 @@
 // 0.8 %, merging loses nothing, and recording is an increment.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace cffs::replay {
@@ -30,7 +32,9 @@ class LatencyHistogram {
   std::uint64_t max_ns() const { return max_; }
   // The smallest bucket value that `fraction` (0 to 1) of all latencies do not exceed; 0 where there are none.
   std::uint64_t percentile_ns(double fraction) const {
-    const auto wanted = static_cast<std::uint64_t>(fraction * static_cast<double>(count_));
+    // As many as are at least that share of all; a little less than a whole number is that number.
+    const double share = fraction * static_cast<double>(count_);
+    const auto wanted = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(share * (1 - 1e-12))));
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       seen += buckets_[i];

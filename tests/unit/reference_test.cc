@@ -158,6 +158,7 @@ TEST_CASE("styles, scripts, sources, rules, documents") {
                   "set(S a.cc\n b.cc) # x\nadd_library(l STATIC ${S} \"c.cc\")\nadd_executable(e "
                   "${CMAKE_CURRENT_SOURCE_DIR}/m.cc n.cc)") ==
           Names{"a.cc > b.cc", "a.cc > c.cc", "m.cc > n.cc"});
+  REQUIRE(targets("build.ninja", "$x\n${y}\nbuild x: link a.o b.o\n") == Names{"a.o > b.o"});
   REQUIRE(targets("build.ninja",
                   "d = src\nbuild a.o: cc $d/a.c | h$ 1.h $\n  h2.h || gen\nbuild x: link a.o b.o\n") ==
           Names{"src/a.c > h 1.h", "src/a.c > h2.h", "a.o > b.o"});

@@ -125,6 +125,13 @@ TEST_CASE("histogram percentiles are exact to one percent") {
   REQUIRE(all.max_ns() == values.back());
   REQUIRE(all.percentile_ns(1.0) == values.back());
   REQUIRE(LatencyHistogram().percentile_ns(0.5) == 0);
+  // Of few, too: nobody is left out.
+  LatencyHistogram few;
+  for (const std::uint64_t ns : {10, 20, 30}) few.record(ns);
+  REQUIRE(few.percentile_ns(0.5) == 20);
+  REQUIRE(few.percentile_ns(0.34) == 20);
+  REQUIRE(few.percentile_ns(0.99) == 30);
+  REQUIRE(few.percentile_ns(0) == 10);
 }
 
 }  // namespace cffs::replay::test

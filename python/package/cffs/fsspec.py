@@ -19,7 +19,7 @@ class CffsFileSystem(AbstractFileSystem):
     mode    "r" or "r+", as of cffs.Store
 
     The store is opened by the first operation, and again by the first in a child of fork(). It is open until close(), which makes
-    what was written durable; a file that was written is durable when it is closed.
+    what was written durable, as sync() of a cffs.Store does; before, that takes some seconds.
     """
 
     protocol = "cffs"
