@@ -243,12 +243,16 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
   return *newest;
 }
 
-Status write_superblock(BlockDevice& device, const Superblock& superblock) {
+Result<DeviceRange> put_superblock(BlockDevice& device, const Superblock& superblock) {
   const std::uint64_t offset = superblock.version % 2 * kBlock;
   std::string block = encode(superblock);
   block.resize(kBlock, '\0');  // whole: so that nothing is read for it
   CFFS_TRY_VOID(device.write(offset, as_bytes(block)));
-  const DeviceRange range{offset, kBlock};
+  return DeviceRange{offset, kBlock};
+}
+
+Status write_superblock(BlockDevice& device, const Superblock& superblock) {
+  CFFS_TRY(const DeviceRange range, put_superblock(device, superblock));
   return device.flush({&range, 1});
 }
 

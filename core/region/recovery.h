@@ -12,7 +12,9 @@ namespace cffs::region {
 
 // The newer of the two superblocks. `usage`: none, or a newer program's.
 Result<Superblock> read_superblock(const BlockDevice& device);
-// To the place of the older one; durable when it returns.
+// To the place of the older one; durable once that range is flushed.
+Result<DeviceRange> put_superblock(BlockDevice& device, const Superblock& superblock);
+// The same, and flushed.
 Status write_superblock(BlockDevice& device, const Superblock& superblock);
 
 struct Recovered {

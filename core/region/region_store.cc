@@ -143,18 +143,24 @@ Status RegionStore::forget_what_is_lost() {
   return {};
 }
 
+// What is remembered of the superblock is what is durable: whoever comes behind a failure says it again, and nothing is changed before.
+Status RegionStore::say_in_use(Shared& shared) {
+  Superblock next = superblock_;
+  next.clean = false;
+  next.checkpoint.clear();
+  next.version += 1;
+  CFFS_TRY(const DeviceRange place, put_superblock(*device_, next));
+  CFFS_TRY_VOID(flush(shared, {&place, 1}));
+  superblock_ = next;
+  return {};
+}
+
 Status RegionStore::begin_use(Shared& shared) {
   if (shared.in_use.load()) return {};
   if (shared.device.is_read_only()) return fail(EROFS);
   if (shared.ended.load()) return fail(EBADF);
-  if (!superblock_.clean) {
-    CFFS_TRY_VOID(settle_recovered());
-  } else {
-    superblock_.clean = false;
-    superblock_.checkpoint.clear();
-    superblock_.version += 1;
-    CFFS_TRY_VOID(write_superblock(*device_, superblock_));
-  }
+  if (!superblock_.clean) CFFS_TRY_VOID(settle_recovered());
+  CFFS_TRY_VOID(say_in_use(shared));
   shared.in_use.store(true, std::memory_order_release);
   return {};
 }
