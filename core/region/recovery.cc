@@ -222,6 +222,7 @@ bool is_name(std::string_view name) {
 
 Result<Superblock> read_superblock(const BlockDevice& device) {
   std::optional<Superblock> newest;
+  unsigned copies = 0;
   std::string sector(kSectorBytes, '\0');
   if (device.size() < kHeadBlocks * kBlock)
     return fail(Error::usage(device.description() + " is no region store: it has " +
@@ -229,6 +230,7 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
   for (const std::uint64_t copy : {0u, 1u}) {
     CFFS_TRY_VOID(device.read(copy * kBlock, as_writable_bytes(sector)));
     CFFS_TRY(auto found, decode_superblock(sector));
+    copies += found ? 1 : 0;
     if (found && (!newest || found->version > newest->version)) newest = std::move(found);
   }
   if (!newest) {
@@ -239,6 +241,10 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
     return fail(Error::corruption(device.description() + ": the superblock describes a larger device (" +
                                   std::to_string(newest->geometry.regions) + " regions) than this one of " +
                                   std::to_string(device.size()) + " bytes"));
+  }
+  if (copies < 2) {
+    newest->clean = false;
+    newest->checkpoint.clear();
   }
   return *newest;
 }

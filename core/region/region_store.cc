@@ -143,15 +143,18 @@ Status RegionStore::forget_what_is_lost() {
   return {};
 }
 
-// What is remembered of the superblock is what is durable: whoever comes behind a failure says it again, and nothing is changed before.
+// Both copies: where one rots, the other must not name a checkpoint of the time before. One behind the other: one of them is whole.
+// What is remembered is what is durable: whoever comes behind a failure says it again, and nothing is changed before.
 Status RegionStore::say_in_use(Shared& shared) {
-  Superblock next = superblock_;
-  next.clean = false;
-  next.checkpoint.clear();
-  next.version += 1;
-  CFFS_TRY(const DeviceRange place, put_superblock(*device_, next));
-  CFFS_TRY_VOID(flush(shared, {&place, 1}));
-  superblock_ = next;
+  for (int copies = 2; copies > 0; --copies) {
+    Superblock next = superblock_;
+    next.clean = false;
+    next.checkpoint.clear();
+    next.version += 1;
+    CFFS_TRY(const DeviceRange place, put_superblock(*device_, next));
+    CFFS_TRY_VOID(flush(shared, {&place, 1}));
+    superblock_ = next;
+  }
   return {};
 }
 

@@ -274,6 +274,81 @@ TEST_CASE("where it cannot be said that a store is in use, it is said before the
   CHECK(refused >= 4);
 }
 
+TEST_CASE("where one superblock rots, the other names no checkpoint that does not hold any more", "[region]") {
+  for (const std::uint64_t rotten : {0u, 1u}) {
+    for (const bool used : {true, false}) {
+      INFO("copy " << rotten << ", used " << used);
+      auto state = formatted();
+      for (const char* name : {"a", "b"}) {  // two lives, so that both copies have been clean
+        const auto store = opened(state);
+        auto object = *store->create(name, Create::exclusive);
+        scatter(*object, '1');
+        REQUIRE(object->sync());
+      }
+      {
+        const auto store = opened(state);
+        if (used) {
+          REQUIRE(store->remove("a"));
+          REQUIRE(store->sync_names());
+          auto object = *store->create("c", Create::exclusive);  // where the other was
+          scatter(*object, '2');
+          REQUIRE(object->sync());
+          object.reset();
+          store->abandon();
+        }
+      }
+      {
+        const MutexLock guard(state->mutex);
+        state->medium.flip(rotten * kBlock + 100, 1);
+      }
+      const std::vector<std::string> wanted =
+          used ? std::vector<std::string>{"b", "c"} : std::vector<std::string>{"a", "b"};
+      for (const auto& next : {after_power_cut(*state), opened(state)}) {
+        REQUIRE(*next->list("") == wanted);
+        REQUIRE(next->was_scanned());
+        REQUIRE(next->lock("next"));  // and closes it
+        REQUIRE(*next->list("") == wanted);
+        REQUIRE(!next->was_scanned());
+      }
+      check_room(*opened(state));
+    }
+  }
+}
+
+TEST_CASE("a power cut on the way to a store's use leaves a superblock that is right", "[region]") {
+  auto state = formatted();
+  {
+    const auto store = opened(state);
+    auto object = *store->create("a", Create::exclusive);
+    scatter(*object, '1');
+    REQUIRE(object->sync());
+  }
+  std::vector<SectorMedium> before;
+  state->told = [&](const std::string&) {
+    const MutexLock guard(state->mutex);
+    before.push_back(state->medium);
+  };
+  const auto store = opened(state);
+  REQUIRE(store->create("b", Create::exclusive));
+  state->told = nullptr;
+  store->abandon();
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    for (const std::uint64_t seed : {0u, 1u, 5u}) {
+      for (const std::uint64_t torn : {0u, 1u, 2u}) {  // the copy that is being written; 2: none
+        INFO("before change " << i << ", seed " << seed << ", torn " << torn);
+        const auto after = std::make_shared<CrashDevice::State>(before[i].cut(seed));
+        if (torn < 2) {
+          const MutexLock guard(after->mutex);
+          after->medium.flip(torn * kBlock + 100, 1);
+        }
+        const auto next = opened(after);
+        REQUIRE(contents(**next->open("a")).size() == (kPieces - 1) * kStep + 2 * kBlock);
+        REQUIRE(next->layout()->damaged.empty());
+      }
+    }
+  }
+}
+
 TEST_CASE("an object that is moved shows what was durable until it is durable where it is", "[region]") {
   auto state = formatted();
   {
