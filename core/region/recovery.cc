@@ -303,7 +303,7 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
       result.damaged.push_back("an onode of region " + std::to_string(found.id.region) + " makes no sense");
       continue;
     }
-    if (!names.insert(found.onode.name).second) {
+    if (names.contains(found.onode.name)) {
       result.superseded.push_back(std::move(found));
       continue;
     }
@@ -328,6 +328,7 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
       result.damaged_onodes.push_back(found.id);
       continue;
     }
+    names.insert(found.onode.name);  // one that cannot be shown takes nobody's place
     result.mappings.push_back(std::move(*mapping));
     result.objects.push_back(std::move(found));
   }
