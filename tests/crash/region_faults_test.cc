@@ -349,6 +349,50 @@ TEST_CASE("a power cut on the way to a store's use leaves a superblock that is r
   }
 }
 
+TEST_CASE("where what a live sector names is not there, the object is as it was committed last", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  auto object = *store->create("a", Create::exclusive);
+  scatter(*object, '1');
+  REQUIRE(object->sync());
+  const std::string committed = contents(*object);
+  std::uint64_t written = 0;  // node
+  state->told = [&](const std::string& what) {
+    const auto plus = what.find('+');
+    if (what.starts_with("write ") && what.substr(plus) == "+4096") written = std::stoull(what.substr(6));
+  };
+  REQUIRE(object->truncate((kPieces - 2) * kStep));  // no data, one node
+  state->told = nullptr;
+  REQUIRE(written != 0);
+  const std::string live = contents(*object);
+  object.reset();
+  store->abandon();
+  REQUIRE((contents(**opened(state)->open("a")) == live));
+  {
+    const MutexLock guard(state->mutex);
+    state->medium.flip(written + 50, 1);
+  }
+  {
+    const auto next = opened(state);
+    REQUIRE(*next->exists("a"));
+    REQUIRE((contents(**next->open("a")) == committed));
+    REQUIRE(next->layout()->damaged.size() == 1);
+    const auto lock = next->lock("next");
+    REQUIRE(lock);
+    next->abandon();
+  }
+  {
+    // Whoever comes next believes what was settled, whatever becomes of that node.
+    const MutexLock guard(state->mutex);
+    state->medium.flip(written + 50, 1);
+  }
+  const auto last = opened(state);
+  REQUIRE((contents(**last->open("a")) == committed));
+  REQUIRE(last->layout()->damaged.empty());
+  REQUIRE((contents(**after_power_cut(*state)->open("a")) == committed));
+  check_room(*last);
+}
+
 TEST_CASE("an object that is moved shows what was durable until it is durable where it is", "[region]") {
   auto state = formatted();
   {
