@@ -363,9 +363,11 @@ Status RegionStore::rename(std::string_view from, std::string_view to) {
     names_.erase(it);
     replaced = std::exchange(names_[std::string(to)], body);
     renamed_.push_back(body);
+    // From here on the rename is done, whatever the device takes: who tried it again would find nothing to rename.
     if (!replaced) return {};
     removed_.push_back(replaced);
-    return replaced->remove();
+    replaced->be_replaced();
+    return {};
   };
   if (Status done = with_room(**shared, move); !done) return named(std::move(done).error(), from);
   if (replaced && replaced->handles.load() == 0) handle_gone(**shared, replaced);

@@ -393,6 +393,59 @@ TEST_CASE("where what a live sector names is not there, the object is as it was 
   check_room(*last);
 }
 
+TEST_CASE("a rename over a name is done or not, whichever of its writes fails", "[region]") {
+  std::uint64_t failures = 0, done = 0;
+  for (const int reason : {EIO, ENOSPC}) {
+    for (const bool synced : {true, false}) {
+      for (const bool known : {true, false}) {  // what the onodes' blocks hold, or found by a checkpoint
+        for (std::uint64_t nth = 1;; ++nth) {
+          INFO("errno " << reason << ", synced " << synced << ", known " << known << ", write " << nth);
+          if (!synced && !known) break;  // a checkpoint has nothing that was not synced
+          auto state = formatted();
+          auto store = opened(state);
+          for (const char* name : {"a", "b"}) {
+            auto object = *store->create(name, Create::exclusive);
+            scatter(*object, name[0]);
+            if (synced) REQUIRE(object->sync());
+          }
+          if (!known) store = opened((store.reset(), state));
+          REQUIRE(store->create("c", Create::exclusive));
+          std::uint64_t writes = 0;
+          state->refuses = [&writes, nth, reason](std::uint64_t, std::uint64_t) {
+            return ++writes == nth ? reason : 0;
+          };
+          const Status renamed = store->rename("a", "b");
+          state->refuses = nullptr;
+          if (writes < nth) break;
+          ++failures;
+          done += renamed ? 1 : 0;
+          REQUIRE(*store->exists("a") == !renamed);
+          const char there = renamed ? 'a' : 'b';
+          REQUIRE(contents(**store->open("b")).front() == there);
+          {
+            const MutexLock guard(state->mutex);
+            const auto killed = opened(std::make_shared<CrashDevice::State>(state->medium));
+            REQUIRE(contents(**killed->open("b")).front() == there);
+            REQUIRE(killed->layout()->damaged.empty());
+          }
+          REQUIRE(store->sync_everything());
+          const auto after = after_power_cut(*state);
+          REQUIRE(contents(**after->open("b")).front() == there);
+          REQUIRE(*after->exists("a") == !renamed);
+          REQUIRE(after->layout()->damaged.empty());
+          // Nothing of what was replaced is lost, nor comes back.
+          if (renamed) REQUIRE(store->rename("b", "d"));
+          REQUIRE(store->sync_everything());
+          REQUIRE(*after_power_cut(*state)->exists("b") == !renamed);
+          check_room(*store);
+        }
+      }
+    }
+  }
+  CHECK(failures > 6);
+  CHECK(done > 3);
+}
+
 TEST_CASE("an object that is moved shows what was durable until it is durable where it is", "[region]") {
   auto state = formatted();
   {
