@@ -300,12 +300,13 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
   if (name.empty() || name.size() > kMaxName) return fail(ENAMETOOLONG, full_name(name));
   auto shared = state(true);
   if (!shared) return named(std::move(shared).error(), name);
-  const auto make = [&]() -> Result<BodyPtr> {
+  const auto make = [&]() -> Result<std::shared_ptr<Object>> {
     const MutexLock guard(names_mutex_);
-    if (const auto it = names_.find(name); it != names_.end()) {
-      if (how == Create::exclusive) return fail(EEXIST);
+    const auto it = names_.find(name);
+    if (it != names_.end() && how == Create::exclusive) return fail(EEXIST);
+    if (it != names_.end()) {
       if (how == Create::truncate) CFFS_TRY_VOID(it->second->truncate(0));
-      return it->second;
+      return make_region_object(*this, *shared, it->second);
     }
     CFFS_TRY(const OnodeId id, (*shared)->allocation.take_onode(is_the_stores_own(name)));
     auto body = std::make_shared<Body>(*shared, id, std::string(name));
@@ -314,11 +315,12 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
       return fail(std::move(done).error());
     }
     names_.emplace(name, body);
-    return body;
+    // Counted before anybody else finds it: who removed it would take its blocks from under a handle that is not counted yet.
+    return make_region_object(*this, *shared, std::move(body));
   };
-  auto body = with_room(**shared, make);
-  if (!body) return named(std::move(body).error(), name);
-  return make_region_object(*this, *shared, std::move(*body));
+  auto object = with_room(**shared, make);
+  if (!object) return named(std::move(object).error(), name);
+  return object;
 }
 
 Result<std::shared_ptr<Object>> RegionStore::open(std::string_view name) {
