@@ -86,7 +86,8 @@ class Body {
   void end_commit(Commit commit);
   void give_up_commit(const Commit& commit);
 
-  // Of one that is removed: the sector that says so for good.
+  // Of one that is removed: what says so for good, in both sectors. Where its region becomes one of data and the power fails before that
+  // is durable, bytes of others may lie over either.
   std::pair<std::uint64_t, std::string> tombstone();
   // All that it had, once no handle is left and its removal is durable (or it never was).
   void release();

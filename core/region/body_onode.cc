@@ -202,8 +202,8 @@ std::pair<std::uint64_t, std::string> Body::tombstone() {
   Onode gone;
   gone.version = live_version_ = shared_->allocation.next_version();
   gone.is_free = true;
-  const unsigned sector = durable_sector_ == 0 ? 1 : 0;
-  return {onode_offset(shared_->geometry, id_, sector), encode(gone, shared_->geometry, id_)};
+  const std::string sector = encode(gone, shared_->geometry, id_);
+  return {onode_offset(shared_->geometry, id_, 0), sector + sector};
 }
 
 void Body::release() {

@@ -446,6 +446,35 @@ TEST_CASE("a rename over a name is done or not, whichever of its writes fails", 
   CHECK(done > 3);
 }
 
+TEST_CASE("what was removed for good does not come back where anything else lies over one of its sectors", "[region]") {
+  for (const unsigned lost : {0u, 1u}) {
+    for (const int commits : {1, 2, 3}) {
+      INFO("sector " << lost << ", " << commits << " commits");
+      auto state = formatted();
+      const auto store = opened(state);
+      {
+        auto object = *store->create("a", Create::exclusive);
+        for (int i = 0; i < commits; ++i) {
+          scatter(*object, '1', static_cast<std::uint64_t>(i), 1);
+          REQUIRE(object->sync());
+        }
+      }
+      CrashDevice device(state);
+      const region::Geometry geometry = region::read_superblock(device)->geometry;
+      const region::Recovered found = *region::recover(device, *region::read_superblock(device));
+      REQUIRE(found.objects.size() == 1);
+      const std::uint64_t sector = region::onode_offset(geometry, found.objects.front().id, lost);
+      REQUIRE(store->remove("a"));
+      REQUIRE(store->sync_names());
+      {
+        const MutexLock guard(state->mutex);
+        state->medium.flip(sector + 20, 1);
+      }
+      REQUIRE(!*after_power_cut(*state)->exists("a"));
+    }
+  }
+}
+
 TEST_CASE("an object that is moved shows what was durable until it is durable where it is", "[region]") {
   auto state = formatted();
   {
