@@ -49,6 +49,8 @@ class RadosStore final : public ObjectStore {
     return local_ == nullptr ? std::nullopt : std::optional(local_->state());
   }
   bool outlives_the_process() const override { return false; }
+  // Whose key may write to the pool, the cluster does not tell its clients.
+  bool is_private() const override { return false; }
   std::string description() const override { return pool_->address().text(); }
 
  private:

@@ -92,6 +92,9 @@ TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it
   REQUIRE(!writer->followed());
   REQUIRE(put(**writer->create("epochs/1", Create::exclusive), "one"));
   const auto reader = *RadosStore::open(address(), true);
+  // Who else may write to the pool is not known: nothing in it makes anybody root.
+  REQUIRE(!writer->is_private());
+  REQUIRE(!reader->is_private());
   auto following = reader->follow();
   REQUIRE(following);
   REQUIRE(writer->followed());
