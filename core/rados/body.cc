@@ -287,8 +287,11 @@ Status Body::first_error(int code) const {
 // Before a change.
 Status Body::usable() {
   if (shared_->pool->is_shut_out()) return fail(shared_->pool->error(-ESHUTDOWN, {}));
-  if (cut_unfinished_) return cut(size_);
-  return {};
+  if (!cut_unfinished_) return {};
+  const Status done = cut(size_);
+  // The page with its end may have been read when its piece still had what was cut off.
+  shared_->cache->drop(id_, size_);
+  return done;
 }
 
 // Nothing of it is anywhere that nobody can find: its name comes first.

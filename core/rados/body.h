@@ -95,6 +95,7 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   void set_first_attributes(WriteOperation& operation, std::uint64_t bound) const CFFS_REQUIRES(mutex_);
   Status set_end(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status cut(std::uint64_t size) CFFS_REQUIRES(mutex_);
+  Status punch_pieces(std::uint64_t offset, std::uint64_t end) CFFS_REQUIRES(mutex_);
   Status settle() CFFS_REQUIRES(mutex_);
   // What is to be told of a write of `bytes` from `offset` on.
   Pool::Done landed(std::uint64_t offset, std::size_t bytes);

@@ -57,14 +57,8 @@ Status Body::truncate(std::uint64_t size) {
   return {};
 }
 
-Status Body::punch(std::uint64_t offset, std::uint64_t length) {
-  announce_blocking();
-  const MutexLock guard(mutex_);
-  CFFS_TRY_VOID(usable());
-  CFFS_TRY_VOID(send_pending());
-  CFFS_TRY_VOID(first_error(flights_.wait()));
+Status Body::punch_pieces(std::uint64_t offset, std::uint64_t end) {
   const std::uint64_t piece_bytes = shared_->piece_bytes;
-  const std::uint64_t end = std::min(size_, offset + length);
   for (std::uint64_t at = offset; at < end;) {
     const std::uint64_t piece = at / piece_bytes;
     const std::uint64_t within = at - piece * piece_bytes;
@@ -88,8 +82,20 @@ Status Body::punch(std::uint64_t offset, std::uint64_t length) {
     }
     at += n;
   }
-  if (offset < end) shared_->cache->drop(id_, offset, end - offset);
   return {};
+}
+
+Status Body::punch(std::uint64_t offset, std::uint64_t length) {
+  announce_blocking();
+  const MutexLock guard(mutex_);
+  CFFS_TRY_VOID(usable());
+  CFFS_TRY_VOID(send_pending());
+  CFFS_TRY_VOID(first_error(flights_.wait()));
+  const std::uint64_t end = std::min(size_, offset + length);
+  if (offset >= end) return {};
+  const Status done = punch_pieces(offset, end);
+  shared_->cache->drop(id_, offset, end - offset);  // also where only some pieces, or nobody knows which, are punched
+  return done;
 }
 
 Status Body::remove_pieces() {

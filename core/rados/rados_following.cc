@@ -20,6 +20,7 @@ bool RadosStore::followed() { return rados::Following::is_followed(*pool_, head(
 
 // Handles keep the body that they have; who opens an object from now on gets another. Pages of what is changed in place are read anew.
 void RadosStore::forget_contents(const std::vector<std::string>& names) {
+  ++looks_;
   std::unordered_set<std::uint64_t> changing;
   for (const std::string& name : names) {
     const auto id = names_.find(name);

@@ -240,22 +240,28 @@ std::shared_ptr<Object> RadosStore::handle_of(Known& known) {
 }
 
 Result<std::shared_ptr<Object>> RadosStore::open_id(ObjectId id, std::string_view name) {
-  {
+  for (;;) {
+    std::uint64_t look = 0;
+    {
+      const MutexLock guard(mutex_);
+      if (const auto at = known_.find(id); at != known_.end()) return handle_of(at->second);
+      look = looks_;
+    }
+    announce_blocking();
+    CFFS_TRY(auto body, Body::load(shared_, id, kind_of(name)));
     const MutexLock guard(mutex_);
-    if (const auto at = known_.find(id); at != known_.end()) return handle_of(at->second);
+    // Its size may be that of before the store was looked at anew, and there was nothing known yet that could be forgotten.
+    if (look != looks_) continue;
+    if (const auto former = former_ends_.find(id); former != former_ends_.end()) {
+      if (former->second != body->size()) shared_->cache->drop(id, std::min(former->second, body->size()));
+      former_ends_.erase(former);
+    }
+    // Removed meanwhile, and maybe its pieces with it.
+    if (const auto now = names_.find(name); !now || *now != id) return named(ENOENT, name);
+    const auto [at, is_new] = known_.try_emplace(id);
+    if (is_new) at->second.body = std::move(body);
+    return handle_of(at->second);
   }
-  announce_blocking();
-  CFFS_TRY(auto body, Body::load(shared_, id, kind_of(name)));
-  const MutexLock guard(mutex_);
-  if (const auto former = former_ends_.find(id); former != former_ends_.end()) {
-    if (former->second != body->size()) shared_->cache->drop(id, std::min(former->second, body->size()));
-    former_ends_.erase(former);
-  }
-  // Removed meanwhile, and maybe its pieces with it.
-  if (const auto now = names_.find(name); !now || *now != id) return named(ENOENT, name);
-  const auto [at, is_new] = known_.try_emplace(id);
-  if (is_new) at->second.body = std::move(body);
-  return handle_of(at->second);
 }
 
 Result<std::shared_ptr<Object>> RadosStore::open(std::string_view name) {

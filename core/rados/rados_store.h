@@ -49,6 +49,8 @@ class RadosStore final : public ObjectStore {
     return local_ == nullptr ? std::nullopt : std::optional(local_->state());
   }
   bool outlives_the_process() const override { return false; }
+  // Whose key may write to the pool, the cluster does not tell its clients.
+  bool is_private() const override { return false; }
   std::string description() const override { return pool_->address().text(); }
 
  private:
@@ -99,6 +101,7 @@ class RadosStore final : public ObjectStore {
   std::unordered_map<ObjectId, Known> known_ CFFS_GUARDED_BY(mutex_);
   // Read beside a writer: how long objects were that were looked at anew since. The page that has an end changes when that moves.
   std::unordered_map<ObjectId, std::uint64_t> former_ends_ CFFS_GUARDED_BY(mutex_);
+  std::uint64_t looks_ CFFS_GUARDED_BY(mutex_) = 0;  // how often contents were forgotten
   std::size_t idle_ CFFS_GUARDED_BY(mutex_) = 0;  // of them without a handle
   std::uint64_t uses_ CFFS_GUARDED_BY(mutex_) = 0;
   CondVar reaper_wake_;

@@ -61,6 +61,9 @@ class Body {
   Status be_called(const std::string& name);
   // Its name is gone: the live sector says so.
   Status remove();
+  // The same where another object has its name, and is newer. Where the live sector cannot say so, a tombstone will before anything of
+  // it is anybody else's.
+  void be_replaced();
   bool is_removed() const;
   bool may_be_durable() const;
   bool needs_commit() const;
@@ -83,7 +86,8 @@ class Body {
   void end_commit(Commit commit);
   void give_up_commit(const Commit& commit);
 
-  // Of one that is removed: the sector that says so for good.
+  // Of one that is removed: what says so for good, in both sectors. Where its region becomes one of data and the power fails before that
+  // is durable, bytes of others may lie over either.
   std::pair<std::uint64_t, std::string> tombstone();
   // All that it had, once no handle is left and its removal is durable (or it never was).
   void release();
@@ -115,6 +119,7 @@ class Body {
   // To be called before a change: the onode's block is written whole, if it is not in memory, as it should be on the medium.
   Status begin_change() CFFS_REQUIRES(mutex_);
   Status write_live() CFFS_REQUIRES(mutex_);
+  Status write_removal() CFFS_REQUIRES(mutex_);
   Status fill(Onode& onode, std::vector<Run>& unneeded) CFFS_REQUIRES(mutex_);
   void note_dirty(std::uint64_t offset, std::uint64_t length);
   std::vector<DeviceRange> ranges_locked(std::uint64_t offset, std::uint64_t length) const
@@ -135,7 +140,7 @@ class Body {
   // finds nothing left to be done.
   bool live_is_behind_ CFFS_GUARDED_BY(mutex_) = false;
   bool released_ CFFS_GUARDED_BY(mutex_) = false;
-  bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;  // or a commit is under way
+  bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;  // or a commit is under way, or it was replaced and could not say so
   std::vector<Run> freed_ CFFS_GUARDED_BY(mutex_);       // since the last commit
   std::vector<Run> given_up_ CFFS_GUARDED_BY(mutex_);    // the same, once the live sector is written
   Mutex dirty_mutex_;                                    // leaf

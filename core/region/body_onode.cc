@@ -98,9 +98,7 @@ Status Body::be_called(const std::string& name) {
   return done;
 }
 
-Status Body::remove() {
-  CFFS_TRY_VOID(writable());
-  const WriteLock guard(mutex_);
+Status Body::write_removal() {
   CFFS_TRY_VOID(begin_change());
   Onode gone;
   gone.version = shared_->allocation.next_version();
@@ -109,8 +107,21 @@ Status Body::remove() {
   CFFS_TRY_VOID(shared_->device.write(onode_offset(shared_->geometry, id_, kLiveSector),
                                       as_bytes(encode(gone, shared_->geometry, id_))));
   live_version_ = gone.version;
+  return {};
+}
+
+Status Body::remove() {
+  CFFS_TRY_VOID(writable());
+  const WriteLock guard(mutex_);
+  CFFS_TRY_VOID(write_removal());
   removed_ = true;
   return {};
+}
+
+void Body::be_replaced() {
+  const WriteLock guard(mutex_);
+  if (!write_removal()) may_be_durable_ = true;
+  removed_ = true;
 }
 
 bool Body::is_removed() const {
@@ -191,8 +202,8 @@ std::pair<std::uint64_t, std::string> Body::tombstone() {
   Onode gone;
   gone.version = live_version_ = shared_->allocation.next_version();
   gone.is_free = true;
-  const unsigned sector = durable_sector_ == 0 ? 1 : 0;
-  return {onode_offset(shared_->geometry, id_, sector), encode(gone, shared_->geometry, id_)};
+  const std::string sector = encode(gone, shared_->geometry, id_);
+  return {onode_offset(shared_->geometry, id_, 0), sector + sector};
 }
 
 void Body::release() {

@@ -6,37 +6,19 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 
-#include "core/base/checksum.h"
 #include "core/object/blocking_section.h"
 #include "core/object/page_cache_io.h"
+#include "core/region/incarnation.h"
 
 namespace cffs {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-
-std::string first_line(const std::string& path) {
-  std::string line;
-  std::ifstream(path) >> line;
-  return line;
-}
-
-// What was written is in memory until it is flushed: it is gone with the machine's boot, and with the attachment of the disk below.
-std::uint64_t incarnation_of(const struct stat& st) {
-  const dev_t disk = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev;
-  std::string said = first_line("/proc/sys/kernel/random/boot_id");
-  const std::string number = std::to_string(major(disk)) + ":" + std::to_string(minor(disk));
-  said += " " + number + " " + first_line("/sys/dev/block/" + number + "/diskseq");
-  if (!S_ISBLK(st.st_mode)) said += " " + std::to_string(st.st_ino);
-  return std::max<std::uint64_t>(1, checksum(said));
-}
 
 DeviceRange whole_pages(DeviceRange range) {
   const std::uint64_t begin = range.offset / kPage * kPage;
@@ -74,7 +56,7 @@ Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& path, Ac
   device->size_ = static_cast<std::uint64_t>(st.st_size);
   if (S_ISBLK(st.st_mode) && ::ioctl(device->fd_.get(), BLKGETSIZE64, &device->size_) != 0)
     return fail(errno, path);
-  device->incarnation_ = incarnation_of(st);
+  device->incarnation_ = incarnation_of(device->fd_.get(), st);
   (void)::posix_fadvise(device->fd_.get(), 0, 0, POSIX_FADV_RANDOM);  // who reads ahead says so
   if (access == Access::read_write && device->size_ > 0) {
     void* at = ::mmap(nullptr, device->size_, PROT_READ, MAP_SHARED | MAP_NORESERVE, device->fd_.get(), 0);

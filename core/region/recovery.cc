@@ -1,6 +1,7 @@
 #include "core/region/recovery.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -60,6 +61,7 @@ std::optional<Body::Found> take_found(ByteReader& r) {
 struct Read {
   std::vector<std::pair<RegionHead, unsigned>> heads;
   std::vector<Body::Found> objects;
+  std::map<OnodeId, Onode> committed;  // of those whose live sector is newer: what is durable
   std::vector<OnodeId> gone, damaged;
   std::uint64_t version = 0;
 };
@@ -82,7 +84,7 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
            const RegionHead& head, Read& read) {
   Body::Found found;
   found.id = id;
-  std::optional<Onode> newest;
+  std::optional<Onode> newest, committed;
   for (unsigned sector = 0; sector < kOnodeSectors; ++sector) {
     auto onode = decode_onode(sectors.substr(sector * kSectorBytes), g, id);
     if (!onode || onode->version <= head.since) continue;
@@ -92,6 +94,7 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
     if (!live && onode->version > found.durable_version) {
       found.durable_version = onode->version;
       found.durable_sector = sector;
+      committed = onode;
     }
     if (!newest || onode->version > newest->version) newest = std::move(onode);
   }
@@ -101,6 +104,8 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
     if (newest->epoch != 0 && found.durable_sector != kLiveSector) read.gone.push_back(id);
     return;
   }
+  if (committed && newest->version > committed->version && !committed->is_free)
+    read.committed.emplace(id, std::move(*committed));
   found.onode = std::move(*newest);
   read.objects.push_back(std::move(found));
 }
@@ -222,6 +227,7 @@ bool is_name(std::string_view name) {
 
 Result<Superblock> read_superblock(const BlockDevice& device) {
   std::optional<Superblock> newest;
+  unsigned copies = 0;
   std::string sector(kSectorBytes, '\0');
   if (device.size() < kHeadBlocks * kBlock)
     return fail(Error::usage(device.description() + " is no region store: it has " +
@@ -229,6 +235,7 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
   for (const std::uint64_t copy : {0u, 1u}) {
     CFFS_TRY_VOID(device.read(copy * kBlock, as_writable_bytes(sector)));
     CFFS_TRY(auto found, decode_superblock(sector));
+    copies += found ? 1 : 0;
     if (found && (!newest || found->version > newest->version)) newest = std::move(found);
   }
   if (!newest) {
@@ -240,15 +247,23 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
                                   std::to_string(newest->geometry.regions) + " regions) than this one of " +
                                   std::to_string(device.size()) + " bytes"));
   }
+  if (copies < 2) {
+    newest->clean = false;
+    newest->checkpoint.clear();
+  }
   return *newest;
 }
 
-Status write_superblock(BlockDevice& device, const Superblock& superblock) {
+Result<DeviceRange> put_superblock(BlockDevice& device, const Superblock& superblock) {
   const std::uint64_t offset = superblock.version % 2 * kBlock;
   std::string block = encode(superblock);
   block.resize(kBlock, '\0');  // whole: so that nothing is read for it
   CFFS_TRY_VOID(device.write(offset, as_bytes(block)));
-  const DeviceRange range{offset, kBlock};
+  return DeviceRange{offset, kBlock};
+}
+
+Status write_superblock(BlockDevice& device, const Superblock& superblock) {
+  CFFS_TRY(const DeviceRange range, put_superblock(device, superblock));
   return device.flush({&range, 1});
 }
 
@@ -284,16 +299,21 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
   result.damaged_onodes = std::move(read->damaged);
   std::erase_if(result.gone, [&](OnodeId id) { return !result.regions.claim(id); });
   // The newest first: of two that have a name, or say that they have a block, it is right.
-  std::sort(read->objects.begin(), read->objects.end(),
-            [](const Body::Found& a, const Body::Found& b) { return a.onode.version > b.onode.version; });
+  const auto newer = [](const Body::Found& a, const Body::Found& b) {
+    return a.onode.version > b.onode.version;
+  };
+  std::sort(read->objects.begin(), read->objects.end(), newer);
   std::set<std::string, std::less<>> names;
-  for (Body::Found& found : read->objects) {
+  std::map<OnodeId, std::uint64_t> fallen_back;  // and the version of their live sectors
+  for (std::size_t i = 0; i < read->objects.size(); ++i) {
+    Body::Found found = std::move(read->objects[i]);
+    const auto before = fallen_back.find(found.id);
     if (!is_name(found.onode.name) || found.durable_sector > kLiveSector || found.onode.size > kMostSize ||
-        !result.regions.claim(found.id)) {
+        (before == fallen_back.end() && !result.regions.claim(found.id))) {
       result.damaged.push_back("an onode of region " + std::to_string(found.id.region) + " makes no sense");
       continue;
     }
-    if (!names.insert(found.onode.name).second) {
+    if (names.contains(found.onode.name)) {
       result.superseded.push_back(std::move(found));
       continue;
     }
@@ -315,9 +335,22 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
     if (!problem.empty()) {
       for (const Run& run : claimed) result.regions.give(run);
       result.damaged.push_back(found.onode.name + ": " + problem);
-      result.damaged_onodes.push_back(found.id);
+      auto committed = read->committed.extract(found.id);
+      if (committed.empty()) {
+        result.damaged_onodes.push_back(found.id);
+        continue;
+      }
+      // What is durable is older: its turn comes.
+      result.damaged.back() += "; it is looked at as it was committed last";
+      fallen_back.emplace(found.id, found.onode.version);
+      found.onode = std::move(committed.mapped());
+      const auto rest = read->objects.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+      read->objects.insert(std::upper_bound(rest, read->objects.end(), found, newer), found);
       continue;
     }
+    names.insert(found.onode.name);  // one that cannot be shown takes nobody's place
+    // The next commit says that this is newer than the live sector, for who comes next and finds that one whole.
+    if (before != fallen_back.end()) found.onode.version = before->second;
     result.mappings.push_back(std::move(*mapping));
     result.objects.push_back(std::move(found));
   }

@@ -10,9 +10,12 @@
 
 namespace cffs::region {
 
-// The newer of the two superblocks. `usage`: none, or a newer program's.
+// The newer of the two superblocks. `usage`: none, or a newer program's. Where there is only one, the one that is lost may have been
+// newer, and have said that the store is used: it counts as not clean, and its checkpoint as none.
 Result<Superblock> read_superblock(const BlockDevice& device);
-// To the place of the older one; durable when it returns.
+// To the place of the older one; durable once that range is flushed.
+Result<DeviceRange> put_superblock(BlockDevice& device, const Superblock& superblock);
+// The same, and flushed.
 Status write_superblock(BlockDevice& device, const Superblock& superblock);
 
 struct Recovered {

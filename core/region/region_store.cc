@@ -143,18 +143,27 @@ Status RegionStore::forget_what_is_lost() {
   return {};
 }
 
+// Both copies: where one rots, the other must not name a checkpoint of the time before. One behind the other: one of them is whole.
+// What is remembered is what is durable: whoever comes behind a failure says it again, and nothing is changed before.
+Status RegionStore::say_in_use(Shared& shared) {
+  for (int copies = 2; copies > 0; --copies) {
+    Superblock next = superblock_;
+    next.clean = false;
+    next.checkpoint.clear();
+    next.version += 1;
+    CFFS_TRY(const DeviceRange place, put_superblock(*device_, next));
+    CFFS_TRY_VOID(flush(shared, {&place, 1}));
+    superblock_ = next;
+  }
+  return {};
+}
+
 Status RegionStore::begin_use(Shared& shared) {
   if (shared.in_use.load()) return {};
   if (shared.device.is_read_only()) return fail(EROFS);
   if (shared.ended.load()) return fail(EBADF);
-  if (!superblock_.clean) {
-    CFFS_TRY_VOID(settle_recovered());
-  } else {
-    superblock_.clean = false;
-    superblock_.checkpoint.clear();
-    superblock_.version += 1;
-    CFFS_TRY_VOID(write_superblock(*device_, superblock_));
-  }
+  if (!superblock_.clean) CFFS_TRY_VOID(settle_recovered());
+  CFFS_TRY_VOID(say_in_use(shared));
   shared.in_use.store(true, std::memory_order_release);
   return {};
 }
@@ -291,12 +300,13 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
   if (name.empty() || name.size() > kMaxName) return fail(ENAMETOOLONG, full_name(name));
   auto shared = state(true);
   if (!shared) return named(std::move(shared).error(), name);
-  const auto make = [&]() -> Result<BodyPtr> {
+  const auto make = [&]() -> Result<std::shared_ptr<Object>> {
     const MutexLock guard(names_mutex_);
-    if (const auto it = names_.find(name); it != names_.end()) {
-      if (how == Create::exclusive) return fail(EEXIST);
+    const auto it = names_.find(name);
+    if (it != names_.end() && how == Create::exclusive) return fail(EEXIST);
+    if (it != names_.end()) {
       if (how == Create::truncate) CFFS_TRY_VOID(it->second->truncate(0));
-      return it->second;
+      return make_region_object(*this, *shared, it->second);
     }
     CFFS_TRY(const OnodeId id, (*shared)->allocation.take_onode(is_the_stores_own(name)));
     auto body = std::make_shared<Body>(*shared, id, std::string(name));
@@ -305,11 +315,12 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
       return fail(std::move(done).error());
     }
     names_.emplace(name, body);
-    return body;
+    // Counted before anybody else finds it: who removed it would take its blocks from under a handle that is not counted yet.
+    return make_region_object(*this, *shared, std::move(body));
   };
-  auto body = with_room(**shared, make);
-  if (!body) return named(std::move(body).error(), name);
-  return make_region_object(*this, *shared, std::move(*body));
+  auto object = with_room(**shared, make);
+  if (!object) return named(std::move(object).error(), name);
+  return object;
 }
 
 Result<std::shared_ptr<Object>> RegionStore::open(std::string_view name) {
@@ -354,9 +365,11 @@ Status RegionStore::rename(std::string_view from, std::string_view to) {
     names_.erase(it);
     replaced = std::exchange(names_[std::string(to)], body);
     renamed_.push_back(body);
+    // From here on the rename is done, whatever the device takes: who tried it again would find nothing to rename.
     if (!replaced) return {};
     removed_.push_back(replaced);
-    return replaced->remove();
+    replaced->be_replaced();
+    return {};
   };
   if (Status done = with_room(**shared, move); !done) return named(std::move(done).error(), from);
   if (replaced && replaced->handles.load() == 0) handle_gone(**shared, replaced);

@@ -70,6 +70,7 @@ class RegionStore final : public ObjectStore {
   // The state, read if it was not; for a change, marked as in use.
   Result<std::shared_ptr<region::Shared>> state(bool changes);
   Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
+  Status say_in_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
   // Everything durable, the checkpoint written, the state let go of.
   Status finish();
   Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(state_mutex_, names_mutex_);

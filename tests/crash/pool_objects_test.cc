@@ -19,6 +19,16 @@ constexpr std::uint64_t kGrain = 4096;  // what is written and compared, bytes o
 
 RadosAddress objects_address() { return *RadosAddress::parse("rados:cffs/objects"); }
 
+std::shared_ptr<MemoryPool> pool_of_small_pieces() {
+  auto pool = MemoryPool::make();
+  pool->use();
+  REQUIRE(RadosStore::format(objects_address()));
+  const PoolMedium::Operation small{
+      {PoolMedium::Step::Kind::set_attribute, 0, 0, "format", "cffs-rados 1 65536"}};
+  REQUIRE(pool->change(pool->new_client(), "objects.head", small) == 0);
+  return pool;
+}
+
 // What one object may hold after an end now.
 struct Allowed {
   std::string now;
@@ -54,12 +64,7 @@ struct Point {
 
 class Sequence {
  public:
-  explicit Sequence(std::uint64_t seed) : random_(seed), pool_(MemoryPool::make()) {
-    pool_->use();
-    REQUIRE(RadosStore::format(objects_address()));
-    const PoolMedium::Operation small{
-        {PoolMedium::Step::Kind::set_attribute, 0, 0, "format", "cffs-rados 1 65536"}};
-    REQUIRE(pool_->change(pool_->new_client(), "objects.head", small) == 0);
+  explicit Sequence(std::uint64_t seed) : random_(seed), pool_(pool_of_small_pieces()) {
     store_ = std::move(*RadosStore::open(objects_address(), false));
     lock_ = std::move(*store_->lock("a test"));
   }
@@ -200,6 +205,53 @@ TEST_CASE("objects of many pieces, and an end at any operation", "[pool]") {
       }
     }
   }
+}
+
+TEST_CASE("where a change of an object in a pool fails half way, memory shows what the pool has", "[pool]") {
+  constexpr std::uint64_t kCut = kPiece + 100, kPage = rados::kPageBytes;
+  std::uint64_t failures = 0, cuts = 0;
+  for (const bool cuts_off : {true, false}) {
+    for (const bool anew : {true, false}) {  // the next program goes on, or the same one
+      for (std::uint64_t nth = 1;; ++nth) {
+        INFO((cuts_off ? "cut" : "punch") << ", change " << nth << (anew ? ", opened anew" : ""));
+        const auto pool = pool_of_small_pieces();
+        auto store = *RadosStore::open(objects_address(), false);
+        auto lock = *store->lock("a test");
+        auto object = *store->create("blobs/a", ObjectStore::Create::exclusive);
+        REQUIRE(object->write_at(0, as_bytes(std::string(4 * kPiece, 'x'))));
+        REQUIRE(object->sync());
+        REQUIRE(read_whole(*object)->size() == 4 * kPiece);  // it is in memory
+        pool->refuse_change(nth);
+        const Status done =
+            cuts_off ? object->truncate(kCut) : object->punch_hole(100, 3 * kPiece);
+        if (done) break;
+        ++failures;
+        if (anew) {
+          const auto left = MemoryPool::make(pool->medium().cut(1));
+          object.reset();
+          lock.reset();
+          store.reset();
+          left->use();
+          store = *RadosStore::open(objects_address(), false);
+          lock = *store->lock("the next one");
+          object = *store->open("blobs/a");
+        }
+        const std::uint64_t size = object->info()->size;
+        std::string memory = *read_whole(*object), pool_has(size, '?');
+        REQUIRE(*object->read_medium(0, as_writable_bytes(pool_has)) == size);
+        REQUIRE((memory == pool_has));
+        if (!cuts_off) continue;
+        cuts += size == kCut ? 1 : 0;
+        // Behind the page that has the end.
+        const std::uint64_t further = size / kPage * kPage + 2 * kPage;
+        REQUIRE(object->write_at(further, as_bytes("y")));
+        const std::string wanted = memory + std::string(further - size, '\0') + "y";
+        REQUIRE((*read_whole(*object) == wanted));
+      }
+    }
+  }
+  CHECK(failures > 8);
+  CHECK(cuts > 4);
 }
 
 }  // namespace cffs::test

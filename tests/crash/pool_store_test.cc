@@ -92,6 +92,9 @@ TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it
   REQUIRE(!writer->followed());
   REQUIRE(put(**writer->create("epochs/1", Create::exclusive), "one"));
   const auto reader = *RadosStore::open(address(), true);
+  // Who else may write to the pool is not known: nothing in it makes anybody root.
+  REQUIRE(!writer->is_private());
+  REQUIRE(!reader->is_private());
   auto following = reader->follow();
   REQUIRE(following);
   REQUIRE(writer->followed());
@@ -104,6 +107,32 @@ TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it
   REQUIRE(content(*reader, "epochs/2") == "two");
   following->reset();
   REQUIRE(!writer->followed());
+}
+
+TEST_CASE("what a follower opens while it looks at a store in a pool anew is as long as it is by then", "[pool]") {
+  const auto pool = pool_with_a_store();
+  const auto writer = *RadosStore::open(address(), false);
+  const auto lock = *writer->lock("the writer");
+  for (const char* name : {"epochs/1", "table/000005.log", "composites/7"}) {
+    INFO(name);
+    const auto object = *writer->create(name, Create::exclusive);
+    REQUIRE(put(*object, "one"));
+    const auto reader = *RadosStore::open(address(), true);
+    REQUIRE(*reader->exists(name));
+    bool grew = false;
+    pool->on_look([&](const std::string& looked) {
+      if (grew || !looked.ends_with(".00000000")) return;
+      grew = true;
+      REQUIRE(object->append(as_bytes(", two")));
+      REQUIRE(object->sync());
+      REQUIRE(reader->look_again(""));
+      REQUIRE(reader->look_again(std::string(name).substr(0, std::string(name).find('/'))));
+    });
+    CHECK(content(*reader, name) == "one, two");
+    pool->on_look(nullptr);
+    REQUIRE(grew);
+    CHECK(content(*reader, name) == "one, two");
+  }
 }
 
 TEST_CASE("a user that may read and lock follows a store in a pool, at rest and beside its writer",

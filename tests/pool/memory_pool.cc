@@ -84,6 +84,11 @@ void MemoryPool::on_change(std::function<void(const std::string&)> told) {
   told_ = std::move(told);
 }
 
+void MemoryPool::on_look(std::function<void(const std::string&)> told) {
+  const MutexLock guard(mutex_);
+  looked_ = std::move(told);
+}
+
 PoolMedium MemoryPool::medium() const {
   const MutexLock guard(mutex_);
   return medium_;
@@ -186,9 +191,12 @@ void MemoryPool::later(std::function<void()> answer) {
 }
 
 std::pair<int, PoolMedium::ObjectPtr> MemoryPool::look(ClientId client, const std::string& object) const {
-  const MutexLock guard(mutex_);
+  MutexLock guard(mutex_);
   if (all_shut_out_ || shut_out_.contains(client)) return {-ESHUTDOWN, nullptr};
   const auto found = medium_.find(object);
+  const auto told = looked_;
+  guard.unlock();
+  if (told) told(object);
   return {found ? 0 : -ENOENT, found};
 }
 

@@ -35,6 +35,8 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   // Told of each operation that changes something, before it happens, and again where it is on its way and was not answered; with no
   // lock held, from any thread.
   void on_change(std::function<void(const std::string& what)> told);
+  // Told of each object that was looked at, before who asked gets the answer; with no lock held, and in his thread but for a mere stat.
+  void on_look(std::function<void(const std::string& object)> told);
   PoolMedium medium() const;
   // All clients are shut out.
   void shut_out_all();
@@ -101,7 +103,7 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
 
   mutable Mutex mutex_;
   PoolMedium medium_ CFFS_GUARDED_BY(mutex_);
-  std::function<void(const std::string&)> told_ CFFS_GUARDED_BY(mutex_);
+  std::function<void(const std::string&)> told_ CFFS_GUARDED_BY(mutex_), looked_ CFFS_GUARDED_BY(mutex_);
   ClientId clients_ CFFS_GUARDED_BY(mutex_) = 0;
   bool all_shut_out_ CFFS_GUARDED_BY(mutex_) = false, readers_come_ CFFS_GUARDED_BY(mutex_) = false;
   std::set<ClientId> shut_out_ CFFS_GUARDED_BY(mutex_), paused_ CFFS_GUARDED_BY(mutex_),

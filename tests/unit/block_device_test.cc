@@ -1,6 +1,7 @@
 // One contract for all block devices (core/region/block_device.h).
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +10,7 @@
 #include <fstream>
 
 #include "core/region/file_device.h"
+#include "core/region/incarnation.h"
 #include "core/region/memory_device.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -100,6 +102,29 @@ TEST_CASE("an image that may only be read, and what is no image") {
   REQUIRE(::chown(image.c_str(), 12345, 12345) == 0);
   REQUIRE(FileDevice::open(image, FileDevice::Access::read_only).error().kind == ErrorKind::usage);
   REQUIRE(FileDevice::open(image, FileDevice::Access::read_only, FileDevice::Owners::anybody));
+}
+
+TEST_CASE("the attachment of a partition is that of its disk, and of a mount without a disk that of the one it names") {
+  const TemporaryDirectory directory;
+  const std::string disk = directory.path + "/devices/block/sdb", numbers = directory.path + "/dev/block";
+  std::filesystem::create_directories(disk + "/sdb1");
+  std::filesystem::create_directories(numbers);
+  std::ofstream(disk + "/diskseq") << "12\n";
+  std::filesystem::create_directory_symlink("../../devices/block/sdb", numbers + "/8:16");
+  std::filesystem::create_directory_symlink("../../devices/block/sdb/sdb1", numbers + "/8:17");
+  CHECK(attachment_of(makedev(8, 16), numbers) == "12");
+  CHECK(attachment_of(makedev(8, 17), numbers) == "12");
+  CHECK(attachment_of(makedev(0, 53), numbers).empty());
+  std::ofstream(disk + "/diskseq") << "13\n";
+  CHECK(attachment_of(makedev(8, 17), numbers) == "13");
+  const std::string list = directory.path + "/mountinfo";
+  std::ofstream(list) << "4 1 0:40 / /mnt rw shared:1 - btrfs /dev/sdb1 rw\n"
+                         "41 1 0:41 / /mnt/a rw - overlay overlay rw\n"
+                         "5 1\n";
+  CHECK(source_of_mount(4, list) == "/dev/sdb1");
+  CHECK(source_of_mount(41, list) == "overlay");
+  CHECK(source_of_mount(5, list).empty());
+  CHECK(source_of_mount(6, list).empty());
 }
 
 }  // namespace cffs::test

@@ -109,6 +109,29 @@ TEST_CASE("onodes that make no sense are not shown, and the others are") {
   prepared.use();
 }
 
+TEST_CASE("of two objects with one name the older one stays where the newer one cannot be shown") {
+  Prepared prepared(false);
+  Onode onode;
+  onode.version = 1'000'000;
+  onode.name = "a";
+  onode.size = 10'000;
+  onode.level = 1;
+  onode.entries = {{0, kHeadBlocks + 250, 1, true}};  // a node that is none
+  prepared.put(onode, {0, 20});
+  {
+    const auto store = prepared.open();
+    const auto lock = store->lock("crafted");  // and whatever was under way is done
+    REQUIRE(lock);
+    REQUIRE(store->layout()->damaged.size() == 1);
+    store->abandon();
+  }
+  const auto store = prepared.open();
+  REQUIRE(*store->exists("a"));
+  std::string bytes(1, 'x');
+  REQUIRE((*store->open("a"))->read_at(9000, as_writable_bytes(bytes)));
+  REQUIRE(bytes == "a");
+}
+
 TEST_CASE("superblocks and checkpoints that make no sense") {
   const Prepared good(true);
   const auto tried = [](const std::function<void(Superblock&)>& change) {
