@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -74,6 +75,13 @@ struct Served {
   DaemonLog& log;
 };
 
+// As if its process had ended: who waits for an answer, or asks from now on, gets an error from the kernel. The mount stays to be taken
+// down; by its abort file libfuse would take it for gone already.
+void sever(fuse_session* session) {
+  const FileDescriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nowhere) (void)::dup3(nowhere.get(), fuse_session_fd(session), O_CLOEXEC);
+}
+
 // Until the mount ends, or a signal or a problem ends it.
 Status serve_requests(const Served& served, Readiness& readiness) {
   RawRequests& raw = served.raw;
@@ -112,14 +120,18 @@ Status serve_requests(const Served& served, Readiness& readiness) {
     unasked.end();
     server.stop();
   });
-  CFFS_TRY_VOID(watch.begin());
+  if (!context.below_top) CFFS_TRY_VOID(watch.begin());
   KernelCache cache(served.session, context.fs, served.known_inodes);
   CFFS_TRY_VOID(cache.begin());
   Status stepped_down;
+  std::atomic<bool> steps = context.below_top;
   std::thread step;  // its first look waits until requests are served
-  if (served.context.below_top) {
+  if (context.below_top) {
     CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
                stepped_down = top.step_down(served.mount_point);
+               steps = false;
+               // A signal that came meanwhile has waited: behind the end nobody would have answered this thread's look.
+               if (stepped_down) stepped_down = watch.begin();
                if (stepped_down) stepped_down = server.refusal();
                if (stepped_down) {
                  readiness.report({});
@@ -130,6 +142,7 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   }
   Status result;
   if (const int problem = server.run(); problem != 0) result = fail(problem, "/dev/fuse");
+  if (steps) sever(served.session);  // else it would wait for ever, for an answer that nobody gives
   if (step.joinable()) step.join();
   if (result) result = server.refusal();
   return result ? stepped_down : result;
@@ -302,7 +315,13 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
   const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
   FileDescriptor leaving;  // outlives the store
   CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
-  Status result = serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving);
+  // A recovery may have taken minutes, and who ended it meanwhile wants no mount any more.
+  if (ending_signal_waits()) {
+    CFFS_TRY_VOID(store->close());
+    return fail(EINTR, "store " + store_path);
+  }
+  Status result =
+      serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

@@ -313,6 +313,35 @@ for _ in range(3):
 sys.exit(str(wrong) if wrong else 0)
 PY
   done
+  # A signal that came while the store was opened.
+  check "who ended it meanwhile gets no mount" refused "store $store: Interrupted system call" timeout -s KILL 30 python3 -c '
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+os.kill(os.getpid(), signal.SIGTERM)
+os.execv(sys.argv[1], sys.argv[1:])' "$cffs" mount -f "$store" "$mnt"
+  check "nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+
+  # The same beside a hidden top that lasts (hidden_top.h).
+  command -v strace >/dev/null || { echo "  no strace here: the rest is not tried"; return 0; }
+  local traced
+  shown() { grep -q " $mnt " /proc/self/mountinfo; }
+  ended() { ! kill -0 "$traced" 2>/dev/null; }
+  slowly() {  # options of strace
+    strace -f -qq -o /dev/null -e trace=open_tree,read -e inject=open_tree:delay_enter=1500000 "$@" "$cffs" mount -f --transport=device "$store" "$mnt" 2>"$base/work/err" & traced=$!
+    within 20 shown
+  }
+  ends() {
+    check "$1" within 20 ended || kill_daemon
+    wait "$traced"
+    check "and nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+  }
+  slowly -P "$mnt/store" -P /
+  kill -TERM "$(daemon_pid)"
+  ends "a signal ends what is being mounted"
+  slowly -P "$mnt/store" -P / -P /dev/fuse -e inject=read:error=EIO:when=3+
+  ends "an error of the device ends what is being mounted"
+  check "which is told" grep -q 'Input/output error' "$base/work/err"
+  check "fsck" "$cffs" fsck "$store"
 }
 
 case_successors() {
