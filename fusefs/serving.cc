@@ -28,6 +28,7 @@
 #include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
+#include "fusefs/outcome.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_counts.h"
 #include "fusefs/request_server.h"
@@ -212,7 +213,7 @@ Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& 
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
                    const std::string& mount_point, DaemonLog& daemon_log, const ServedStore::Log& log,
-                   Readiness& readiness, FileDescriptor& leaving) {
+                   Readiness& readiness, FileDescriptor& leaving, Outcome& outcome) {
   std::unique_ptr<RequestObserver> observer;
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
@@ -260,7 +261,9 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   observer.reset();  // whoever waits for the store to be free finds the recording there too
   // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
   if (as_device) (void)store.objects().take_device_back();
-  if (Status closed = store.close(); !closed && result) result = std::move(closed);
+  Status closed = store.close();
+  outcome.tell(closed);
+  if (!closed && result) result = std::move(closed);
   raw.answer_end();
   fuse_session_destroy(session);
   return result;
@@ -313,6 +316,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     daemon_log.write(DaemonLog::Level::warning, line);
   };
   const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
+  Outcome outcome;
   FileDescriptor leaving;  // outlives the store
   CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
   // A recovery may have taken minutes, and who ended it meanwhile wants no mount any more.
@@ -321,7 +325,7 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     return fail(EINTR, "store " + store_path);
   }
   Status result =
-      serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving);
+      serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving, outcome);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

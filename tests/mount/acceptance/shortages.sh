@@ -62,6 +62,25 @@ case_errors() {
   done
   check "a plan that is a directory" refused "plan $base/work: Is a directory" "$cffs" regroup --policy=frequency --plan="$base/work" "$store"
   check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
+  # What nobody would know who looked at the lock alone.
+  local daemon
+  traced() { grep -q '^TracerPid:.[1-9]' "/proc/$daemon/status"; }
+  if command -v strace >/dev/null; then
+    "$cffs" mount --commit-interval=60 "$store" "$mnt" && daemon=$(daemon_pid) || return 1
+    head -c 3000000 /dev/urandom >"$mnt/new"
+    strace -f -qq -o /dev/null -p "$daemon" -e trace=fsync,fdatasync,syncfs -e inject=fsync,fdatasync,syncfs:error=EIO &
+    within 20 traced
+    check "a last commit that fails" refused "not all came to the medium: .*Input/output error; what was written since its last commit may be lost" timeout 60 "$cffs" umount "$mnt"
+    wait
+    check "the mount is gone all the same" bash -c "! mountpoint -q '$mnt'"
+  fi
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" && daemon=$(daemon_pid) || return 1
+  kill -STOP "$daemon"
+  ( sleep 1; kill -KILL "$daemon" ) &
+  check "a daemon that is killed before its last commit" refused "the daemon of store $store ended before all was on the medium; what was" timeout 60 "$cffs" umount "$mnt"
+  wait
+  check "the next mount" "$cffs" mount "$store" "$mnt"
+  check "and its umount" "$cffs" umount "$mnt"
   printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
   check "a damaged superblock" refused "superblock is missing or damaged, and its copy is whole.*fsck --repair" "$cffs" mount "$store" "$mnt"
   printf 'x' | dd of="$store/superblock.copy" bs=1 seek=20 conv=notrunc status=none
