@@ -336,6 +336,10 @@ os.execv(sys.argv[1], sys.argv[1:])' "$cffs" mount -f "$store" "$mnt"
     check "and nothing is mounted" bash -c "! mountpoint -q '$mnt'"
   }
   slowly -P "$mnt/store" -P /
+  check "who asks for the time of birth waits, too" test "$(timeout 30 stat -c '%i %W' "$mnt" | cut -d ' ' -f 1)" = 1
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  ends "the daemon has ended"
+  slowly -P "$mnt/store" -P /
   kill -TERM "$(daemon_pid)"
   ends "a signal ends what is being mounted"
   slowly -P "$mnt/store" -P / -P /dev/fuse -e inject=read:error=EIO:when=3+
