@@ -1,5 +1,6 @@
 // Memory runs out in one part of the engine: in a thread that nobody catches exceptions for, in a list that others wait for, behind a reply.
 // The process goes on, and nothing that was taken is forgotten.
+#include <linux/fuse.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
+#include "fusefs/load_windows.h"
+#include "fusefs/request_counts.h"
 #include "tests/crash/failing_allocations.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -323,6 +326,37 @@ TEST_CASE("rows that a commit could not write for want of memory are written by 
     survived += code == 0;
   }
   FAIL("it never came to its end; " << survived << " times the process went on");
+}
+
+TEST_CASE("a reply goes out although there is no memory to tell who watches whose request it was",
+          "[parts]") {
+  GreedyStore store;
+  LoadWindows windows(*store.fs);
+  REQUIRE(windows.take("viewer", 60'000, 100'000));
+  RequestCounts counts(&windows);
+  fuse_in_header asked{};
+  asked.len = sizeof asked;
+  asked.opcode = FUSE_MKDIR;
+  asked.unique = 7;
+  asked.nodeid = FUSE_ROOT_ID;
+  asked.pid = static_cast<std::uint32_t>(::getpid());
+  fuse_buf request{};
+  request.mem = &asked;
+  request.size = sizeof asked;
+  fuse_out_header answer{sizeof answer, 0, asked.unique};
+  const iovec piece{&answer, sizeof answer};
+  bool thrown = false;
+  with_each_allocation_failing(
+      [&] {
+        counts.begin(request);
+        try {
+          const CountedReply reply(&piece, 1);
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        }
+      },
+      [&] { CHECK_FALSE(thrown); });
+  CHECK(counts.numbers().kinds.count(FUSE_MKDIR) == 1);
 }
 
 }  // namespace cffs::test
