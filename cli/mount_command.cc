@@ -131,6 +131,7 @@ namespace {
 Result<int> run_umount(UnmountOptions options) {
   options.say = say;
   CFFS_TRY(const UnmountEnd end, unmount(options));
+  if (!end.problem.empty()) return fail(Error::usage(end.problem));
   if (end.signal == 0) return 0;
   std::fprintf(stderr, "cffs: the mount is gone here; store %s is still in use by %s\n", end.store.c_str(),
                end.owner.c_str());
@@ -150,7 +151,8 @@ void add_umount(CLI::App& app, int& exit_code) {
   command->footer(
       "Where it must wait for others that hold the mount (containers, bind mounts), it says who, and Ctrl-C "
       "ends "
-      "the waiting (status 130).");
+      "the waiting (status 130). Where the daemon could not bring everything to the medium, or was killed "
+      "before it had, it says so (status 1).");
   command->callback([options, &exit_code] {
     const auto done = run_umount(*options);
     exit_code = done ? *done : complain(done.error());

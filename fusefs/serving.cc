@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@
 #include "fusefs/mount_attributes.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
+#include "fusefs/outcome.h"
 #include "fusefs/raw_requests.h"
 #include "fusefs/request_counts.h"
 #include "fusefs/request_server.h"
@@ -74,6 +76,13 @@ struct Served {
   DaemonLog& log;
 };
 
+// As if its process had ended: who waits for an answer, or asks from now on, gets an error from the kernel. The mount stays to be taken
+// down; by its abort file libfuse would take it for gone already.
+void sever(fuse_session* session) {
+  const FileDescriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (nowhere) (void)::dup3(nowhere.get(), fuse_session_fd(session), O_CLOEXEC);
+}
+
 // Until the mount ends, or a signal or a problem ends it.
 Status serve_requests(const Served& served, Readiness& readiness) {
   RawRequests& raw = served.raw;
@@ -112,14 +121,18 @@ Status serve_requests(const Served& served, Readiness& readiness) {
     unasked.end();
     server.stop();
   });
-  CFFS_TRY_VOID(watch.begin());
+  if (!context.below_top) CFFS_TRY_VOID(watch.begin());
   KernelCache cache(served.session, context.fs, served.known_inodes);
   CFFS_TRY_VOID(cache.begin());
   Status stepped_down;
+  std::atomic<bool> steps = context.below_top;
   std::thread step;  // its first look waits until requests are served
-  if (served.context.below_top) {
+  if (context.below_top) {
     CFFS_TRY(step, make_thread("the thread that mounts the root", [&] {
                stepped_down = top.step_down(served.mount_point);
+               steps = false;
+               // A signal that came meanwhile has waited: behind the end nobody would have answered this thread's look.
+               if (stepped_down) stepped_down = watch.begin();
                if (stepped_down) stepped_down = server.refusal();
                if (stepped_down) {
                  readiness.report({});
@@ -130,6 +143,7 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   }
   Status result;
   if (const int problem = server.run(); problem != 0) result = fail(problem, "/dev/fuse");
+  if (steps) sever(served.session);  // else it would wait for ever, for an answer that nobody gives
   if (step.joinable()) step.join();
   if (result) result = server.refusal();
   return result ? stepped_down : result;
@@ -199,7 +213,7 @@ Result<fuse_session*> mounted_session(const MountOptions& options, ObjectStore& 
 
 Status serve_store(ServedStore& store, const MountOptions& options, const std::string& store_path,
                    const std::string& mount_point, DaemonLog& daemon_log, const ServedStore::Log& log,
-                   Readiness& readiness, FileDescriptor& leaving) {
+                   Readiness& readiness, FileDescriptor& leaving, Outcome& outcome) {
   std::unique_ptr<RequestObserver> observer;
   if (options.make_observer) {
     CFFS_TRY(observer, options.make_observer());
@@ -247,7 +261,9 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   observer.reset();  // whoever waits for the store to be free finds the recording there too
   // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
   if (as_device) (void)store.objects().take_device_back();
-  if (Status closed = store.close(); !closed && result) result = std::move(closed);
+  Status closed = store.close();
+  outcome.tell(closed);
+  if (!closed && result) result = std::move(closed);
   raw.answer_end();
   fuse_session_destroy(session);
   return result;
@@ -300,9 +316,16 @@ Status serve(const MountOptions& options, const std::string& store_path, const s
     daemon_log.write(DaemonLog::Level::warning, line);
   };
   const auto awaited = [&readiness] { return readiness.awaited() && !ending_signal_waits(); };
+  Outcome outcome;
   FileDescriptor leaving;  // outlives the store
   CFFS_TRY(const auto store, ServedStore::open(store_path, options, log, awaited));
-  Status result = serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving);
+  // A recovery may have taken minutes, and who ended it meanwhile wants no mount any more.
+  if (ending_signal_waits()) {
+    CFFS_TRY_VOID(store->close());
+    return fail(EINTR, "store " + store_path);
+  }
+  Status result =
+      serve_store(*store, options, store_path, mount_point, daemon_log, log, readiness, leaving, outcome);
   if (Status closed = store->close(); !closed && result) result = std::move(closed);
   return result;
 }

@@ -19,6 +19,7 @@
 #include "fusefs/mount_holders.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_table.h"
+#include "fusefs/outcome.h"
 #include "fusefs/store_owner.h"
 
 namespace cffs {
@@ -193,6 +194,23 @@ int wait_until_free(const Holder& holder, const std::optional<MountEntry>& mount
   return 0;
 }
 
+// Why what was acknowledged may not be on the medium; empty: it is, or that cannot be seen from here. The lock is free already, which is the
+// last but one of what the daemon does.
+std::string problem_of(const RunningDaemon& daemon, const SeenOutcome& seen, const std::string& store,
+                       HeldSignals& signals) {
+  if (!seen.is_known()) return {};
+  auto outcome = seen.outcome();
+  for (bool runs = true; !outcome && runs; outcome = seen.outcome()) {
+    runs = daemon.runs();
+    if (runs && signals.wait(std::chrono::milliseconds(5)) != 0) return {};
+  }
+  const std::string lost = "; what was written since its last commit may be lost";
+  if (!outcome)
+    return fmt::format("the daemon of store {} ended before all was on the medium{}", store, lost);
+  if (!*outcome) return fmt::format("not all came to the medium: {}{}", outcome->error().message(), lost);
+  return {};
+}
+
 // What `unmount` works on: a mount, or with force a store whose mount is gone from here.
 struct Goal {
   std::optional<MountEntry> mount;
@@ -228,6 +246,8 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
                              " is a name given by fsname=, not the store's path; name the store: "
                              "cffs umount --force STORE"));
   }
+  const RunningDaemon daemon(holder.daemon().process() != 0 ? holder.daemon().process() : holder.process());
+  const SeenOutcome seen(holder.owner().only_reads() ? 0 : daemon.process());
   if (goal.mount) {
     if (options.force) CFFS_TRY_VOID(write_mapped_pages(goal.mount->point, signals));
     CFFS_TRY_VOID(detach(*goal.mount, options.force, signals));
@@ -235,7 +255,7 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
   // Whoever has the store is another daemon, and this one has nothing to make durable.
   if (goal.mount && goal.mount->follows()) {
     wait_for_end(holder.daemon(), wait);
-    return UnmountEnd{0, goal.store, holder.text()};
+    return UnmountEnd{0, {}, goal.store, holder.text()};
   }
   if (options.force) CFFS_TRY_VOID(holder.end(/*all=*/!goal.mount));
   const auto tell = [&](const std::vector<std::string>& reasons) {
@@ -248,7 +268,9 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
                                   goal.store));
   };
   // The kernel lets go at once; the daemon still commits. When it is done, the store's lock is free, or somebody else's.
-  return UnmountEnd{wait_until_free(holder, goal.mount, signals, tell), goal.store, holder.text()};
+  UnmountEnd end{wait_until_free(holder, goal.mount, signals, tell), {}, goal.store, holder.text()};
+  if (end.signal == 0) end.problem = problem_of(daemon, seen, goal.store, signals);
+  return end;
 }
 
 }  // namespace cffs

@@ -17,8 +17,8 @@ struct UnmountOptions {
 };
 
 struct UnmountEnd {
-  int signal =
-      0;  // 0: the store is free, everything is on the medium; else what ended the waiting before that
+  int signal = 0;            // 0: the store is free; else what ended the waiting before that
+  std::string problem;       // empty: then everything is on the medium, as far as can be seen from here
   std::string store, owner;  // whose mount it was, and "pid 17 on host", who then still has it
 };
 Result<UnmountEnd> unmount(const UnmountOptions& options);

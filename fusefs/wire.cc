@@ -1,5 +1,7 @@
 #include "fusefs/wire.h"
 
+#include <linux/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 
 #include <array>
@@ -8,6 +10,11 @@
 #include "fusefs/reply_route.h"
 
 namespace cffs {
+namespace {
+
+StatxTime statx_time(timespec t) { return {t.tv_sec, static_cast<std::uint32_t>(t.tv_nsec), 0}; }
+
+}  // namespace
 
 void reply_raw(fuse_session* session, std::uint64_t unique, int error, const void* payload,
                std::size_t size) {
@@ -55,6 +62,26 @@ fuse_attr wire_attributes(const struct stat& st) {
   attr.rdev = static_cast<std::uint32_t>(st.st_rdev);
   attr.blksize = static_cast<std::uint32_t>(st.st_blksize);
   return attr;
+}
+
+Statx wire_statx(const struct stat& st, timespec born) {
+  Statx s{};
+  s.mask = STATX_BASIC_STATS | STATX_BTIME;
+  s.block_size = static_cast<std::uint32_t>(st.st_blksize);
+  s.nlink = static_cast<std::uint32_t>(st.st_nlink);
+  s.uid = st.st_uid;
+  s.gid = st.st_gid;
+  s.mode = static_cast<std::uint16_t>(st.st_mode);
+  s.ino = st.st_ino;
+  s.size = static_cast<std::uint64_t>(st.st_size);
+  s.blocks = static_cast<std::uint64_t>(st.st_blocks);
+  s.atime = statx_time(st.st_atim);
+  s.btime = statx_time(born);
+  s.ctime = statx_time(st.st_ctim);
+  s.mtime = statx_time(st.st_mtim);
+  s.rdev_major = major(st.st_rdev);
+  s.rdev_minor = minor(st.st_rdev);
+  return s;
 }
 
 }  // namespace cffs

@@ -40,9 +40,19 @@ case_options() {
   check "nosymfollow" bash -c "! cat '$mnt/link' 2>'$base/work/err' && grep -q 'Too many levels' '$base/work/err' && test \$(readlink '$mnt/link') = program"
   check "strictatime" bash -c "touch -d 2030-01-01 '$mnt/program' && sleep 0.02 && dd if='$mnt/program' iflag=direct status=none >/dev/null && test \$(stat -c %X '$mnt/program') -lt \$(date -d 2029-01-01 +%s)"
   check "nodiratime" bash -c "mkdir '$mnt/dir' && touch -d 2001-01-01 '$mnt/dir' && ls '$mnt/dir' && test \$(stat -c %x '$mnt/dir' | cut -d- -f1) = 2001"
+  check "remount,ro" "$cffs" mount -o remount,ro "$store" "$mnt"
+  for option in ro noexec nosymfollow nosuid nodev nodiratime; do check "of which $option is one more, or stays" shows $option; done
+  check "as strictatime does" bash -c "! grep ' $mnt ' /proc/self/mountinfo | grep -q relatime"
+  check "remount,rw" "$cffs" mount -o remount,rw,sync "$store" "$mnt"
+  check "remount,noexec" "$cffs" mount -o remount,noexec "$store" "$mnt"
+  check "sync stays" bash -c "grep ' $mnt ' /proc/self/mounts | grep -q rw,sync,nosuid"
   check "remount takes the same words" "$cffs" mount -o remount,relatime,diratime,symfollow "$store" "$mnt"
   check "the kernel knows" shows relatime
   check "links are followed" cat "$mnt/link"
+  check "remount,noatime" "$cffs" mount -o remount,noatime "$store" "$mnt"
+  check "it is known" shows noatime
+  check "remount,atime" "$cffs" mount -o remount,atime "$store" "$mnt"
+  check "takes it back" shows relatime
   check "umount" "$cffs" umount "$mnt"
   # What `ls -l` hears once, it does not ask again for each file. A directory's default list is copied also where ACLs are off.
   asked() { strace -f -e trace=getxattr,lgetxattr -o "$base/work/asked" ls -l "$mnt" >/dev/null; grep -c "$1" "$base/work/asked"; }
@@ -59,6 +69,9 @@ case_options() {
   check "as mount(8) calls its helper" "$base/work/mount.cffs" "$store" "$mnt" -o rw,noatime,nodiratime,lazytime,errors=remount-ro
   check "noatime" shows noatime
   check "umount" "$cffs" umount "$mnt"
+  check "mount -fav: all but the mount" bash -c "'$base/work/mount.cffs' '$store' '$mnt' -f -v -o rw && ! mountpoint -q '$mnt'"
+  check "mount -N is refused" refused "nsenter --mount=NAMESPACE" "$base/work/mount.cffs" "$store" "$mnt" -N /proc/1/ns/mnt -o rw
+  check "and makes none" bash -c "! mountpoint -q '$mnt'"
 }
 
 # Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
@@ -313,6 +326,39 @@ for _ in range(3):
 sys.exit(str(wrong) if wrong else 0)
 PY
   done
+  # A signal that came while the store was opened.
+  check "who ended it meanwhile gets no mount" refused "store $store: Interrupted system call" timeout -s KILL 30 python3 -c '
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+os.kill(os.getpid(), signal.SIGTERM)
+os.execv(sys.argv[1], sys.argv[1:])' "$cffs" mount -f "$store" "$mnt"
+  check "nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+
+  # The same beside a hidden top that lasts (hidden_top.h).
+  command -v strace >/dev/null || { echo "  no strace here: the rest is not tried"; return 0; }
+  local traced
+  shown() { grep -q " $mnt " /proc/self/mountinfo; }
+  ended() { ! kill -0 "$traced" 2>/dev/null; }
+  slowly() {  # options of strace
+    strace -f -qq -o /dev/null -e trace=open_tree,read -e inject=open_tree:delay_enter=1500000 "$@" "$cffs" mount -f --transport=device "$store" "$mnt" 2>"$base/work/err" & traced=$!
+    within 20 shown
+  }
+  ends() {
+    check "$1" within 20 ended || kill_daemon
+    wait "$traced"
+    check "and nothing is mounted" bash -c "! mountpoint -q '$mnt'"
+  }
+  slowly -P "$mnt/store" -P /
+  check "who asks for the time of birth waits, too" test "$(timeout 30 stat -c '%i %W' "$mnt" | cut -d ' ' -f 1)" = 1
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  ends "the daemon has ended"
+  slowly -P "$mnt/store" -P /
+  kill -TERM "$(daemon_pid)"
+  ends "a signal ends what is being mounted"
+  slowly -P "$mnt/store" -P / -P /dev/fuse -e inject=read:error=EIO:when=3+
+  ends "an error of the device ends what is being mounted"
+  check "which is told" grep -q 'Input/output error' "$base/work/err"
+  check "fsck" "$cffs" fsck "$store"
 }
 
 case_successors() {

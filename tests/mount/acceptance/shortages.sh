@@ -62,6 +62,25 @@ case_errors() {
   done
   check "a plan that is a directory" refused "plan $base/work: Is a directory" "$cffs" regroup --policy=frequency --plan="$base/work" "$store"
   check "read-only mount" bash -c "'$cffs' mount -o ro '$store' '$mnt' && ! touch '$mnt/x' 2>/dev/null && '$cffs' umount '$mnt'"
+  # What nobody would know who looked at the lock alone.
+  local daemon
+  traced() { grep -q '^TracerPid:.[1-9]' "/proc/$daemon/status"; }
+  if command -v strace >/dev/null; then
+    "$cffs" mount --commit-interval=60 "$store" "$mnt" && daemon=$(daemon_pid) || return 1
+    head -c 3000000 /dev/urandom >"$mnt/new"
+    strace -f -qq -o /dev/null -p "$daemon" -e trace=fsync,fdatasync,syncfs -e inject=fsync,fdatasync,syncfs:error=EIO &
+    within 20 traced
+    check "a last commit that fails" refused "not all came to the medium: .*Input/output error; what was written since its last commit may be lost" timeout 60 "$cffs" umount "$mnt"
+    wait
+    check "the mount is gone all the same" bash -c "! mountpoint -q '$mnt'"
+  fi
+  "$cffs" mount --commit-interval=60 "$store" "$mnt" && daemon=$(daemon_pid) || return 1
+  kill -STOP "$daemon"
+  ( sleep 1; kill -KILL "$daemon" ) &
+  check "a daemon that is killed before its last commit" refused "the daemon of store $store ended before all was on the medium; what was" timeout 60 "$cffs" umount "$mnt"
+  wait
+  check "the next mount" "$cffs" mount "$store" "$mnt"
+  check "and its umount" "$cffs" umount "$mnt"
   printf 'x' | dd of="$store/superblock" bs=1 seek=20 conv=notrunc status=none
   check "a damaged superblock" refused "superblock is missing or damaged, and its copy is whole.*fsck --repair" "$cffs" mount "$store" "$mnt"
   printf 'x' | dd of="$store/superblock.copy" bs=1 seek=20 conv=notrunc status=none
@@ -96,6 +115,18 @@ case_forgetting() {
 # The system gives the daemon no thread any more: everything is served, by those that there are.
 case_threads() {
   fresh || return 1
+  # It gives them no memory to receive requests with: those that have it serve, and the mount does not end.
+  if command -v cc >/dev/null && ! ldd "$cffs" | grep -Eq 'lib[at]san'; then
+    check "the shim builds" cc -shared -fPIC -o "$base/work/no_buffer.so" "$(dirname "${BASH_SOURCE[0]}")/../no_buffer.c" -ldl
+    : >"$base/work/none"
+    NO_BUFFER="$base/work/none" LD_PRELOAD="$base/work/no_buffer.so" "$cffs" mount --transport=device "$store" "$mnt" 2>/dev/null || return 1
+    check "writes that wait for the device, where threads have no buffer" timeout 60 bash -c "
+      for w in 1 2 3 4; do ( for i in 1 2 3 4; do head -c 300000 /dev/urandom | dd of='$mnt/'\$w bs=64K conv=fsync status=none || exit 1; done ) & pids=\"\$pids \$!\"; done
+      for p in \$pids; do wait \$p || exit 1; done"
+    rm "$base/work/none"
+    check "and where they have it again" timeout 40 bash -c "rm '$mnt'/? && ls '$mnt'"
+    check "umount" timeout 40 "$cffs" umount "$mnt"
+  fi
   local group=/sys/fs/cgroup/pids round before watchdog
   [ -e $group/cgroup.procs ] || group=/sys/fs/cgroup
   group=$group/cffs-test.$$
