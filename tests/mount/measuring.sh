@@ -32,6 +32,9 @@ case_traces() {
   check "with the tree before" equals 1 trace_says "$work/r.db" "d['initial_files']"
   "$cffs" trace record --below="$work/tree" -o "$work/r2.db" -- sh -c 'exit 7' >/dev/null
   check "its exit status is the command's" test $? = 7
+  cp "$work/r.db" "$work/r-kept.db"
+  check "a command that is not there is an error" sh -c "'$cffs' trace record --below='$work/tree' -o '$work/r.db' -- mistyped-command 2>&1 | grep -q 'could not run the command: nothing is recorded'"
+  check "and the trace of that name stays" cmp "$work/r.db" "$work/r-kept.db"
   check "Ctrl-C ends the command, and what was recorded is kept" python3 - "$cffs" "$work" <<'PY'
 import os, signal, subprocess, sys, time
 cffs, work = sys.argv[1:]

@@ -341,6 +341,11 @@ TEST_CASE("a command is recorded with its children") {
   REQUIRE(calls(Call::spawn).calls >= 2);
   REQUIRE(s.changes);
   REQUIRE(!record_command({"true"}, directory.path + "/missing"));
+  REQUIRE(!record_command({"no-such-command"}, directory.path));
+  REQUIRE(!record_command({directory.path}, directory.path));
+  std::ofstream(directory.path + "/script") << "#!/no/such/interpreter\n";
+  REQUIRE(::chmod((directory.path + "/script").c_str(), 0755) == 0);
+  REQUIRE(!record_command({directory.path + "/script"}, directory.path));
 }
 
 TEST_CASE("files that a recorded process left open are closed when it ends, before its number comes again") {
