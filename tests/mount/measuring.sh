@@ -128,6 +128,20 @@ case_recording() {
   check "umount again" "$cffs" umount "$mnt"
   check "the tree before is in it" equals 3000003 trace_says "$base/m2.db" "d['initial_bytes']"
   check "it replays too" clean_replay "$base/m2.db" --target="$base/work/native" --fresh
+  cp "$base/m2.db" "$base/work/kept.db"
+  check "a mount that fails when it is mounted" refused 'none/socket' "$cffs" mount --record="$base/m2.db" --metrics="unix:$base/none/socket" "$store" "$mnt"
+  check "leaves the recording of an earlier one as it was" cmp "$base/m2.db" "$base/work/kept.db"
+  check "and nothing beside it" test -z "$(ls -A "$base" | grep -E 'unfinished|spool')"
+  mkdir "$base/work/m3"
+  "$cffs" mount -f --record="$base/work/m3/t.db" "$store" "$mnt" 2>"$base/work/said" &
+  local daemon=$!
+  check "in the foreground" within 20 mountpoint -q "$mnt"
+  ls "$mnt" >/dev/null
+  rm -r "$base/work/m3"
+  check "umount" "$cffs" umount "$mnt"
+  wait $daemon
+  check "a recording that cannot be kept is no success" test $? = 1
+  check "and is told of" grep -q "trace $base/work/m3/t.db: No such file" "$base/work/said"
   check "recording over a directory" refused 'no regular file' "$cffs" mount --record="$base/work" "$store" "$mnt"
   rm -f "$base"/m*.db
 }
