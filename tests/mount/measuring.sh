@@ -52,6 +52,7 @@ assert "begun" in subprocess.run([cffs, "trace", "show", work + "/r3.db"], check
 PY
   check "show" sh -c "'$cffs' trace show '$work/s.db' --first=100 --limit=5 | wc -l | grep -qx 6"
   check "slice" "$cffs" trace slice "$work/s.db" --from=1 --to=2 -o "$work/part.db"
+  check "a trace is on the medium before it has its name, and then that" bash -c "strace -f -qq -e trace=fsync,rename -o '$work/calls' '$cffs' trace slice '$work/s.db' --last=5 -o '$work/few.db' && grep -oE 'fsync|rename' '$work/calls' | tr '\\n' ' ' | grep -q 'fsync rename fsync'"
   check "analyse a trace" "$cffs" analyze "$work/s.db" -o "$work/plan.db"
   # Traces and plans are SQLite files, and both are called .db: what is in one says what it is.
   check "judge policies on a trace" "$cffs" evaluate "$work/s.db" --splits=0.5
