@@ -217,7 +217,7 @@ Result<int> run_regroup(RegroupFlags o) {
   if (outcome.interrupted) return StopSignals::exit_code();
   auto r = nlohmann::ordered_json::parse(outcome.report);
   const bool stopped = r.value("stopped", false);
-  const int code = stopped && StopSignals::came() ? StopSignals::exit_code() : 0;
+  const int code = !stopped ? 0 : StopSignals::came() ? StopSignals::exit_code() : 1;
   if (stopped) say("it was interrupted; what was moved stays moved, the same command goes on");
   if (o.json) {
     if (outcome.coverage) {
