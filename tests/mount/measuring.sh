@@ -35,6 +35,9 @@ case_traces() {
   cp "$work/r.db" "$work/r-kept.db"
   check "a command that is not there is an error" sh -c "'$cffs' trace record --below='$work/tree' -o '$work/r.db' -- mistyped-command 2>&1 | grep -q 'could not run the command: nothing is recorded'"
   check "and the trace of that name stays" cmp "$work/r.db" "$work/r-kept.db"
+  # The first look finds it, a second one would not.
+  check "a file that goes while the tree is listed" strace -o /dev/null -P "$work/tree/copy" -e trace=newfstatat -e inject=newfstatat:error=ENOENT:when=2+ "$cffs" trace record --below="$work/tree" -o "$work/gone.db" -- true
+  check "has no size that no reader takes" "$cffs" trace stat "$work/gone.db"
   check "Ctrl-C ends the command, and what was recorded is kept" python3 - "$cffs" "$work" <<'PY'
 import os, signal, subprocess, sys, time
 cffs, work = sys.argv[1:]
