@@ -116,8 +116,9 @@ Status write_transactions(const std::string& path, const grouping::Transactions&
     for (std::size_t i = 0; i < sorted.size(); ++i) file << (i > 0 ? " " : "") << sorted[i];
     file << '\n';
   });
+  if (!read) return replay::check_transactions(transactions);
   file.close();
-  if (!file || !read) return fail(errno, path);
+  if (!file) return fail(errno, path);
   return {};
 }
 
@@ -215,8 +216,11 @@ Result<int> run_analyze(const AnalyzeOptions& o) {
   }
   signals.reset();
   if (!o.output.empty()) CFFS_TRY_VOID(write_plan(o.output, analysis.plan));
-  if (!o.graph.empty())
-    CFFS_TRY_VOID(write_text(o.graph, grouping::draw_plan(analysis.plan, *analysis.transactions)));
+  if (!o.graph.empty()) {
+    const std::string picture = grouping::draw_plan(analysis.plan, *analysis.transactions);
+    CFFS_TRY_VOID(replay::check_transactions(*analysis.transactions));
+    CFFS_TRY_VOID(write_text(o.graph, picture));
+  }
   if (!o.transactions.empty()) CFFS_TRY_VOID(write_transactions(o.transactions, *analysis.transactions));
   if (o.json) {
     print_json(o, analysis, tuned ? as_json(*tuned, disk) : nlohmann::ordered_json());

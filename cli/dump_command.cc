@@ -47,7 +47,7 @@ void print_inode(const Inode& n) {
     }
   }
   if (!n.target.empty()) fmt::print("    target {}\n", printable(n.target));
-  for (const auto& [name, value] : n.xattrs) fmt::print("    {} = {}\n", name, printable(value));
+  for (const auto& [name, value] : n.xattrs) fmt::print("    {} = {}\n", printable(name), printable(value));
 }
 
 void print_entries(const Row& row) {

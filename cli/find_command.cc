@@ -41,15 +41,13 @@ Result<std::int64_t> time_of_file(BrowsedStores& stores, const BrowsedStores::Pl
   return found.mtime_ns;
 }
 
-bool is_empty(FileSystem& fs, const WalkedFile& directory) {
-  const auto referred = directory.depth == 0 ? fs.lookup(directory.attributes.ino, ".")
-                                             : fs.lookup(directory.parent, directory.name());
-  if (!referred) return false;
-  const Referred held(fs, *referred);
+Result<bool> is_empty(FileSystem& fs, const WalkedFile& directory) {
+  CFFS_TRY(const Attributes referred, directory.depth == 0 ? fs.lookup(directory.attributes.ino, ".")
+                                                           : fs.lookup(directory.parent, directory.name()));
+  const Referred held(fs, referred);
   bool empty = true;
-  const Status listed =
-      fs.readdir(referred->ino, 2, false, [&](const DirectoryEntry&) { return empty = false; });
-  return listed && empty;
+  CFFS_TRY_VOID(fs.readdir(referred.ino, 2, false, [&](const DirectoryEntry&) { return empty = false; }));
+  return empty;
 }
 
 // "/usr/bin": where the search began, and what is below.
@@ -93,8 +91,14 @@ int run_find(const std::vector<std::string>& words, bool foreign_owner) {
         FoundVerdict verdict;
         if (file.depth >= expression.least_depth()) {
           const std::string inside = inside_path(place.place.path, file.path);
-          verdict = expression.ask(
-              {own_name, path, inside, file.attributes, [&] { return is_empty(*place.fs, file); }});
+          const auto empty = [&] {
+            const auto answer = is_empty(*place.fs, file);
+            if (answer) return *answer;
+            code = 1;
+            complain_of(path, answer.error());
+            return false;
+          };
+          verdict = expression.ask({own_name, path, inside, file.attributes, empty});
         }
         for (const char end : verdict.prints) put((end == '\0' ? path : names(path)) + end);
         if (verdict.quit) quit = true;

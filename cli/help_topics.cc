@@ -72,7 +72,8 @@ broken store until you have compared what came of it.
   130  Ctrl-C (SIGTERM: 143, SIGHUP: 129)
 
   fsck       0 clean, 1 all of it is mended, 4 problems are left, 8 it could not run
-  scrub      0 nothing is damaged, 4 something is, 8 it could not run; so does backup
+  scrub      0 nothing is damaged, 4 something is, 8 it could not run, or was
+             stopped before its end; so does backup
   salvage    0 all that was found is back, 4 some is not, 1 it could not run
   diff       0 the same, 1 different, 2 it could not be told
   doctor     0 nothing lacks, 1 something could be better, 4 nothing can be mounted

@@ -203,7 +203,8 @@ Result<int> compact_mount(const std::string& path) {
     const std::string state = status.value("state", "");
     if (state == "failed") return fail(Error::usage(path + ": " + status.value("error", "")));
     if (state == "stopped") return fail(EINTR, path + " is being unmounted; run it again");
-    if (state != "running") return 0;
+    if (state == "done") return 0;
+    if (state != "running") return fail(EIO, path + " was mounted anew while it was compacted; run it again");
     if (StopSignals::came()) {
       progress.clear();
       say(path + " is compacted on by its daemon");

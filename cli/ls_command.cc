@@ -57,7 +57,7 @@ class Lister {
       if (flags_.json) {
         file_objects.push_back(object(*place->fs, {text, *found}, text));
       } else {
-        files.push_back(shown(*place->fs, {text, *found}, found->ino));
+        files.push_back(shown(*place->fs, {text, *found}, text, found->ino));
       }
     }
     if (flags_.json) {
@@ -76,6 +76,15 @@ class Lister {
 
  private:
   void failed(const Error& error) { code_ = complain(error); }
+  // What could not be read is not taken for nothing.
+  template <typename T>
+  Result<T> told(const std::string& path, Result<T> read) {
+    if (!read) {
+      code_ = 1;
+      complain_of(path, read.error());
+    }
+    return read;
+  }
 
   void list(const BrowsedStores::Place& place, const std::string& text) {
     const auto start = find_path(*place.fs, place.place.path, LastLink::follow, text);
@@ -107,6 +116,9 @@ class Lister {
     Status problem;
     const InodeId ino = directory.attributes.ino;
     std::vector<ListedEntry> entries = list_by_name(*place.fs, ino, problem);
+    const auto name_of = [&](const ListedEntry& entry) {
+      return place.place.name_of(directory.path.empty() ? entry.name : directory.path + "/" + entry.name);
+    };
     if (!problem) {
       code_ = 1;
       complain_of(text, problem.error());
@@ -114,10 +126,7 @@ class Lister {
     if (flags_.json) {
       for (const ListedEntry& entry : entries) {
         if (flags_.all || flags_.almost_all || !hidden(entry.name))
-          put_object(object(
-              *place.fs, entry,
-              place.place.name_of(directory.path.empty() ? entry.name : directory.path + "/" + entry.name),
-              ino));
+          put_object(object(*place.fs, entry, name_of(entry), ino));
       }
       return;
     }
@@ -134,7 +143,7 @@ class Lister {
     }
     for (const ListedEntry& entry : entries) {
       if (flags_.all || flags_.almost_all || !hidden(entry.name))
-        files.push_back(shown(*place.fs, entry, ino));
+        files.push_back(shown(*place.fs, entry, name_of(entry), ino));
     }
     sort(files);
     if (blank_) put_line("");
@@ -148,13 +157,13 @@ class Lister {
   }
 
   // `in`: the directory, or the file itself where it was named.
-  ShownFile shown(FileSystem& fs, const ListedEntry& entry, InodeId in) {
+  ShownFile shown(FileSystem& fs, const ListedEntry& entry, const std::string& path, InodeId in) {
     ShownFile file{names_(entry.name), entry.attributes, "", false};
     if (!flags_.long_lines) return file;
     with_file(fs, entry, in, [&](InodeId ino) {
       if (S_ISLNK(entry.attributes.mode)) {
-        if (const auto target = fs.readlink(ino)) file.target = names_(*target);
-      } else if (const auto attributes = fs.listxattr(ino)) {
+        if (const auto target = told(path, fs.readlink(ino))) file.target = names_(*target);
+      } else if (const auto attributes = told(path, fs.listxattr(ino))) {
         file.has_acl = std::any_of(attributes->begin(), attributes->end(), [](const std::string& name) {
           return name.starts_with("system.posix_acl_");
         });
@@ -203,7 +212,7 @@ class Lister {
     std::optional<std::string> target;
     if (S_ISLNK(a.mode)) {
       with_file(fs, entry, in.value_or(a.ino), [&](InodeId ino) {
-        if (auto read = fs.readlink(ino)) target = std::move(*read);
+        if (auto read = told(path, fs.readlink(ino))) target = std::move(*read);
       });
     }
     // All of them or none, so that who reads it knows which to take back.

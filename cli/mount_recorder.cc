@@ -72,17 +72,29 @@ MountRecorder::MountRecorder(replay::TraceWriter writer, FileDescriptor spool, c
   builder_.trace().about["source"] = mount_point;
 }
 
-MountRecorder::~MountRecorder() {
+MountRecorder::~MountRecorder() { join(); }
+
+void MountRecorder::join() {
   over_.store(true);
   if (thread_.joinable()) thread_.join();
+}
+
+Status MountRecorder::end(bool served) {
+  join();
+  if (!served) return {};
+  int spool_errno = 0;
   {
     const MutexLock guard(mutex_);
     spill();
+    spool_errno = spool_errno_;
   }
   while (convert_within_memory()) {
   }
-  const Status done = within_memory([this] { return writer_.finish(builder_.finish()); });
-  if (!done) ::syslog(LOG_ERR, "%s", message_within_memory(done.error()).c_str());
+  CFFS_TRY_VOID(within_memory([this] { return writer_.finish(builder_.finish()); }));
+  // What came before is kept; that it is not all is said where the mount's end is looked at.
+  if (spool_errno != 0 && !cut_) cut_ = Error::os(spool_errno, "its spool");
+  if (cut_) return fail(Error::usage("the recording ends early: " + cut_->message()));
+  return {};
 }
 
 // Who serves requests must not fail for a recording: nothing is allocated here.
@@ -116,22 +128,26 @@ void MountRecorder::observe(const ObservedRequest& request) {
 // The buffer goes to the spool.
 void MountRecorder::spill() {
   const auto at = static_cast<off_t>(spooled_.load());
-  if (!failed_ &&
-      ::pwrite(spool_.get(), buffer_.data(), buffer_.size(), at) != static_cast<ssize_t>(buffer_.size())) {
-    failed_ = true;
-    ::syslog(LOG_ERR, "the spool of the recording cannot be written (%s): the trace ends here",
-             std::strerror(errno));
+  if (spool_errno_ == 0) {
+    const ssize_t n = ::pwrite(spool_.get(), buffer_.data(), buffer_.size(), at);
+    if (n != static_cast<ssize_t>(buffer_.size())) {
+      spool_errno_ = n < 0 ? errno : ENOSPC;
+      ::syslog(LOG_ERR, "the recording ends here: its spool cannot be written (%s)",
+               std::strerror(spool_errno_));
+    } else {
+      spooled_.fetch_add(buffer_.size());
+    }
   }
-  if (!failed_) spooled_.fetch_add(buffer_.size());
   buffer_.clear();
 }
 
-bool MountRecorder::convert() {
+Result<bool> MountRecorder::convert() {
   const std::uint64_t end = spooled_.load();
   if (converted_ == end) return false;
   std::string bytes(std::min<std::uint64_t>(end - converted_, 4 * kBuffer), '\0');
   const ssize_t n = ::pread(spool_.get(), bytes.data(), bytes.size(), static_cast<off_t>(converted_));
-  bytes.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (n <= 0) return fail(n < 0 ? errno : EIO, "its spool");
+  bytes.resize(static_cast<std::size_t>(n));
   std::size_t at = 0;
   while (bytes.size() - at >= sizeof(Record)) {
     Record record;
@@ -158,20 +174,17 @@ bool MountRecorder::convert() {
     at += whole;
   }
   converted_ += at;
-  if (const Status done = writer_.append(builder_.trace()); !done) {
-    ::syslog(LOG_ERR, "%s; the recording ends here", done.error().message().c_str());
-    ended_.store(true);
-    return false;
-  }
+  CFFS_TRY_VOID(writer_.append(builder_.trace()));
   return at > 0;
 }
 
 // The daemon goes on where there is no memory for its recording.
 bool MountRecorder::convert_within_memory() {
   if (ended_.load()) return false;
-  const auto more = within_memory([this]() -> Result<bool> { return convert(); });
+  auto more = within_memory([this] { return convert(); });
   if (more) return *more;
-  ::syslog(LOG_ERR, "no memory for the recording: the trace ends here");
+  ::syslog(LOG_ERR, "the recording ends here: %s", message_within_memory(more.error()).c_str());
+  cut_ = std::move(more.error());
   ended_.store(true);
   return false;
 }

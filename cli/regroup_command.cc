@@ -125,12 +125,16 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
     const auto status = nlohmann::json::parse(mount_attribute(o.store.path, kRegroupXattr), nullptr, false);
     if (!status.is_object())
       return fail(EIO, o.store.path + " went away while it was regrouped; run it again");
-    const std::string state = status.value("state", "");
-    if (state == "failed") return fail(Error::usage(status.value("error", "")));
+    // What was asked for: beside it the daemon tells of what it does by itself.
+    const auto asked_for = status.value("asked", nlohmann::json::object());
+    const std::string state = asked_for.value("state", "");
+    if (state == "failed") return fail(Error::usage(asked_for.value("error", "")));
     if (state == "done") {
-      outcome.report = status.at("report").dump();
+      outcome.report = asked_for.at("report").dump();
       return outcome;
     }
+    if (state != "running")
+      return fail(EIO, o.store.path + " was mounted anew while it was regrouped; run it again");
     progress.show(step_of_json(status.value("progress", nlohmann::json()).dump()));
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
@@ -213,7 +217,7 @@ Result<int> run_regroup(RegroupFlags o) {
   if (outcome.interrupted) return StopSignals::exit_code();
   auto r = nlohmann::ordered_json::parse(outcome.report);
   const bool stopped = r.value("stopped", false);
-  const int code = stopped && StopSignals::came() ? StopSignals::exit_code() : 0;
+  const int code = !stopped ? 0 : StopSignals::came() ? StopSignals::exit_code() : 1;
   if (stopped) say("it was interrupted; what was moved stays moved, the same command goes on");
   if (o.json) {
     if (outcome.coverage) {

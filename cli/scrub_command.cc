@@ -46,7 +46,9 @@ int finish(const ScrubFlags& o, const nlohmann::ordered_json& report) {
                finished ? "" : "; not finished, run it again to go on");
   }
   if (StopSignals::came()) return StopSignals::exit_code();
-  return n("damaged") > 0 ? kNotMended : kClean;
+  if (n("damaged") > 0) return kNotMended;
+  // Nobody knows yet that nothing is damaged. Who stops one has what he asked for, who asks for one that is under way, too.
+  return finished || o.stop || report.at("state") == "running" ? kClean : kCouldNotRun;
 }
 
 nlohmann::ordered_json report_of(const ScrubProgress& progress) {
@@ -170,7 +172,8 @@ void add_scrub(CLI::App& app, int& exit_code) {
   command->add_flag("--json", o->json, "For programs");
   command->footer(
       "Goes on where an earlier one was stopped. A mount's goes on when this command is interrupted.\n"
-      "Exit code: 0 nothing is damaged, 4 something is (one line each), 8 it could not run.");
+      "Exit code: 0 nothing is damaged, 4 something is (one line each), 8 it could not run, or was stopped\n"
+      "before its end, also where --status finds that.");
   command->callback([o, &exit_code] {
     const auto done = run_scrub(*o);
     exit_code = done ? *done : complain(done.error(), kCouldNotRun);

@@ -19,6 +19,7 @@ Readiness::~Readiness() {
 }
 
 void Readiness::report(const std::string& problem, int errno_value) {
+  if (problem.empty()) succeeded_.store(true);
   if (!fd_) {
     if (!problem.empty() || mount_point_.empty()) return;
     // Who reports serves the mount, so somebody else must look whether it answers.

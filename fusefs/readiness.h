@@ -2,6 +2,7 @@
 // a pipe; a mount in the foreground its service manager, if there is one.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -24,10 +25,13 @@ class Readiness {
   void report(const std::string& problem, int errno_value = 0);
   // Whether the command still waits for the report; true in the foreground.
   bool awaited() const;
+  // Whether success was reported.
+  bool succeeded() const { return succeeded_.load(); }
 
  private:
   FileDescriptor fd_;
   std::string mount_point_, status_;
+  std::atomic<bool> succeeded_{false};
   std::thread settling_;
 };
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string_view>
 
+#include "core/base/error.h"
 #include "core/base/ids.h"
 
 namespace cffs {
@@ -56,6 +57,9 @@ class RequestObserver {
  public:
   virtual ~RequestObserver() = default;
   virtual void observe(const ObservedRequest& request) = 0;
+  // The mount is over: nothing comes any more. Unless it `served`, nothing did either, and what an earlier mount left is not touched;
+  // nor is it where this is not called.
+  virtual Status end(bool served) = 0;
 };
 
 }  // namespace cffs

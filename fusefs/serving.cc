@@ -258,7 +258,12 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
     fuse_session_unmount(session);
   }
   watching.reset();
-  observer.reset();  // whoever waits for the store to be free finds the recording there too
+  if (observer) {  // now: whoever waits for the store to be free finds the recording there too
+    Status kept = observer->end(readiness.succeeded());
+    if (!kept && !result) daemon_log.write(DaemonLog::Level::error, kept.error().message());
+    if (!kept && result) result = std::move(kept);
+    observer.reset();
+  }
   // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
   if (as_device) (void)store.objects().take_device_back();
   Status closed = store.close();

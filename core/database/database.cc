@@ -1,8 +1,10 @@
 #include "core/database/database.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -143,6 +145,15 @@ std::string marks_of(const DatabaseKind& kind) {
          "; PRAGMA user_version=" + std::to_string(kind.version) + ";";
 }
 
+// 0, or an errno.
+int sync_named(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC);
+  if (fd < 0) return errno;
+  const int problem = ::fsync(fd) == 0 ? 0 : errno;
+  ::close(fd);
+  return problem;
+}
+
 }  // namespace
 
 Result<Database> Database::create(const std::string& path, const DatabaseKind& kind) {
@@ -222,15 +233,20 @@ Result<Database> Database::open_or_create(const std::string& path, const Databas
   return db;
 }
 
+// On the medium before it has the name: a power cut must not leave an empty file where a good one was. SQLite itself syncs nothing
+// here, so that who fills it does not wait.
 Status Database::publish() {
   CFFS_TRY_VOID(execute("COMMIT"));
   db_.reset();
-  const std::string file = std::exchange(unfinished_, {});
-  if (::rename(file.c_str(), path_.c_str()) != 0) {
-    const int problem = errno;
-    (void)::unlink(file.c_str());
-    return fail(problem, std::string(kind_->noun) + " " + path_);
-  }
+  const auto problem = [this](int number) { return fail(number, std::string(kind_->noun) + " " + path_); };
+  if (const int number = sync_named(unfinished_, O_RDONLY); number != 0) return problem(number);
+  if (::rename(unfinished_.c_str(), path_.c_str()) != 0) return problem(errno);
+  unfinished_.clear();
+  const std::size_t slash = path_.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  const int number = sync_named(folder, O_RDONLY | O_DIRECTORY);
+  // What may not be listed cannot be synced by whoever may write into it all the same; and some file systems sync no directories.
+  if (number != 0 && number != EACCES && number != EINVAL) return problem(number);
   return {};
 }
 

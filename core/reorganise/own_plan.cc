@@ -57,8 +57,10 @@ class OwnMining {
     if (!always) drop_those_that_do_not_pay(mined);
     auto plan = plan_of(mined);
     count_reads();
+    CFFS_TRY_VOID(check_sessions());
     if (plan->size() == 0 || (!always && !pays())) return own_;
     if (!always) keep_former_groups(*plan);
+    CFFS_TRY_VOID(check_sessions());
     own_.groups = std::move(plan);
     return own_;
   }
@@ -74,13 +76,12 @@ class OwnMining {
 
   Status read_record() {
     if (fs_.access_record() != nullptr) CFFS_TRY_VOID(fs_.access_record()->flush());
-    bool kept = true;
     grouping::SessionOptions options;
     options.gap_ms = kRecordGapMs;
     options.max_files = kRecordWindow;
     options.cut = true;
-    grouping::Sessions sessions(
-        options, [&](std::span<const grouping::Item> s) { kept = transactions_.add(s) && kept; });
+    grouping::Sessions sessions(options,
+                                [&](std::span<const grouping::Item> s) { (void)transactions_.add(s); });
     CFFS_TRY_VOID(AccessRecord::visit(fs_.objects(), [&](const AccessRecord::Access& a) {
       const auto [it, fresh] = items_.try_emplace(a.file.value, static_cast<grouping::Item>(files_.size()));
       if (fresh) files_.push_back({a.file.value, {}, 0, {}, {}});
@@ -88,10 +89,16 @@ class OwnMining {
       ++own_.accesses;
     }));
     sessions.finish();
-    if (!kept) return fail(ENOSPC, "the temporary file for sessions");
+    CFFS_TRY_VOID(check_sessions());
     own_.sessions = transactions_.size();
     own_.files = files_.size();
     return {};
+  }
+
+  // Whether all of them were kept, and read back whenever that was wanted.
+  Status check_sessions() const {
+    if (transactions_.problem() == 0) return {};
+    return fail(transactions_.problem(), "the temporary file for sessions");
   }
 
   Status locate() {

@@ -37,8 +37,8 @@ Status RegroupJobs::start(Job wanted) {
   wanted_ = std::move(wanted);
   state_ = "running";
   progress_ = {"starting"};
-  error_.clear();
-  report_.clear();
+  asked_ = {state_, {}, {}};
+  own_ = {};
   ends_job_.store(stopping_.load());
   wake_.notify_all();
   return {};
@@ -54,9 +54,13 @@ bool RegroupJobs::cancel() {
 
 std::string RegroupJobs::status_json() const {
   const MutexLock guard(mutex_);
-  nlohmann::ordered_json j{{"state", state_}, {"policy", fs_.policy()->name()}, {"error", error_}};
+  const std::string& error = own_.state == "idle" ? asked_.error : own_.error;
+  const std::string& report = own_.report.empty() ? asked_.report : own_.report;
+  nlohmann::ordered_json j{{"state", state_}, {"policy", fs_.policy()->name()}, {"error", error}};
   j["progress"] = nlohmann::ordered_json::parse(step_json(progress_));
-  if (!report_.empty()) j["report"] = nlohmann::ordered_json::parse(report_);
+  if (!report.empty()) j["report"] = nlohmann::ordered_json::parse(report);
+  j["asked"] = {{"state", asked_.state}, {"error", asked_.error}};
+  if (!asked_.report.empty()) j["asked"]["report"] = nlohmann::ordered_json::parse(asked_.report);
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -82,16 +86,20 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
 
 // Memory that runs out fails the job and ends nothing else: what changes rows ends the process by itself where it must (RowLocks::Guard), all else
 // is whole at any time.
-void RegroupJobs::job(const Job& job, std::uint64_t bytes_per_second) {
+RegroupJobs::Outcome RegroupJobs::job(const Job& job, std::uint64_t bytes_per_second) {
   auto report = within_memory([&]() -> Result<std::string> {
     CFFS_TRY(const RegroupReport done, do_job(job, bytes_per_second));
     return regroup_json(done);
   });
-  std::string error = report ? std::string() : message_within_memory(report.error());
+  if (report) return {"done", {}, std::move(*report)};
+  return {"failed", message_within_memory(report.error()), {}};
+}
+
+// Takes no memory.
+void RegroupJobs::tell_end(Outcome RegroupJobs::*of, Outcome outcome) {
   const MutexLock guard(mutex_);
-  state_ = report ? "done" : "failed";
-  if (report) report_ = std::move(*report);
-  if (!report) error_ = std::move(error);
+  state_ = outcome.state;
+  this->*of = std::move(outcome);
   progress_ = {};
 }
 
@@ -126,11 +134,12 @@ void RegroupJobs::tell_mining() {
 // By itself.
 void RegroupJobs::mine() {
   const auto own = within_memory([this] { return mined(); });
-  if (own && *own) return job(**own, budget());
+  if (own && *own) return tell_end(&RegroupJobs::own_, job(**own, budget()));
   std::string error = own ? std::string() : message_within_memory(own.error());
   const MutexLock guard(mutex_);
   state_ = own ? "idle" : "failed";
-  error_ = std::move(error);
+  own_.state = own ? "done" : "failed";  // the report of an earlier time stays
+  own_.error = std::move(error);
   progress_ = {};
 }
 
@@ -162,7 +171,10 @@ void RegroupJobs::run() {
       const MutexLock guard(mutex_);
       wanted_job = std::exchange(wanted_, std::nullopt);
     }
-    job(*wanted_job, 0);
+    tell_end(&RegroupJobs::asked_, job(*wanted_job, 0));
+    // Where the time to mine came meanwhile it is passed by: nothing follows what somebody has just wanted to be as it is.
+    const auto now = std::chrono::steady_clock::now();
+    if (next_mining_ < now) next_mining_ = now + std::chrono::milliseconds(options_.interval_ms);
   }
 }
 

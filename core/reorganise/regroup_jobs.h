@@ -41,7 +41,8 @@ class RegroupJobs {
   Status start(Job wanted);
   // What is under way ends at the next group that is whole, as done, with what was moved until then. False: nothing is under way.
   bool cancel();
-  // {"state": "idle" | "running" | "done" | "failed", "progress": a step (core/base/work_step.h), "error": ..., "report": {...}}
+  // {"state": "idle" | "running" | "done" | "failed", "progress": a step (core/base/work_step.h), "error": ..., "report": {...},
+  // "asked": {the same three of the last job that was start()ed, whatever was done by itself since}}
   std::string status_json() const;
 
  private:
@@ -49,7 +50,11 @@ class RegroupJobs {
 
   void run();
   Wanted wait();
-  void job(const Job& job, std::uint64_t bytes_per_second);
+  struct Outcome {
+    std::string state = "idle", error, report;
+  };
+  Outcome job(const Job& job, std::uint64_t bytes_per_second);
+  void tell_end(Outcome RegroupJobs::*of, Outcome outcome);
   Result<RegroupReport> do_job(const Job& job, std::uint64_t bytes_per_second);
   Result<std::optional<Job>> mined();
   void tell_mining();
@@ -65,7 +70,8 @@ class RegroupJobs {
   std::optional<Job> wanted_ CFFS_GUARDED_BY(mutex_);
   std::string state_ CFFS_GUARDED_BY(mutex_) = "idle";
   WorkStep progress_ CFFS_GUARDED_BY(mutex_);
-  std::string error_ CFFS_GUARDED_BY(mutex_), report_ CFFS_GUARDED_BY(mutex_);
+  Outcome asked_ CFFS_GUARDED_BY(mutex_);  // of what was asked for last
+  Outcome own_ CFFS_GUARDED_BY(mutex_);    // of what was done by itself since then; "idle": nothing
   std::chrono::steady_clock::time_point next_mining_;  // the thread's own
   std::atomic<bool> stopping_{false};
   std::atomic<bool> ends_job_{false};  // stopping, or the job was cancelled; changed under the mutex

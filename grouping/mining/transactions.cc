@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <string>
 
 namespace cffs::grouping {
@@ -28,7 +29,11 @@ std::FILE* unnamed_file() {
 
 bool Transactions::add(std::span<const Item> items) {
   if (items.empty()) return true;
-  if (buffer_.size() + items.size() + 1 > memory_items_ && !buffer_.empty() && !spill()) return false;
+  if (problem_ != 0) return false;
+  if (buffer_.size() + items.size() + 1 > memory_items_ && !buffer_.empty() && !spill()) {
+    problem_ = errno;
+    return false;
+  }
   buffer_.push_back(static_cast<Item>(items.size()));
   buffer_.insert(buffer_.end(), items.begin(), items.end());
   ++count_;
@@ -45,23 +50,36 @@ bool Transactions::spill() {
   return written;
 }
 
+// errno says why it is false.
+bool Transactions::read_back(const std::function<void(std::uint64_t, std::span<const Item>)>& visit,
+                             std::uint64_t& number) const {
+  // What was written last is on its way yet; rewind(3) would forget that it did not get there.
+  if (std::fflush(file_.get()) != 0 || std::fseek(file_.get(), 0, SEEK_SET) != 0) return false;
+  std::vector<Item> items;
+  Item length = 0;
+  errno = EIO;  // of a file that is shorter than it was
+  while (std::fread(&length, sizeof length, 1, file_.get()) == 1) {
+    items.resize(length);
+    if (std::fread(items.data(), sizeof(Item), length, file_.get()) != length) return false;
+    visit(number++, items);
+    errno = EIO;
+  }
+  return std::ferror(file_.get()) == 0;
+}
+
 bool Transactions::for_each(const std::function<void(std::uint64_t, std::span<const Item>)>& visit) const {
+  if (problem_ != 0) return false;
   std::uint64_t number = 0;
-  if (file_) {
-    std::rewind(file_.get());
-    std::vector<Item> items;
-    Item length = 0;
-    while (std::fread(&length, sizeof length, 1, file_.get()) == 1) {
-      items.resize(length);
-      if (std::fread(items.data(), sizeof(Item), length, file_.get()) != length) return false;
-      visit(number++, items);
-    }
-    if (std::ferror(file_.get()) != 0) return false;
+  if (file_ && !read_back(visit, number)) {
+    problem_ = errno;
+    return false;
   }
   for (std::size_t at = 0; at < buffer_.size(); at += buffer_[at] + 1) {
     visit(number++, std::span(buffer_).subspan(at + 1, buffer_[at]));
   }
-  return true;
+  // All that was added, or a part: the file may have been cut.
+  if (number != count_) problem_ = EIO;
+  return problem_ == 0;
 }
 
 std::vector<std::uint64_t> item_supports(const Transactions& transactions) {

@@ -22,19 +22,25 @@ class Transactions {
   // `items` without repetitions, at least one. False: the temporary file could not be written (the disk is full).
   bool add(std::span<const Item> items);
   std::uint64_t size() const { return count_; }
-  // Calls visit(number, items) for each. False: the temporary file could not be read back.
+  // Calls visit(number, items) for each. False: the temporary file could not be read back, whole.
   bool for_each(const std::function<void(std::uint64_t, std::span<const Item>)>& visit) const;
+  // The errno of a for_each() or an add() that was false, or 0. From then on all are, and nothing is visited: who counts in several
+  // steps may look at the end.
+  int problem() const { return problem_; }
 
  private:
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   bool spill();
+  bool read_back(const std::function<void(std::uint64_t, std::span<const Item>)>& visit,
+                 std::uint64_t& number) const;
 
   const std::size_t memory_items_;
   std::vector<Item> buffer_;  // length, then items, for each transaction
   std::unique_ptr<std::FILE, Close> file_;
   std::uint64_t count_ = 0;
+  mutable int problem_ = 0;
 };
 
 // How many transactions hold each item; index: item.

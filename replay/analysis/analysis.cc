@@ -52,6 +52,11 @@ grouping::SessionOptions session_options(const AnalysisOptions& options, LogForm
   return session;
 }
 
+Status check_transactions(const grouping::Transactions& transactions) {
+  if (transactions.problem() == 0) return {};
+  return fail(transactions.problem(), "the temporary file for sessions; TMPDIR names its place");
+}
+
 Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& options) {
   std::uint64_t accesses = 0;
   for (const LogInput& input : inputs) {
@@ -108,6 +113,7 @@ Result<Analysis> plan_of(ReadLogs read, const AnalysisOptions& options, const Wo
   }
   a.savings = grouping::expected_savings(a.plan.groups, *a.transactions, sizes);
   auto supports = grouping::item_supports(*a.transactions);
+  CFFS_TRY_VOID(check_transactions(*a.transactions));  // of all that was counted since they were there
   supports.resize(read.files.size());
   for (std::size_t i = 0; i < read.files.size(); ++i) {
     const LoggedFile& f = read.files[i];
@@ -136,14 +142,13 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
   ReadLogs read;
   read.transactions = std::make_shared<grouping::Transactions>();
   AccessReader reader(options.reader);
-  bool kept = true;
   std::optional<grouping::Sessions> sessions;
   grouping::AdjacencyMiner adjacency(options.adjacent);
   const auto begin = [&](LogFormat format) {
     const grouping::SessionOptions session = session_options(options, format);
     read.gap_ms = session.gap_ms;
     sessions.emplace(session, [&](std::span<const grouping::Item> items) {
-      kept = read.transactions->add(items) && kept;
+      (void)read.transactions->add(items);  // it remembers
     });
   };
   const auto visit = [&](grouping::Access access) {
@@ -165,7 +170,7 @@ Result<Analysis> analyse(const std::vector<std::string>& logs, const AnalysisOpt
   }
   CFFS_TRY_VOID(check_inputs(reader.inputs(), options));
   sessions->finish();
-  if (!kept) return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
+  CFFS_TRY_VOID(check_transactions(*read.transactions));
   read.sessions = sessions->counts();
   read.inputs = reader.inputs();
   read.files = reader.take_files();

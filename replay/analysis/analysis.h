@@ -49,6 +49,8 @@ struct ReadLogs {
   std::shared_ptr<grouping::Transactions> transactions;
   std::vector<grouping::Itemset> adjacent;  // of the paper's variant
 };
+// An error where sessions could not be kept or read back: what was mined is of a part of them.
+Status check_transactions(const grouping::Transactions& transactions);
 // A sentence where too many lines are malformed, or where there is no access.
 Status check_inputs(const std::vector<LogInput>& inputs, const AnalysisOptions& options);
 // From there to the plan. The same logs read give the same plan, whoever read them.

@@ -96,9 +96,8 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
                                                    const AnalysisOptions& options,
                                                    const Progress& on_progress) {
   grouping::Transactions transactions;
-  bool kept = true;
   grouping::Sessions sessions(session_options(options, observed.format),
-                              [&](std::span<const grouping::Item> s) { kept = transactions.add(s) && kept; });
+                              [&](std::span<const grouping::Item> s) { (void)transactions.add(s); });
   for (std::size_t i = 0; i < count; ++i) {
     grouping::Access a = observed.accesses[i];
     if (options.crawlers == Crawlers::mixed) a.crawler = false;
@@ -106,11 +105,12 @@ Result<std::shared_ptr<grouping::PlanGroups>> mine(const Observed& observed, std
     sessions.add(a);
   }
   sessions.finish();
-  if (!kept) return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
+  CFFS_TRY_VOID(check_transactions(transactions));
   std::vector<std::uint64_t> sizes;
   for (const auto& f : observed.tree.files) sizes.push_back(f.size);
   const auto mined = grouping::mine_groups(transactions, sizes, options.mining, tell_names(on_progress));
   if (!mined.problem.empty()) return fail(Error::usage(mined.problem));
+  CFFS_TRY_VOID(check_transactions(transactions));
   auto plan = std::make_shared<grouping::PlanGroups>();
   plan->set_rest_bytes(options.rest_bytes);
   plan->set_table_bytes(options.mining.table_bytes);

@@ -45,6 +45,12 @@ namespace {
   ::_exit(127);
 }
 
+// Of a command that strace could not start it tells nothing, or that the exec failed, and how its own child ended.
+bool is_of_failed_start(const std::string& line) {
+  return line.find("+++ ") != std::string::npos ||
+         (line.find("execve(") != std::string::npos && line.find(") = -1 ") != std::string::npos);
+}
+
 // What a terminal sends is the command's to obey: it ends, or not, and what was recorded until then is kept.
 class LeftToTheCommand {
  public:
@@ -94,8 +100,10 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   to_us.reset();
 
   StraceImporter importer(builder, here.data(), true);
+  bool began = false;
   const Status read = each_line("/dev/fd/" + std::to_string(from_strace.get()),
                                 [&](const std::string& line, std::uint64_t) -> Status {
+                                  began = began || !is_of_failed_start(line);
                                   importer.line(line, static_cast<std::uint64_t>(pid));
                                   return {};
                                 });
@@ -109,6 +117,9 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   if (recorded.exit_code == 127 && importer.counts().lines == 0) {
     return fail(
         Error::usage("cannot run strace, which does the recording; install it (apt-get install strace)"));
+  }
+  if (!began) {  // strace has said why
+    return fail(Error::usage("strace could not run the command: nothing is recorded"));
   }
   const StraceCounts& counts = importer.counts();
   recorded.report.format = "strace";

@@ -17,6 +17,7 @@ struct RecordedCommand {
 
 // `below`: the tree, an existing directory; it is listed before the command starts. The command's own input and output
 // are left alone, and so are the signals of its terminal: Ctrl-C ends the command, and the recording with it, which is kept.
+// An error where the command could not be run: what was recorded earlier must not give way to nothing.
 Result<RecordedCommand> record_command(const std::vector<std::string>& command, const std::string& below);
 
 }  // namespace cffs::replay

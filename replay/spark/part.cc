@@ -1,5 +1,6 @@
 #include "replay/spark/part.h"
 
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "core/base/checksum.h"
@@ -26,6 +27,11 @@ void write_problem(std::FILE* out, const std::string& sentence) {
   std::string frame;
   put_text(frame, 'E', sentence);
   write(out, frame);
+}
+
+std::string no_sessions(const grouping::Transactions& transactions) {
+  return std::string("the temporary file for sessions; TMPDIR names its place: ") +
+         std::strerror(transactions.problem());
 }
 
 class AccessFrames {
@@ -155,7 +161,7 @@ void write_closed_part(std::FILE* in, std::FILE* out) {
       return write_problem(out, "a part of the sessions came incomplete");
     for (std::size_t row = 0, at = 0; row < rows; at += lengths[row++]) {
       if (!transactions.add(std::span(items).subspan(at, lengths[row])))
-        return write_problem(out, "the temporary file for sessions: no space; TMPDIR names its place");
+        return write_problem(out, no_sessions(transactions));
       numbers.push_back(number[row]);
     }
   }
@@ -165,6 +171,7 @@ void write_closed_part(std::FILE* in, std::FILE* out) {
   for (grouping::Item item = share[1]; item < share[2]; item += share[0]) roots.push_back(item);
   const grouping::MiningResult found =
       grouping::mine_closed_part(transactions, roots, {bounds[0], bounds[1], bounds[2], 0});
+  if (transactions.problem() != 0) return write_problem(out, no_sessions(transactions));
   if (found.gave_up) return write_problem(out, "too many");
   std::string frame;
   for (std::size_t from = 0; from < found.itemsets.size(); from += kRows) {

@@ -242,9 +242,8 @@ Result<Analysis> run(const std::vector<std::string>& logs, AnalysisOptions optio
                            for (const std::uint32_t item : items) {
                              if (item >= files) return broken(transactions);
                            }
-                           if (!read.transactions->add(items))
-                             return fail(ENOSPC, "the temporary file for sessions; TMPDIR names its place");
-                           return {};
+                           (void)read.transactions->add(items);  // it remembers
+                           return check_transactions(*read.transactions);
                          }));
   fs::remove(transactions);
   const SparkMiner miner(*process, options.mining.algorithm, on_progress);

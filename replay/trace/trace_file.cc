@@ -180,6 +180,8 @@ Result<TraceWriter> TraceWriter::create(const std::string& path) {
 }
 
 Status TraceWriter::write(const Trace& trace) {
+  if (begun_) return fail(failed_.value_or(Error::os(ENOMEM, "trace")));  // no error: something was thrown
+  begun_ = true;
   Statement path(db_.get(), "INSERT INTO paths VALUES(?,?)");
   Statement client(db_.get(), "INSERT INTO clients VALUES(?,?)");
   Statement operation(
@@ -196,7 +198,11 @@ Status TraceWriter::write(const Trace& trace) {
                                     path_or_none(o.path), path_or_none(o.path2), o.handle, o.offset, o.length,
                                     o.result, o.flags, o.mode);
   }
-  if (!good) return db_.problem();
+  if (!good) {
+    failed_ = db_.problem().value();
+    return fail(*failed_);
+  }
+  begun_ = false;
   return {};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "core/database/database.h"
 #include "replay/trace/trace.h"
@@ -12,7 +13,8 @@ namespace cffs::replay {
 
 inline constexpr int kTraceVersion = 1;
 
-// Writes a trace bit by bit, as it comes.
+// Writes a trace bit by bit, as it comes. Where that failed once nobody knows what of it is in the file: nothing is written any more,
+// and it does not take its name.
 class TraceWriter {
  public:
   static Result<TraceWriter> create(const std::string& path);
@@ -28,6 +30,8 @@ class TraceWriter {
   Database db_;
   std::size_t paths_ = 0, clients_ = 0;
   std::uint64_t operations_ = 0;
+  bool begun_ = false;           // a write, which has not come to its end
+  std::optional<Error> failed_;  // why
 };
 
 Status write_trace(const std::string& path, const Trace& trace);

@@ -162,6 +162,20 @@ case_accesses() {
   rm "$mnt/d4/f5"
   sleep 1.2
   check "umount" "$cffs" umount "$mnt"
+  check "mount that mines all the time" "$cffs" mount --policy=frequency --quiet=0.1 --regroup-interval=0.001 "$store" "$mnt"
+  # It is refused while the mount is mining.
+  told() {
+    local round told=0 code
+    for round in $(seq 30); do
+      timeout 20 "$cffs" regroup --json --dry-run --policy=directory "$mnt" >"$base/work/told" 2>/dev/null
+      code=$?
+      [ $code != 124 ] || { echo "it watched for ever"; return 1; }
+      [ $code = 0 ] && grep -q '"policy": "directory"' "$base/work/told" && told=$((told + 1))
+    done
+    [ $told -gt 0 ]
+  }
+  check "who asks it to regroup is told what came of that" told
+  check "umount" "$cffs" umount "$mnt"
   check "they were moved back to their group" test "$(regroup_number files_to_move "$store" --policy=frequency --dry-run)" = 0
 }
 

@@ -32,6 +32,12 @@ case_traces() {
   check "with the tree before" equals 1 trace_says "$work/r.db" "d['initial_files']"
   "$cffs" trace record --below="$work/tree" -o "$work/r2.db" -- sh -c 'exit 7' >/dev/null
   check "its exit status is the command's" test $? = 7
+  cp "$work/r.db" "$work/r-kept.db"
+  check "a command that is not there is an error" sh -c "'$cffs' trace record --below='$work/tree' -o '$work/r.db' -- mistyped-command 2>&1 | grep -q 'could not run the command: nothing is recorded'"
+  check "and the trace of that name stays" cmp "$work/r.db" "$work/r-kept.db"
+  # The first look finds it, a second one would not.
+  check "a file that goes while the tree is listed" strace -o /dev/null -P "$work/tree/copy" -e trace=newfstatat -e inject=newfstatat:error=ENOENT:when=2+ "$cffs" trace record --below="$work/tree" -o "$work/gone.db" -- true
+  check "has no size that no reader takes" "$cffs" trace stat "$work/gone.db"
   check "Ctrl-C ends the command, and what was recorded is kept" python3 - "$cffs" "$work" <<'PY'
 import os, signal, subprocess, sys, time
 cffs, work = sys.argv[1:]
@@ -49,6 +55,7 @@ assert "begun" in subprocess.run([cffs, "trace", "show", work + "/r3.db"], check
 PY
   check "show" sh -c "'$cffs' trace show '$work/s.db' --first=100 --limit=5 | wc -l | grep -qx 6"
   check "slice" "$cffs" trace slice "$work/s.db" --from=1 --to=2 -o "$work/part.db"
+  check "a trace is on the medium before it has its name, and then that" bash -c "strace -f -qq -e trace=fsync,rename -o '$work/calls' '$cffs' trace slice '$work/s.db' --last=5 -o '$work/few.db' && grep -oE 'fsync|rename' '$work/calls' | tr '\\n' ' ' | grep -q 'fsync rename fsync'"
   check "analyse a trace" "$cffs" analyze "$work/s.db" -o "$work/plan.db"
   # Traces and plans are SQLite files, and both are called .db: what is in one says what it is.
   check "judge policies on a trace" "$cffs" evaluate "$work/s.db" --splits=0.5
@@ -125,6 +132,20 @@ case_recording() {
   check "umount again" "$cffs" umount "$mnt"
   check "the tree before is in it" equals 3000003 trace_says "$base/m2.db" "d['initial_bytes']"
   check "it replays too" clean_replay "$base/m2.db" --target="$base/work/native" --fresh
+  cp "$base/m2.db" "$base/work/kept.db"
+  check "a mount that fails when it is mounted" refused 'none/socket' "$cffs" mount --record="$base/m2.db" --metrics="unix:$base/none/socket" "$store" "$mnt"
+  check "leaves the recording of an earlier one as it was" cmp "$base/m2.db" "$base/work/kept.db"
+  check "and nothing beside it" test -z "$(ls -A "$base" | grep -E 'unfinished|spool')"
+  mkdir "$base/work/m3"
+  "$cffs" mount -f --record="$base/work/m3/t.db" "$store" "$mnt" 2>"$base/work/said" &
+  local daemon=$!
+  check "in the foreground" within 20 mountpoint -q "$mnt"
+  ls "$mnt" >/dev/null
+  rm -r "$base/work/m3"
+  check "umount" "$cffs" umount "$mnt"
+  wait $daemon
+  check "a recording that cannot be kept is no success" test $? = 1
+  check "and is told of" grep -q "trace $base/work/m3/t.db: No such file" "$base/work/said"
   check "recording over a directory" refused 'no regular file' "$cffs" mount --record="$base/work" "$store" "$mnt"
   rm -f "$base"/m*.db
 }

@@ -19,6 +19,7 @@
 #include "replay/analysis/evaluation.h"
 #include "replay/logs/file_call.h"
 #include "replay/logs/logged_request.h"
+#include "tests/unit/file_size_limit.h"
 
 namespace cffs::test {
 namespace {
@@ -169,6 +170,25 @@ TEST_CASE("members lie in the order of the most prevalent sequence") {
   std::vector<grouping::SelectedGroup> groups{{{0, 1, 2}, 3, 0, 1, 0}};
   grouping::order_groups(groups, transactions);
   REQUIRE(groups[0].items == Items{2, 0, 1});
+}
+
+TEST_CASE("sessions whose temporary file is cut give no plan of those that are left") {
+  auto transactions = std::make_shared<grouping::Transactions>(4);
+  for (int i = 0; i < 10; ++i) REQUIRE(transactions->add(Items{0, 1}));
+  replay::ReadLogs read;
+  for (const char* path : {"a", "b"}) read.files.push_back({path, 1000, 10});
+  read.transactions = transactions;
+  {
+    const FileSizeLimit full(0);  // what is on its way to the file does not come there
+    REQUIRE_FALSE(transactions->for_each([](std::uint64_t, std::span<const Item>) {}));
+  }
+  CHECK(transactions->problem() == EFBIG);
+  std::uint64_t visited = 0;
+  CHECK_FALSE(transactions->for_each([&](std::uint64_t, std::span<const Item>) { ++visited; }));
+  CHECK(visited == 0);
+  const auto plan = replay::plan_of(read, replay::AnalysisOptions(), {});
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().message().find("the temporary file for sessions") != std::string::npos);
 }
 
 TEST_CASE("analysing a log: errors, crawlers and other methods apart; a plan that reads back") {

@@ -2,15 +2,19 @@
 #include "core/reorganise/own_plan.h"
 
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
 #include "grouping/frequency_policy.h"
+#include "tests/manual_clock.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
-#include "tests/manual_clock.h"
 
 namespace cffs::test {
 namespace {
@@ -81,6 +85,36 @@ TEST_CASE("a store mines its own record: by frequent sets, or by what groups sav
   REQUIRE(far.groups->size() == Recorded::kPairs);
   REQUIRE(far.reads_then < far.reads_now);
   REQUIRE(!s.mine(true, 40'000).groups);
+}
+
+TEST_CASE("what came of a regrouping that was asked for stays told while the record is mined") {
+  Recorded s;
+  Reorganiser reorganiser(*s.fs);
+  RegroupJobsOptions options;
+  options.interval_ms = 1;
+  RegroupJobs jobs(reorganiser, options);
+  REQUIRE(jobs.begin());
+  RegroupJobs::Job job;
+  job.dry_run = true;
+  job.policy = s.fs->policy();
+  const auto until = [](const auto& is) {
+    bool comes = is();
+    for (int i = 0; i < 3000 && !comes; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      comes = is();
+    }
+    REQUIRE(comes);
+  };
+  until([&] { return jobs.start(job).has_value(); });  // not while it is mining
+  const auto status = [&] { return nlohmann::json::parse(jobs.status_json()); };
+  until([&] { return status().at("asked").at("state") == "done"; });
+  const auto report = status().at("asked").at("report");
+  CHECK(report.at("files_moved") == 0);
+  // The record is mined, and what it says is done, however often.
+  until([&] { return status().value("report", nlohmann::json()).value("files_moved", 0) > 0; });
+  until([&] { return status().at("state") == "idle"; });
+  CHECK(status().at("asked").at("state") == "done");
+  CHECK(status().at("asked").at("report") == report);
 }
 
 TEST_CASE("what is moved has to pay on the medium") {

@@ -16,6 +16,7 @@
 #include "replay/model/trace_slice.h"
 #include "replay/trace/trace_file.h"
 #include "replay/trace/trace_summary.h"
+#include "tests/unit/file_size_limit.h"
 #include "tests/unit/imported_trace.h"
 #include "tests/unit/temporary_directory.h"
 
@@ -323,6 +324,42 @@ TEST_CASE("a child whose end is told before its parent's clone returns is one ch
   REQUIRE(words(done.trace) == List{"open a", "spawn 11", "close a", "mkdir d"});
 }
 
+TEST_CASE("a trace of which a part could not be written does not take its name") {
+  const TemporaryDirectory directory;
+  const std::string file = directory.path + "/t.db";
+  Trace trace;
+  trace.intern("earlier");
+  REQUIRE(write_trace(file, trace));
+  auto writer = TraceWriter::create(file);
+  REQUIRE(writer);
+  const auto more = [&](int operations) {
+    for (int i = 0; i < operations; ++i) {
+      Operation o;
+      o.call = Call::stat;
+      o.client = trace.client("c");
+      o.path = trace.intern(std::string(200, 'p') + std::to_string(i));
+      trace.operations.push_back(o);
+    }
+  };
+  more(100);
+  REQUIRE(writer->append(trace));
+  more(50'000);
+  const auto failed = [&] {
+    const cffs::test::FileSizeLimit full(1 << 20);
+    return writer->append(trace);
+  }();
+  REQUIRE_FALSE(failed);
+  // There is room again: what came of the failed part nobody knows.
+  CHECK_FALSE(writer->append(trace));
+  const auto finished = writer->finish(trace);
+  REQUIRE_FALSE(finished);
+  CHECK(finished.error().message() == failed.error().message());
+  const auto there = read_trace(file);
+  REQUIRE(there);
+  CHECK(there->operations.empty());
+  CHECK(there->paths() == std::vector<std::string>{"earlier"});
+}
+
 TEST_CASE("a command is recorded with its children") {
   const TemporaryDirectory directory;
   std::ofstream(directory.path + "/before") << "hello";
@@ -341,6 +378,11 @@ TEST_CASE("a command is recorded with its children") {
   REQUIRE(calls(Call::spawn).calls >= 2);
   REQUIRE(s.changes);
   REQUIRE(!record_command({"true"}, directory.path + "/missing"));
+  REQUIRE(!record_command({"no-such-command"}, directory.path));
+  REQUIRE(!record_command({directory.path}, directory.path));
+  std::ofstream(directory.path + "/script") << "#!/no/such/interpreter\n";
+  REQUIRE(::chmod((directory.path + "/script").c_str(), 0755) == 0);
+  REQUIRE(!record_command({directory.path + "/script"}, directory.path));
 }
 
 TEST_CASE("files that a recorded process left open are closed when it ends, before its number comes again") {

@@ -78,8 +78,18 @@ case_scrub() {
   check "a slow one" bash -c "timeout 2 '$cffs' scrub --rate=10K '$mnt'; test \$? = 124"
   check "goes on without its command" bash -c "'$cffs' scrub --status '$mnt' | grep -q '^running'"
   check "is refused a second time" refused "a scrub of .* is under way" "$cffs" scrub "$mnt"
+  check "stopping it" "$cffs" scrub --stop "$mnt"
+  check "leaves it undone, with status 8" bash -c "'$cffs' scrub --status '$mnt'; test \$? = 8"
+  "$cffs" scrub --rate=10K "$mnt" >"$base/work/said" 2>&1 &
+  local watcher=$!
+  check "it begins" within 20 bash -c "'$cffs' scrub --status '$mnt' | grep -q '^running'"
+  check "somebody else stops it" "$cffs" scrub --stop "$mnt"
+  wait $watcher
+  check "which who watches is told, and not that nothing is damaged" test $? = 8
+  check "a slow one again" bash -c "timeout 2 '$cffs' scrub --rate=10K '$mnt'; test \$? = 124"
   check "does not keep a mount" "$cffs" umount "$mnt"
   check "mount" "$cffs" mount --quiet=0.2 "$store" "$mnt"
+  check "none since it was mounted" bash -c "'$cffs' scrub --status '$mnt'; test \$? = 8"
   local blob composite
   blob=$(find "$store/blobs" -type f -size +4M) composite=$(find "$store/composites" -type f | sort | head -n 1)
   cat "$mnt/large" >/dev/null

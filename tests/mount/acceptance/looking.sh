@@ -33,11 +33,13 @@ case_looking() {
   "$cffs" mount "$store" "$mnt"
   cp -r "$headers/can" "$mnt/copy" && head -c 300000 /dev/urandom >"$mnt/blob" && cp "$mnt/blob" "$mnt/removed" && sync -f "$mnt"
   rm -r "$mnt/usb" "$mnt/removed" && mv "$mnt/can" "$mnt/moved" && echo late >"$mnt/late"
+  setfattr -n $'user.red\033[31m' -v 1 "$mnt/late"
   cp -r "$mnt" "$base/work/tree"
   check "a look at a mounted store is refused" refused "is in use by pid [0-9]+ on" "$cffs" fsck "$store"
   kill_daemon
   check "there is a log to be replayed" bash -c "test \$(cat '$store'/table/*.log | wc -c) -gt 1000"
   look "killed" "$base/work/tree"
+  check "a dump writes no escape sequences to a terminal" bash -c "'$cffs' dump '$store' >'$base/work/dump' && grep -q 'user.red' '$base/work/dump' && ! grep -q \$'\\033' '$base/work/dump'"
 
   "$cffs" mount -o ro "$store" "$mnt"
   check "a look beside a read-only mount" "$cffs" fsck "$store"

@@ -62,6 +62,13 @@ case_manners() {
   check "which left the rest" bash -c "getfattr --absolute-names --only-values -n user.cffs.regroup '$mnt' | grep -q '\"stopped\": true'"
   check "diff after that" same "$source_tree" "$mnt"
   check "and it can be begun again" "$cffs" regroup --policy=directory --quiet "$mnt"
+  "$cffs" regroup --policy=none "$mnt" >"$base/work/regroup" 2>&1 &
+  watcher=$!
+  check "it regroups" within 20 regroups
+  check "somebody else cancels it" "$cffs" regroup --cancel "$mnt"
+  wait $watcher
+  check "which is no success for who asked for it" test $? = 1
+  check "who is told" grep -q "it was interrupted; what was moved stays moved" "$base/work/regroup"
   local free available
   free=$("$cffs" stat --json "$mnt" | python3 -c "import json,sys; print(json.load(sys.stdin)['backing_available_bytes'] >> 30)")
   available=$(df --output=avail -B1 "$base" | tail -n 1)
@@ -157,6 +164,8 @@ case_interrupted() {
   check "back" "$cffs" regroup --policy=directory --quiet "$store"
   check "scrub is interrupted" interrupted "not finished, run it again to go on" 'reading: .* of ' "$cffs" scrub --rate=20M "$store"
   check "it knows how far it came" says "not finished, run it again" "$cffs" scrub --status "$store"
+  "$cffs" scrub --status "$store" >/dev/null
+  check "which is not that nothing is damaged" test $? = 8
   check "it goes on to the end" says "^$store: .*, 0 damaged(, [0-9]+ large files got checksums)?\$" "$cffs" scrub "$store"
   mkdir -p "$mnt"
   check "mount" "$cffs" mount --quiet=10000 "$store" "$mnt"
