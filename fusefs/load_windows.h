@@ -55,8 +55,8 @@ class LoadWindows {
 
   // --- of a request: see above ---
   bool open() const { return open_.load(std::memory_order_relaxed); }
-  // Before it is answered: which directory it is about, where that is known.
-  InodeId meet(const ServedRequest& request);
+  // Before it is answered: which directory it is about, where that is known, and there is memory to find out.
+  InodeId meet(const ServedRequest& request) noexcept;
   // Behind that.
   void note(const ServedRequest& request, InodeId directory, std::uint64_t ns, bool failed,
             std::uint64_t bytes);
@@ -92,6 +92,7 @@ class LoadWindows {
   static constexpr std::size_t kRing = 16'384, kMostProcesses = 4096;
 
   void run();
+  InodeId recognised(const ServedRequest& request) CFFS_EXCLUDES(mutex_);
   // Counts what requests have left.
   void drain() CFFS_EXCLUDES(drain_mutex_, windows_mutex_, mutex_);
   void count(const std::vector<Sample>& samples, std::uint64_t missed) CFFS_EXCLUDES(windows_mutex_);

@@ -21,32 +21,12 @@
 #include "core/object/memory_store.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
-#include "tests/crash/failing_allocations.h"
+#include "tests/crash/each_allocation.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
 namespace cffs::test {
 namespace {
-
-constexpr std::int64_t kEnough = 2'000;  // allocations: more than anything here makes
-
-// Calls it with the first, the second, ... allocation in it failing, until none does; `check` behind each.
-template <typename Call, typename Check>
-void with_each_allocation_failing(Call call, Check check) {
-  bool reached_end = false;
-  for (std::int64_t n = 1; n < kEnough && !reached_end; ++n) {
-    fail_allocation(n);
-    try {
-      call();
-    } catch (const std::bad_alloc&) {
-    }
-    reached_end = !allocation_failed();
-    fail_allocation(0);
-    INFO("allocation " << n);
-    check();
-  }
-  REQUIRE(reached_end);
-}
 
 template <typename Condition>
 bool comes_true(Condition condition) {
