@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "core/live/exposition.h"
 
 namespace cffs {
@@ -118,31 +119,39 @@ Status MetricsServer::begin(const MetricsAddress& address) {
 }
 
 void MetricsServer::run() {
-  std::vector<pollfd> waiting;
+  std::array<pollfd, 2 + kMostConnections> waiting;
   for (;;) {
     const auto now = Steady::now();
     connections_.remove_if([now](const Connection& c) { return c.until <= now; });
     auto next = now + std::chrono::hours(1);
-    waiting.clear();
-    waiting.push_back({ending_.get(), POLLIN, 0});
-    waiting.push_back({accept_not_before_ <= now ? listener_.get() : -1, POLLIN, 0});
+    std::size_t polled = 0;
+    waiting[polled++] = {ending_.get(), POLLIN, 0};
+    waiting[polled++] = {accept_not_before_ <= now ? listener_.get() : -1, POLLIN, 0};
     if (accept_not_before_ > now) next = accept_not_before_;
     for (const Connection& c : connections_) {
-      waiting.push_back(
-          {c.socket.get(), static_cast<short>(c.answering && !c.draining ? POLLOUT : POLLIN), 0});
+      waiting.at(polled++) = {c.socket.get(),
+                              static_cast<short>(c.answering && !c.draining ? POLLOUT : POLLIN), 0};
       next = std::min(next, c.until);
     }
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(next - now).count() + 1;
-    if (::poll(waiting.data(), waiting.size(),
+    if (::poll(waiting.data(), polled,
                connections_.empty() && accept_not_before_ <= now ? -1 : static_cast<int>(ms)) < 0 &&
         errno != EINTR)
       return;
     if (waiting[0].revents != 0) return;
     std::size_t i = 2;
     for (auto at = connections_.begin(); at != connections_.end(); ++i) {
-      at = waiting[i].revents == 0 || go_on(*at, waiting[i].revents) ? std::next(at) : connections_.erase(at);
+      const short events = waiting[i].revents;
+      // For whom there is no memory has his connection closed.
+      const auto goes_on = within_memory([&]() -> Result<bool> { return events == 0 || go_on(*at, events); });
+      at = goes_on.value_or(false) ? std::next(at) : connections_.erase(at);
     }
-    if (waiting[1].revents != 0) accept_all();
+    if (waiting[1].revents != 0) {
+      (void)within_memory([this]() -> Status {
+        accept_all();
+        return {};
+      });
+    }
   }
 }
 
