@@ -10,19 +10,29 @@
 
 namespace {
 
-// mount.cffs STORE MNT [-sfnv] [-o LIST]  ->  cffs mount STORE MNT [-o LIST]
-std::vector<std::string> as_mount_helper(int argc, char** argv) {
+struct HelperCall {
   std::vector<std::string> words{"mount"};
+  bool fake = false, elsewhere = false;
+};
+
+// mount.cffs STORE MNT [-sfnv] [-N NAMESPACE] [-o LIST] [-t TYPE]  ->  cffs mount STORE MNT [-o LIST]
+HelperCall as_mount_helper(int argc, char** argv) {
+  HelperCall call;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "-s" || word == "-f" || word == "-n" || word == "-v") continue;
-    if (word == "-t" || word == "-N") {
+    if (word.size() > 1 && word[0] == '-' && word.find_first_not_of("sfnv", 1) == std::string::npos) {
+      call.fake = call.fake || word.find('f') != std::string::npos;
+    } else if (word == "-t" || word == "-N") {
+      call.elsewhere = call.elsewhere || word == "-N";
       ++i;
-      continue;
+    } else if (word == "-o" && i + 1 < argc) {
+      call.words.push_back(word);
+      call.words.emplace_back(argv[++i]);
+    } else {
+      call.words.push_back(word);
     }
-    words.push_back(word);
   }
-  return words;
+  return call;
 }
 
 }  // namespace
@@ -74,8 +84,16 @@ int main(int argc, char** argv) {
   const std::string called = std::filesystem::path(argv[0]).filename();
   const bool is_helper =
       called == "mount.cffs" || called == "mount.fuse.cffs" || called == "mount.fuseblk.cffs";
-  const std::vector<std::string> words =
-      is_helper ? as_mount_helper(argc, argv) : std::vector<std::string>(argv + 1, argv + argc);
+  const HelperCall call =
+      is_helper ? as_mount_helper(argc, argv) : HelperCall{std::vector<std::string>(argv + 1, argv + argc)};
+  if (call.elsewhere) {
+    return cffs::cli::complain(
+        cffs::Error::command_line("a mount's daemon belongs to one mount namespace: mount -N is not for "
+                                  "cffs; nsenter --mount=NAMESPACE "
+                                  "mount -t cffs STORE MNT makes it there"));
+  }
+  if (call.fake) return 0;  // mount -f, mount -fav: all but the mount
+  const std::vector<std::string>& words = call.words;
   const auto named = cffs::cli::named_command(app, words);
   // umount is what helps; mount waits for daemons that are leaving, and says it then.
   if (named.path != "cffs umount" && named.path != "cffs mount") {

@@ -59,6 +59,9 @@ case_options() {
   check "as mount(8) calls its helper" "$base/work/mount.cffs" "$store" "$mnt" -o rw,noatime,nodiratime,lazytime,errors=remount-ro
   check "noatime" shows noatime
   check "umount" "$cffs" umount "$mnt"
+  check "mount -fav: all but the mount" bash -c "'$base/work/mount.cffs' '$store' '$mnt' -f -v -o rw && ! mountpoint -q '$mnt'"
+  check "mount -N is refused" refused "nsenter --mount=NAMESPACE" "$base/work/mount.cffs" "$store" "$mnt" -N /proc/1/ns/mnt -o rw
+  check "and makes none" bash -c "! mountpoint -q '$mnt'"
 }
 
 # Others hold the mount: a mount namespace of their own, open files, a second place. Nobody waits in silence, nothing is lost.
