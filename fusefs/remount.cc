@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 
 #include <array>
+#include <utility>
 
 #include "fusefs/mount_point.h"
 #include "fusefs/mount_table.h"
@@ -44,14 +45,27 @@ constexpr std::array kMountFlags = {MountFlag{"nosuid", MS_NOSUID, true},
                                     MountFlag{"async", MS_SYNCHRONOUS, false},
                                     MountFlag{"dirsync", MS_DIRSYNC, true}};
 
-// What the mount was made with for safety's sake stays, unless a word says otherwise.
-unsigned long restrictions_of(const std::string& mount_point) {
+constexpr unsigned long kShowsNoSymlinkFollow =
+    0x2000;  // ST_NOSYMFOLLOW (Linux 5.10); the C library lacks it
+constexpr unsigned long kAccessTimes = MS_NOATIME | MS_RELATIME | MS_STRICTATIME;
+
+// What the mount was made with stays, unless a word says otherwise: the kernel takes what is not named here for taken back.
+unsigned long flags_of(const std::string& mount_point) {
   struct statvfs now;
   if (::statvfs(mount_point.c_str(), &now) != 0) return MS_NOSUID | MS_NODEV;
+  constexpr std::array kShown = {std::pair{ST_NOSUID + 0UL, MS_NOSUID + 0UL},
+                                 std::pair{ST_NODEV + 0UL, MS_NODEV + 0UL},
+                                 std::pair{ST_NOEXEC + 0UL, MS_NOEXEC + 0UL},
+                                 std::pair{ST_SYNCHRONOUS + 0UL, MS_SYNCHRONOUS + 0UL},
+                                 std::pair{ST_NOATIME + 0UL, MS_NOATIME + 0UL},
+                                 std::pair{ST_NODIRATIME + 0UL, MS_NODIRATIME + 0UL},
+                                 std::pair{ST_RELATIME + 0UL, MS_RELATIME + 0UL},
+                                 std::pair{kShowsNoSymlinkFollow, MS_NOSYMFOLLOW + 0UL}};
   unsigned long flags = 0;
-  if ((now.f_flag & ST_NOSUID) != 0) flags |= MS_NOSUID;
-  if ((now.f_flag & ST_NODEV) != 0) flags |= MS_NODEV;
-  if ((now.f_flag & ST_NOEXEC) != 0) flags |= MS_NOEXEC;
+  for (const auto& [shown, flag] : kShown) {
+    if ((now.f_flag & shown) != 0) flags |= flag;
+  }
+  if ((flags & kAccessTimes) == 0) flags |= MS_STRICTATIME;
   return flags;
 }
 
@@ -69,7 +83,8 @@ Status remount(const MountOptions& options) {
                      " was mounted read-only, and its store opened to be looked at; unmount it and mount "
                      "it again"));
   }
-  unsigned long flags = MS_REMOUNT | restrictions_of(mount_point);
+  const unsigned long before = flags_of(mount_point);
+  unsigned long flags = MS_REMOUNT | before;
   if (options.read_only) flags |= MS_RDONLY;
   for (const auto* words : {&options.fuse_options, &options.kernel_options}) {
     for (const std::string& word : *words) {
@@ -78,6 +93,8 @@ Status remount(const MountOptions& options) {
       }
     }
   }
+  // atime: where none is named the kernel leaves them as they are.
+  if ((flags & kAccessTimes) == 0 && (before & kAccessTimes) != 0) flags |= MS_RELATIME;
   if (::mount(there->source.c_str(), mount_point.c_str(), there->type.c_str(), flags, "") != 0) {
     return fail(errno, mount_point);
   }

@@ -40,9 +40,19 @@ case_options() {
   check "nosymfollow" bash -c "! cat '$mnt/link' 2>'$base/work/err' && grep -q 'Too many levels' '$base/work/err' && test \$(readlink '$mnt/link') = program"
   check "strictatime" bash -c "touch -d 2030-01-01 '$mnt/program' && sleep 0.02 && dd if='$mnt/program' iflag=direct status=none >/dev/null && test \$(stat -c %X '$mnt/program') -lt \$(date -d 2029-01-01 +%s)"
   check "nodiratime" bash -c "mkdir '$mnt/dir' && touch -d 2001-01-01 '$mnt/dir' && ls '$mnt/dir' && test \$(stat -c %x '$mnt/dir' | cut -d- -f1) = 2001"
+  check "remount,ro" "$cffs" mount -o remount,ro "$store" "$mnt"
+  for option in ro noexec nosymfollow nosuid nodev nodiratime; do check "of which $option is one more, or stays" shows $option; done
+  check "as strictatime does" bash -c "! grep ' $mnt ' /proc/self/mountinfo | grep -q relatime"
+  check "remount,rw" "$cffs" mount -o remount,rw,sync "$store" "$mnt"
+  check "remount,noexec" "$cffs" mount -o remount,noexec "$store" "$mnt"
+  check "sync stays" bash -c "grep ' $mnt ' /proc/self/mounts | grep -q rw,sync,nosuid"
   check "remount takes the same words" "$cffs" mount -o remount,relatime,diratime,symfollow "$store" "$mnt"
   check "the kernel knows" shows relatime
   check "links are followed" cat "$mnt/link"
+  check "remount,noatime" "$cffs" mount -o remount,noatime "$store" "$mnt"
+  check "it is known" shows noatime
+  check "remount,atime" "$cffs" mount -o remount,atime "$store" "$mnt"
+  check "takes it back" shows relatime
   check "umount" "$cffs" umount "$mnt"
   # What `ls -l` hears once, it does not ask again for each file. A directory's default list is copied also where ACLs are off.
   asked() { strace -f -e trace=getxattr,lgetxattr -o "$base/work/asked" ls -l "$mnt" >/dev/null; grep -c "$1" "$base/work/asked"; }
