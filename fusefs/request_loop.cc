@@ -18,6 +18,7 @@ namespace {
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kMostCredit = 16;  // fruitless spins in a row before the leader sleeps at once
 constexpr std::chrono::milliseconds kGather{2};
+constexpr std::chrono::milliseconds kNoMemory{100};
 constexpr int kSleepPollMs = 500;  // stop() is noticed at least this often
 
 }  // namespace
@@ -120,6 +121,7 @@ RequestLoop::Received RequestLoop::receive(Worker& self, fuse_buf& buffer, int& 
     }
     if (n == 0) return Received::end;  // unmounted
     if (n == -EINTR) continue;
+    if (n == -ENOMEM) return Received::no_memory;
     if (n != -EAGAIN) {
       const MutexLock guard(mutex_);
       problem_ = -n;
@@ -174,6 +176,16 @@ void RequestLoop::work() {
         self.leads = false;
         role_free_.notify_all();
         guard.unlock();
+        break;
+      }
+      if (received == Received::no_memory) {
+        // Of libfuse's for this thread's buffer. Others have theirs: who has served, or waits for the role, receives meanwhile.
+        guard.lock();
+        has_leader_ = false;
+        self.leads = false;
+        role_free_.notify_one();
+        guard.unlock();
+        std::this_thread::sleep_for(kNoMemory);
         break;
       }
       if (!intercept_ || !intercept_(buffer)) fuse_session_process_buf(session_, &buffer);

@@ -46,7 +46,7 @@ class RequestLoop {
 
  private:
   class Worker;
-  enum class Received { request, end, role_is_gone };
+  enum class Received { request, end, role_is_gone, no_memory };
 
   void work();
   Received receive(Worker& self, fuse_buf& buffer, int& spin_credit);

@@ -115,6 +115,18 @@ case_forgetting() {
 # The system gives the daemon no thread any more: everything is served, by those that there are.
 case_threads() {
   fresh || return 1
+  # It gives them no memory to receive requests with: those that have it serve, and the mount does not end.
+  if command -v cc >/dev/null && ! ldd "$cffs" | grep -Eq 'lib[at]san'; then
+    check "the shim builds" cc -shared -fPIC -o "$base/work/no_buffer.so" "$(dirname "${BASH_SOURCE[0]}")/../no_buffer.c" -ldl
+    : >"$base/work/none"
+    NO_BUFFER="$base/work/none" LD_PRELOAD="$base/work/no_buffer.so" "$cffs" mount --transport=device "$store" "$mnt" 2>/dev/null || return 1
+    check "writes that wait for the device, where threads have no buffer" timeout 60 bash -c "
+      for w in 1 2 3 4; do ( for i in 1 2 3 4; do head -c 300000 /dev/urandom | dd of='$mnt/'\$w bs=64K conv=fsync status=none || exit 1; done ) & pids=\"\$pids \$!\"; done
+      for p in \$pids; do wait \$p || exit 1; done"
+    rm "$base/work/none"
+    check "and where they have it again" timeout 40 bash -c "rm '$mnt'/? && ls '$mnt'"
+    check "umount" timeout 40 "$cffs" umount "$mnt"
+  fi
   local group=/sys/fs/cgroup/pids round before watchdog
   [ -e $group/cgroup.procs ] || group=/sys/fs/cgroup
   group=$group/cffs-test.$$
