@@ -94,7 +94,8 @@ Status Body::punch(std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t end = std::min(size_, offset + length);
   if (offset >= end) return {};
   const Status done = punch_pieces(offset, end);
-  shared_->cache->drop(id_, offset, end - offset);  // also where only some pieces, or nobody knows which, are punched
+  // Also where only some pieces, or nobody knows which, are punched.
+  shared_->cache->drop(id_, offset, end - offset);
   return done;
 }
 

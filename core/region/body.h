@@ -140,7 +140,8 @@ class Body {
   // finds nothing left to be done.
   bool live_is_behind_ CFFS_GUARDED_BY(mutex_) = false;
   bool released_ CFFS_GUARDED_BY(mutex_) = false;
-  bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;  // or a commit is under way, or it was replaced and could not say so
+  // Or a commit is under way, or it was replaced and could not say so.
+  bool may_be_durable_ CFFS_GUARDED_BY(mutex_) = false;
   std::vector<Run> freed_ CFFS_GUARDED_BY(mutex_);       // since the last commit
   std::vector<Run> given_up_ CFFS_GUARDED_BY(mutex_);    // the same, once the live sector is written
   Mutex dirty_mutex_;                                    // leaf

@@ -92,7 +92,8 @@ std::uint64_t incarnation_of(int fd, const struct stat& st) {
   const dev_t disk = device ? st.st_rdev : st.st_dev;
   std::string attachment = device ? attachment_of_device(fd, st) : attachment_of(disk);
   if (!device && attachment.empty()) attachment = attachment_of_mount(fd);
-  std::string said = first_word("/proc/sys/kernel/random/boot_id") + " " + number_text(disk) + " " + attachment;
+  std::string said =
+      first_word("/proc/sys/kernel/random/boot_id") + " " + number_text(disk) + " " + attachment;
   if (!device) said += " " + std::to_string(st.st_ino);
   return std::max<std::uint64_t>(1, checksum(said));
 }

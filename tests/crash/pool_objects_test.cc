@@ -222,8 +222,7 @@ TEST_CASE("where a change of an object in a pool fails half way, memory shows wh
         REQUIRE(object->sync());
         REQUIRE(read_whole(*object)->size() == 4 * kPiece);  // it is in memory
         pool->refuse_change(nth);
-        const Status done =
-            cuts_off ? object->truncate(kCut) : object->punch_hole(100, 3 * kPiece);
+        const Status done = cuts_off ? object->truncate(kCut) : object->punch_hole(100, 3 * kPiece);
         if (done) break;
         ++failures;
         if (anew) {

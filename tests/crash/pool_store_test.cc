@@ -109,7 +109,8 @@ TEST_CASE("who follows a store in a pool is seen by its writer, and sees what it
   REQUIRE(!writer->followed());
 }
 
-TEST_CASE("what a follower opens while it looks at a store in a pool anew is as long as it is by then", "[pool]") {
+TEST_CASE("what a follower opens while it looks at a store in a pool anew is as long as it is by then",
+          "[pool]") {
   const auto pool = pool_with_a_store();
   const auto writer = *RadosStore::open(address(), false);
   const auto lock = *writer->lock("the writer");

@@ -228,8 +228,9 @@ TEST_CASE("what a clean end calls begun is begun after a power cut, too", "[regi
   REQUIRE(after_power_cut(*state)->list("")->size() == kAll);
 }
 
-TEST_CASE("where it cannot be said that a store is in use, it is said before the next change, or there is none",
-          "[region]") {
+TEST_CASE(
+    "where it cannot be said that a store is in use, it is said before the next change, or there is none",
+    "[region]") {
   std::uint64_t changed = 0, refused = 0;
   for (const bool flushes : {false, true}) {
     for (const std::uint64_t nth : {1u, 2u}) {
@@ -274,7 +275,8 @@ TEST_CASE("where it cannot be said that a store is in use, it is said before the
   CHECK(refused >= 4);
 }
 
-TEST_CASE("where one superblock rots, the other names no checkpoint that does not hold any more", "[region]") {
+TEST_CASE("where one superblock rots, the other names no checkpoint that does not hold any more",
+          "[region]") {
   for (const std::uint64_t rotten : {0u, 1u}) {
     for (const bool used : {true, false}) {
       INFO("copy " << rotten << ", used " << used);
@@ -446,7 +448,8 @@ TEST_CASE("a rename over a name is done or not, whichever of its writes fails", 
   CHECK(done > 3);
 }
 
-TEST_CASE("what was removed for good does not come back where anything else lies over one of its sectors", "[region]") {
+TEST_CASE("what was removed for good does not come back where anything else lies over one of its sectors",
+          "[region]") {
   for (const unsigned lost : {0u, 1u}) {
     for (const int commits : {1, 2, 3}) {
       INFO("sector " << lost << ", " << commits << " commits");

@@ -104,7 +104,7 @@ TEST_CASE("an image that may only be read, and what is no image") {
   REQUIRE(FileDevice::open(image, FileDevice::Access::read_only, FileDevice::Owners::anybody));
 }
 
-TEST_CASE("the attachment of a partition is that of its disk, and of a mount without a disk that of the one it names") {
+TEST_CASE("the attachment of a partition is its disk's, that of a mount without a disk is its source's") {
   const TemporaryDirectory directory;
   const std::string disk = directory.path + "/devices/block/sdb", numbers = directory.path + "/dev/block";
   std::filesystem::create_directories(disk + "/sdb1");

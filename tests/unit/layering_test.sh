@@ -55,8 +55,8 @@ tests            core/base core/object core/fs |
 tests/pool       core/base core/rados |
 tests/fuzz       * |
 tests/model      core/object core/fs core/follow core/reorganise core/inspect core/backup tests |
-tests/unit       * | leveldb sqlite3 fuse archive
 tests/crash      core/base core/object core/region core/rados core/backend core/table core/fs core/follow core/reorganise core/inspect core/repair core/backup tests tests/model tests/pool |
+tests/unit       * | leveldb sqlite3 fuse archive
 tests/mount      core/base fusefs tests tests/model | fuse
 '
 
