@@ -43,10 +43,19 @@ void CpioLinks::settle() {
 void CpioLinks::settle(const Name& name) {
   const auto holder = holders_.find(name);
   if (holder == holders_.end()) return;
-  const auto file = files_.find(holder->second);
-  if (file == files_.end() || !file->second.names.contains(name)) return;
-  file->second.given_up = file->second.waits;
-  make_empty(file->second);
+  const auto at = files_.find(holder->second);
+  holders_.erase(holder);
+  if (at == files_.end() || at->second.names.erase(name) == 0) return;
+  File& file = at->second;
+  if (file.names.empty()) {  // whoever comes by another is the first
+    files_.erase(at);
+    return;
+  }
+  file.given_up = file.waits;
+  make_empty(file);
+  if (std::pair(file.place.parent, file.place.name) != name) return;
+  const auto& [parent, other] = *file.names.begin();
+  file.place = {parent, other, other};
 }
 
 void CpioLinks::make_empty(File& file) {
