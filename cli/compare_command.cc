@@ -91,8 +91,8 @@ Status run_compare(const CompareOptions& o) {
     return fail(Error::usage("there are no runs in " + o.results.front() +
                              (o.benchmark.empty() ? "" : " of benchmark " + o.benchmark)));
   const bool has_baseline =
-      o.baseline.empty() || std::any_of(runs.begin(), runs.end(),
-                                        [&](const replay::Run& run) { return run.target == o.baseline; });
+      o.baseline.empty() ||
+      std::any_of(runs.begin(), runs.end(), [&](const replay::Run& run) { return run.target == o.baseline; });
   if (!has_baseline) return fail(Error::usage("no run is of the target '" + o.baseline + "' (--baseline)"));
   const std::vector<bench::Comparison> comparisons = bench::compare(runs, o.baseline);
   nlohmann::ordered_json json = nlohmann::ordered_json::array();

@@ -190,8 +190,7 @@ void list(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, bool 
       const bool dots = name == "." || name == "..";
       fuse_entry_param entry = entry_of(context(req), dots ? e.attributes : told(req, e.attributes));
       if (dots) entry.ino = 0;  // counts no reference
-      needed =
-          fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
+      needed = fuse_add_direntry_plus(req, buffer.data() + used, size - used, name.c_str(), &entry, cookie);
     } else {
       const struct stat st = stat_of(e.attributes);
       needed = fuse_add_direntry(req, buffer.data() + used, size - used, name.c_str(), &st, cookie);

@@ -18,9 +18,9 @@ namespace {
 constexpr const char* kDirectory = "aged";
 
 // `write`: makes a file; bytes, or negative where it cannot.
-Status fill_and_thin(double limit,
-                   const std::function<std::int64_t(const std::string& path, std::string_view bytes)>& write,
-                   const std::function<void(const std::string& path)>& remove) {
+Status fill_and_thin(
+    double limit, const std::function<std::int64_t(const std::string& path, std::string_view bytes)>& write,
+    const std::function<void(const std::string& path)>& remove) {
   std::mt19937_64 random(7);
   std::vector<std::string> files;
   const std::string data(1u << 20, 'a');

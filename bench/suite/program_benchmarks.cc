@@ -228,11 +228,12 @@ Status run_programs(Session& session, Rig& rig) {
     const char* name;
     std::string line;
   };
-  const std::vector<Cold> cold{{"tar", "tar out", "test \"$( { { tar -cf - tree; echo $? >&3; } | cat > /dev/null; } 3>&1 )\" = 0"},
-                               {"find", "find", "find tree -newer /proc/version > /dev/null"},
-                               {"grep", "grep -r", "grep -r 'no such pattern anywhere' tree; test $? = 1"},
-                               {"du", "du", "du -s tree > /dev/null"},
-                               {"ls", "ls -lR", "ls -lR tree > /dev/null"}};
+  const std::vector<Cold> cold{
+      {"tar", "tar out", "test \"$( { { tar -cf - tree; echo $? >&3; } | cat > /dev/null; } 3>&1 )\" = 0"},
+      {"find", "find", "find tree -newer /proc/version > /dev/null"},
+      {"grep", "grep -r", "grep -r 'no such pattern anywhere' tree; test $? = 1"},
+      {"du", "du", "du -s tree > /dev/null"},
+      {"ls", "ls -lR", "ls -lR tree > /dev/null"}};
   for (const Cold& c : cold) {
     if (!wants(c.group)) continue;
     CFFS_TRY_VOID(rig.cool());

@@ -98,8 +98,9 @@ class Engine::Listing {
     CFFS_TRY(const auto attributes, refer_now(key, row, entry));
     if (!attributes) return true;  // gone since the snapshot
     // What is not delivered is not referred to; nor where memory ends in the visitor.
-    const auto more = within_memory(
-        [&]() -> Result<bool> { return visit_({entry.name, cookie, *attributes}); });
+    const auto more = within_memory([&]() -> Result<bool> {
+      return visit_({entry.name, cookie, *attributes});
+    });
     if (!more || !*more) e_.forget(attributes->ino, 1);
     return more;
   }

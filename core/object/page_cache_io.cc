@@ -51,8 +51,8 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
   std::uint64_t read = 0;
   bool is_possible = direct && memory;
   while (is_possible && read < end - begin) {
-    const ssize_t n = ::pread(direct.get(), static_cast<std::byte*>(memory.get()) + read,
-                              end - begin - read, static_cast<off_t>(begin + read));
+    const ssize_t n = ::pread(direct.get(), static_cast<std::byte*>(memory.get()) + read, end - begin - read,
+                              static_cast<off_t>(begin + read));
     if (n == 0) break;
     if (n > 0) {
       read += static_cast<std::uint64_t>(n);

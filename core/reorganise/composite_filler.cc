@@ -41,8 +41,7 @@ void CompositeFiller::begin_anew() {
   const CompositeId id = tail_->id();
   tail_.reset();
   const Compression how = fs_.compression();
-  if (may_shrink && how != Compression{})
-    (void)within_memory([&] { return fs_.rehousing().pack(id, how); });
+  if (may_shrink && how != Compression{}) (void)within_memory([&] { return fs_.rehousing().pack(id, how); });
 }
 
 void CompositeFiller::leave(CompositeId id) {

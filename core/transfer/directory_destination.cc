@@ -29,8 +29,7 @@ Status give_name(int folder, const std::string& temporary, const std::string& na
 }
 
 bool write_back(int file) {
-  constexpr unsigned kAll =
-      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  constexpr unsigned kAll = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   if (::sync_file_range(file, 0, 0, kAll) == 0) return true;
   const bool is_unknown = errno == ENOSYS || errno == EOPNOTSUPP || errno == EINVAL || errno == ESPIPE;
   return is_unknown && ::fdatasync(file) == 0;

@@ -115,8 +115,8 @@ ZipNames ZipNames::of(const std::string& path) {
     const bool with_backslashes = !by_dos && name.find('\\') != name.npos && name.find('/') == name.npos;
     const bool concerned = (with_backslashes || !is_ascii(name)) && name.find('\0') == name.npos;
     members.emplace_back(
-        offset, concerned ? Member{std::string(name), static_cast<mode_t>(number(header, 40, 2)), by_dos}
-                          : Member{});
+        offset,
+        concerned ? Member{std::string(name), static_cast<mode_t>(number(header, 40, 2)), by_dos} : Member{});
     *at += kHeader + rest.size() + number(header, 32, 2);
   }
   std::stable_sort(members.begin(), members.end(),

@@ -28,8 +28,8 @@ std::shared_ptr<OpenedStore> open_store(py::handle at, bool write, bool foreign_
                                         const std::string& policy, std::size_t cache_bytes,
                                         double commit_interval, double follow_wait) {
   const std::string path = path_bytes(at);
-  const OpenOptions options{write,           foreign_owner, policy, cache_bytes, milliseconds(commit_interval),
-                            milliseconds(follow_wait)};
+  const OpenOptions options{
+      write, foreign_owner, policy, cache_bytes, milliseconds(commit_interval), milliseconds(follow_wait)};
   auto opened = [&] {
     const py::gil_scoped_release without_gil;
     return OpenedStore::open(path, options);

@@ -167,7 +167,8 @@ class DirectoryTarget final : public Target {
   std::int64_t link(const std::string& from, const std::string& to) override {
     const FolderBelow old(root_.get(), from);
     if (!old.found()) return old.problem();
-    return below(to, [&](const FolderBelow& f) { return ::linkat(old.at(), old.name(), f.at(), f.name(), 0); });
+    return below(to,
+                 [&](const FolderBelow& f) { return ::linkat(old.at(), old.name(), f.at(), f.name(), 0); });
   }
   std::int64_t symlink(const std::string& target, const std::string& path) override {
     return below(path, [&](const FolderBelow& f) { return ::symlinkat(target.c_str(), f.at(), f.name()); });

@@ -34,7 +34,8 @@ class LatencyHistogram {
   std::uint64_t percentile_ns(double fraction) const {
     // As many as are at least that share of all; a little less than a whole number is that number.
     const double share = fraction * static_cast<double>(count_);
-    const auto wanted = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(share * (1 - 1e-12))));
+    const auto wanted =
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(share * (1 - 1e-12))));
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
       seen += buckets_[i];

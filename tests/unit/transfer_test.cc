@@ -141,10 +141,10 @@ std::string newc(const std::string& name, unsigned number, unsigned links, const
     std::snprintf(digits, sizeof digits, "%08zx", value);
     text += digits;
   };
-  for (const std::size_t value : {std::size_t{number}, std::size_t{mode}, std::size_t{0}, std::size_t{0},
-                                  std::size_t{links}, std::size_t{0}, data.size(), std::size_t{0},
-                                  std::size_t{0}, std::size_t{0}, std::size_t{0}, name.size() + 1,
-                                  std::size_t{0}})
+  for (const std::size_t value :
+       {std::size_t{number}, std::size_t{mode}, std::size_t{0}, std::size_t{0}, std::size_t{links},
+        std::size_t{0}, data.size(), std::size_t{0}, std::size_t{0}, std::size_t{0}, std::size_t{0},
+        name.size() + 1, std::size_t{0}})
     add(value);
   const auto pad = [&] { text.resize((text.size() + 3) / 4 * 4); };
   text += name + std::string(1, '\0');
@@ -222,7 +222,8 @@ TEST_CASE("an export that is not known to be durable has failed, and the archive
 
 // A name is never seen before what it names: a power cut would show it so. (A kernel that says that it could not write stands for one
 // that had no time to.)
-TEST_CASE("what replaces a file, or ends with a hole, is on the medium before it has its name", "[transfer]") {
+TEST_CASE("what replaces a file, or ends with a hole, is on the medium before it has its name",
+          "[transfer]") {
   TransferStore store;
   store.file("file", 1'000'000);
   const TemporaryDirectory target;
@@ -568,7 +569,9 @@ TEST_CASE("what ends a gzip is looked at", "[transfer]") {
   const TemporaryDirectory directory;
   const std::string path = directory.path + "/a.tar";
   write_transferred(path, header("file", '0', 4) + padded("data") + std::string(10240, '\0'));
-  REQUIRE(std::system(("gzip -k " + path + " && cat " + path + ".gz " + path + ".gz >" + path + "2.gz").c_str()) == 0);
+  REQUIRE(std::system(
+              ("gzip -k " + path + " && cat " + path + ".gz " + path + ".gz >" + path + "2.gz").c_str()) ==
+          0);
   std::string bytes;
   {
     std::ifstream in(path + ".gz", std::ios::binary);

@@ -131,13 +131,11 @@ TEST_CASE("a zip's names of UTF-8 are its bytes", "[transfer]") {
   const TemporaryDirectory dir;
   const std::string zip = dir.path + "/a.zip";
   const std::string decomposed = "u\xcc\x88", composed = "\xc3\xbc";
-  const std::vector<ZipMember> members{{decomposed, "one", S_IFREG | 0644, true},
-                                       {composed, "two", S_IFREG | 0644, true},
-                                       {composed + "dir/", "", S_IFDIR | 0700, true},
-                                       {"plain", "three", S_IFREG | 0644, true},
-                                       {composed + "\xff", "four", S_IFREG | 0644, true},
-                                       {"latin\xfc", "five"},
-                                       {composed + "\\x", "six", S_IFREG | 0644, true}};
+  const std::vector<ZipMember> members{
+      {decomposed, "one", S_IFREG | 0644, true},         {composed, "two", S_IFREG | 0644, true},
+      {composed + "dir/", "", S_IFDIR | 0700, true},     {"plain", "three", S_IFREG | 0644, true},
+      {composed + "\xff", "four", S_IFREG | 0644, true}, {"latin\xfc", "five"},
+      {composed + "\\x", "six", S_IFREG | 0644, true}};
   write_zip(zip, members, {0, 1, 2, 3, 4, 5, 6}, kMadeByUnix);
   const auto read = read_zip(zip);
   REQUIRE(read.size() == members.size());
