@@ -15,6 +15,7 @@
 #include "core/transfer/data_runs.h"
 #include "core/transfer/export.h"
 #include "core/transfer/tree_visit.h"
+#include "core/transfer/utf8_locale.h"
 #include "core/transfer/whole_file.h"
 
 namespace cffs {
@@ -184,7 +185,10 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
       if (form.has_holes()) data_end = add_holes(fs, f, e);
     }
+    std::optional<Utf8Locale> marked;
+    if (is_zip && Utf8Locale::has(name)) marked.emplace();
     const int header = archive_write_header(a.get(), e);
+    marked.reset();
     if (header == ARCHIVE_FAILED) {  // this format cannot have it; the others are not its fault
       if (const auto it = first_names.find(f.ino); it != first_names.end() && it->second == name)
         first_names.erase(it);  // another name's turn

@@ -34,7 +34,7 @@ kinds() {
       CMakeLists.txt | */CMakeLists.txt | cmake/*.cmake | cmake/precompiled.cc | cmake/*.cmake.in | cmake/*.supp | CMakePresets.json) ;;
       replay/spark/*.py) ;;
       python/extension/*.cc | python/extension/*.h | python/*.py | python/pyproject.toml) ;;
-      scripts/*.sh | scripts/*.py | scripts/site/*.css | bench/*.sh | bench/*.py | tests/*.sh | tests/*.py | tests/suites/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
+      scripts/*.sh | scripts/*.py | scripts/site/*.css | bench/*.sh | bench/*.py | tests/*.sh | tests/*.py | tests/suites/*.c | tests/mount/*.c | tests/catch2_v3/catch2/catch.hpp | .ci/run) ;;
       tests/golden/*.tar.xz | tests/golden/*.tree | tests/golden/*.superblock | tests/fuzz/corpus/*/*) ;;
       README.md | CHANGELOG.md | CONTRIBUTING.md | docs/*.md | docs/images/*.svg | docs/man/*.1 | docs/man/*.8 | docs/grafana/*.json | traces/README.md) ;;
       traces/*.xz | traces/*.txt) ;;

@@ -116,7 +116,7 @@ case_forgetting() {
 case_threads() {
   fresh || return 1
   # It gives them no memory to receive requests with: those that have it serve, and the mount does not end.
-  if command -v cc >/dev/null && ! ldd "$cffs" | grep -Eq 'lib[at]san'; then
+  if command -v cc >/dev/null && [[ ! $(ldd "$cffs") =~ lib[at]san ]]; then
     check "the shim builds" cc -shared -fPIC -o "$base/work/no_buffer.so" "$(dirname "${BASH_SOURCE[0]}")/../no_buffer.c" -ldl
     : >"$base/work/none"
     NO_BUFFER="$base/work/none" LD_PRELOAD="$base/work/no_buffer.so" "$cffs" mount --transport=device "$store" "$mnt" 2>/dev/null || return 1
