@@ -7,6 +7,7 @@
 #include "core/inspect/row_names.h"
 #include "core/table/block_sums.h"
 #include "core/table/content_row.h"
+#include "core/table/pending_removal.h"
 #include "core/table/reference_rows.h"
 #include "core/table/system_rows.h"
 #include "core/table/table.h"
