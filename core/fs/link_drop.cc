@@ -105,7 +105,9 @@ void LinkDrop::finish(const Target& target, std::int64_t now_ns) {
   }
   node.inode.nlink = 0;
   node.unlinked = true;
-  node.inode.sealed = false;  // its sums went with the row
+  // Its sums went with the row, and are there again where a power cut forgets that: who changes it makes sure before.
+  if (node.inode.sealed) node.seals_broken += 1;
+  node.inode.sealed = false;
   node.orphan_bytes = std::move(orphan_bytes_);
   node.pinned = std::move(pinned_);
   node.pinned_share = std::move(pinned_share_);

@@ -39,6 +39,7 @@ bool Publishing::look() {
   bool are = store_.followed();
   if (were && !are) {
     const MutexLock guard(publishing_);
+    cut_.reset();  // of a commit that ended early: nothing is kept for it any more
     if (last_.kept) {
       last_.kept = false;
       if (!write_checkpoint(store_, last_)) {

@@ -315,17 +315,22 @@ Result<bool> Rehousing::seal(const FileToMove& seen, const std::function<bool()>
   // What the row says was noted before; what is written from now on is a change, and seals nothing.
   if (homes_.is_dirty(inode.ino)) CFFS_TRY_VOID(homes_.sync_dirty());
   CFFS_TRY(const auto object, homes_.object_of(inode));
-  CFFS_TRY(bool sealed, homes_.sums().write(inode.ino, *object, inode.size, go_on));
-  if (sealed) {
+  const auto seal_now = [&]() -> Result<bool> {
+    CFFS_TRY(const bool made, homes_.sums().write(inode.ino, *object, inode.size, go_on));
+    if (!made) return false;
     HomeSwitch batch(parts(), nullptr, std::span(&*file, 1));
     CFFS_TRY_VOID(batch.seal(0, *file));
     CFFS_TRY_VOID(batch.write(false));
-    sealed = batch.switched() == 1;
-  }
-  if (sealed) return true;
+    return batch.switched() == 1;
+  };
+  const auto sealed = seal_now();
+  if (sealed && *sealed) return true;
+  // Also where it failed in the midst: with the file nobody would look for rows of one that is not sealed.
   Batch none;
-  CFFS_TRY_VOID(homes_.sums().erase(none, inode.ino));
-  CFFS_TRY_VOID(table_.write(none));
+  Status erased = homes_.sums().erase(none, inode.ino);
+  if (erased) erased = table_.write(none);
+  if (!sealed) return fail(sealed.error());
+  CFFS_TRY_VOID(std::move(erased));
   return false;
 }
 

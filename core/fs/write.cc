@@ -118,7 +118,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     // That alone: links, owners and modes that others changed meanwhile are no part of the version. Rights that went stay away.
     inode.size = before.size;
     inode.allocated = before.allocated;
-    inode.mtime_ns = before.mtime_ns;
+    if (inode.mtime_ns == at) inode.mtime_ns = before.mtime_ns;
     if (inode.ctime_ns == at) inode.ctime_ns = before.ctime_ns;
     inode.version = version + 1;
     rows_.mark_stale(node);

@@ -54,7 +54,7 @@ class Regrouping {
     if (!stopped() && policy_.makes_composites()) CFFS_TRY_VOID(form_groups());
     if (!stopped()) CFFS_TRY_VOID(leave_composites());
     if (!options_.dry_run) {
-      filler_.begin_anew();
+      reorganiser_.exclusively([&] { filler_.begin_anew(); });
       progress({"making it durable"});
       CFFS_TRY_VOID(fs_.sync());
       reorganiser_.compact_noted();

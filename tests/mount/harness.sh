@@ -62,7 +62,8 @@ fresh() {  # format arguments -- mount arguments; no "--": do not mount
   if [ "${CFFS_TEST_BACKEND:-posix}" = device ]; then
     attach_device || { echo "no loop devices here: not tried"; exit 77; }
   fi
-  if [ "${CFFS_TEST_BACKEND:-posix}" = rados ]; then name_store; fi
+  # Whose key may write to a pool no client is told: without these words the mount is nosuid,nodev.
+  if [ "${CFFS_TEST_BACKEND:-posix}" = rados ]; then name_store; mount=(-o suid,dev "${mount[@]}"); fi
   "$cffs" format "${backend[@]}" "${format[@]}" "$store" >"$base/work/format.out" || return 1
   [ -z "$do_mount" ] || "$cffs" mount "${mount[@]}" "$store" "$mnt"
 }

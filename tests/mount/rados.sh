@@ -35,6 +35,7 @@ case_objects() {
   check "the store is clean" store_clean
   [ "$(pieces)" -lt 60 ] || { echo "  FAILED: $(pieces) pieces for $(find "$source_tree/linux" -type f | wc -l) files"; failures=$((failures + 1)); }
   "$cffs" mount "$store" "$mnt"
+  check "which gives nobody rights by what is in the pool" bash -c "findmnt -no OPTIONS '$mnt' | grep -q nosuid.*nodev"
   check "it is there in another mount" same "$source_tree/linux" "$mnt/linux"
   head -c 50M /dev/urandom >"$base/work/large"
   cp "$base/work/large" "$mnt/large"

@@ -287,6 +287,39 @@ TEST_CASE("a torn overwrite is never taken for rot") {
   }
 }
 
+// A power cut may forget that the name went; what is there again is the file that had it, whole.
+TEST_CASE("a sealed file whose name went while it was open is not changed before that is durable") {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    INFO("seed " << seed);
+    FaultyStore store;
+    Sealed sealed(store, small_members(), 60'000);
+    REQUIRE(sealed.fs->sync());
+    REQUIRE(sealed.sealed() == 1);
+    if (seed % 2 == 0) {
+      REQUIRE(sealed.fs->unlink(kRootInode, "large"));
+    } else {
+      REQUIRE(sealed.fs->mknod(kRootInode, "other", S_IFREG | 0644, 0, kRoot));
+      REQUIRE(sealed.fs->rename(kRootInode, "other", kRootInode, "large", RenameMode::replace, kRoot));
+    }
+    if (seed % 3 == 0) {
+      AttributeChange shorter;
+      shorter.size = 100;
+      REQUIRE(sealed.fs->setattr(sealed.file, shorter, kRoot));
+    } else {
+      REQUIRE(sealed.fs->write(sealed.file, 1000, as_bytes(noise(50'000, seed)), kRoot));
+    }
+    const auto survivor = store.power_cut(seed, [](std::string_view) { return true; });
+    auto opened = FileSystem::open(*survivor, quiet());
+    REQUIRE(opened);
+    CHECK(find_inconsistencies(**opened)->empty());
+    if (const auto found = (*opened)->lookup(kRootInode, "large"); found && found->size > 0) {
+      std::string out(found->size, '\0');
+      REQUIRE((*opened)->read(found->ino, 0, as_writable_bytes(out)));
+      CHECK(out == sealed.content);
+    }
+  }
+}
+
 TEST_CASE("a sealing that was cut short leaves nothing behind once the store is opened again") {
   MemoryStore store;
   Sealed sealed(store, small_members(), 2'500'000);

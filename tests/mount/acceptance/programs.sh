@@ -276,7 +276,7 @@ def modes(root):
 want, got = modes(native), modes(mnt)
 wrong = ['%s: %s, %s natively' % (n, got[n], want[n]) for n in want if got[n] != want[n]]
 assert not wrong, '\n'.join(wrong[:12] + ['%d differ' % len(wrong)])
-subprocess.check_call([cffs, 'umount', mnt]); subprocess.check_call([cffs, 'mount', store, mnt])
+subprocess.check_call([cffs, 'umount', mnt]); subprocess.check_call([cffs, 'mount', '-o', 'suid,dev', store, mnt])
 wrong = [n for n in want if ', ' not in n and '%o' % (os.stat(mnt + '/setid/' + n).st_mode & 0o7777) != want[n]]
 assert not wrong, 'after a remount: ' + ' '.join(wrong[:12])
 PY
