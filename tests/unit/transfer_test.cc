@@ -47,6 +47,14 @@ struct TransferStore {
     REQUIRE(fs->write(made->ino, 0, as_bytes(std::string(bytes, 'x')), kRoot));
     fs->forget(made->ino, 1);
   }
+  std::string content(const std::string& name) {
+    const auto found = fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    std::string bytes(found->size, '\0');
+    REQUIRE(fs->read(found->ino, 0, as_writable_bytes(bytes)) == bytes.size());
+    fs->forget(found->ino, 1);
+    return bytes;
+  }
   ImportReport import(const std::string& from, Status& done) {
     ImportTarget target(*fs, 2, nullptr);
     struct stat st;
@@ -464,18 +472,10 @@ TEST_CASE("a name that an archive has twice leaves links to the first what they 
   const ImportReport report = store.import(path, done);
   REQUIRE(done);
   for (const std::string& problem : report.problems) CHECK(problem == "");
-  const auto content = [&](const char* name) {
-    const auto found = store.fs->lookup(kRootInode, name);
-    REQUIRE(found);
-    std::string bytes(found->size, '\0');
-    REQUIRE(store.fs->read(found->ino, 0, as_writable_bytes(bytes)) == bytes.size());
-    store.fs->forget(found->ino, 1);
-    return bytes;
-  };
-  CHECK(content("a") == "new one");
-  CHECK(content("b") == "old");
-  CHECK(content("c") == "its own");
-  CHECK(content("d") == "its own");
+  CHECK(store.content("a") == "new one");
+  CHECK(store.content("b") == "old");
+  CHECK(store.content("c") == "its own");
+  CHECK(store.content("d") == "its own");
   CHECK(report.files == 3);
   CHECK(report.links == 1);
 }
@@ -551,18 +551,10 @@ TEST_CASE("a name that comes twice in a cpio empties no other file", "[transfer]
   Status done;
   CHECK(store.import(path, done).problems == problems);
   REQUIRE(done);
-  const auto content = [&](const std::string& name) {
-    const auto found = store.fs->lookup(kRootInode, name);
-    REQUIRE(found);
-    std::string bytes(found->size, '\0');
-    REQUIRE(store.fs->read(found->ino, 0, as_writable_bytes(bytes)) == bytes.size());
-    store.fs->forget(found->ino, 1);
-    return bytes;
-  };
-  CHECK(content(repeated) == "last");
-  CHECK(content("b") == expected);
-  CHECK(content("c") == expected);
-  CHECK(content("late") == "its own");
+  CHECK(store.content(repeated) == "last");
+  CHECK(store.content("b") == expected);
+  CHECK(store.content("c") == expected);
+  CHECK(store.content("late") == "its own");
 }
 
 TEST_CASE("what ends a gzip is looked at", "[transfer]") {
