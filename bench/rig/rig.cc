@@ -139,7 +139,7 @@ Status Rig::age() {
       CFFS_TRY(const auto objects, open_store_at(store()));
       return grow_old(*objects, bytes);
     }
-    CFFS_TRY(const auto files, replay::make_directory_target(image_->directory()));
+    CFFS_TRY(const auto files, replay::make_directory_target(image_->directory(), replay::Links::own));
     return grow_old(*files, bytes);
   });
 }
@@ -224,7 +224,7 @@ Status Rig::up() {
       return {};
     }
   }
-  CFFS_TRY(target_, replay::make_directory_target(directory_));
+  CFFS_TRY(target_, replay::make_directory_target(directory_, replay::Links::own));
   return {};
 }
 

@@ -33,14 +33,14 @@ struct KernelEntry {  // linux_dirent64
 
 // Changes stay below the target whatever the links of a trace say, or become by renames: the kernel follows none that leads out
 // (EXDEV). Links that are absolute it takes for such, so those of a trace are made relative.
-FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t mode) {
+FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t mode, Links links) {
   constexpr int kKnown = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_NONBLOCK | O_DSYNC | O_SYNC |
                          O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME | O_PATH | O_TMPFILE;
   constexpr int kTries = 1000;  // EAGAIN: something was renamed meanwhile, anywhere
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags & kKnown);
   if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) how.mode = mode & 07777;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  if (links == Links::anybodys) how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int i = 0;; ++i) {
     FileDescriptor opened(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how)));
     if (opened || errno != EAGAIN || i == kTries) return opened;
@@ -50,11 +50,11 @@ FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t m
 // The folder of a path, and the last name in it, which nothing follows.
 class FolderBelow {
  public:
-  FolderBelow(int root, const std::string& path) : at_(root), name_(path.empty() ? "." : path) {
+  FolderBelow(int root, const std::string& path, Links links) : at_(root), name_(path.empty() ? "." : path) {
     const std::size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return;
+    if (links == Links::own || slash == std::string::npos) return;
     name_ = path.substr(slash + 1);
-    opened_ = open_below(root, path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    opened_ = open_below(root, path.substr(0, slash).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0, links);
     at_ = opened_.get();
     if (!opened_) problem_ = -errno;
   }
@@ -73,16 +73,17 @@ class FolderBelow {
 
 class DirectoryTarget final : public Target {
  public:
-  DirectoryTarget(FileDescriptor root, std::string path) : root_(std::move(root)), path_(std::move(path)) {}
+  DirectoryTarget(FileDescriptor root, std::string path, Links links)
+      : root_(std::move(root)), path_(std::move(path)), links_(links) {}
 
   std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override {
     const int usable = static_cast<int>(flags & ~static_cast<std::uint32_t>(O_DIRECT | O_APPEND)) | O_CLOEXEC;
     const bool changes_nothing = (usable & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
     // Who opened a pipe in the recorded session waited for the other end, which is another client of this replay: nobody waits here.
     if (changes_nothing) return result_of(::openat(root_.get(), at(path), usable | O_NONBLOCK));
-    FileDescriptor opened = open_below(root_.get(), at(path), usable | O_NONBLOCK, mode);
+    FileDescriptor opened = open_below(root_.get(), at(path), usable | O_NONBLOCK, mode, links_);
     if (!opened && errno == ENXIO && (usable & O_ACCMODE) == O_WRONLY)
-      opened = open_below(root_.get(), at(path), (usable & ~O_ACCMODE) | O_RDWR | O_NONBLOCK, mode);
+      opened = open_below(root_.get(), at(path), (usable & ~O_ACCMODE) | O_RDWR | O_NONBLOCK, mode, links_);
     return opened ? opened.release() : -errno;
   }
   std::int64_t close(std::int64_t handle) override { return result_of(::close(fd(handle))); }
@@ -93,7 +94,8 @@ class DirectoryTarget final : public Target {
     return result_of(::pwrite(fd(handle), data.data(), data.size(), static_cast<off_t>(offset)));
   }
   std::int64_t truncate(const std::string& path, std::uint64_t size) override {
-    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0);
+    if (links_ == Links::own) return result_of(::truncate(whole(path).c_str(), static_cast<off_t>(size)));
+    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0, links_);
     if (!file) return -errno;
     return result_of(::truncate(proc_path_of(file.get()).c_str(), static_cast<off_t>(size)));
   }
@@ -152,7 +154,7 @@ class DirectoryTarget final : public Target {
     return below(path, [](const FolderBelow& f) { return ::unlinkat(f.at(), f.name(), 0); });
   }
   std::int64_t rename(const std::string& from, const std::string& to, std::uint32_t flags) override {
-    const FolderBelow old(root_.get(), from), now(root_.get(), to);
+    const FolderBelow old(root_.get(), from, links_), now(root_.get(), to, links_);
     if (!old.found()) return old.problem();
     if (!now.found()) return now.problem();
     const auto rename = [&](std::uint32_t with) {
@@ -165,7 +167,7 @@ class DirectoryTarget final : public Target {
     return rename_as_programs_do(flags, {rename, look});
   }
   std::int64_t link(const std::string& from, const std::string& to) override {
-    const FolderBelow old(root_.get(), from);
+    const FolderBelow old(root_.get(), from, links_);
     if (!old.found()) return old.problem();
     return below(to,
                  [&](const FolderBelow& f) { return ::linkat(old.at(), old.name(), f.at(), f.name(), 0); });
@@ -177,7 +179,8 @@ class DirectoryTarget final : public Target {
     return below(path, [&](const FolderBelow& f) { return ::mknodat(f.at(), f.name(), mode, 0); });
   }
   std::int64_t chmod(const std::string& path, std::uint32_t mode) override {
-    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0);
+    if (links_ == Links::own) return result_of(::fchmodat(root_.get(), at(path), mode & 07777, 0));
+    const FileDescriptor file = open_below(root_.get(), at(path), O_PATH | O_CLOEXEC, 0, links_);
     if (!file) return -errno;
     return result_of(::chmod(proc_path_of(file.get()).c_str(), mode & 07777));
   }
@@ -218,7 +221,7 @@ class DirectoryTarget final : public Target {
  private:
   template <typename Change>
   std::int64_t below(const std::string& path, Change change) const {
-    const FolderBelow folder(root_.get(), path);
+    const FolderBelow folder(root_.get(), path, links_);
     return folder.found() ? result_of(change(folder)) : folder.problem();
   }
   static int fd(std::int64_t handle) { return static_cast<int>(handle); }
@@ -227,16 +230,17 @@ class DirectoryTarget final : public Target {
 
   FileDescriptor root_;
   const std::string path_;
+  const Links links_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory) {
+Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory, Links links) {
   std::array<char, PATH_MAX> resolved;
   if (::realpath(directory.c_str(), resolved.data()) == nullptr) return fail(errno, "target " + directory);
   FileDescriptor root(::open(resolved.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fail(errno, "target " + directory);
-  return std::unique_ptr<Target>(std::make_unique<DirectoryTarget>(std::move(root), resolved.data()));
+  return std::unique_ptr<Target>(std::make_unique<DirectoryTarget>(std::move(root), resolved.data(), links));
 }
 
 }  // namespace cffs::replay

@@ -60,8 +60,12 @@ class Target {
   virtual std::int64_t removexattr(const std::string& path, const std::string& name) = 0;
 };
 
-// System calls below a directory. What changes something follows no link that leads out of it: EXDEV, as for absolute ones.
-Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory);
+// Whose links lie there. A stranger's trace makes some: what changes something follows none that leads out of the directory (EXDEV; so
+// for absolute ones), which takes two calls more where a name lies in a folder. Who makes all himself need not.
+enum class Links { anybodys, own };
+// System calls below a directory.
+Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory,
+                                                      Links links = Links::anybodys);
 // The library, below a directory of its store ("" is its root). The file system must outlive the target.
 Result<std::unique_ptr<Target>> make_library_target(FileSystem& fs, const std::string& below);
 // TableFS-Predict (TableFS §4.3): the library, and before each call a write of the arguments' size to /dev/null, which

@@ -352,6 +352,14 @@ TEST_CASE("no change of a replay leaves its target, whatever links lead where") 
   REQUIRE(target.symlink("../a/b", "a/in") == 0);
   CHECK(target.mkdir("a/in/here", 0755) == 0);
   CHECK(std::filesystem::exists(directory.path + "/t/a/b/here"));
+  // Nor are they where all are one's own.
+  const auto own = make_directory_target(directory.path + "/t", Links::own);
+  REQUIRE(own);
+  CHECK((*own)->chmod("x/file", 0600) == 0);
+  CHECK((*own)->truncate("x/file", 5) == 0);
+  CHECK((*own)->mkdir("x/new", 0755) == 0);
+  CHECK((*own)->rename("x/new", "a/newer", 0) == 0);
+  CHECK(std::filesystem::file_size(directory.path + "/outside/file") == 5);
 }
 
 TEST_CASE("a pipe in the tree is opened without anybody at its other end") {
