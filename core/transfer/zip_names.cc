@@ -13,6 +13,7 @@
 
 #include "core/base/bytes.h"
 #include "core/object/file_descriptor.h"
+#include "core/transfer/utf8_locale.h"
 
 namespace cffs {
 namespace {
@@ -83,10 +84,6 @@ std::uint64_t offset_of(std::string_view header, std::string_view extra) {
     extra.remove_prefix(4 + length);
   }
   return offset;
-}
-
-bool is_ascii(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::string as_windows_path(std::string name) {
