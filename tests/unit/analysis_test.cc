@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/fs/access_record.h"
 #include "core/object/memory_store.h"
 #include "core/plan/plan_database.h"
 #include "core/reorganise/plan_object.h"
@@ -302,56 +301,6 @@ TEST_CASE("a plan whose word on the rest is no number is refused, whatever it wo
     CHECK(sentence.find('\x1b') == std::string::npos);
     CHECK(sentence.size() < 400);
   }
-}
-
-TEST_CASE("the access record is a ring that survives damage") {
-  MemoryStore store;
-  const auto all = [&] {
-    std::vector<AccessRecord::Access> found;
-    REQUIRE(AccessRecord::visit(store, [&](const AccessRecord::Access& a) { found.push_back(a); }));
-    return found;
-  };
-  {
-    AccessRecord record(store, 8 * 4096);
-    record.note({900'000, InodeId{5}, 1});
-    record.note({900'001, InodeId{4}, 2});
-    REQUIRE(record.flush());
-    record.note({900'002, InodeId{9}, 1});
-    REQUIRE(record.flush());
-  }
-  REQUIRE(all().size() == 3);
-  REQUIRE(all()[1].file == InodeId{4});
-  // A block torn by a power cut is passed over, with what follows it in that object.
-  const auto object = *store.open("accesses/1");
-  REQUIRE(object->truncate(object->info()->size - 1));
-  REQUIRE(all().size() == 2);
-  // A new mount starts its clock anew; its accesses still come later.
-  AccessRecord record(store, 8 * 4096);
-  record.note({3, InodeId{6}, 1});
-  REQUIRE(record.flush());
-  REQUIRE(all().back().time_ms > 900'001);
-  for (int round = 0; round < 200; ++round) {
-    for (int i = 0; i < 500; ++i)
-      record.note({round * 10 + i, InodeId{static_cast<std::uint64_t>(i * 7919)}, 1});
-    REQUIRE(record.flush());
-  }
-  std::uint64_t bytes = 0;
-  const auto names = store.list("accesses");
-  for (const std::string& name : *names) bytes += (*store.open(name))->info()->size;
-  REQUIRE(bytes <= 9 * 4096);
-  REQUIRE(all().size() > 2000);
-}
-
-TEST_CASE("too many accesses at once: whole streams are kept or dropped") {
-  MemoryStore store;
-  AccessRecord record(store, 64 << 20);
-  for (std::uint64_t i = 0; i < 300'000; ++i) record.note({0, InodeId{i % 100}, i / 100 % 300});
-  REQUIRE(record.flush());
-  std::map<std::uint64_t, std::size_t> streams;
-  REQUIRE(AccessRecord::visit(store, [&](const AccessRecord::Access& a) { ++streams[a.stream]; }));
-  REQUIRE(streams.size() > 50);
-  REQUIRE(streams.size() < 250);
-  for (const auto& [stream, n] : streams) REQUIRE(n == 1000);
 }
 
 TEST_CASE("predictions: a miss brings the group, what is not used is wasted") {
