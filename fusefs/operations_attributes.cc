@@ -253,7 +253,7 @@ void getxattr(fuse_req_t req, fuse_ino_t node, const char* name, std::size_t siz
     Watch watch(req, Watch::What::getxattr, inode_of(node));
     watch.seen().name = name;
     const auto value = fs(req).getxattr(inode_of(node), name);
-    watch.seen().result = value ? static_cast<std::int64_t>(value->size()) : -errno_of(value.error());
+    watch.ended(value ? static_cast<std::int64_t>(value->size()) : -errno_of(value.error()));
     if (!value) {
       fuse_reply_err(req, errno_of_absent(context(req), name, value.error()));
     } else {
@@ -266,7 +266,7 @@ void listxattr(fuse_req_t req, fuse_ino_t node, std::size_t size) {
   guarded(req, "listxattr", [&] {
     Watch watch(req, Watch::What::listxattr, inode_of(node));
     const auto names = fs(req).listxattr(inode_of(node));
-    watch.seen().result = names ? 0 : -errno_of(names.error());
+    watch.ended(names ? 0 : -errno_of(names.error()));
     if (!names) {
       fuse_reply_err(req, errno_of(names.error()));
       return;

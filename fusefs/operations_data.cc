@@ -75,7 +75,7 @@ bool run_read(const ReadCall& call, std::optional<ObservedRequest>& seen, std::u
     seen = watch.leave();
     return false;
   }
-  watch.seen().result = n ? static_cast<std::int64_t>(*n) : -errno_of(n.error());
+  watch.ended(n ? static_cast<std::int64_t>(*n) : -errno_of(n.error()));
   if (!n) {
     fuse_reply_err(call.req, errno_of(n.error()));
   } else {
@@ -228,7 +228,7 @@ void copy_file_range(fuse_req_t req, fuse_ino_t from, off_t from_offset, fuse_fi
     writing.seen().offset = static_cast<std::uint64_t>(to_offset);
     for (Watch* watch : {&reading, &writing}) {
       watch->seen().length = copied ? *copied : length;
-      watch->seen().result = copied ? static_cast<std::int64_t>(*copied) : -errno_of(copied.error());
+      watch->ended(copied ? static_cast<std::int64_t>(*copied) : -errno_of(copied.error()));
     }
     if (!copied) {
       fuse_reply_err(req, errno_of(copied.error()));

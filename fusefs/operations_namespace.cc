@@ -147,7 +147,7 @@ void rename(fuse_req_t req, fuse_ino_t parent, const char* name, fuse_ino_t new_
     } else if (flags == (RENAME_WHITEOUT | RENAME_NOREPLACE)) {
       mode = RenameMode::whiteout_no_replace;
     } else if (flags != 0) {
-      watch.seen().result = -EINVAL;
+      watch.ended(-EINVAL);
       fuse_reply_err(req, EINVAL);
       return;
     }
@@ -167,7 +167,7 @@ void readlink(fuse_req_t req, fuse_ino_t node) {
     Watch watch(req, Watch::What::readlink, inode_of(node));
     const auto target = fs(req).readlink(inode_of(node));
     if (target) fs(req).accessed(inode_of(node));
-    watch.seen().result = target ? static_cast<std::int64_t>(target->size()) : -errno_of(target.error());
+    watch.ended(target ? static_cast<std::int64_t>(target->size()) : -errno_of(target.error()));
     if (!target) {
       fuse_reply_err(req, errno_of(target.error()));
     } else {

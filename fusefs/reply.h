@@ -136,7 +136,8 @@ class SetIdWatch {
   const std::uint64_t before_;
 };
 
-// What an observer is told about the request at hand, at the end of its life. Costs a comparison where nobody observes.
+// What an observer is told about the request at hand: once, when its outcome is known, before the answer. Whoever acts on the answer is
+// told of behind it. Costs a comparison where nobody observes.
 class Watch {
  public:
   using What = ObservedRequest::What;
@@ -150,10 +151,7 @@ class Watch {
     seen_.start_ns = now();
   }
   ~Watch() {
-    if (observer_ == nullptr) return;
-    seen_.end_ns = now();
-    observer_->observe(seen_);
-    if (after_) observer_->observe(*after_);
+    if (!told_) ended(-EIO);  // an exception, which is answered so
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -165,19 +163,27 @@ class Watch {
     seen_.name = name;
     return *this;
   }
-  // Notes the outcome and hands it on.
+  // Tells the outcome, behind which nothing that was seen is changed: a number of bytes, or -errno.
+  void ended(std::int64_t result) {
+    if (observer_ == nullptr) return;
+    seen_.result = result;
+    seen_.end_ns = now();
+    observer_->observe(seen_);
+    if (after_) observer_->observe(*after_);
+    told_ = true;
+  }
+  // The same, and hands it on; where it is good, the result is what was seen to be.
   const Status& outcome(const Status& status) {
-    if (!status) seen_.result = -errno_of(status);
+    ended(status ? seen_.result : -errno_of(status));
     return status;
   }
   const Result<Attributes>& outcome(const Result<Attributes>& attributes) {
-    if (!attributes) {
-      seen_.result = -errno_of(attributes.error());
-    } else {
+    if (attributes) {
       seen_.node = attributes->ino;
       seen_.mode = attributes->mode;
       seen_.size = attributes->size;
     }
+    ended(attributes ? seen_.result : -errno_of(attributes.error()));
     return attributes;
   }
   // The request is not at its end: nothing is told, and another watch goes on with it.
@@ -202,6 +208,7 @@ class Watch {
   RequestObserver* observer_;
   ObservedRequest seen_;
   std::optional<ObservedRequest> after_;
+  bool told_ = false;
 };
 
 // Runs one operation; an exception that escapes becomes EIO and a log line, or ENOMEM where there was no memory. A reply frees the request:

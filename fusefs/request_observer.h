@@ -1,7 +1,7 @@
 // Watches a mount's requests: what the kernel asked for, who asked, and what came of it.
 //
-// Only what the kernel's caches do not answer reaches a mount. observe() is called from the serving threads after the
-// reply was sent (of a readdir's entries: while it is made); views are valid during the call. Not told of: forgets, statfs,
+// Only what the kernel's caches do not answer reaches a mount. observe() is called from the serving threads before the
+// reply is sent, so what follows from a request is observed behind it (a readdir's entries: while it is made); views are valid during the call. Not told of: forgets, statfs,
 // lseek, allocations that do not grow a file, virtual attributes, unnamed files until they get a name.
 #pragma once
 
