@@ -179,6 +179,11 @@ read_settings() {
 write_settings() {
   printf '%s\n' "osds=$osds" "osd-size=$size" ${cephfs:+cephfs=1} "${pools[@]/#/pool=}" ${made:+made=1} "$@" >"$dir/settings"
 }
+# Whether they are this script's: others, too, have a file of that name.
+is_cluster() {
+  local first=
+  [ -f "$dir/settings" ] && { read -r first <"$dir/settings" || true; } && [[ $first =~ ^osds=[0-9]+$ ]]
+}
 remove_data() { rm -rf --one-file-system "$dir"/{ceph.conf,keyring,all-keys,monmap,mon.a,mgr.x,mds.a,run,crash} "$dir"/osd.*; }
 
 # ---- start ----
@@ -361,7 +366,7 @@ start() {
   [ ${#dir} -le 90 ] || fail "'$dir' is too long for the sockets below it; take one of at most 90 characters"
   made=
   complete=
-  if [ -e "$dir/settings" ]; then
+  if is_cluster; then
     read_settings
   elif [ ! -e "$dir" ]; then
     made=1
@@ -460,7 +465,7 @@ start() {
 # ---- all else ----
 
 settings_or_fail() {
-  [ -e "$dir/settings" ] || fail "there is no cluster in $dir"
+  is_cluster || fail "there is no cluster in $dir"
 }
 
 status() {
@@ -485,7 +490,7 @@ status() {
 
 stop() {
   end_all ${keep:+gently}
-  [ -e "$dir/settings" ] || return 0  # nothing of start's
+  is_cluster || return 0  # nothing of start's
   if [ -n "$keep" ]; then
     rm -rf "$dir/run"
     return

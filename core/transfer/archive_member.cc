@@ -64,14 +64,21 @@ Xattrs attributes_of(archive_entry* entry) {
   return attributes;
 }
 
+bool can_be_owner(la_int64_t id) { return id >= 0 && id < std::numeric_limits<uid_t>::max(); }
+
+uid_t owner_of(la_int64_t id) {
+  constexpr uid_t kNobody = 65534;  // as the kernel has those whom it cannot name
+  return can_be_owner(id) ? static_cast<uid_t>(id) : kNobody;
+}
+
 }  // namespace
 
 Inode inode_of(archive_entry* entry, bool is_tar) {
   Inode inode;
   // A header has room for more bits than a mode has.
   inode.mode = archive_entry_filetype(entry) | (archive_entry_perm(entry) & 07777);
-  inode.uid = static_cast<uid_t>(archive_entry_uid(entry));
-  inode.gid = static_cast<gid_t>(archive_entry_gid(entry));
+  inode.uid = owner_of(archive_entry_uid(entry));
+  inode.gid = owner_of(archive_entry_gid(entry));
   inode.rdev = archive_entry_rdev(entry);
   inode.size = static_cast<std::uint64_t>(std::max<la_int64_t>(0, archive_entry_size(entry)));
   inode.mtime_ns = time_of(archive_entry_mtime(entry), archive_entry_mtime_nsec(entry), is_tar);
@@ -81,6 +88,10 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
   inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
   inode.xattrs = attributes_of(entry);
   return inode;
+}
+
+bool holds_owners_of(archive_entry* entry) {
+  return can_be_owner(archive_entry_uid(entry)) && can_be_owner(archive_entry_gid(entry));
 }
 
 bool holds_time_of(archive_entry* entry) { return fits_ns(archive_entry_mtime(entry)); }

@@ -83,6 +83,7 @@ class ImportTarget {
   void archive_read(std::uint64_t bytes);
   // A source's time is none that can be held.
   void time_changed();
+  bool keeps_owners() const { return to_->keeps_owners(); }
   // This directory of the machine is where the files come.
   bool is_destination(dev_t device, ino_t number) const { return to_->is(root_, device, number); }
 

@@ -296,6 +296,31 @@ TEST_CASE("an archive's times may be of any century", "[transfer]") {
   CHECK(to_ns(st.st_mtim) == 1'500'000'000);
 }
 
+// Cut to 32 bits the first would be root's.
+TEST_CASE("an owner whose number no file has is nobody", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/owners.tar";
+  write_transferred(path, pax("uid", "4294967296") + header("beyond", '0', 0) + pax("gid", "4294967295") +
+                              header("none", '0', 0) + pax("uid", "4294967294") + header("last", '0', 0) +
+                              std::string(1024, '\0'));
+  TransferStore store;
+  Status done;
+  const ImportReport report = store.import(path, done);
+  REQUIRE(done);
+  CHECK(report.files == 3);
+  CHECK(report.failed == 2);
+  const auto owners_of = [&](const std::string& name) {
+    const auto found = store.fs->lookup(kRootInode, name);
+    REQUIRE(found);
+    store.fs->forget(found->ino, 1);
+    return std::pair(found->uid, found->gid);
+  };
+  constexpr std::uint32_t kNobody = 65534;
+  CHECK(owners_of("beyond").first == kNobody);
+  CHECK(owners_of("none").second == kNobody);
+  CHECK(owners_of("last").first == 4'294'967'294);
+}
+
 TEST_CASE("an archive whose header has no end is refused", "[transfer]") {
   const TemporaryDirectory directory;
   const std::string path = directory.path + "/bomb.tar";
