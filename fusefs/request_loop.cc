@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <utility>
 
 #include "core/base/thread.h"
@@ -89,8 +90,12 @@ void RequestLoop::hand_over() {
   if (waiting_ > 0) {
     role_free_.notify_one();
   } else if (threads_.size() < most_threads_ && !over_) {
-    // Where there is no thread, whoever is served first receives again, as where all are busy.
-    threads_.reserve(threads_.size() + 1);
+    // Where there is no thread, or no memory for it, whoever is served first receives again, as where all are busy.
+    try {
+      threads_.reserve(threads_.size() + 1);
+    } catch (const std::bad_alloc&) {
+      return;
+    }
     if (auto made = make_thread("a thread that serves", [this] { work(); }))
       threads_.push_back(std::move(*made));
   }

@@ -404,20 +404,40 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
   const Status done = found.state->fs->readdir(found.ino, cookie, refer, [&](const DirectoryEntry& entry) {
     Attributes attributes = entry.attributes;
     const InodeId ino = attributes.ino;
-    const bool counts = refer && entry.name != "." && entry.name != "..";
-    if (entry.name != "." && entry.name != "..") {
+    const bool relative = entry.name == "." || entry.name == "..";
+    const bool counts = refer && !relative;
+    bool is_first = false;
+    if (!relative) {
       const MutexLock guard(mutex_);
       no_number = !known_.has_number(ino);
       if (no_number) return false;
       attributes.ino = known_.node_of(ino);
+      if (counts) {  // before it is answered: behind that nothing may want memory
+        known_.refer(attributes.ino, {found.ino, std::string(entry.name)}, S_ISDIR(attributes.mode));
+        const MutexLock inner(found.state->mutex);
+        is_first = found.state->referred.emplace(ino, true).second;
+        if (!is_first) spare.push_back(ino);
+      }
     }
-    if (!visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return false;
-    if (!counts) return true;
-    const MutexLock guard(mutex_);
-    known_.refer(attributes.ino, {found.ino, std::string(entry.name)}, S_ISDIR(attributes.mode));
-    const MutexLock inner(found.state->mutex);
-    if (!found.state->referred.emplace(ino, true).second) spare.push_back(ino);
-    return true;
+    const auto take_back = [&] {
+      if (!counts) return;
+      const MutexLock guard(mutex_);
+      (void)known_.forget(attributes.ino, 1);
+      const MutexLock inner(found.state->mutex);
+      if (is_first) {
+        found.state->referred.erase(ino);
+      } else {
+        spare.pop_back();
+      }
+    };
+    try {
+      if (visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return true;
+    } catch (...) {
+      take_back();
+      throw;
+    }
+    take_back();
+    return false;
   });
   for (const InodeId ino : spare) found.state->fs->forget(ino, 1);
   return done && no_number ? Status(fail(ESTALE)) : done;
