@@ -195,14 +195,15 @@ int wait_until_free(const Holder& holder, const std::optional<MountEntry>& mount
 }
 
 // Why what was acknowledged may not be on the medium; empty: it is, or that cannot be seen from here. The lock is free already, which is the
-// last but one of what the daemon does.
+// last but one of what the daemon does. `signal`: the one that ended the waiting for the last.
 std::string problem_of(const RunningDaemon& daemon, const SeenOutcome& seen, const std::string& store,
-                       HeldSignals& signals) {
+                       HeldSignals& signals, int& signal) {
   if (!seen.is_known()) return {};
   auto outcome = seen.outcome();
   for (bool runs = true; !outcome && runs; outcome = seen.outcome()) {
     runs = daemon.runs();
-    if (runs && signals.wait(std::chrono::milliseconds(5)) != 0) return {};
+    if (runs) signal = signals.wait(std::chrono::milliseconds(5));
+    if (signal != 0) return {};
   }
   const std::string lost = "; what was written since its last commit may be lost";
   if (!outcome)
@@ -269,7 +270,7 @@ Result<UnmountEnd> unmount(const UnmountOptions& options) {
   };
   // The kernel lets go at once; the daemon still commits. When it is done, the store's lock is free, or somebody else's.
   UnmountEnd end{wait_until_free(holder, goal.mount, signals, tell), {}, goal.store, holder.text()};
-  if (end.signal == 0) end.problem = problem_of(daemon, seen, goal.store, signals);
+  if (end.signal == 0) end.problem = problem_of(daemon, seen, goal.store, signals, end.signal);
   return end;
 }
 

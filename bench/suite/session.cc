@@ -11,6 +11,8 @@
 #include <ctime>
 
 #include "bench/rig/target_name.h"
+#include "core/base/thread.h"
+#include "core/base/within_memory.h"
 #include "fusefs/mount.h"
 #include "replay/results/environment.h"
 #include "replay/results/results_file.h"
@@ -52,7 +54,15 @@ Status in_parallel(unsigned threads, const std::function<Status(unsigned)>& work
   if (threads <= 1) return work(0);
   std::vector<Status> outcomes(threads);
   std::vector<std::thread> running;
-  for (unsigned i = 0; i < threads; ++i) running.emplace_back([&, i] { outcomes[i] = work(i); });
+  running.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i) {
+    auto made = make_thread("a client's thread", [&, i] { outcomes[i] = within_memory([&] { return work(i); }); });
+    if (made) {
+      running.push_back(std::move(*made));
+    } else {
+      outcomes[i] = fail(std::move(made.error()));
+    }
+  }
   for (std::thread& thread : running) thread.join();
   for (Status& outcome : outcomes) {
     if (!outcome) return outcome;
