@@ -39,6 +39,8 @@ struct [[nodiscard]] Error {
 
   // The process had too few descriptors or too little memory just then: this says nothing about what was to be read.
   bool is_shortage() const { return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM; }
+  // That, or whoever has it could not be asked (a pool that does not answer, or has shut this client out).
+  bool is_passing() const { return is_shortage() || errno_value == ETIMEDOUT || errno_value == ESHUTDOWN; }
   // One sentence for a person.
   std::string message() const;
 };

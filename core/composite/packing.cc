@@ -6,6 +6,7 @@
 #include "core/base/checksum.h"
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
+#include "core/object/what_can_be_read.h"
 #include "core/packed/packed_object.h"
 #include "core/packed/packer.h"
 
@@ -31,8 +32,9 @@ Status CompositeStore::check_index(const Object& plain) {
 
 Result<std::string> CompositeStore::read_what_can_be(const Object& plain) {
   const auto* const packed = dynamic_cast<const PackedObject*>(&plain);
-  if (packed == nullptr) return read_whole(plain);
-  return packed->read_what_can_be();
+  if (packed != nullptr) return packed->read_what_can_be();
+  CFFS_TRY(PartialBytes read, cffs::read_what_can_be(plain));
+  return std::move(read.bytes);
 }
 
 Result<bool> CompositeStore::make_copy(CompositeId id, std::uint64_t bytes, const Compression& how,

@@ -153,8 +153,9 @@ Result<bool> BlobSums::complete(InodeId ino, const Object& object, std::uint64_t
     CFFS_TRY(const auto stored, table_.get(row_key(ino, *row)));
     if (stored) continue;
     piece.resize(std::min(kSumRowSpan, size - begin));
-    CFFS_TRY(const std::size_t n, object.read_at(begin, as_writable_bytes(piece)));
-    if (piece.find_first_not_of('\0') < n) return false;
+    const auto n = object.read_at(begin, as_writable_bytes(piece));
+    if (!n && n.error().is_passing()) return fail(n.error());
+    if (!n || piece.find_first_not_of('\0') < *n) return false;
   }
   return true;
 }

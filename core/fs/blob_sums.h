@@ -29,7 +29,8 @@ class BlobSums {
   // first block that differs. Blocks that it covers in part are read anew, and `data` then is what was checked.
   Status verify(InodeId ino, const Object& object, std::uint64_t size, std::uint64_t offset,
                 Bytes data) const;
-  // Whether every row is there that the object's data needs: where rows were lost, they say nothing about data.
+  // Whether every row is there that the object's data needs: where rows were lost, they say nothing about data. What cannot
+  // be read needs one.
   Result<bool> complete(InodeId ino, const Object& object, std::uint64_t size) const;
 
  private:

@@ -47,17 +47,26 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
   if (!entry.inode || entry.inode->home != Home::blob) return {};
   Inode& inode = *entry.inode;
   std::uint64_t size = 0;
-  if (const auto object = blobs_.open(entry.ino)) {
-    CFFS_TRY(const ObjectInfo info, (*object)->info());
-    size = info.size;
+  const auto look = [&]() -> Result<ObjectInfo> {
+    CFFS_TRY(const auto object, blobs_.open(entry.ino));
+    return object->info();
+  };
+  auto info = look();
+  if (!info && info.error().errno_value != ENOENT && !info.error().is_passing()) info = look();
+  if (info) {
+    size = info->size;
     wanted.insert(BlobStore::object_name(entry.ino));
     if (inode.sealed) sealed_.insert(entry.ino);
-  } else if (object.error().errno_value == ENOENT) {
+  } else if (info.error().errno_value == ENOENT) {
     if (inode.sealed) return note_damage(entry, "is missing");
     inode.home = Home::none;
     differs = true;
-  } else {
-    return fail(object.error());
+  } else if (info.error().is_passing()) {
+    return fail(info.error());
+  } else {  // one file's readers are told; the others have a store
+    wanted.insert(BlobStore::object_name(entry.ino));
+    if (log_) log_(BlobStore::object_name(entry.ino) + " (" + entry.name + ") cannot be opened: " + info.error().message());
+    return {};
   }
   if (size < inode.size && inode.sealed) return note_damage(entry, "is too short");
   if (size < inode.size) {
@@ -199,7 +208,10 @@ Status Recovery::clear_away(const std::set<std::string>& wanted) {
   CFFS_TRY(const auto names, objects_beside(store_, wanted));
   for (const std::string& name : names) {
     if (!keeps) {
-      CFFS_TRY_VOID(store_.remove(name));
+      const Status removed = store_.remove(name);
+      if (!removed && removed.error().is_passing()) return removed;
+      // It takes room, and nothing else.
+      if (!removed && log_) log_(name + " belongs to no row, and cannot be removed: " + removed.error().message());
       continue;
     }
     CFFS_TRY(const std::string kept, keep_aside(store_, name));

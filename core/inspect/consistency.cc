@@ -83,6 +83,7 @@ Status ConsistencyCheck::collect() {
     report("row " + key_text(key) + ": " + error.message());
     return true;
   };
+  visitor.past_damage = true;
   return fs_.table().scan_namespace(visitor);
 }
 

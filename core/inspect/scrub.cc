@@ -92,7 +92,10 @@ std::uint64_t Scrub::add_up() const {
     return options_.go_on();
   };
   visitor.damaged = pass_over;
-  return fs_.table().scan_namespace(visitor) && options_.go_on() ? bytes : 0;
+  visitor.past_damage = true;
+  const Status scanned = fs_.table().scan_namespace(visitor);
+  const bool seen = scanned || scanned.error().kind == ErrorKind::corruption;
+  return seen && options_.go_on() ? bytes : 0;
 }
 
 // A file of the table that is damaged is named as a whole; which rows were in it nobody knows.
@@ -115,7 +118,7 @@ Status Scrub::check_catalogue() {
 Result<Scrub::Rows> Scrub::next_rows() {
   Rows rows;
   const Status scanned =
-      fs_.table().scan(progress_.next, kNamespaceEnd, [&](Key key, std::string_view value) {
+      fs_.table().scan_past_damage(progress_.next, kNamespaceEnd, [&](Key key, std::string_view value) {
         rows.emplace_back(key, value);
         return rows.size() < kRowsAtATime;
       });
@@ -177,7 +180,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   Status problem;
   CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
   if (!options_.go_on()) return {};
-  if (!problem && problem.error().is_shortage()) return problem;
+  if (!problem && problem.error().is_passing()) return problem;
   std::vector<Record> records;
   const Status scanned =
       CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
@@ -198,7 +201,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
 
 // What cannot be opened nobody can read: it costs all its members, and no other composite.
 Status Scrub::report_unopened(CompositeId id, const Error& error) {
-  if (error.is_shortage()) return fail(error);
+  if (error.is_passing()) return fail(error);
   if (error.errno_value != ENOENT) {
     return report_members_by_rows(id, error.message(), [&](const Extent&) { return Status(fail(error)); });
   }
@@ -215,7 +218,7 @@ Status Scrub::check_large(CompositeId id, const CompositeRow& row, const Object&
       fs_.composites().scan(id, row.size, [&](const RecordMeta& meta, std::uint64_t data_at) {
         records.push_back({meta, data_at});
       });
-  if (!scanned && scanned.error().is_shortage()) return scanned;
+  if (!scanned && scanned.error().is_passing()) return scanned;
   progress_.files += row.members;
   if (!scanned) return check_members_by_rows(id, scanned.error().message(), object);
   for (const Record& record : records) {
@@ -263,14 +266,19 @@ Status Scrub::report_members_by_rows(CompositeId id, const std::string& why,
   if (!still) return {};
   damaged(why);
   std::vector<FileToMove> members;
-  CFFS_TRY_VOID(fs_.table().scan_entries([&](Key key, const Row& row) {
+  NamespaceVisitor visitor;
+  visitor.entries = [&](Key key, const Row& row) {
     for (const Entry& entry : row.entries) {
       auto file = fs_.rehousing().look(key, InodeId{key.upper}, entry);
       if (file && file->inode.home == Home::composite && file->inode.extent.composite == id)
         members.push_back(std::move(*file));
     }
     return true;
-  }));
+  };
+  visitor.damaged = pass_over;
+  visitor.past_damage = true;
+  const Status scanned = fs_.table().scan_namespace(visitor);
+  if (!scanned && scanned.error().kind != ErrorKind::corruption) return scanned;
   std::set<InodeId> met;  // by another name
   for (const FileToMove& file : members) {
     if (!met.insert(file.inode.ino).second) continue;
@@ -350,7 +358,7 @@ Result<bool> Scrub::unchanged(const FileToMove& file) {
 }
 
 Status Scrub::judge(const FileToMove& file, const Error& error) {
-  if (error.is_shortage()) return fail(error);  // says nothing about the file
+  if (error.is_passing()) return fail(error);  // says nothing about the file
   CFFS_TRY(const bool still, unchanged(file));
   if (!still) return {};
   const auto path = paths_.path_of(file.at);
@@ -367,7 +375,7 @@ void Scrub::damaged(const std::string& sentence) {
 }
 
 Status Scrub::unreadable(const Error& error) {
-  if (error.is_shortage()) return fail(error);
+  if (error.is_passing()) return fail(error);
   damaged(error.message());
   return {};
 }

@@ -49,7 +49,7 @@ Result<std::vector<Consolidation::Quiet>> Consolidation::quiet_files(InodeId dir
     }
     return true;
   };
-  CFFS_TRY_VOID(fs_.table().scan_directory(directory, from, visit));
+  CFFS_TRY_VOID(fs_.table().scan_directory(directory, from, visit, pass_over));
   std::sort(found.begin(), found.end(), [](const Quiet& a, const Quiet& b) { return a.name < b.name; });
   return found;
 }
@@ -58,8 +58,11 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
     const std::vector<RenamedFiles::Renamed>& renamed, std::vector<InodeId>& waiting) const {
   std::vector<FileToMove> found;
   for (const auto& [ino, at] : renamed) {
-    CFFS_TRY(auto file, fs_.rehousing().find(at, ino));
-    if (!file || file->inode.home != Home::composite) continue;  // a staged one comes with its directory
+    auto looked_up = fs_.rehousing().find(at, ino);
+    if (!looked_up && !is_unreadable(looked_up.error())) return fail(looked_up.error());
+    const bool there = looked_up && *looked_up;
+    if (!there || (*looked_up)->inode.home != Home::composite) continue;  // a staged one comes with its directory
+    FileToMove* const file = &**looked_up;
     if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
       waiting.push_back(ino);
     } else {
@@ -106,17 +109,34 @@ Status Consolidation::run_directory(InodeId directory, bool& waiting) {
   return {};
 }
 
+// What is damaged there must not keep the files of others from their groups.
+Status Consolidation::run_where_readable(InodeId directory, bool& waiting, bool& unreadable) {
+  const Status done = run_directory(directory, waiting);
+  if (done || !is_unreadable(done.error()) || fs_.table().failed()) return done;
+  fs_.log("files of directory " + std::to_string(directory.value) +
+          " stay where they are: " + done.error().message());
+  unreadable = true;
+  return {};
+}
+
 Result<Consolidation::Left> Consolidation::run(const std::vector<InodeId>& directories,
                                                const std::vector<RenamedFiles::Renamed>& renamed) {
   Left left;
   for (const InodeId directory : directories) {
-    bool waiting = false;
-    CFFS_TRY_VOID(run_directory(directory, waiting));
-    if (waiting) left.directories.push_back(directory);
+    bool waiting = false, unreadable = false;
+    CFFS_TRY_VOID(run_where_readable(directory, waiting, unreadable));
+    if (unreadable) {
+      left.unreadable.push_back(directory);
+    } else if (waiting) {
+      left.directories.push_back(directory);
+    }
   }
   CFFS_TRY(const auto members, quiet_members(renamed, left.renamed));
   if (!slice_.empty() || !members.empty()) CFFS_TRY_VOID(move_slice(members));
-  if (some_left_) left.directories = directories;
+  if (some_left_) {
+    left.directories = directories;
+    left.unreadable.clear();
+  }
   return left;
 }
 

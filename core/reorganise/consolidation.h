@@ -40,6 +40,7 @@ class Consolidation {
   // What is to be looked at again.
   struct Left {
     std::vector<InodeId> directories, renamed;
+    std::vector<InodeId> unreadable;  // directories: by the store's next user, who may have repaired it
   };
   // The small files of these directories, and the members among the renamed ones, that changed last before `quiet_before_ns`; large
   // ones are named to Sealing.
@@ -64,6 +65,7 @@ class Consolidation {
   Status add(FileToMove file);
   Status move_slice(const std::vector<FileToMove>& renamed = {});
   Status run_directory(InodeId directory, bool& waiting);
+  Status run_where_readable(InodeId directory, bool& waiting, bool& unreadable);
   Status move(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed);
   Status move_to_table(const std::vector<FileToMove>& files);
   Status move_to_composites(std::vector<FileToMove> files, const std::vector<FileToMove>& renamed);

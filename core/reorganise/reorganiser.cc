@@ -133,7 +133,8 @@ Status Reorganiser::consolidate(bool all, const std::function<bool()>& stopped) 
   }
   fs_.renamed_files().put_back(left->renamed);
   staged.put_back(left->directories);
-  const std::set<InodeId> again(left->directories.begin(), left->directories.end());
+  std::set<InodeId> again(left->directories.begin(), left->directories.end());
+  again.insert(left->unreadable.begin(), left->unreadable.end());  // their rows stay
   std::vector<InodeId> done;
   for (const InodeId ino : directories) {
     if (!again.contains(ino)) done.push_back(ino);
@@ -154,12 +155,15 @@ std::uint64_t Reorganiser::compact(CompositeId id) {
   } else {  // no room, no descriptor: that passes
     fs_.staged_directories().put_back_wasteful(id, kRetryMs);
     if (is_no_room(bytes.error().errno_value)) (void)punching_.run(std::array{id});
-    fs_.log("composite " + std::to_string(id.value) + " waits for compaction: " + bytes.error().message());
+    const std::string reason = bytes.error().message();
+    if (std::exchange(compaction_waits_for_, reason) != reason)  // said once: for the others it is the same
+      fs_.log("composite " + std::to_string(id.value) + " waits for compaction: " + reason);
   }
   return 0;
 }
 
 void Reorganiser::compact_noted_at(std::uint64_t bytes_per_second, const CompactOptions& options) {
+  if (fs_.table().failed()) return;  // nothing can be moved any more
   const std::vector<CompositeId> due = fs_.staged_directories().take_wasteful();
   const auto go_on = [&] { return !stopping() && options.go_on(); };
   Pace pace(bytes_per_second);

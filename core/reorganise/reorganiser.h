@@ -104,6 +104,7 @@ class Reorganiser {
   CompositeFiller filler_ CFFS_GUARDED_BY(work_mutex_);
   Punching punching_ CFFS_GUARDED_BY(work_mutex_);
   std::int64_t punch_not_before_ms_ CFFS_GUARDED_BY(work_mutex_) = 0;
+  std::string compaction_waits_for_ CFFS_GUARDED_BY(work_mutex_);  // as it was last logged
   Sealing sealing_;
   Cataloguing cataloguing_;  // the thread's
 

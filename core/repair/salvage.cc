@@ -7,6 +7,7 @@
 #include "core/base/no_room.h"
 #include "core/composite/composite_store.h"
 #include "core/composite/large_member.h"
+#include "core/object/what_can_be_read.h"
 #include "core/table/content_row.h"
 
 namespace cffs {
@@ -101,7 +102,7 @@ Status Salvage::look_into(const std::string& object) {
   const auto opened = open(object);
   const auto bytes =
       opened ? CompositeStore::read_what_can_be(**opened) : Result<std::string>(fail(opened.error()));
-  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());  // it may all be there
+  if (!bytes && bytes.error().is_passing()) return fail(bytes.error());  // it may all be there
   if (!bytes) {
     report_.lost.push_back(bytes.error().message());
     return {};
@@ -146,7 +147,7 @@ Result<std::shared_ptr<Object>> Salvage::open(const std::string& object) const {
 
 // Of a record that cannot be read. Where memory or descriptors are short for that, nothing is known of it.
 Result<std::optional<Salvage::Whole>> Salvage::not_whole(const Error& error) {
-  if (error.is_shortage()) return fail(error);
+  if (error.is_passing()) return fail(error);
   return std::optional<Whole>();
 }
 
@@ -206,7 +207,7 @@ Result<std::optional<Salvage::Whole>> Salvage::known_member(const Inode& known) 
   const std::string name = CompositeStore::object_name(known.extent.composite);
   for (const std::string& object : {name, "lost+found/" + name}) {
     const auto opened = open(object);
-    if (!opened && opened.error().is_shortage()) return fail(opened.error());
+    if (!opened && opened.error().is_passing()) return fail(opened.error());
     if (!opened) continue;
     Whole whole{{}, known, {}, true};
     const Status good = visit_member(**opened, known.extent, [&](std::uint64_t, ConstBytes piece) -> Status {
@@ -214,7 +215,7 @@ Result<std::optional<Salvage::Whole>> Salvage::known_member(const Inode& known) 
       return {};
     });
     if (good) return std::optional(std::move(whole));
-    if (good.error().is_shortage()) return fail(good.error());
+    if (good.error().is_passing()) return fail(good.error());
   }
   return std::optional<Whole>();
 }
@@ -359,7 +360,7 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
   const Caller root = Caller::privileged(0, 0);
   const auto opened = from_.open(object);
   const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
-  if (!info && info.error().is_shortage()) return fail(info.error());
+  if (!info && info.error().is_passing()) return fail(info.error());
   if (!info) {
     report_.lost.push_back(info.error().message());
     return {};
@@ -373,16 +374,14 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
     const auto data = (*opened)->next_data(at);
     if (data && *data >= info->size) break;
     at = data ? *data : at;
-    const auto n = (*opened)->read_at(at, as_writable_bytes(piece));
-    if (!n && n.error().is_shortage()) return fail(n.error());
-    if (!n || *n == 0) {
-      report_.lost.push_back(object + ": what is at byte " + std::to_string(at) + " cannot be read");
-      at += kPieceBytes;
-      continue;
+    CFFS_TRY(const PartialRead read, read_what_can_be(**opened, at, as_writable_bytes(piece)));
+    if (read.refused || read.bytes == 0) {
+      report_.lost.push_back(object + ": what is at byte " + std::to_string(read.refused.value_or(at)) +
+                             " cannot be read");
     }
-    CFFS_TRY_VOID(to_.write(file, at, as_bytes(piece).first(*n), root));
-    at += *n;
-    report_.bytes += *n;
+    if (read.bytes > 0) CFFS_TRY_VOID(to_.write(file, at, as_bytes(piece).first(read.bytes), root));
+    at += read.bytes > 0 ? read.bytes : kPieceBytes;
+    report_.bytes += read.bytes;
   }
   return {};
 }

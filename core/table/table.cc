@@ -329,10 +329,15 @@ Status Table::scan(Key first, Key last, const std::function<bool(Key, std::strin
   return scan_values(checked_reads(), first, last, false, visit);
 }
 
+Status Table::scan_past_damage(Key first, Key last,
+                               const std::function<bool(Key, std::string_view)>& visit) const {
+  return scan_values(checked_reads(), first, last, true, visit);
+}
+
 std::unique_ptr<TableSnapshot> Table::snapshot() const {
-  readers_of_past_.fetch_add(1);
-  const leveldb::Snapshot* taken = undisturbed([&] { return db_->GetSnapshot(); });
-  return std::unique_ptr<TableSnapshot>(new TableSnapshot(*this, *db_, taken));
+  std::unique_ptr<TableSnapshot> moment(new TableSnapshot(*this, *db_));
+  moment->snapshot_ = undisturbed([&] { return db_->GetSnapshot(); });
+  return moment;
 }
 
 Status Table::scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const {
@@ -382,7 +387,8 @@ Status Table::scan_namespace(const NamespaceVisitor& visitor) const {
     if (!visitor.entries) return true;
     return decoded(key, decode_row(value), [&](Row& row) { return visitor.entries(key, row); });
   };
-  CFFS_TRY_VOID(scan({0, 0}, {kInodeLimit - 1, ~std::uint64_t{0}}, on_row));
+  const Key last{kInodeLimit - 1, ~std::uint64_t{0}};
+  CFFS_TRY_VOID(visitor.past_damage ? scan_past_damage({0, 0}, last, on_row) : scan({0, 0}, last, on_row));
   return problem;
 }
 

@@ -77,6 +77,7 @@ struct NamespaceVisitor {
   std::function<bool(CompositeId, const CompositeRow&)> composite;
   std::function<bool(CompositeId, std::uint32_t slot, const MemberFiles&)> member_files;
   OnDamage damaged;
+  bool past_damage = false;  // goes on behind a block that cannot be read, and ends with its `corruption`
 };
 
 // Of LevelDB, for reports: "1.23".
@@ -97,11 +98,10 @@ class TableSnapshot {
 
  private:
   friend class Table;
-  TableSnapshot(const Table& table, leveldb::DB& db, const leveldb::Snapshot* snapshot)
-      : table_(table), db_(db), snapshot_(snapshot) {}
+  TableSnapshot(const Table& table, leveldb::DB& db);
   const Table& table_;
   leveldb::DB& db_;
-  const leveldb::Snapshot* const snapshot_;
+  const leveldb::Snapshot* snapshot_ = nullptr;
 };
 
 // Whether files share members of composites (docs/DEDUPLICATION.md): they never did; some may, and no more come to it; more may come.
@@ -131,6 +131,8 @@ class Table {
   // Calls visit(key, value) for every row with first <= key <= last in order, until it returns false. A value of the value log that
   // cannot be read is empty.
   Status scan(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
+  // The same, but goes on behind a block that cannot be read, as TableSnapshot::scan() does.
+  Status scan_past_damage(Key first, Key last, const std::function<bool(Key, std::string_view)>& visit) const;
   std::unique_ptr<TableSnapshot> snapshot() const;
   // The same for the rows of one tag.
   Status scan_tag(KeyTag tag, const std::function<bool(Key, std::string_view)>& visit) const;

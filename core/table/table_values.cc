@@ -180,8 +180,12 @@ Status Table::scan_values(const leveldb::ReadOptions& reads, Key first, Key last
   return hidden ? Status() : lost;
 }
 
+TableSnapshot::TableSnapshot(const Table& table, leveldb::DB& db) : table_(table), db_(db) {
+  table_.readers_of_past_.fetch_add(1);
+}
+
 TableSnapshot::~TableSnapshot() {
-  db_.ReleaseSnapshot(snapshot_);
+  if (snapshot_ != nullptr) db_.ReleaseSnapshot(snapshot_);
   table_.readers_of_past_.fetch_sub(1);
 }
 
