@@ -1,6 +1,7 @@
 // How a region store makes things durable, and comes by room that waits for that.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/region/region_store.h"
 
@@ -79,13 +80,13 @@ Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   return {};
 }
 
-// That an object is gone is durable before its blocks are anybody else's.
-Status RegionStore::commit_removals(Shared& shared) {
+// That an object is gone is durable before its blocks are anybody else's. What took the name of one of these is durable by now.
+Status RegionStore::commit_removals(Shared& shared, std::vector<BodyPtr> removed) {
   const MutexLock one_at_a_time(removals_mutex_);
-  std::vector<BodyPtr> removed;
   {
     const MutexLock guard(names_mutex_);
-    removed = removed_;
+    const std::set<BodyPtr> waiting(removed_.begin(), removed_.end());  // somebody else may have been first
+    std::erase_if(removed, [&](const BodyPtr& body) { return !waiting.contains(body); });
   }
   if (removed.empty()) return {};
   std::sort(removed.begin(), removed.end());
@@ -122,10 +123,12 @@ Status RegionStore::sync(Shared& shared, const BodyPtr& body) {
 }
 
 Status RegionStore::sync_names(Shared& shared) {
-  std::vector<BodyPtr> renamed;
+  // At one moment: of an object that is replaced while the others become durable only the name that is not would be left.
+  std::vector<BodyPtr> renamed, removed;
   {
     const MutexLock guard(names_mutex_);
     renamed = renamed_;
+    removed = removed_;
   }
   CFFS_TRY_VOID(commit(shared, renamed));
   {
@@ -134,7 +137,7 @@ Status RegionStore::sync_names(Shared& shared) {
     std::erase_if(renamed_,
                   [&](const BodyPtr& body) { return done.contains(body) && !body->needs_commit(); });
   }
-  return commit_removals(shared);
+  return commit_removals(shared, std::move(removed));
 }
 
 Status RegionStore::sync_names() {

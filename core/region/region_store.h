@@ -82,7 +82,7 @@ class RegionStore final : public ObjectStore {
   Status judged(region::Shared& shared, Status done);
   Status flush(region::Shared& shared, std::span<const DeviceRange> ranges);
   Status commit(region::Shared& shared, std::vector<BodyPtr> bodies);
-  Status commit_removals(region::Shared& shared);
+  Status commit_removals(region::Shared& shared, std::vector<BodyPtr> removed);
   Status sync(region::Shared& shared, const BodyPtr& body);
   Status sync_names(region::Shared& shared);
   std::vector<BodyPtr> uncommitted();

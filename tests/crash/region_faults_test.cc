@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/region/recovery.h"
 #include "tests/crash/small_region_store.h"
@@ -446,6 +447,35 @@ TEST_CASE("a rename over a name is done or not, whichever of its writes fails", 
   }
   CHECK(failures > 6);
   CHECK(done > 3);
+}
+
+// As packing and sealing do it while a commit is under way.
+TEST_CASE("an object that another replaces while names are synced is there, or the other", "[region]") {
+  auto state = formatted();
+  const auto store = opened(state);
+  const auto put = [&](const std::string& name, char byte) {
+    const auto object = *store->create(name, Create::exclusive);
+    REQUIRE(object->write_at(0, as_bytes(std::string(2 * kBlock, byte))));
+    REQUIRE(object->sync());
+  };
+  for (const std::string name : {"a", "b"}) {
+    put(name, '1');
+    put(name + ".new", '2');
+  }
+  REQUIRE(store->rename("a.new", "a"));
+  bool flushed = false;
+  state->told = [&](const std::string& what) {
+    if (what.find("flush") == std::string::npos || std::exchange(flushed, true)) return;
+    REQUIRE(store->rename("b.new", "b"));
+  };
+  REQUIRE(store->sync_names());
+  state->told = nullptr;
+  REQUIRE(flushed);
+  const auto after = after_power_cut(*state);
+  for (const char* name : {"a", "b"}) {
+    INFO(name);
+    CHECK(*after->exists(name));
+  }
 }
 
 TEST_CASE("what was removed for good does not come back where anything else lies over one of its sectors",
