@@ -125,8 +125,8 @@ Result<Outcome> on_mount(const RegroupFlags& o) {
     const auto status = nlohmann::json::parse(mount_attribute(o.store.path, kRegroupXattr), nullptr, false);
     if (!status.is_object())
       return fail(EIO, o.store.path + " went away while it was regrouped; run it again");
-    // What was asked for: beside it the daemon tells of what it does by itself.
-    const auto asked_for = status.value("asked", nlohmann::json::object());
+    // What was asked for: beside it the daemon tells of what it does by itself. One of before that has a single job, whoever it is for.
+    const auto asked_for = status.value("asked", status);
     const std::string state = asked_for.value("state", "");
     if (state == "failed") return fail(Error::usage(asked_for.value("error", "")));
     if (state == "done") {

@@ -192,6 +192,7 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       CFFS_TRY(options.transport, transport_of(value, "transport"));
     } else if (name == "ro" || name == "rw") {
       options.read_only = name == "ro";
+      options.names_access = true;
     } else if (name == "foreign_owner") {
       options.foreign_owner = true;
     } else if (name == "follow") {

@@ -39,6 +39,7 @@ struct MountOptions {
   Transport transport = Transport::automatic;
   bool foreground = false;
   bool read_only = false;
+  bool names_access = false;   // ro or rw was among the words: a remount leaves it else
   bool foreign_owner = false;  // the store may be somebody else's
   bool standby = false;        // a store in use is waited for
   bool follow = false;         // read-only, beside the store's writer, checkpoint after checkpoint

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,8 +24,11 @@ FileDescriptor outcome_of(pid_t process) {
   if (process <= 0) return {};
   for (const std::string& fd : names_in(of_process(process, "fd"))) {
     const std::string link = of_process(process, "fd/" + fd);
-    if (target_of(link).starts_with(kMemoryShown))
-      return FileDescriptor(::open(link.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!target_of(link).starts_with(kMemoryShown)) continue;
+    // Another's process may have what looks so, a pipe for which nobody writes.
+    FileDescriptor memory(::open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat st;
+    if (memory && ::fstat(memory.get(), &st) == 0 && S_ISREG(st.st_mode)) return memory;
   }
   return {};
 }

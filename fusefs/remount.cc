@@ -77,7 +77,10 @@ Status remount(const MountOptions& options) {
   if (!there || !there->is_cffs()) {
     return fail(Error::usage(mount_point + " is not a cffs mount, so it cannot be remounted"));
   }
-  if (!options.read_only && (there->follows() || StoreOwner(there->source).only_reads())) {
+  struct statvfs now;
+  const bool stays = !options.names_access && ::statvfs(mount_point.c_str(), &now) == 0 && (now.f_flag & ST_RDONLY) != 0;
+  const bool read_only = options.read_only || stays;
+  if (!read_only && (there->follows() || StoreOwner(there->source).only_reads())) {
     return fail(
         Error::usage(mount_point +
                      " was mounted read-only, and its store opened to be looked at; unmount it and mount "
@@ -85,7 +88,7 @@ Status remount(const MountOptions& options) {
   }
   const unsigned long before = flags_of(mount_point);
   unsigned long flags = MS_REMOUNT | before;
-  if (options.read_only) flags |= MS_RDONLY;
+  if (read_only) flags |= MS_RDONLY;
   for (const auto* words : {&options.fuse_options, &options.kernel_options}) {
     for (const std::string& word : *words) {
       for (const MountFlag& known : kMountFlags) {

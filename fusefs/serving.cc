@@ -258,17 +258,20 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
     fuse_session_unmount(session);
   }
   watching.reset();
+  Status recorded;
   if (observer) {  // now: whoever waits for the store to be free finds the recording there too
-    Status kept = observer->end(readiness.succeeded());
-    if (!kept && !result) daemon_log.write(DaemonLog::Level::error, kept.error().message());
-    if (!kept && result) result = std::move(kept);
+    recorded = observer->end(readiness.succeeded());
     observer.reset();
   }
   // Where the mount ended by its unmounting the kernel has the device until that is answered; else nobody should come between.
   if (as_device) (void)store.objects().take_device_back();
   Status closed = store.close();
   outcome.tell(closed);
-  if (!closed && result) result = std::move(closed);
+  for (Status* problem : {&closed, &recorded}) {  // the worse one is the mount's end, the others are in the log
+    if (*problem) continue;
+    if (!result) daemon_log.write(DaemonLog::Level::error, problem->error().message());
+    if (result) result = std::move(*problem);
+  }
   raw.answer_end();
   fuse_session_destroy(session);
   return result;

@@ -86,7 +86,7 @@ class CompositeStore {
   // `corruption`: it is packed, and one of the two indexes of its frames is damaged. A pack() of it mends that.
   static Status check_index(const Object& plain);
   // All plain bytes of a composite; where a frame or a block of it cannot be read, zeros. What says nothing of it fails
-  // (Error::is_passing()).
+  // (Error::is_shortage()).
   static Result<std::string> read_what_can_be(const Object& plain);
 
   // --- packing what is there (docs/COMPRESSION.md) ---

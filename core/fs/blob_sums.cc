@@ -154,7 +154,7 @@ Result<bool> BlobSums::complete(InodeId ino, const Object& object, std::uint64_t
     if (stored) continue;
     piece.resize(std::min(kSumRowSpan, size - begin));
     const auto n = object.read_at(begin, as_writable_bytes(piece));
-    if (!n && n.error().is_passing()) return fail(n.error());
+    if (!n && n.error().is_shortage()) return fail(n.error());
     if (!n || piece.find_first_not_of('\0') < *n) return false;
   }
   return true;

@@ -5,6 +5,7 @@
 // the batch that took the name: what a crash leaves is found by it and removed.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "core/fs/budget.h"
@@ -14,8 +15,8 @@
 namespace cffs {
 
 struct Nameless {
-  Nameless(std::uint64_t most_bytes, std::uint64_t most_handles)
-      : bytes(most_bytes), composites(most_handles) {}
+  Nameless(std::uint64_t most_bytes, std::uint64_t most_handles, std::chrono::milliseconds parting_moment)
+      : bytes(most_bytes), composites(most_handles), parting(parting_moment) {}
 
   Budget bytes;
   Budget composites;

@@ -8,7 +8,7 @@ namespace cffs {
 
 void PartingFiles::lost_name(InodeId ino) {
   const MutexLock guard(mutex_);
-  files_[next_] = {ino, Steady::now() + kMoment};
+  files_[next_] = {ino, Steady::now() + moment_};
   next_ = (next_ + 1) % kAwaited;
 }
 
@@ -30,7 +30,7 @@ PartingFiles::Steady::time_point PartingFiles::last() const {
 
 bool PartingFiles::await() {
   std::uint64_t before = 0;
-  const Steady::time_point latest = Steady::now() + kMoment;  // of those that have lost theirs by now
+  const Steady::time_point latest = Steady::now() + moment_;  // of those that have lost theirs by now
   {
     const MutexLock guard(mutex_);
     if (last() <= Steady::now()) return false;

@@ -16,10 +16,11 @@ namespace cffs {
 
 class PartingFiles {
  public:
-  // Who has had a file for so long without a name uses it.
-  static constexpr std::chrono::milliseconds kMoment{500};
   // Of more that go at once the last are awaited.
   static constexpr std::size_t kAwaited = 64;
+
+  // Who has had a file for a `moment` without a name uses it.
+  explicit PartingFiles(std::chrono::milliseconds moment) : moment_(moment) {}
 
   void lost_name(InodeId ino);
   // Nobody refers to it any more, and its removal is due.
@@ -37,6 +38,7 @@ class PartingFiles {
   };
   Steady::time_point last() const CFFS_REQUIRES(mutex_);
 
+  const std::chrono::milliseconds moment_;
   Mutex mutex_;  // leaf
   CondVar gone_;
   std::array<Parting, kAwaited> files_ CFFS_GUARDED_BY(mutex_) = {};

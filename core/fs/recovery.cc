@@ -52,7 +52,7 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
     return object->info();
   };
   auto info = look();
-  if (!info && info.error().errno_value != ENOENT && !info.error().is_passing()) info = look();
+  if (!info && info.error().errno_value != ENOENT && !info.error().is_shortage()) info = look();
   if (info) {
     size = info->size;
     wanted.insert(BlobStore::object_name(entry.ino));
@@ -61,7 +61,7 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
     if (inode.sealed) return note_damage(entry, "is missing");
     inode.home = Home::none;
     differs = true;
-  } else if (info.error().is_passing()) {
+  } else if (info.error().is_shortage()) {
     return fail(info.error());
   } else {  // one file's readers are told; the others have a store
     wanted.insert(BlobStore::object_name(entry.ino));
@@ -209,7 +209,7 @@ Status Recovery::clear_away(const std::set<std::string>& wanted) {
   for (const std::string& name : names) {
     if (!keeps) {
       const Status removed = store_.remove(name);
-      if (!removed && removed.error().is_passing()) return removed;
+      if (!removed && removed.error().is_shortage()) return removed;
       // It takes room, and nothing else.
       if (!removed && log_) log_(name + " belongs to no row, and cannot be removed: " + removed.error().message());
       continue;

@@ -72,7 +72,7 @@ class ObjectCheck::Composite {
   }
   // What could not be read. Descriptors or memory that were short for it say nothing about it.
   Status report(InodeId ino, const Error& error) {
-    if (error.is_passing()) return fail(error);
+    if (error.is_shortage()) return fail(error);
     report(ino, error.message());
     return {};
   }
@@ -164,7 +164,7 @@ Result<Findings> ObjectCheck::composite(CompositeId id, const CompositeRow* row,
 Result<Findings> ObjectCheck::blob(const CheckedBlob& file) const {
   Findings found;
   if (const Status done = read_blob(file, found); !done) {
-    if (done.error().is_passing()) return fail(done.error());
+    if (done.error().is_shortage()) return fail(done.error());
     found.push_back({file.ino, ": " + done.error().message()});
   }
   return found;
@@ -200,7 +200,7 @@ Status ObjectCheck::check_sums(const CheckedBlob& file, const Object& object, Fi
     if (!n) return fail(at_byte(at, n.error()));
     if (*n < piece.size()) return {};  // shorter than its row says: reported already
     if (const Status good = known.verify(file.ino, object, file.size, at, as_writable_bytes(piece)); !good) {
-      if (good.error().is_passing()) return good;
+      if (good.error().is_shortage()) return good;
       found.push_back({file.ino, ": " + good.error().message()});
     }
     at += piece.size();

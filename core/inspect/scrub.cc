@@ -180,7 +180,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
   Status problem;
   CFFS_TRY(const std::string bytes, read_from_medium(**object, row.size, problem));
   if (!options_.go_on()) return {};
-  if (!problem && problem.error().is_passing()) return problem;
+  if (!problem && problem.error().is_shortage()) return problem;
   std::vector<Record> records;
   const Status scanned =
       CompositeStore::scan_bytes(id, bytes, [&](const RecordMeta& meta, std::uint64_t data_at) {
@@ -201,7 +201,7 @@ Status Scrub::check_composite(CompositeId id, const CompositeRow& row) {
 
 // What cannot be opened nobody can read: it costs all its members, and no other composite.
 Status Scrub::report_unopened(CompositeId id, const Error& error) {
-  if (error.is_passing()) return fail(error);
+  if (error.is_shortage()) return fail(error);
   if (error.errno_value != ENOENT) {
     return report_members_by_rows(id, error.message(), [&](const Extent&) { return Status(fail(error)); });
   }
@@ -218,7 +218,7 @@ Status Scrub::check_large(CompositeId id, const CompositeRow& row, const Object&
       fs_.composites().scan(id, row.size, [&](const RecordMeta& meta, std::uint64_t data_at) {
         records.push_back({meta, data_at});
       });
-  if (!scanned && scanned.error().is_passing()) return scanned;
+  if (!scanned && scanned.error().is_shortage()) return scanned;
   progress_.files += row.members;
   if (!scanned) return check_members_by_rows(id, scanned.error().message(), object);
   for (const Record& record : records) {
@@ -358,7 +358,7 @@ Result<bool> Scrub::unchanged(const FileToMove& file) {
 }
 
 Status Scrub::judge(const FileToMove& file, const Error& error) {
-  if (error.is_passing()) return fail(error);  // says nothing about the file
+  if (error.is_shortage()) return fail(error);  // says nothing about the file
   CFFS_TRY(const bool still, unchanged(file));
   if (!still) return {};
   const auto path = paths_.path_of(file.at);
@@ -375,7 +375,7 @@ void Scrub::damaged(const std::string& sentence) {
 }
 
 Status Scrub::unreadable(const Error& error) {
-  if (error.is_passing()) return fail(error);
+  if (error.is_shortage()) return fail(error);
   damaged(error.message());
   return {};
 }

@@ -47,9 +47,9 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
   const FileDescriptor direct(::open(own.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
   const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kAlignment, end - begin),
                                                            &std::free);
-  // A file system may give a part; the end is where it gives nothing, or takes no offset that is not aligned.
+  // A file system may give a part, and what is behind one that is not aligned it gives through its cache alone; mostly that is the end.
   std::uint64_t read = 0;
-  bool is_possible = direct && memory;
+  bool is_possible = direct && memory, is_part = false;
   while (is_possible && read < end - begin) {
     const ssize_t n = ::pread(direct.get(), static_cast<std::byte*>(memory.get()) + read, end - begin - read,
                               static_cast<off_t>(begin + read));
@@ -57,7 +57,7 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
     if (n > 0) {
       read += static_cast<std::uint64_t>(n);
     } else if (errno == EINVAL) {
-      is_possible = read > 0;
+      is_possible = is_part = read > 0;
       break;
     } else if (errno != EINTR) {
       return -1;
@@ -71,7 +71,9 @@ ssize_t read_past_page_cache(int fd, std::uint64_t offset, Bytes out) {
   const std::uint64_t got = std::min<std::uint64_t>(read, offset + out.size() - begin);
   const std::size_t usable = got > offset - begin ? got - (offset - begin) : 0;
   std::memcpy(out.data(), static_cast<const std::byte*>(memory.get()) + (offset - begin), usable);
-  return static_cast<ssize_t>(usable);
+  if (!is_part || usable == out.size()) return static_cast<ssize_t>(usable);
+  const ssize_t rest = read_fully(fd, offset + usable, out.subspan(usable));
+  return rest < 0 ? rest : static_cast<ssize_t>(usable) + rest;
 }
 
 std::optional<double> share_in_page_cache(int fd, std::uint64_t offset, std::uint64_t length) {

@@ -12,7 +12,7 @@ constexpr std::size_t kBlock = 4096;  // what a disk refuses at once
 Result<PartialRead> read_what_can_be(const Object& from, std::uint64_t at, Bytes piece) {
   const auto whole = from.read_at(at, piece);
   if (whole) return PartialRead{*whole, {}};
-  if (whole.error().is_passing()) return fail(whole.error());
+  if (whole.error().is_shortage()) return fail(whole.error());
   PartialRead read;
   for (std::size_t within = 0; within < piece.size();) {
     // Blocks of the object, wherever the piece begins.
@@ -20,7 +20,7 @@ Result<PartialRead> read_what_can_be(const Object& from, std::uint64_t at, Bytes
     const Bytes block = piece.subspan(within, std::min(room, piece.size() - within));
     const auto n = from.read_at(at + within, block);
     if (n && *n == 0) break;
-    if (!n && n.error().is_passing()) return fail(n.error());
+    if (!n && n.error().is_shortage()) return fail(n.error());
     if (!n) {
       if (!read.refused) read.refused = at + within;
       std::fill(block.begin(), block.end(), std::byte{0});

@@ -15,7 +15,7 @@ struct PartialRead {
 };
 
 // A whole read that fails is repeated block by block, so one that fails once costs nothing. Errors: those that say nothing of the
-// medium (Error::is_passing()).
+// medium (Error::is_shortage()).
 Result<PartialRead> read_what_can_be(const Object& from, std::uint64_t at, Bytes piece);
 
 struct PartialBytes {

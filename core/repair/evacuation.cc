@@ -37,7 +37,7 @@ Result<std::vector<FileToMove>> Evacuation::whole_members(CompositeId id) const 
     CFFS_TRY(auto file, look(*member));
     if (!file) continue;
     const auto read = fs_.rehousing().read(*file);
-    if (!read && read.error().is_passing()) return fail(read.error());
+    if (!read && read.error().is_shortage()) return fail(read.error());
     if (read && *read) files.push_back(std::move(*file));
   }
   std::stable_sort(files.begin(), files.end(), [](const FileToMove& a, const FileToMove& b) {

@@ -136,7 +136,7 @@ Status LostMembers::look_into(const std::string& object, CompositeId id) {
                       : Result<std::shared_ptr<Object>>(fail(opened.error()));
   const auto bytes =
       plain ? CompositeStore::read_what_can_be(**plain) : Result<std::string>(fail(plain.error()));
-  if (!bytes && bytes.error().is_passing()) return fail(bytes.error());  // it may all be there
+  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());  // it may all be there
   if (!bytes) {
     lost_.push_back(object + ": " + bytes.error().message());
     return {};

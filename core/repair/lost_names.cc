@@ -17,7 +17,7 @@ void LostNames::load() {
   };
   auto read = read_catalogue(store_, visitor);
   if (!read) {
-    if (read.error().is_passing()) looked_ = fail(read.error());
+    if (read.error().is_shortage()) looked_ = fail(read.error());
     damage_.push_back(read.error().message());
     return;
   }

@@ -35,7 +35,7 @@ Result<MemberPlaces::Records> MemberPlaces::run(CompositeId id, const CompositeR
   const auto object =
       scanned ? fs_.composites().open(id) : Result<std::shared_ptr<Object>>(fail(scanned.error()));
   const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
-  if (!info && info.error().is_passing()) return fail(info.error());  // nothing is known of it
+  if (!info && info.error().is_shortage()) return fail(info.error());  // nothing is known of it
   records.whole = info && info->size >= row.size && is_within(id, records.slots);
   return records;
 }

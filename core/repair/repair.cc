@@ -299,7 +299,7 @@ Status Repair::mend_seals() {
   const BlobSums sums(fs_.table());
   for (const auto& [ino, sealed] : met_->sealed) {
     const auto object = fs_.objects().open(BlobStore::object_name(ino));
-    if (!object && object.error().is_passing()) return fail(object.error());
+    if (!object && object.error().is_shortage()) return fail(object.error());
     if (!object) continue;  // missing: the check names it
     CFFS_TRY(const bool complete, sums.complete(ino, **object, sealed.size));
     if (complete) continue;

@@ -34,10 +34,10 @@ Status Repair::mend_accounts() {
 // What cannot be opened the check names.
 Status Repair::mend_index(CompositeId id) {
   const auto object = fs_.composites().open(id);
-  if (!object) return object.error().is_passing() ? Status(fail(object.error())) : Status();
+  if (!object) return object.error().is_shortage() ? Status(fail(object.error())) : Status();
   const Status good = CompositeStore::check_index(**object);
   if (good) return {};
-  if (good.error().is_passing()) return good;
+  if (good.error().is_shortage()) return good;
   const auto packed = fs_.rehousing().pack(id, fs_.compression());
   if (packed && *packed) mended(CompositeStore::object_name(id) + " had a damaged index of its frames");
   return {};
@@ -86,7 +86,7 @@ Status Repair::mend_account(CompositeId id, const RowSurvey::Account& account,
 // Size and records are the object's own word.
 Status Repair::rebuild_account(CompositeId id, const RowSurvey::Account& account) {
   const auto object = fs_.composites().open(id);
-  if (!object && object.error().is_passing()) return fail(object.error());
+  if (!object && object.error().is_shortage()) return fail(object.error());
   if (!object) return {};  // missing: the check names it
   CFFS_TRY(const ObjectInfo info, (*object)->info());
   CompositeRow row = account.widest;
@@ -96,7 +96,7 @@ Status Repair::rebuild_account(CompositeId id, const RowSurvey::Account& account
     row.slots = record.slot + std::uint64_t{1};
     data += record.data_length;
   });
-  if (!scanned && scanned.error().is_passing()) return scanned;
+  if (!scanned && scanned.error().is_shortage()) return scanned;
   if (!scanned) broken_.insert(id);
   row.members = account.members;
   row.live_bytes = account.live_bytes;

@@ -102,7 +102,7 @@ Status Salvage::look_into(const std::string& object) {
   const auto opened = open(object);
   const auto bytes =
       opened ? CompositeStore::read_what_can_be(**opened) : Result<std::string>(fail(opened.error()));
-  if (!bytes && bytes.error().is_passing()) return fail(bytes.error());  // it may all be there
+  if (!bytes && bytes.error().is_shortage()) return fail(bytes.error());  // it may all be there
   if (!bytes) {
     report_.lost.push_back(bytes.error().message());
     return {};
@@ -147,7 +147,7 @@ Result<std::shared_ptr<Object>> Salvage::open(const std::string& object) const {
 
 // Of a record that cannot be read. Where memory or descriptors are short for that, nothing is known of it.
 Result<std::optional<Salvage::Whole>> Salvage::not_whole(const Error& error) {
-  if (error.is_passing()) return fail(error);
+  if (error.is_shortage()) return fail(error);
   return std::optional<Whole>();
 }
 
@@ -207,7 +207,7 @@ Result<std::optional<Salvage::Whole>> Salvage::known_member(const Inode& known) 
   const std::string name = CompositeStore::object_name(known.extent.composite);
   for (const std::string& object : {name, "lost+found/" + name}) {
     const auto opened = open(object);
-    if (!opened && opened.error().is_passing()) return fail(opened.error());
+    if (!opened && opened.error().is_shortage()) return fail(opened.error());
     if (!opened) continue;
     Whole whole{{}, known, {}, true};
     const Status good = visit_member(**opened, known.extent, [&](std::uint64_t, ConstBytes piece) -> Status {
@@ -215,7 +215,7 @@ Result<std::optional<Salvage::Whole>> Salvage::known_member(const Inode& known) 
       return {};
     });
     if (good) return std::optional(std::move(whole));
-    if (good.error().is_passing()) return fail(good.error());
+    if (good.error().is_shortage()) return fail(good.error());
   }
   return std::optional<Whole>();
 }
@@ -360,7 +360,7 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
   const Caller root = Caller::privileged(0, 0);
   const auto opened = from_.open(object);
   const auto info = opened ? (*opened)->info() : Result<ObjectInfo>(fail(opened.error()));
-  if (!info && info.error().is_passing()) return fail(info.error());
+  if (!info && info.error().is_shortage()) return fail(info.error());
   if (!info) {
     report_.lost.push_back(info.error().message());
     return {};

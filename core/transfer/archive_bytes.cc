@@ -2,6 +2,7 @@
 
 #include <archive_entry.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +26,8 @@ bool ArchiveBytes::open(const char* path) {
     archive_set_error(archive_.get(), errno, "%s", Error::os(errno).message().c_str());
     return false;
   }
+  struct stat st;
+  is_piped_ = ::fstat(fd.get(), &st) != 0 || !(S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
   file_.reset(::gzdopen(fd.get(), "rb"));
   if (!file_) {
     archive_set_error(archive_.get(), ENOMEM, "%s", Error::os(ENOMEM).message().c_str());
@@ -79,6 +82,8 @@ la_ssize_t ArchiveBytes::next(archive* reader, const void** bytes) {
 }
 
 bool ArchiveBytes::reads_to_end() {
+  const bool is_compressed = ::gzdirect(file_.get()) == 0 || archive_filter_count(archive_.get()) > 1;
+  if (!is_compressed && !is_piped_) return true;
   la_ssize_t n = end_ ? 0 : 1;
   while (n > 0) n = archive_read_data(archive_.get(), block_.data(), block_.size());
   end_ = true;

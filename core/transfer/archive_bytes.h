@@ -33,7 +33,8 @@ class ArchiveBytes {
   std::uint64_t bytes_read() const;
   void begin_header() { left_ = kHeaderMax; }
   void end_header() { left_.reset(); }
-  // Reads what lies behind the last member, for checksums that come at the end. False: problem() says what is wrong.
+  // Reads what lies behind the last member, for checksums that come at the end, and what a pipe's writer still has, as tar does; of a plain
+  // archive on a disk nothing, which may be all of that. False: problem() says what is wrong.
   bool reads_to_end();
 
   // libarchive's callback.
@@ -55,6 +56,7 @@ class ArchiveBytes {
   std::unique_ptr<archive, int (*)(archive*)> archive_;
   std::string block_ = std::string(kBlock, '\0');
   std::optional<std::uint64_t> left_;  // of a header that is being read
+  bool is_piped_ = false;
   bool end_ = false;
 };
 

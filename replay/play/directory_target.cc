@@ -31,16 +31,18 @@ struct KernelEntry {  // linux_dirent64
   char name[1];
 };
 
-// Changes stay below the target whatever the links of a trace say, or become by renames: the kernel follows none that leads out
-// (EXDEV). Links that are absolute it takes for such, so those of a trace are made relative.
+// Nothing leaves the target whatever the links of a trace say, or become by renames: the kernel follows none that leads out
+// (EXDEV). Links that are absolute it takes for such, so those of a trace are made relative. What is opened to be read, too: modes, owners and
+// times can be changed by any handle.
 FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t mode, Links links) {
+  if (links == Links::own) return FileDescriptor(::openat(root, path, flags, static_cast<mode_t>(mode & 07777)));
   constexpr int kKnown = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_NONBLOCK | O_DSYNC | O_SYNC |
                          O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME | O_PATH | O_TMPFILE;
   constexpr int kTries = 1000;  // EAGAIN: something was renamed meanwhile, anywhere
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags & kKnown);
   if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) how.mode = mode & 07777;
-  if (links == Links::anybodys) how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int i = 0;; ++i) {
     FileDescriptor opened(static_cast<int>(::syscall(SYS_openat2, root, path, &how, sizeof how)));
     if (opened || errno != EAGAIN || i == kTries) return opened;
@@ -78,9 +80,7 @@ class DirectoryTarget final : public Target {
 
   std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override {
     const int usable = static_cast<int>(flags & ~static_cast<std::uint32_t>(O_DIRECT | O_APPEND)) | O_CLOEXEC;
-    const bool changes_nothing = (usable & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
     // Who opened a pipe in the recorded session waited for the other end, which is another client of this replay: nobody waits here.
-    if (changes_nothing) return result_of(::openat(root_.get(), at(path), usable | O_NONBLOCK));
     FileDescriptor opened = open_below(root_.get(), at(path), usable | O_NONBLOCK, mode, links_);
     if (!opened && errno == ENXIO && (usable & O_ACCMODE) == O_WRONLY)
       opened = open_below(root_.get(), at(path), (usable & ~O_ACCMODE) | O_RDWR | O_NONBLOCK, mode, links_);
@@ -240,6 +240,11 @@ Result<std::unique_ptr<Target>> make_directory_target(const std::string& directo
   if (::realpath(directory.c_str(), resolved.data()) == nullptr) return fail(errno, "target " + directory);
   FileDescriptor root(::open(resolved.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fail(errno, "target " + directory);
+  if (links == Links::anybodys && !open_below(root.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0, links)) {
+    return fail(Error::usage("target " + directory + " cannot be kept apart from what is around it: openat2(2) fails (" +
+                             std::strerror(errno) +
+                             "); it takes Linux 5.6 or later, and a container that permits the call"));
+  }
   return std::unique_ptr<Target>(std::make_unique<DirectoryTarget>(std::move(root), resolved.data(), links));
 }
 

@@ -60,8 +60,9 @@ class Target {
   virtual std::int64_t removexattr(const std::string& path, const std::string& name) = 0;
 };
 
-// Whose links lie there. A stranger's trace makes some: what changes something follows none that leads out of the directory (EXDEV; so
-// for absolute ones), which takes two calls more where a name lies in a folder. Who makes all himself need not.
+// Whose links lie there. A stranger's trace makes some: what opens or changes something follows none that leads out of the directory
+// (EXDEV; so for absolute ones), by openat2(2), without which such a target is refused; a change takes two calls more where a name
+// lies in a folder. Who makes all himself need not.
 enum class Links { anybodys, own };
 // System calls below a directory.
 Result<std::unique_ptr<Target>> make_directory_target(const std::string& directory,

@@ -16,6 +16,14 @@
 namespace cffs::test {
 namespace {
 
+// Its files without a name are kept until they are let go of: nothing is worth waiting for.
+FileSystemOptions impatient() {
+  FileSystemOptions options = quiet();
+  options.parting_ms = 1;
+  return options;
+}
+
+
 constexpr std::uint64_t kLongest = 12'000;
 
 StoreFormat tiny() {
@@ -105,7 +113,7 @@ class Run {
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
   void open() {
-    auto opened = FileSystem::open(store_, quiet());
+    auto opened = FileSystem::open(store_, impatient());
     INFO((opened ? "" : opened.error().message()));
     REQUIRE(opened);
     fs_ = std::move(*opened);
@@ -242,7 +250,7 @@ TEST_CASE("a file without a name that cannot grow keeps its content", "[faults]"
   for (const bool truncates : {true, false}) {
     FaultyStore store;
     REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
-    auto fs = FileSystem::open(store, quiet());
+    auto fs = FileSystem::open(store, impatient());
     REQUIRE(fs);
     const auto made = (*fs)->make_unnamed(kRootInode, 0600, kRoot);
     REQUIRE(made);
@@ -269,7 +277,7 @@ TEST_CASE("an unlink that meets a fault loses nothing for those who use the file
       const std::string content(1000, 'c');
       for (const bool consolidated : {false, true}) {
         const std::string name = consolidated ? "member" : "inline";
-        auto fs = FileSystem::open(store, quiet());
+        auto fs = FileSystem::open(store, impatient());
         REQUIRE(fs);
         // Its chunk lies in a block of the table that nothing else reads.
         for (int i = 0; i < 40; ++i) {
@@ -280,7 +288,7 @@ TEST_CASE("an unlink that meets a fault loses nothing for those who use the file
         }
         if (consolidated) REQUIRE(Reorganiser(**fs).consolidate_now());
         REQUIRE((*fs)->close());
-        fs = FileSystem::open(store, quiet());  // nothing is cached
+        fs = FileSystem::open(store, impatient());  // nothing is cached
         REQUIRE(fs);
         const auto file = (*fs)->lookup(kRootInode, name);
         REQUIRE(file);
@@ -308,7 +316,7 @@ TEST_CASE("what a killed write left behind a file's end never shows", "[faults]"
     REQUIRE(FileSystem::format(store, repeatable(tiny()), SystemClock()));
     std::string expected(20'000, 'f');
     {
-      auto fs = FileSystem::open(store, quiet());
+      auto fs = FileSystem::open(store, impatient());
       REQUIRE(fs);
       const auto made = (*fs)->mknod(kRootInode, "file", S_IFREG | 0600, 0, kRoot);
       REQUIRE(made);
@@ -318,7 +326,7 @@ TEST_CASE("what a killed write left behind a file's end never shows", "[faults]"
       REQUIRE(!(*fs)->write(made->ino, expected.size(), as_bytes(std::string(10'000, 'o')), kRoot));
     }
     store.fail_operation(0, 0, FaultyStore::Persistence::once);
-    auto fs = FileSystem::open(store, quiet());
+    auto fs = FileSystem::open(store, impatient());
     REQUIRE(fs);
     const auto file = (*fs)->lookup(kRootInode, "file");
     REQUIRE(file);

@@ -91,7 +91,7 @@ TEST_CASE(
 
 TEST_CASE("who waits for files that part does not wait for those that lose their names meanwhile", "[room]") {
   constexpr std::uint64_t kMost = 20'000;  // a millisecond each; the wait is half a second
-  PartingFiles files;
+  PartingFiles files(std::chrono::milliseconds(500));
   std::atomic<bool> returned{false};
   files.lost_name(InodeId{1});
   std::thread waits([&] {

@@ -1,0 +1,223 @@
+// Damage that stays costs what is in it: what reads a store on, or moves its files, goes on past it.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include "core/fs/recovery.h"
+#include "core/inspect/consistency.h"
+#include "core/inspect/statistics.h"
+#include "core/object/memory_store.h"
+#include "core/reorganise/reorganiser.h"
+#include "core/repair/repair.h"
+#include "core/repair/salvage.h"
+#include "tests/bad_sectors.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+#include "tests/unit/rot.h"
+#include "tests/unit/scrubbed.h"
+
+namespace cffs::test {
+namespace {
+
+constexpr std::uint64_t kBadBlock = 4096;
+
+StoreFormat lasting_format() {
+  StoreFormat format;
+  format.inline_max = 512;
+  format.composite_file_max = 16384;
+  return format;
+}
+
+struct LastingDamage {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+
+  explicit LastingDamage(const StoreFormat& format = lasting_format()) {
+    REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+    open(store);
+  }
+  void open(ObjectStore& as) {
+    fs.reset();
+    auto opened = FileSystem::open(as, all_in_rows());
+    INFO((opened ? "" : opened.error().message()));
+    REQUIRE(opened);
+    fs = std::move(*opened);
+  }
+  InodeId make(InodeId in, const std::string& name, const std::string& content) {
+    const auto file = fs->mknod(in, name, S_IFREG | 0640, 0, kRoot);
+    REQUIRE(file);
+    REQUIRE(fs->write(file->ino, 0, as_bytes(content), kRoot));
+    return file->ino;
+  }
+  InodeId folder(const std::string& name) { return fs->mkdir(kRootInode, name, 0755, kRoot)->ino; }
+  Home home(InodeId in, const std::string& name, InodeId ino) {
+    const auto file = fs->rehousing().find({in, name}, ino);
+    REQUIRE(file);
+    REQUIRE(*file);
+    return (*file)->inode.home;
+  }
+  std::string content(InodeId in, const std::string& name) {
+    const auto file = fs->lookup(in, name);
+    REQUIRE(file);
+    std::string bytes(file->size, '\0');
+    const auto n = fs->read(file->ino, 0, as_writable_bytes(bytes));
+    REQUIRE(n);
+    return bytes;
+  }
+};
+
+// A file in its place that nobody can open.
+class ShutObject final : public PassingStore {
+ public:
+  ShutObject(ObjectStore& below, std::string name) : PassingStore(below), name_(std::move(name)) {}
+  Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    if (name == name_) return fail(EIO, name_);
+    return below_.open(name);
+  }
+
+ private:
+  const std::string name_;
+};
+
+SalvageReport salvage_past_damage(ObjectStore& from, FileSystem& to) {
+  auto report = Salvage(from, to, [](const std::string&) {}).run();
+  REQUIRE(report);
+  return *report;
+}
+
+}  // namespace
+
+TEST_CASE("a bad sector costs a salvage the member that lies there, not its composite") {
+  LastingDamage damaged;
+  constexpr int kFiles = 40;
+  for (int i = 0; i < kFiles; ++i)
+    damaged.make(kRootInode, "file" + std::to_string(i), std::string(10'000, static_cast<char>('a' + i % 26)));
+  REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
+  REQUIRE(damaged.fs->close());
+  const auto composites = *damaged.store.list("composites");
+  REQUIRE(composites.size() == 1);
+  lose_the_table(damaged.store);
+  REQUIRE(damaged.store.remove("catalogue"));
+  BadSectors bad(damaged.store, composites[0], 25 * kBadBlock);
+  LastingDamage back;
+  const SalvageReport report = salvage_past_damage(bad, *back.fs);
+  CHECK(report.files >= kFiles - 2);
+}
+
+TEST_CASE("a bad sector costs a salvage 4 KiB of a large file") {
+  LastingDamage damaged;
+  std::string content(2 << 20, 'x');
+  const InodeId ino = damaged.make(kRootInode, "large", content);
+  REQUIRE(damaged.fs->close());
+  const std::string object = BlobStore::object_name(ino);
+  lose_the_table(damaged.store);
+  constexpr std::uint64_t kBad = 100 * kBadBlock;
+  BadSectors bad(damaged.store, object, kBad + 17);
+  LastingDamage back;
+  const SalvageReport report = salvage_past_damage(bad, *back.fs);
+  REQUIRE(report.lost.size() == 1);
+  CHECK(report.lost[0].find("byte " + std::to_string(kBad) + " ") != std::string::npos);
+  content.replace(kBad, kBadBlock, kBadBlock, '\0');
+  const auto blobs = back.fs->lookup(kRootInode, "#blobs");
+  REQUIRE(blobs);
+  CHECK(back.content(blobs->ino, std::to_string(ino.value)) == content);
+}
+
+TEST_CASE("a repair ends where a large file that lost checksums cannot be read") {
+  LastingDamage damaged;
+  constexpr std::uint64_t kSpan = 1 << 20;
+  const InodeId ino = damaged.make(kRootInode, "large", std::string(3 * kSpan, 'x'));
+  REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
+  REQUIRE(collect_statistics(*damaged.fs)->sealed_blobs == 1);
+  Batch batch;
+  batch.erase(Key::tagged(KeyTag::block_sums, ino.value, 1));
+  REQUIRE(damaged.fs->table().write(batch));
+  REQUIRE(damaged.fs->close());
+  damaged.fs.reset();
+  BadSectors bad(damaged.store, BlobStore::object_name(ino), kSpan + kSpan / 2);
+  const auto repaired = repair_store(bad, quiet());
+  INFO((repaired ? "" : repaired.error().message()));
+  REQUIRE(repaired);
+  damaged.open(bad);
+  CHECK(collect_statistics(*damaged.fs)->sealed_blobs == 0);
+  std::string first(1000, '\0');
+  CHECK(*damaged.fs->read(damaged.fs->lookup(kRootInode, "large")->ino, 0, as_writable_bytes(first)) == 1000);
+}
+
+TEST_CASE("a store that was not closed opens although one large file of it cannot be opened") {
+  LastingDamage damaged;
+  const InodeId ino = damaged.make(kRootInode, "shut", std::string(100'000, 's'));
+  damaged.make(kRootInode, "large", std::string(100'000, 'l'));
+  damaged.make(kRootInode, "small", "small");
+  REQUIRE(damaged.fs->sync());
+  const auto killed = copy_of(damaged.store);
+  ShutObject shut(*killed, BlobStore::object_name(ino));
+  damaged.open(shut);
+  CHECK(damaged.content(kRootInode, "large") == std::string(100'000, 'l'));
+  CHECK(damaged.content(kRootInode, "small") == "small");
+  const auto there = damaged.fs->lookup(kRootInode, "shut");
+  REQUIRE(there);
+  CHECK(there->size == 100'000);
+  std::string byte(1, '\0');
+  CHECK(!damaged.fs->read(there->ino, 0, as_writable_bytes(byte)));
+  REQUIRE(damaged.fs->close());
+  damaged.open(*killed);  // whoever mends the medium has it back
+  CHECK(damaged.content(kRootInode, "shut") == std::string(100'000, 's'));
+}
+
+TEST_CASE("a scrub and a check look at what is behind a block of the table that has rotted") {
+  LastingDamage damaged;
+  const InodeId crowded = damaged.folder("crowded"), last = damaged.folder("last");
+  for (int i = 0; i < 3000; ++i) damaged.make(crowded, "a file whose name is long " + std::to_string(i), "");
+  const InodeId large = damaged.make(last, "large", std::string(100'000, 'l'));
+  REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
+  REQUIRE(damaged.fs->sync());
+  damaged.fs->table().compact();
+  REQUIRE(damaged.fs->close());
+  damaged.fs.reset();
+  flip_in_table(damaged.store, 0.3);
+  const std::string object = BlobStore::object_name(large);
+  flip_bit(damaged.store, object, 50'000);
+  damaged.open(damaged.store);
+  const auto names_it = [&](const std::vector<std::string>& said) {
+    return std::any_of(said.begin(), said.end(), [&](const std::string& sentence) {
+      return sentence.find("'large'") != std::string::npos || sentence.find(object) != std::string::npos;
+    });
+  };
+  CHECK(names_it(scrubbed(*damaged.fs)));
+  const auto found = find_inconsistencies(*damaged.fs);
+  REQUIRE(found);
+  CHECK(names_it(*found));
+}
+
+TEST_CASE("files are grouped although rows beside them have rotted") {
+  LastingDamage damaged;
+  const InodeId first = damaged.folder("first"), second = damaged.folder("second");
+  const InodeId beside = damaged.make(first, "beside", std::string(5000, 'b'));
+  const InodeId other = damaged.make(second, "other", std::string(5000, 'o'));
+  Batch batch;
+  batch.put(Key::entry(first, 5), "no row");
+  REQUIRE(damaged.fs->table().write(batch));
+  CHECK(Reorganiser(*damaged.fs).consolidate_now());
+  CHECK(damaged.home(second, "other", other) == Home::composite);
+  CHECK(damaged.home(first, "beside", beside) == Home::composite);
+}
+
+TEST_CASE("files are grouped although a block of rows of another directory has rotted") {
+  LastingDamage damaged;
+  const InodeId crowded = damaged.folder("crowded"), last = damaged.folder("last");
+  for (int i = 0; i < 3000; ++i) damaged.make(crowded, "a file whose name is long " + std::to_string(i), "x");
+  const InodeId other = damaged.make(last, "other", std::string(5000, 'o'));
+  REQUIRE(damaged.fs->sync());
+  damaged.fs->table().compact();
+  REQUIRE(damaged.fs->close());
+  damaged.fs.reset();
+  flip_in_table(damaged.store, 0.2);
+  damaged.open(damaged.store);
+  CHECK(Reorganiser(*damaged.fs).consolidate_now());
+  CHECK(damaged.home(last, "other", other) == Home::composite);
+}
+
+}  // namespace cffs::test
