@@ -228,9 +228,11 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   if (!has_memory_for_copy(row.size)) return false;
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
   CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
+  // By one moment's rows: one that is renamed meanwhile is in them. What it has by now without a name is used, too.
+  const auto rows = table_.snapshot();
   const auto is_used = [&](const RecordMeta& record) -> Result<bool> {
-    CFFS_TRY(const auto files, members_of(record, id));
-    return !files.empty();
+    CFFS_TRY(const auto files, members_of(record, id, rows.get()));
+    return !files.empty() || is_in_use(record, id);
   };
   const auto made = within_memory([&] { return composites_.make_copy(id, row.size, how, zeros, is_used); });
   if (!made && made.error().errno_value == ENOMEM) {

@@ -148,7 +148,16 @@ Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& a
   return !found;
 }
 
-// The file as it is, without its content; null where it is gone, no file for a group, or being written to.
+// Brought to a group it would be written anew, beside those who share it.
+Result<bool> Affiliation::is_shared(const Inode& inode) const {
+  if (inode.home != Home::composite || fs_.table().sharing() == Sharing::never) return false;
+  CFFS_TRY(const auto row, fs_.table().get(Key::member_files(inode.extent.composite, inode.extent.slot)));
+  if (!row) return false;
+  const auto files = decode_member_files(*row);
+  return files && files->files.size() > 1;
+}
+
+// The file as it is, without its content; null where it is gone, shared, no file for a group, or being written to.
 Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName> at) {
   const auto [it, fresh] = seen_.try_emplace(file);
   if (!fresh) return it->second ? &*it->second : nullptr;
@@ -161,6 +170,8 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   const bool small = inode.size > kept_in_table(policy_, format) && inode.size <= most;
   const bool quiet = inode.home == Home::composite || is_quiet(inode, quiet_before_ns_, fs_.clock());
   if (!small || !quiet || inode.holds_room()) return nullptr;
+  CFFS_TRY(const bool shared, is_shared(inode));
+  if (shared) return nullptr;
   it->second = std::move(*found);
   return &*it->second;
 }

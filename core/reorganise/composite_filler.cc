@@ -155,13 +155,16 @@ Result<CompositeFiller::Filled> CompositeFiller::add_apart(std::vector<Group> gr
 
 Result<CompositeFiller::Filled> CompositeFiller::add_behind(std::vector<Group> groups,
                                                             grouping::PolicyId policy, Purpose purpose) {
-  CFFS_TRY(const auto into,
-           open_tail());  // held, so that the object cannot go between this look and the append
+  const auto into = open_tail();  // held, so that the object cannot go between this look and the append
+  if (!into) {
+    if (!into.error().is_shortage()) tail_.reset();  // or each pass would fail for it
+    return fail(into.error());
+  }
   if (!tail_) {
     CFFS_TRY(const CompositeId id, fs_.rehousing().begin_composite());
     tail_ = Tail{fs_.composites().being_filled().begin(id)};
   }
-  auto filled = within_memory([&] { return add_to_tail(std::move(groups), policy, purpose, into); });
+  auto filled = within_memory([&] { return add_to_tail(std::move(groups), policy, purpose, *into); });
   if (!filled) tail_.reset();
   return filled;
 }

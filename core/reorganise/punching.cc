@@ -28,6 +28,12 @@ Result<std::vector<FreedComposites::Freed>> Punching::find(const std::function<b
 
 Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
   Done done;
+  const auto held = [&]() -> Done {
+    done.later.assign(ids.begin(), ids.end());
+    done.held = true;
+    return std::move(done);
+  };
+  if (fs_.holds_moment()) return held();
   std::vector<Holes> looked;
   {
     const CompositesAtWork& being_named = fs_.composites().being_named();
@@ -38,6 +44,7 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
       if (useless_) return done;
       auto holes = look(id, *rows);
       if (holes) {
+        done.read += holes->read;
         looked.push_back(std::move(*holes));
       } else {
         done.later.push_back(id);
@@ -49,12 +56,8 @@ Result<Punching::Done> Punching::run(std::span<const CompositeId> ids) {
     CFFS_TRY_VOID(fs_.sync());
   }
   // A moment that is held only from now on is of after the snapshot, and does not know what is punched.
-  if (fs_.holds_moment()) {
-    done.later.assign(ids.begin(), ids.end());
-    return done;
-  }
+  if (fs_.holds_moment()) return held();
   for (const Holes& holes : looked) {
-    done.read += holes.read;
     const auto punched = punch(holes);
     done.punched += punched.value_or(0);
     if (punched && holes.all) {

@@ -38,6 +38,7 @@ class Punching {
   struct Done {
     std::uint64_t read = 0, punched = 0;  // bytes
     std::vector<CompositeId> later;       // of these, something may be punched another time
+    bool held = false;                    // by a moment or by who follows: nothing can be, of any
   };
   static std::vector<CompositeId> ids_of(const std::vector<FreedComposites::Freed>& freed) {
     std::vector<CompositeId> ids;

@@ -210,10 +210,10 @@ void Reorganiser::rest_from_punching(std::int64_t began_ms) {
   punch_not_before_ms_ = rest_until(began_ms, fs_.clock().steady_ms(), kRetryMs);
 }
 
-std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes) {
+std::optional<Punching::Done> Reorganiser::punch_some(std::uint64_t bytes, std::int64_t began_ms) {
   if (punching_.useless()) return std::nullopt;
   FreedComposites& freed = fs_.freed_composites();
-  const auto turn = freed.take(bytes, Punching::kAtOnce, fs_.clock().steady_ms());
+  const auto turn = freed.take(bytes, Punching::kAtOnce, began_ms);
   if (turn.empty()) return std::nullopt;
   const auto done = within_memory([&] {
     work_mutex_.assert_held();
@@ -237,8 +237,8 @@ void Reorganiser::punch_where_full() {
     std::optional<Punching::Done> done;
     {
       const MutexLock one_at_a_time(work_mutex_);
-      done = punch_some(kPunchedAtOnce);
-      if (!done) {
+      done = punch_some(kPunchedAtOnce, began);
+      if (!done || done->held) {
         rest_from_punching(began);
         return;
       }
@@ -254,10 +254,12 @@ bool Reorganiser::give_back(std::uint64_t bytes) {
     const MutexLock one_at_a_time(work_mutex_);
     leave_early_ = false;
     if (stopping_) leave_early_ = true;
+    const std::int64_t began = fs_.clock().steady_ms();
     for (bool looked = false; given < bytes && read < kReadForRoom && !stopping_;) {
-      if (const auto done = punch_some(bytes - given)) {
+      if (const auto done = punch_some(bytes - given, began)) {
         given += done->punched;
         read += done->read;
+        if (done->held) break;
       } else if (!looked && find_freed()) {
         looked = true;
       } else {

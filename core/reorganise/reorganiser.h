@@ -86,8 +86,9 @@ class Reorganiser {
   bool find_freed() CFFS_REQUIRES(work_mutex_);
   // No punching for a while after work that began then.
   void rest_from_punching(std::int64_t began_ms) CFFS_REQUIRES(work_mutex_);
-  // Of those that are freed in part, some; nullopt: there is none.
-  std::optional<Punching::Done> punch_some(std::uint64_t bytes) CFFS_REQUIRES(work_mutex_);
+  // Of those that are freed in part, some; nullopt: there is none. `began_ms`: of the work of which this is a turn, which tries each once.
+  std::optional<Punching::Done> punch_some(std::uint64_t bytes, std::int64_t began_ms)
+      CFFS_REQUIRES(work_mutex_);
   std::int64_t quiet_before_ns(bool all) const;
   bool stopping() const { return stopping_; }
   // 0: as fast as it goes. Others that move files take their turns between two composites.

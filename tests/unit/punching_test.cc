@@ -135,6 +135,12 @@ TEST_CASE("while a moment is held nothing is punched") {
   s.unlink(4);
   REQUIRE(s.punch() == 0);
   REQUIRE(s.left_of(4) >= kLength);
+  Punching punching(*s.fs);
+  const auto done = punching.run(Punching::ids_of(*punching.find(always)));
+  REQUIRE(done);
+  CHECK(done->held);  // who asks for room does not ask on
+  CHECK(done->read == 0);
+  CHECK(done->later.size() == 1);
   moment->reset();
   REQUIRE(s.punch() > 0);
   REQUIRE(s.left_of(4) < kLength);

@@ -293,6 +293,26 @@ TEST_CASE("a regrouping leaves those that share where they are, twice", "[sharin
   s.expect_whole();
 }
 
+// A document that becomes quiet brings what it embeds to its group: alone, not away from those who share it.
+TEST_CASE("what a document embeds stays shared", "[sharing]") {
+  SharingStore s;
+  FileSystemOptions options = quiet();
+  options.policy = grouping::make_policy("reference");
+  s.open(options);
+  s.make("picture.png", 1);
+  s.make("another.png", 1);
+  s.consolidate();
+  REQUIRE(s.share("picture.png", "another.png"));
+  const auto page = s.fs->mknod(kRootInode, "page.html", S_IFREG | 0644, 0, kRoot);
+  REQUIRE(page);
+  const std::string html = "<html><img src=\"picture.png\">" + std::string(1000, 'p') + "</html>";
+  REQUIRE(s.fs->write(page->ino, 0, as_bytes(html), kRoot));
+  s.consolidate();
+  CHECK(s.share("picture.png", "another.png"));
+  REQUIRE(s.fs->unlink(kRootInode, "page.html"));
+  s.expect_whole();
+}
+
 TEST_CASE("with sharing switched off nobody comes to share, and all is moved", "[sharing]") {
   SharingStore s;
   s.fill(1, 3);
