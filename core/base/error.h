@@ -37,8 +37,18 @@ struct [[nodiscard]] Error {
     return {ErrorKind::usage, EINVAL, std::move(context), true};
   }
 
-  // The process had too few descriptors or too little memory just then: this says nothing about what was to be read.
-  bool is_shortage() const { return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM; }
+  // The process had too few descriptors or too little memory just then, or a pool did not answer or has shut it out: this says nothing
+  // about what was to be read.
+  bool is_shortage() const {
+    return errno_value == EMFILE || errno_value == ENFILE || errno_value == ENOMEM ||
+           errno_value == ETIMEDOUT || errno_value == ESHUTDOWN;
+  }
+  // The bytes are not what was written, or the medium does not give them: a sector that cannot be read, what the file system below
+  // found damaged itself. Whoever goes on past damage goes on past this.
+  bool is_damage() const {
+    return kind == ErrorKind::corruption || errno_value == EIO || errno_value == EUCLEAN ||
+           errno_value == EBADMSG || errno_value == ENODATA;
+  }
   // One sentence for a person.
   std::string message() const;
 };

@@ -1,0 +1,191 @@
+// A sector that stays unreadable is damage as rot is: it is told, costs what is in it, and a repair ends.
+#include "tests/bad_sectors.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <set>
+
+#include "core/inspect/consistency.h"
+#include "core/object/memory_store.h"
+#include "core/repair/repair.h"
+#include "core/table/table_log.h"
+#include "tests/test_callers.h"
+#include "tests/test_options.h"
+#include "tests/unit/object_bytes.h"
+
+namespace cffs::test {
+namespace {
+
+std::string random_bytes(std::size_t size, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string bytes(size, '\0');
+  for (char& c : bytes) c = static_cast<char>(random());
+  return bytes;
+}
+
+// Files in the root, each of as many bytes that do not compress.
+struct Filled {
+  MemoryStore store;
+  std::unique_ptr<FileSystem> fs;
+  std::map<std::string, std::string> all;
+
+  Filled(int files, std::size_t bytes, const FileSystemOptions& options, bool synced) {
+    REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+    fs = std::move(*FileSystem::open(store, options));
+    make("file", files, bytes, synced);
+  }
+  void make(const std::string& prefix, int files, std::size_t bytes, bool synced) {
+    for (int i = 0; i < files; ++i) {
+      const std::string name = prefix + std::to_string(i);
+      all[name] = random_bytes(bytes, static_cast<unsigned>(all.size()));
+      const auto made = fs->mknod(kRootInode, name, S_IFREG | 0600, 0, kRoot);
+      REQUIRE(made);
+      REQUIRE(fs->write(made->ino, 0, as_bytes(all[name]), kRoot));
+      if (synced) REQUIRE(fs->fsync(made->ino));
+      fs->forget(made->ino, 1);
+    }
+  }
+  // As its next user finds it.
+  std::unique_ptr<MemoryStore> left(bool closed) {
+    if (closed) {
+      REQUIRE(fs->close());
+      fs.reset();
+    }
+    return copy_of(store);
+  }
+  // Names whose content is what was written. What is there and differs is an error.
+  std::set<std::string> readable_in(FileSystem& of) const {
+    std::set<std::string> names;
+    for (const auto& [name, content] : all) {
+      const auto file = of.lookup(kRootInode, name);
+      if (!file) continue;
+      std::string bytes(content.size(), '\0');
+      const auto n = of.read(file->ino, 0, as_writable_bytes(bytes));
+      if (n && *n == content.size()) {
+        INFO(name);
+        REQUIRE((bytes == content));
+        names.insert(name);
+      }
+      of.forget(file->ino, 1);
+    }
+    return names;
+  }
+  std::set<std::string> names() const {
+    std::set<std::string> names;
+    for (const auto& [name, content] : all) names.insert(name);
+    return names;
+  }
+};
+
+bool says(const std::vector<std::string>& sentences, const std::string& words) {
+  return std::any_of(sentences.begin(), sentences.end(),
+                     [&](const std::string& s) { return s.find(words) != std::string::npos; });
+}
+
+// As cffs fsck looks.
+std::vector<std::string> findings(ObjectStore& store) {
+  FileSystemOptions looking = quiet();
+  looking.read_only = looking.keep_what_is_whole = true;
+  const auto fs = FileSystem::open(store, looking);
+  INFO((fs ? std::string() : fs.error().message()));
+  REQUIRE(fs);
+  const auto found = find_inconsistencies(**fs);
+  INFO((found ? std::string() : found.error().message()));
+  REQUIRE(found);
+  return *found;
+}
+
+// Twice: the second time there is nothing left to do.
+std::vector<std::string> repaired(ObjectStore& store) {
+  const auto mended = repair_store(store, quiet());
+  INFO((mended ? std::string() : mended.error().message()));
+  REQUIRE(mended);
+  const auto again = repair_store(store, quiet());
+  INFO((again ? std::string() : again.error().message()));
+  REQUIRE(again);
+  REQUIRE(*again == std::vector<std::string>{});
+  return *mended;
+}
+
+}  // namespace
+
+TEST_CASE("a sector of the log that stays unreadable is named with its cure, and mended around") {
+  const bool closed = GENERATE(false, true);
+  Filled filled(120, 700, all_in_rows(), true);
+  const auto image = filled.left(closed);
+  const std::string log = only_object(*image, ".log");
+  const std::size_t end = read_log(bytes_of(*image, log)).size;
+  const std::uint64_t at = GENERATE(0, 1, 2, 3);
+  // The first and the last are in a record alone, those between may be in several.
+  BadSectors medium(*image, log, at == 0 ? 10 : at == 3 ? end - 60 : end * at / 3);
+  INFO(at << (closed ? ", closed" : ", killed"));
+  for (int round = 0; round < 2; ++round) {
+    const auto opened = FileSystem::open(medium, quiet());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().kind == ErrorKind::corruption);
+    const std::string said = opened.error().message();
+    INFO(said);
+    CHECK(said.find(log + " is damaged at byte ") != std::string::npos);
+    CHECK(said.find("cannot be read") != std::string::npos);
+    CHECK(said.find("cffs fsck --repair") != std::string::npos);
+  }
+  if (at > 0) CHECK(says(findings(medium), log + " is damaged at byte "));
+  repaired(medium);
+  const auto fs = FileSystem::open(medium, quiet());
+  REQUIRE(fs);
+  const auto found = filled.readable_in(**fs);
+  CHECK(found.size() + 14 >= filled.all.size());  // 4 KiB are at most 6 files, each of several records
+  if (at > 0) CHECK(found.contains("file0"));
+  if (at < 3) CHECK(found.contains("file119"));
+}
+
+TEST_CASE("a sector of the manifest or of CURRENT that stays unreadable costs no row") {
+  const bool closed = GENERATE(false, true);
+  Filled filled(60, 700, all_in_rows(), true);
+  filled.fs->table().compact();
+  filled.make("later", 20, 700, true);
+  const auto image = filled.left(closed);
+  std::string name = "table/CURRENT";
+  std::uint64_t at = 3;
+  SECTION("CURRENT") {}
+  SECTION("the manifest") {
+    name = only_object(*image, "MANIFEST-");
+    at = bytes_of(*image, name).size() / 2;
+  }
+  SECTION("the manifest's end") {
+    name = only_object(*image, "MANIFEST-");
+    at = bytes_of(*image, name).size() - 1;
+  }
+  INFO(name << (closed ? ", closed" : ", killed"));
+  BadSectors medium(*image, name, at);
+  const auto opened = FileSystem::open(medium, quiet());
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().kind == ErrorKind::corruption);
+  INFO(opened.error().message());
+  CHECK(opened.error().message().find(name + " is damaged at byte ") != std::string::npos);
+  CHECK(opened.error().message().find("cffs fsck --repair") != std::string::npos);
+  CHECK(says(findings(medium), name + " is damaged at byte "));
+  repaired(medium);
+  const auto fs = FileSystem::open(medium, quiet());
+  REQUIRE(fs);
+  CHECK(filled.readable_in(**fs) == filled.names());
+}
+
+TEST_CASE("what was not synced is not taken for torn where the medium does not give it") {
+  Filled filled(20, 700, all_in_rows(), true);
+  filled.make("late", 10, 700, false);
+  const auto image = filled.left(false);
+  const std::string log = only_object(*image, ".log");
+  BadSectors medium(*image, log, read_log(bytes_of(*image, log)).size - 1);
+  const auto opened = FileSystem::open(medium, quiet());
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().message().find("cffs fsck --repair") != std::string::npos);
+  CHECK(says(repaired(medium), log + " is damaged at byte "));
+  const auto fs = FileSystem::open(medium, quiet());
+  REQUIRE(fs);
+  CHECK(filled.readable_in(**fs).contains("file19"));
+}
+
+}  // namespace cffs::test
