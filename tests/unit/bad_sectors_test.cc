@@ -11,9 +11,13 @@
 #include "core/object/memory_store.h"
 #include "core/repair/repair.h"
 #include "core/table/table_log.h"
+#include "tests/model/memory_place.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
+#include "tests/unit/backed_up_store.h"
 #include "tests/unit/object_bytes.h"
+#include "tests/unit/rot.h"
+#include "tests/unit/scrubbed.h"
 
 namespace cffs::test {
 namespace {
@@ -109,6 +113,20 @@ std::vector<std::string> repaired(ObjectStore& store) {
   return *mended;
 }
 
+std::string largest_file_of_table(ObjectStore& store, std::uint64_t& size) {
+  std::string largest;
+  size = 0;
+  const auto names = *store.list("table");
+  for (const std::string& name : names) {
+    const std::uint64_t bytes = (*store.open(name))->info()->size;
+    if (!name.ends_with(".ldb") || bytes <= size) continue;
+    largest = name;
+    size = bytes;
+  }
+  REQUIRE(size > 0);
+  return largest;
+}
+
 }  // namespace
 
 TEST_CASE("a sector of the log that stays unreadable is named with its cure, and mended around") {
@@ -186,6 +204,103 @@ TEST_CASE("what was not synced is not taken for torn where the medium does not g
   const auto fs = FileSystem::open(medium, quiet());
   REQUIRE(fs);
   CHECK(filled.readable_in(**fs).contains("file19"));
+}
+
+// A pool that does not answer, or a process short of something, tells nothing about what the store has.
+TEST_CASE("what a table is not given for another reason is no damage, and ends a repair") {
+  const int reason = GENERATE(EMFILE, ENFILE, ENOMEM, ETIMEDOUT, ESHUTDOWN);
+  Filled filled(200, 300, all_in_rows(), false);
+  filled.fs->table().compact();
+  filled.make("later", 20, 300, true);
+  const auto image = filled.left(false);
+  std::uint64_t size = 0;
+  std::string name = largest_file_of_table(*image, size);
+  std::uint64_t at = size / 3;
+  SECTION("a table file") {}
+  SECTION("the log") {
+    name = only_object(*image, ".log");
+    at = 100;
+  }
+  SECTION("CURRENT") {
+    name = "table/CURRENT";
+    at = 1;
+  }
+  INFO(name << ", errno " << reason);
+  {
+    BadSectors medium(*image);
+    medium.refuse(name, at, reason);
+    const auto opened = FileSystem::open(medium, quiet());
+    if (!opened) CHECK(opened.error().kind == ErrorKind::os);
+    if (!name.ends_with(".ldb")) CHECK_FALSE(opened);
+    const auto mended = repair_store(medium, quiet());
+    REQUIRE_FALSE(mended);
+    CHECK(mended.error().is_shortage());
+  }
+  CHECK(image->list("table/lost")->empty());
+  repaired(*image);
+  const auto fs = FileSystem::open(*image, quiet());
+  REQUIRE(fs);
+  CHECK(filled.readable_in(**fs) == filled.names());
+}
+
+TEST_CASE("a sector of a table file that stays unreadable costs what a flipped bit there does") {
+  const bool closed = GENERATE(false, true);
+  const double part = GENERATE(0.02, 0.2, 0.4, 0.6, 0.8, 0.95);
+  Filled filled(300, 300, all_in_rows(), false);
+  filled.fs->table().compact();
+  const auto image = filled.left(closed);
+  INFO(part << (closed ? ", closed" : ", killed"));
+  const auto flipped = copy_of(*image);
+  flip_in_table(*flipped, part);
+  std::uint64_t size = 0;
+  const std::string name = largest_file_of_table(*image, size);
+  BadSectors medium(*image, name, static_cast<std::uint64_t>(static_cast<double>(size) * part));
+  repaired(*flipped);
+  const auto mended = repaired(medium);
+  CHECK(medium.refused() > 0);
+  CHECK(says(mended, name));
+  const auto fs = std::move(*FileSystem::open(medium, quiet()));
+  const auto found = filled.readable_in(*fs);
+  CHECK(found.size() > filled.all.size() / 2);
+  CHECK(found == filled.readable_in(**FileSystem::open(*flipped, quiet())));
+  std::vector<std::string> listed;
+  REQUIRE(fs->readdir(kRootInode, 0, false, [&](const DirectoryEntry& e) {
+    listed.emplace_back(e.name);
+    return true;
+  }));
+  for (const std::string& each : listed) {
+    if (each.starts_with("file")) CHECK(fs->lookup(kRootInode, each));
+  }
+}
+
+TEST_CASE("checks, scrubs and backups go on past a sector of the table that stays unreadable") {
+  Filled filled(300, 300, all_in_rows(), false);
+  filled.fs->table().compact();
+  const auto image = filled.left(true);
+  std::uint64_t size = 0;
+  const std::string name = largest_file_of_table(*image, size);
+  // The root's row is in the first block, and what the store has of itself in the last.
+  const double part = GENERATE(0.3, 0.5, 0.7);
+  INFO(part);
+  BadSectors medium(*image, name, static_cast<std::uint64_t>(static_cast<double>(size) * part));
+  const auto found = findings(medium);
+  CHECK(says(found, name));
+  const auto fs = std::move(*FileSystem::open(medium, quiet()));
+  const auto readable = filled.readable_in(*fs);
+  CHECK(readable.size() < filled.all.size());
+  CHECK(readable.size() > filled.all.size() / 2);
+  CHECK(says(scrubbed(*fs), name));
+  MemoryPlace place;
+  place.begin();
+  const auto done = Backup(*fs, place, {}).run();
+  INFO((done ? std::string() : done.error().message()));
+  REQUIRE(done);
+  CHECK(done->damaged > 0);
+  // What can be read is in the copy, and nothing else is made up.
+  const auto copy = repair_store(place.store(), quiet());
+  REQUIRE(copy);
+  const auto copied = filled.readable_in(**FileSystem::open(place.store(), quiet()));
+  CHECK(copied == readable);
 }
 
 }  // namespace cffs::test
