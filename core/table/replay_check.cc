@@ -234,6 +234,14 @@ bool closes(const Log& log) {
   return false;
 }
 
+// No power cut leaves a sector that cannot be read: what is there may have been acknowledged.
+Error not_given_value(const ObjectStore& store, const ValuePointer& pointer) {
+  return Error::corruption(store.description() + "/" + ValueLog::object_name(pointer.object) + ": " +
+                           std::to_string(pointer.length) + " bytes from " + std::to_string(pointer.offset) +
+                           " on cannot be read, and may have been those of a file; nothing was changed, and "
+                           "cffs fsck --repair keeps what is before and behind them");
+}
+
 // Whether each value that the record puts into the value log is there. One that the medium does not give is, for who keeps what is whole: its
 // reader is told.
 Result<bool> has_its_values(ObjectStore& store, std::string_view record, bool keep_what_is_whole) {
@@ -245,8 +253,9 @@ Result<bool> has_its_values(ObjectStore& store, std::string_view record, bool ke
     if (!pointer || !*pointer) return true;
     const auto value = read_value(store, **pointer);
     const bool unreadable = !value && value.error().kind != ErrorKind::corruption;
-    if (unreadable && keep_what_is_whole && value.error().errno_value == EIO) return true;
-    if (unreadable) problem = fail(value.error());
+    const bool not_given = !value && is_refused(value.error());
+    if (not_given && keep_what_is_whole) return true;
+    if (unreadable) problem = fail(not_given ? not_given_value(store, **pointer) : value.error());
     all = value.has_value();
     return all;
   });

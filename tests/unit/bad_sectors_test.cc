@@ -11,6 +11,7 @@
 #include "core/object/memory_store.h"
 #include "core/repair/repair.h"
 #include "core/table/table_log.h"
+#include "core/table/value_log.h"
 #include "tests/model/memory_place.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -301,6 +302,38 @@ TEST_CASE("checks, scrubs and backups go on past a sector of the table that stay
   REQUIRE(copy);
   const auto copied = filled.readable_in(**FileSystem::open(place.store(), quiet()));
   CHECK(copied == readable);
+}
+
+TEST_CASE("a sector of a value that stays unreadable costs that file alone") {
+  const bool closed = GENERATE(false, true);
+  Filled filled(40, 600, quiet(), false);
+  const auto image = filled.left(closed);
+  INFO((closed ? "closed" : "killed"));
+  const std::string name = image->list(kValueFolder)->front();
+  BadSectors medium(*image, name, 700);
+  if (!closed) {  // nobody noted that it was durable; it may have been acknowledged all the same
+    const auto opened = FileSystem::open(medium, quiet());
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().kind == ErrorKind::corruption);
+    INFO(opened.error().message());
+    CHECK(opened.error().message().find(name + ": ") != std::string::npos);
+    CHECK(opened.error().message().find("cffs fsck --repair") != std::string::npos);
+  }
+  const auto found = findings(medium);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().find("0 of its 600 bytes are in the table") != std::string::npos);
+  (void)repaired(medium);
+  const auto fs = std::move(*FileSystem::open(medium, quiet()));
+  const auto readable = filled.readable_in(*fs);
+  CHECK(readable.size() + 1 == filled.all.size());
+  MemoryPlace place;
+  place.begin();
+  const auto done = Backup(*fs, place, {}).run();
+  INFO((done ? std::string() : done.error().message()));
+  REQUIRE(done);
+  CHECK(done->damaged > 0);
+  CHECK(filled.readable_in(**FileSystem::open(place.store(), quiet())) == readable);
+  CHECK_FALSE(scrubbed(*fs).empty());
 }
 
 }  // namespace cffs::test
