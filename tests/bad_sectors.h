@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/mutex.h"
@@ -27,6 +28,13 @@ class BadSectors final : public PassingStore {
     const MutexLock guard(bad->mutex);
     bad->bytes[byte] = errno_value;
   }
+  // `object` cannot be opened from now on: what the medium does not give is where it is.
+  void refuse_opening(const std::string& object, Error error = Error::os(EIO)) {
+    const auto bad = of(object);
+    const MutexLock guard(bad->mutex);
+    error.context = object;
+    bad->opening = std::move(error);
+  }
   // How many reads were refused so far.
   std::uint64_t refused() const { return refused_.load(); }
 
@@ -36,6 +44,11 @@ class BadSectors final : public PassingStore {
     return shown(name, std::move(object));
   }
   Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    {
+      const auto bad = of(name);
+      const MutexLock guard(bad->mutex);
+      if (bad->opening) return fail(*bad->opening);
+    }
     return shown(name, below_.open(name));
   }
   Status remove(std::string_view name) override {
@@ -59,6 +72,7 @@ class BadSectors final : public PassingStore {
   struct Bad {
     Mutex mutex;
     std::map<std::uint64_t, int> bytes;  // and the errno
+    std::optional<Error> opening;
   };
 
   class Refusing final : public PassingObject {

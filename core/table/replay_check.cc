@@ -366,7 +366,7 @@ Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, co
 std::string LogDamage::sentence() const {
   if (missing) return object + " is missing";
   if (is_older) return object + " names an older manifest than when the store was closed";
-  if (had > 0) {
+  if (had > 0 && !refused) {
     return object + " is whole up to byte " + std::to_string(at) + ", and had " + std::to_string(had) +
            " bytes when the store was closed: rows are missing";
   }

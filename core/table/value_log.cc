@@ -79,6 +79,8 @@ Result<std::optional<ValuePointer>> pointer_in_row(std::string_view row) {
 Result<std::string> read_value(ObjectStore& store, const ValuePointer& pointer) {
   const auto object = store.open(ValueLog::object_name(pointer.object));
   if (!object && object.error().errno_value == ENOENT) return lost(pointer, "are gone with it");
+  // What no store has in its place no power cut has put there.
+  if (!object && object.error().kind == ErrorKind::corruption) return fail(EIO, object.error().message());
   if (!object) return fail(object.error());
   return read_from(**object, pointer);
 }
