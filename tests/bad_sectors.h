@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/mutex.h"
@@ -27,6 +28,13 @@ class BadSectors final : public PassingStore {
     const MutexLock guard(bad->mutex);
     bad->bytes[byte] = errno_value;
   }
+  // `object` cannot be opened from now on: what the medium does not give is where it is.
+  void refuse_opening(const std::string& object, Error error = Error::os(EIO)) {
+    const auto bad = of(object);
+    const MutexLock guard(bad->mutex);
+    error.context = object;
+    bad->opening = std::move(error);
+  }
   // How many reads were refused so far.
   std::uint64_t refused() const { return refused_.load(); }
 
@@ -36,6 +44,11 @@ class BadSectors final : public PassingStore {
     return shown(name, std::move(object));
   }
   Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    {
+      const auto bad = of(name);
+      const MutexLock guard(bad->mutex);
+      if (bad->opening) return fail(*bad->opening);
+    }
     return shown(name, below_.open(name));
   }
   Status remove(std::string_view name) override {
@@ -59,25 +72,28 @@ class BadSectors final : public PassingStore {
   struct Bad {
     Mutex mutex;
     std::map<std::uint64_t, int> bytes;  // and the errno
+    std::optional<Error> opening;
   };
 
   class Refusing final : public PassingObject {
    public:
-    Refusing(std::shared_ptr<Object> below, std::shared_ptr<Bad> bad, std::atomic<std::uint64_t>& refused)
-        : PassingObject(std::move(below)), bad_(std::move(bad)), refused_(refused) {}
+    Refusing(std::shared_ptr<Object> below, std::string_view name, std::shared_ptr<Bad> bad,
+             std::atomic<std::uint64_t>& refused)
+        : PassingObject(std::move(below)), name_(name), bad_(std::move(bad)), refused_(refused) {}
     Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
       {
         const MutexLock guard(bad_->mutex);
         const auto met = bad_->bytes.lower_bound(offset);
         if (met != bad_->bytes.end() && met->first < offset + out.size()) {
           refused_.fetch_add(1);
-          return fail(met->second, "a sector that cannot be read");
+          return fail(met->second, name_);
         }
       }
       return PassingObject::read_at(offset, out);
     }
 
    private:
+    const std::string name_;
     const std::shared_ptr<Bad> bad_;
     std::atomic<std::uint64_t>& refused_;
   };
@@ -94,7 +110,7 @@ class BadSectors final : public PassingStore {
   }
   Result<std::shared_ptr<Object>> shown(std::string_view name, Result<std::shared_ptr<Object>> object) {
     if (!object) return object;
-    return std::shared_ptr<Object>(std::make_shared<Refusing>(std::move(*object), of(name), refused_));
+    return std::shared_ptr<Object>(std::make_shared<Refusing>(std::move(*object), name, of(name), refused_));
   }
 
   Mutex mutex_;

@@ -48,6 +48,7 @@ Result<std::vector<std::string>> ConsistencyCheck::run() {
   CFFS_TRY_VOID(goes_on(check_data_rows()));
   CFFS_TRY_VOID(goes_on(check_other_rows()));
   if (!rows_missing_) CFFS_TRY_VOID(goes_on(check_values()));
+  CFFS_TRY_VOID(goes_on(check_packing()));
   CFFS_TRY_VOID(check_objects());
   CFFS_TRY_VOID(check_hints());
   CFFS_TRY_VOID(goes_on(check_counter()));
@@ -349,7 +350,6 @@ Status ConsistencyCheck::check_packing() {
 }
 
 Status ConsistencyCheck::check_objects() {
-  CFFS_TRY_VOID(check_packing());
   CFFS_TRY(const Layout layout, fs_.objects().layout());
   for (const std::string& sentence : layout.damaged) report("object " + sentence);
   CFFS_TRY(const auto names, fs_.objects().list(""));

@@ -17,6 +17,7 @@ namespace cffs {
 
 inline leveldb::Status to_leveldb(const Error& error) {
   if (error.errno_value == ENOENT) return leveldb::Status::NotFound(error.message());
+  if (error.kind == ErrorKind::corruption) return leveldb::Status::Corruption(error.message());
   return leveldb::Status::IOError(error.message());
 }
 
@@ -75,15 +76,9 @@ class RandomAccess final : public leveldb::RandomAccessFile {
   leveldb::Status Read(std::uint64_t offset, std::size_t n, leveldb::Slice* result,
                        char* scratch) const override {
     const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
-    const auto cached = object_->try_read_at(offset, out);
-    if (!cached) return to_leveldb(cached.error());
-    std::size_t got = cached->value_or(0);
-    if (!cached->has_value()) {
-      announce_blocking();
-      const auto read = object_->read_at(offset, out);
-      if (!read) return to_leveldb(read.error());
-      got = *read;
-    }
+    const auto read = read_twice(offset, out);
+    if (!read) return to_leveldb(read.error());
+    const std::size_t got = *read;
     count_->reads.fetch_add(1, std::memory_order_relaxed);
     count_->bytes.fetch_add(got, std::memory_order_relaxed);
     // What is short LevelDB tells.
@@ -95,6 +90,17 @@ class RandomAccess final : public leveldb::RandomAccessFile {
   }
 
  private:
+  // What the medium does not give the first time it often does the second, and scans go on without the block (table_reads.h).
+  Result<std::size_t> read_twice(std::uint64_t offset, Bytes out) const {
+    const auto cached = object_->try_read_at(offset, out);
+    if (!cached && !cached.error().is_damage()) return fail(cached.error());
+    if (cached && *cached) return **cached;
+    announce_blocking();
+    auto read = object_->read_at(offset, out);
+    if (cached && !read && read.error().is_damage()) read = object_->read_at(offset, out);
+    return read;
+  }
+
   const std::string name_;
   std::shared_ptr<Object> object_;
   const std::shared_ptr<BlockReads> count_;

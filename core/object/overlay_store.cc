@@ -153,9 +153,11 @@ Result<std::shared_ptr<Object>> OverlayStore::create(std::string_view name_view,
   return std::shared_ptr<Object>(std::move(object));
 }
 
+// What cannot be opened can go all the same.
 Status OverlayStore::drop_name(const std::string& name) {
-  CFFS_TRY(const ObjectPtr object, find(name));
-  object->name_.clear();
+  const auto object = find(name);
+  if (!object && !object.error().is_damage()) return fail(object.error());
+  if (object) (*object)->name_.clear();
   own_.erase(name);
   open_.erase(name);
   CFFS_TRY(const bool below, below_.exists(name));
@@ -173,13 +175,15 @@ Status OverlayStore::rename(std::string_view from_view, std::string_view to_view
   if (frozen()) return refused(description());
   const std::string from(from_view), to(to_view);
   const MutexLock guard(mutex_);
-  CFFS_TRY(const ObjectPtr object, find(from));
+  const auto object = find(from);  // what cannot be opened cannot be by another name
+  if (!object && !object.error().is_damage()) return fail(object.error());
   if (from == to) return {};
   if (const Status replaced = drop_name(to); !replaced && replaced.error().errno_value != ENOENT)
     return replaced;
   CFFS_TRY_VOID(drop_name(from));
-  object->name_ = to;
-  own_[to] = object;
+  if (!object) return {};
+  (*object)->name_ = to;
+  own_[to] = *object;
   return {};
 }
 

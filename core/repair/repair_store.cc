@@ -22,16 +22,20 @@
 namespace cffs {
 namespace {
 
+Result<bool> has_root(const Table& table) {
+  CFFS_TRY(const auto there, table.get(Key::null_name(kRootInode)));
+  const auto row = there ? decode_row(*there) : Result<Row>(fail(ENOENT));
+  const Entry* const entry = row ? row->find("") : nullptr;
+  return entry != nullptr && entry->inode.has_value();
+}
+
 // All paths begin at its row, and without it nothing opens the store.
 Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreFormat& format) {
   TableOptions options;
   options.values_apart = format.values_apart;
   CFFS_TRY(const auto table, Table::open(store, options));
-  const Key key = Key::null_name(kRootInode);
-  CFFS_TRY(const auto there, table->get(key));
-  const auto row = there ? decode_row(*there) : Result<Row>(fail(ENOENT));
-  const Entry* const entry = row ? row->find("") : nullptr;
-  if (entry != nullptr && entry->inode) return std::optional<std::string>();
+  CFFS_TRY(const bool there, has_root(*table));
+  if (there) return std::optional<std::string>();
   const LostNames catalogue(store);
   CFFS_TRY_VOID(catalogue.looked());
   const Inode* const known = catalogue.root();
@@ -45,13 +49,33 @@ Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreF
   root.ino = kRootInode;
   root.nlink = 2;
   Batch batch;
-  batch.put(key, encode_single_row("", root));
+  batch.put(Key::null_name(kRootInode), encode_single_row("", root));
   CFFS_TRY_VOID(table->write(batch));
   CFFS_TRY_VOID(table->sync());
   return std::optional<std::string>(
       known != nullptr
           ? "the root had no row: it has its owner and mode from the catalogue"
           : "the root had no row: it is its owner's alone now, until somebody gives it the mode that it had");
+}
+
+// Whether rows are why a store cannot be opened: an object beside the table is no reason to make that anew, which would take what had been
+// removed for lost.
+Result<bool> is_table_damaged(ObjectStore& store) {
+  CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
+  CFFS_TRY(const StoreFormat format, read_format(store));
+  TableOptions options;
+  options.values_apart = format.values_apart;
+  options.keep_what_is_whole = true;
+  const auto looked = [&]() -> Result<bool> {
+    CFFS_TRY(const auto table, Table::open(store, options));
+    CFFS_TRY(const auto files, table->find_damaged_files());
+    if (!files.empty()) return true;
+    CFFS_TRY_VOID(table->scan({0, 0}, {~std::uint64_t{0}, ~std::uint64_t{0}},
+                              [](Key, std::string_view) { return true; }));
+    CFFS_TRY(const bool root, has_root(*table));
+    return !root;
+  }();
+  return !looked && looked.error().kind == ErrorKind::corruption ? Result<bool>(true) : looked;
 }
 
 // A table is made anew from what can be read of its files; the old ones stay, in table/lost.
@@ -95,13 +119,13 @@ Status note_finished(ObjectStore& store) {
   return store.sync_names();
 }
 
-// What opening the table leaves out. What cannot be judged, opening it tells.
+// What opening the table leaves out. What is no log or manifest at all, opening it tells.
 Result<Repair::Lost> will_drop(ObjectStore& store) {
   CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   CFFS_TRY(const auto note, read_close_note(store, "table"));
   const auto plan = check_replay(store, "table", true, format.values_apart, note);
-  if (!plan && plan.error().is_shortage()) return fail(plan.error());
+  if (!plan && plan.error().kind != ErrorKind::corruption) return fail(plan.error());
   if (!plan || plan->dropped.empty()) return Repair::Lost::nothing;
   const bool durable = std::any_of(plan->dropped.begin(), plan->dropped.end(),
                                    [](const LogDamage& damage) { return damage.was_durable; });
@@ -134,9 +158,11 @@ Result<std::vector<std::string>> repair_store(ObjectStore& medium, FileSystemOpt
   const bool is_news = drops != Repair::Lost::nothing && noted != Repair::Lost::rows;
   if (is_news) CFFS_TRY_VOID(note_unfinished(store, drops));
   auto opened = FileSystem::open(store, options);
-  if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing
+  if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing, perhaps
     CFFS_TRY(const auto names, store.list("table"));
     if (names.empty()) return fail(opened.error());
+    CFFS_TRY(const bool damaged, is_table_damaged(store));
+    if (!damaged) return fail(opened.error());
     CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
     CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
     mended.insert(mended.end(), sentences.begin(), sentences.end());

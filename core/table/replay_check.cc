@@ -14,13 +14,48 @@
 namespace cffs {
 namespace {
 
-Result<std::string> read_object(ObjectStore& store, const std::string& name) {
-  CFFS_TRY(const auto object, store.open(name));
-  auto bytes = read_whole(*object);
-  if (!bytes && bytes.error().errno_value == EFBIG) {
+// What the medium gives of an object; zeros for the rest.
+struct ReadObject {
+  std::string bytes;
+  std::optional<std::uint64_t> refused;  // the first byte that it does not give
+};
+
+constexpr std::uint64_t kRefusedStep = 4096;  // bytes: steps in which what a medium refuses is looked for
+
+bool is_refused(const Error& error) { return error.kind == ErrorKind::os && error.is_damage(); }
+
+// Its blocks, one by one: a second time for each.
+Result<ReadObject> read_blocks(const Object& object, std::uint64_t size) {
+  ReadObject read{std::string(size, '\0'), {}};
+  for (std::uint64_t at = 0; at < size; at += kRefusedStep) {
+    const Bytes block = as_writable_bytes(read.bytes).subspan(at, std::min(kRefusedStep, size - at));
+    const auto n = object.read_at(at, block);
+    if (n && *n < block.size()) {  // it ends here by now
+      read.bytes.resize(at + *n);
+      break;
+    }
+    if (n) continue;
+    if (!is_refused(n.error())) return fail(n.error());
+    std::fill(block.begin(), block.end(), std::byte{0});
+    if (!read.refused) read.refused = at;
+  }
+  return read;
+}
+
+Result<ReadObject> read_object(ObjectStore& store, const std::string& name) {
+  const auto object = store.open(name);
+  if (!object && is_refused(object.error())) return ReadObject{{}, 0};
+  if (!object) return fail(object.error());
+  auto bytes = read_whole(**object);
+  if (bytes) return ReadObject{std::move(*bytes), {}};
+  if (bytes.error().errno_value == EFBIG) {
     return fail(Error::corruption(store.description() + "/" + name + " is larger than any of its kind"));
   }
-  return bytes;
+  if (!is_refused(bytes.error())) return fail(bytes.error());
+  const auto info = (*object)->info();
+  if (!info && is_refused(info.error())) return ReadObject{{}, 0};
+  if (!info) return fail(info.error());
+  return read_blocks(**object, info->size);
 }
 
 // What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
@@ -106,10 +141,11 @@ struct Log {
   std::string name;
   LogContent content;
   bool missing = false;
-  std::uint64_t noted = 0;  // bytes that it had when the store was closed
+  std::uint64_t noted = 0;                    // bytes that it had when the store was closed
+  std::optional<std::uint64_t> refused = {};  // the first byte that the medium does not give
 
   bool cut() const { return !missing && content.intact < noted; }
-  bool damaged() const { return missing || content.damaged() || cut(); }
+  bool damaged() const { return missing || content.damaged() || cut() || refused; }
   // For a report: what it had, where it is shorter now; 0: it is not.
   std::uint64_t had() const { return !missing && content.size < noted ? noted : 0; }
 };
@@ -133,9 +169,10 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
     logs.push_back({first, log_name(folder, first), {}, true, 0});
   }
   for (const auto& [number, name] : found) {
-    CFFS_TRY(const std::string bytes, read_object(store, name));
+    CFFS_TRY(const ReadObject read, read_object(store, name));
     const auto own = noted.find(number);
-    logs.push_back({number, name, read_log(bytes), false, own != noted.end() ? own->second : 0});
+    logs.push_back(
+        {number, name, read_log(read.bytes), false, own != noted.end() ? own->second : 0, read.refused});
   }
   for (const auto& [number, bytes] : noted) {
     if (first > 0 && number > first && !found.contains(number))
@@ -145,9 +182,13 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
   return logs;
 }
 
-// Whether a note behind the first damage, which is in logs[first], says that the damaged bytes were durable.
+// Whether a note behind the first damage, which is in logs[first], says that the damaged bytes were durable; or may have said so, where the
+// medium does not give what is there.
 bool was_durable(const std::vector<Log>& logs, std::size_t first) {
   if (logs[first].cut()) return true;
+  if (std::any_of(logs.begin() + static_cast<std::ptrdiff_t>(first), logs.end(),
+                  [](const Log& log) { return log.refused.has_value(); }))
+    return true;
   Notes notes;
   for (const LogRecord& record : logs[first].content.behind) note_batch(record.bytes, notes);
   for (std::size_t i = first + 1; i < logs.size(); ++i) {
@@ -193,6 +234,14 @@ bool closes(const Log& log) {
   return false;
 }
 
+// No power cut leaves a sector that cannot be read: what is there may have been acknowledged.
+Error not_given_value(const ObjectStore& store, const ValuePointer& pointer) {
+  return Error::corruption(store.description() + "/" + ValueLog::object_name(pointer.object) + ": " +
+                           std::to_string(pointer.length) + " bytes from " + std::to_string(pointer.offset) +
+                           " on cannot be read, and may have been those of a file; nothing was changed, and "
+                           "cffs fsck --repair keeps what is before and behind them");
+}
+
 // Whether each value that the record puts into the value log is there. One that the medium does not give is, for who keeps what is whole: its
 // reader is told.
 Result<bool> has_its_values(ObjectStore& store, std::string_view record, bool keep_what_is_whole) {
@@ -204,8 +253,9 @@ Result<bool> has_its_values(ObjectStore& store, std::string_view record, bool ke
     if (!pointer || !*pointer) return true;
     const auto value = read_value(store, **pointer);
     const bool unreadable = !value && value.error().kind != ErrorKind::corruption;
-    if (unreadable && keep_what_is_whole && value.error().errno_value == EIO) return true;
-    if (unreadable) problem = fail(value.error());
+    const bool not_given = !value && is_refused(value.error());
+    if (not_given && keep_what_is_whole) return true;
+    if (unreadable) problem = fail(not_given ? not_given_value(store, **pointer) : value.error());
     all = value.has_value();
     return all;
   });
@@ -252,6 +302,24 @@ std::string rewritten(const LogContent& content, bool also_behind) {
   return write_log(records);
 }
 
+LogDamage damage_of(std::string object, std::uint64_t at, std::uint64_t size, bool was_durable,
+                    std::optional<std::uint64_t> refused) {
+  LogDamage damage;
+  damage.object = std::move(object);
+  damage.at = at;
+  damage.size = size;
+  damage.was_durable = was_durable;
+  damage.refused = refused;
+  return damage;
+}
+
+LogDamage damage_of(const Log& log, bool was_durable) {
+  LogDamage damage = damage_of(log.name, log.content.intact, log.content.size, was_durable, log.refused);
+  damage.missing = log.missing;
+  damage.had = log.had();
+  return damage;
+}
+
 Error refused(const ObjectStore& store, const LogDamage& damage) {
   return Error::corruption(
       store.description() + "/" + damage.sentence() +
@@ -261,24 +329,24 @@ Error refused(const ObjectStore& store, const LogDamage& damage) {
 // The manifest's word on where to begin; its own damage goes into the plan.
 Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, const std::string& name,
                                bool keep_what_is_whole, const CloseNote& note, ReplayPlan& plan) {
-  CFFS_TRY(const std::string bytes, read_object(store, name));
-  const LogContent content = read_log(bytes);
+  CFFS_TRY(const ReadObject read, read_object(store, name));
+  const LogContent content = read_log(read.bytes);
   Manifest manifest;
   bool whole = true;
   for (const LogRecord& record : content.before) whole = whole && apply_edit(record.bytes, manifest);
   const std::uint64_t number = manifest_number(name, folder);
   const std::uint64_t had = number == note.manifest ? note.manifest_bytes : 0;
   const bool cut = content.intact < had, is_older = number < note.manifest;
-  if (whole && !content.damaged() && !cut && !is_older) return manifest;
-  LogDamage damage{name, content.intact, content.size, true};
+  if (whole && !content.damaged() && !cut && !is_older && !read.refused) return manifest;
+  LogDamage damage = damage_of(name, content.intact, content.size, true, read.refused);
   if (content.size < had) damage.had = had;
-  if (is_older && whole && !content.damaged()) {
+  if (is_older && whole && !content.damaged() && !read.refused) {
     damage.object = folder + "/CURRENT";
     damage.is_older = true;
   }
   // Each record is synced before anything relies on it, so only the last one may be torn; and the log that it would have
   // let go of is then still there.
-  if (whole && content.behind.empty() && !cut && !is_older) {
+  if (whole && content.behind.empty() && !cut && !is_older && !read.refused) {
     CFFS_TRY(const bool there, store.exists(log_name(folder, manifest.first_log)));
     if (there) {
       damage.was_durable = false;
@@ -298,12 +366,12 @@ Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, co
 std::string LogDamage::sentence() const {
   if (missing) return object + " is missing";
   if (is_older) return object + " names an older manifest than when the store was closed";
-  if (had > 0) {
+  if (had > 0 && !refused) {
     return object + " is whole up to byte " + std::to_string(at) + ", and had " + std::to_string(had) +
            " bytes when the store was closed: rows are missing";
   }
-  const std::string where =
-      object + " is damaged at byte " + std::to_string(at) + " of " + std::to_string(size);
+  std::string where = object + " is damaged at byte " + std::to_string(at) + " of " + std::to_string(size);
+  if (refused) where += ", where bytes from " + std::to_string(*refused) + " on cannot be read";
   return was_durable ? where + ", which had been durable"
                      : where + ": a tail that was not durable is left out";
 }
@@ -319,21 +387,25 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     std::erase(names, folder + "/" + kCloseNote);
     plan.no_table = names.empty();
     if (plan.no_table) return plan;
-    LogDamage lost{current, 0, 0, true, true};
+    LogDamage lost = damage_of(current, 0, 0, true, {});
+    lost.missing = true;
     if (!keep_what_is_whole) return fail(refused(store, lost));
     plan.rebuild = true;
     plan.dropped.push_back(std::move(lost));
   }
-  std::string text;
+  ReadObject read;
   if (is_there) {
-    CFFS_TRY(text, read_object(store, current));
+    CFFS_TRY(read, read_object(store, current));
   }
+  std::string text = std::move(read.bytes);
   const std::uint64_t current_size = text.size();
   const bool named = text.starts_with("MANIFEST-") && text.ends_with('\n');
   if (named) text.pop_back();
   const std::string name = folder + "/" + text;
   CFFS_TRY(const bool manifest_there, named ? store.exists(name) : Result<bool>(false));
   if (is_there && !manifest_there) {
+    LogDamage damage = damage_of(current, 0, current_size, true, read.refused);
+    if (!keep_what_is_whole && read.refused) return fail(refused(store, damage));
     if (!keep_what_is_whole) {
       return fail(
           Error::corruption(store.description() + "/" + current +
@@ -341,7 +413,7 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
                             "what is there"));
     }
     plan.rebuild = true;
-    plan.dropped.push_back({current, 0, current_size, true});
+    plan.dropped.push_back(std::move(damage));
   }
   Manifest manifest;
   if (manifest_there) {
@@ -366,20 +438,18 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   }
   const auto first = static_cast<std::size_t>(damaged - logs.begin());
   const bool rot = plan.rebuild || damaged->missing || was_durable(logs, first);
-  LogDamage damage{damaged->name, damaged->content.intact, damaged->content.size, rot, damaged->missing};
-  damage.had = damaged->had();
+  LogDamage damage = damage_of(*damaged, rot);
   if (rot && !keep_what_is_whole) return fail(refused(store, damage));
   plan.dropped.push_back(std::move(damage));
   if (!damaged->missing) plan.instead[damaged->name] = rewritten(damaged->content, rot);
   for (auto log = damaged + 1; log != logs.end(); ++log) {
     if (rot) {
       if (!log->damaged()) continue;
-      LogDamage other{log->name, log->content.intact, log->content.size, true, log->missing};
-      other.had = log->had();
-      plan.dropped.push_back(std::move(other));
+      plan.dropped.push_back(damage_of(*log, true));
       if (!log->missing) plan.instead[log->name] = rewritten(log->content, true);
     } else {
-      if (!log->content.before.empty()) plan.dropped.push_back({log->name, 0, log->content.size, false});
+      if (!log->content.before.empty())
+        plan.dropped.push_back(damage_of(log->name, 0, log->content.size, false, {}));
       plan.instead[log->name] = {};
     }
   }

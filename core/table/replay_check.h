@@ -9,11 +9,15 @@
 // (SystemField::log_synced), and a closed store's last record takes the mark of an open one away: what lies before such a
 // note was durable. A tail whose note did not reach the medium looks like a torn one.
 //
+// What the medium does not give reads as zeros here, in steps of 4 KiB, and is rot: no power cut leaves a sector that cannot be read, and
+// what it held may have been acknowledged.
+//
 // A log that lost its last records, whole or in part, has lost those notes with them. What was there when the store was closed is
 // noted beside it, too (core/table/close_note.h): whatever is shorter than that was cut, and refused as rot is.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +34,7 @@ struct LogDamage {
   bool missing = false;   // all of it; it had been durable
   std::uint64_t had = 0;  // bytes when the store was closed, where it has fewer now
   bool is_older = false;  // it is CURRENT, and names a manifest from before the store was closed
+  std::optional<std::uint64_t> refused;  // the first byte that the medium does not give, if any
 
   std::string sentence() const;
 };

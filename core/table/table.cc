@@ -413,7 +413,8 @@ Result<std::vector<std::string>> Table::find_damaged_files() const {
       status = it->status();
     }
     if (status.ok()) continue;
-    if (Error error = to_error(status); error.is_shortage()) return fail(std::move(error));
+    if (Error error = read_error(status); error.kind != ErrorKind::corruption && !status.IsNotFound())
+      return fail(std::move(error));
     const std::vector<std::string> live = live_files(*db_);  // it may have been compacted away meanwhile
     if (std::find(live.begin(), live.end(), name) == live.end()) continue;
     sentences.push_back(name + ": " + status.ToString() + "; rows are missing");

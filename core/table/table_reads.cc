@@ -2,6 +2,8 @@
 
 #include <leveldb/db.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 
 #include "core/base/undisturbed.h"
@@ -22,8 +24,23 @@ Error to_error(const leveldb::Status& status) {
                           : says("Disk quota exceeded") ? EDQUOT
                           : says("Too many open files") ? EMFILE
                           : says("Cannot allocate")     ? ENOMEM
+                          : says("timed out")           ? ETIMEDOUT
+                          : says("endpoint shutdown")   ? ESHUTDOWN
                                                         : EIO;
   return Error::os(errno_value, "table: " + text);
+}
+
+Error read_error(const leveldb::Status& status) {
+  Error error = to_error(status);
+  if (error.errno_value != EIO) return error;
+  // EIO, EUCLEAN, EBADMSG, ENODATA (Error::is_damage()); anything else that LevelDB tells of is not about what the block holds.
+  constexpr std::array<std::string_view, 4> kNotGiven = {"Input/output error", "Structure needs cleaning",
+                                                         "Bad message", "No data available"};
+  const bool not_given = std::any_of(kNotGiven.begin(), kNotGiven.end(), [&](std::string_view words) {
+    return error.context.find(words) != std::string::npos;
+  });
+  if (not_given) error.kind = ErrorKind::corruption;
+  return error;
 }
 
 leveldb::ReadOptions checked_reads() {
@@ -44,7 +61,7 @@ Status scan_rows(leveldb::DB& db, const leveldb::ReadOptions& reads, Key first, 
     if (key > last || !visit(key, view(it->value()))) break;
     if (key == last) break;  // the next may lie behind the deletion marks of all that was removed there
   }
-  if (!it->status().ok()) return fail(to_error(it->status()));
+  if (!it->status().ok()) return fail(read_error(it->status()));
   return {};
 }
 
@@ -53,7 +70,7 @@ Result<std::optional<std::string>> get_value(leveldb::DB& db, const leveldb::Rea
   const EncodedKey encoded(key);
   const leveldb::Status status = undisturbed([&] { return db.Get(reads, slice(encoded.view()), &value); });
   if (status.IsNotFound()) return std::optional<std::string>();
-  if (!status.ok()) return fail(to_error(status));
+  if (!status.ok()) return fail(read_error(status));
   return std::optional<std::string>(std::move(value));
 }
 

@@ -21,6 +21,8 @@ namespace cffs {
 
 inline leveldb::Slice slice(std::string_view s) { return {s.data(), s.size()}; }
 Error to_error(const leveldb::Status& status);
+// The same of a read: `corruption` also where the medium does not give the block. A shortage never is.
+Error read_error(const leveldb::Status& status);
 leveldb::ReadOptions checked_reads();
 // Calls visit for the rows from `first` to `last` until it returns false. A block that cannot be read ends it; with `past_damage`
 // it goes on behind that, and the error comes at the end.

@@ -23,7 +23,8 @@ class Course {
   // Why nothing may take the place of anything any more.
   const leveldb::Status& stopped() const { return stopped_; }
   leveldb::Status read(leveldb::Status status) {
-    if (!status.ok() && !status.IsNotFound() && to_error(status).is_shortage()) stop(status);
+    if (!status.ok() && !status.IsNotFound() && read_error(status).kind != ErrorKind::corruption)
+      stop(status);
     return status;
   }
   leveldb::Status written(leveldb::Status status) {

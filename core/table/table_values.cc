@@ -89,11 +89,13 @@ Result<std::map<std::uint64_t, ValueLog::Known>> Table::count_values() const {
   for (const std::string& name : names) {
     const std::uint64_t number = ValueLog::object_number(name);
     if (number == 0) continue;
-    CFFS_TRY(const auto object, store_->open(name));
-    CFFS_TRY(const ObjectInfo info, object->info());
+    const auto object = store_->open(name);
+    const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+    if (!info && !info.error().is_damage()) return fail(info.error());
     ValueLog::Known& part = known[number];
-    part.size = info.size;
-    if (!all_seen) part.live = info.size;
+    part.size = info ? info->size : part.live;
+    if (!all_seen) part.live = part.size;
+    if (!info) part.live = std::max<std::uint64_t>(part.live, 1);  // it stays
   }
   return known;
 }
@@ -171,8 +173,8 @@ Status Table::scan_values(const leveldb::ReadOptions& reads, Key first, Key last
     if (pointer && !*pointer) return visit(key, row.substr(0, row.size() - 1));
     auto read = pointer ? values_->read(**pointer) : Result<std::string>(fail(pointer.error()));
     value = read ? std::move(*read) : std::string();
-    const bool passes = !read && read.error().kind != ErrorKind::corruption;  // no descriptor, perhaps
-    if (!read && lost) lost = fail(std::move(read).error());
+    const bool passes = !read && !read.error().is_damage();  // no descriptor, perhaps
+    if (!read && (lost || passes)) lost = fail(std::move(read).error());
     return passes && !past_damage ? false : visit(key, value);
   });
   CFFS_TRY_VOID(done);

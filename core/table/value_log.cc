@@ -30,8 +30,11 @@ tl::unexpected<Error> lost(const ValuePointer& pointer, const char* why) {
 Result<std::string> read_from(const Object& object, const ValuePointer& pointer) {
   if (pointer.length > kLongestValue) return lost(pointer, "are longer than any value");
   std::string bytes(pointer.length, '\0');
-  CFFS_TRY(const std::size_t n, object.read_at(pointer.offset, as_writable_bytes(bytes)));
-  if (n < bytes.size()) return lost(pointer, "are not there");
+  auto n = object.read_at(pointer.offset, as_writable_bytes(bytes));
+  // What the medium does not give the first time it often does the second, and scans go on without the value.
+  if (!n && n.error().is_damage()) n = object.read_at(pointer.offset, as_writable_bytes(bytes));
+  if (!n) return fail(n.error());
+  if (*n < bytes.size()) return lost(pointer, "are not there");
   if (sum_of(bytes) != pointer.sum) return lost(pointer, "are not those that were written");
   return bytes;
 }
@@ -76,6 +79,8 @@ Result<std::optional<ValuePointer>> pointer_in_row(std::string_view row) {
 Result<std::string> read_value(ObjectStore& store, const ValuePointer& pointer) {
   const auto object = store.open(ValueLog::object_name(pointer.object));
   if (!object && object.error().errno_value == ENOENT) return lost(pointer, "are gone with it");
+  // What no store has in its place no power cut has put there.
+  if (!object && object.error().kind == ErrorKind::corruption) return fail(EIO, object.error().message());
   if (!object) return fail(object.error());
   return read_from(**object, pointer);
 }
@@ -87,8 +92,10 @@ std::string ValueLog::object_name(std::uint64_t object) {
 Status ValueLog::sync_all(ObjectStore& store) {
   CFFS_TRY(const auto names, store.list(kValueFolder));
   for (const std::string& name : names) {
-    CFFS_TRY(const auto object, store.open(name));
-    CFFS_TRY_VOID(object->sync());
+    const auto object = store.open(name);
+    if (!object && object.error().is_damage()) continue;  // whoever reads a value of it is told
+    if (!object) return fail(object.error());
+    CFFS_TRY_VOID((*object)->sync());
   }
   return {};
 }
@@ -245,8 +252,10 @@ std::size_t ValueLog::close_idle() {
 Result<std::string> ValueLog::read(const ValuePointer& pointer) const {
   const auto object = object_of(pointer.object);
   if (!object && object.error().errno_value == ENOENT) return lost(pointer, "are gone with it");
-  if (!object) return fail(object.error());
-  return read_from(**object, pointer);
+  auto value = object ? read_from(**object, pointer) : Result<std::string>(fail(object.error()));
+  const bool not_given = !value && value.error().kind == ErrorKind::os && value.error().is_damage();
+  if (not_given) return lost(pointer, ("cannot be read: " + value.error().message()).c_str());
+  return value;
 }
 
 void ValueLog::let_go(const ValuePointer& pointer) {

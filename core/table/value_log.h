@@ -67,7 +67,7 @@ class ValueLog {
 
   // Where the values are now; each counts as named. nullopt: there is no room, or the medium fails: they belong into rows.
   std::optional<std::vector<ValuePointer>> append(std::span<const std::string_view> values);
-  // `corruption`: the object is gone, or has other bytes there.
+  // `corruption`: the object is gone, has other bytes there, or the medium does not give them.
   Result<std::string> read(const ValuePointer& pointer) const;
   // No row names this value any more.
   void let_go(const ValuePointer& pointer);
