@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/base/printable.h"
 #include "replay/model/content.h"
 
 namespace cffs::replay {
@@ -78,8 +79,9 @@ void Player::Thread::problem(const Step& step, std::uint64_t& counter, const std
   ++counter;
   if (!report.first_problem.empty()) return;
   const Operation& o = operation(step);
-  report.first_problem = fmt::format("operation {}, {}{}: {}", step.operation + 1, name_of(o.call),
-                                     o.path == kNoPath ? "" : " " + player_.trace_.path(o.path), what);
+  report.first_problem =
+      fmt::format("operation {}, {}{}: {}", step.operation + 1, name_of(o.call),
+                  o.path == kNoPath ? "" : " " + printable(player_.trace_.path(o.path)), what);
 }
 
 void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
