@@ -75,7 +75,9 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
             const Variant& variant) {
   replay::ScheduleOptions schedule_options;
   schedule_options.threads = variant.threads;
-  const replay::Schedule schedule = replay::make_schedule(trace, schedule_options);
+  replay::PlayOptions options;
+  if (session.text("check") == "size" || !session.text("site").empty()) options.check = replay::Check::size;
+  CFFS_TRY(const replay::Schedule schedule, replay::schedule_for(trace, schedule_options, options.check));
   // The rig's target is its root; a replay that changes things has a directory of its own.
   std::unique_ptr<replay::Target> own;
   replay::Target* target = &rig.target();
@@ -87,8 +89,6 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
               fmt::format("{}, {} thread{}", variant.cold ? "cold" : "warm", variant.threads,
                           variant.threads == 1 ? "" : "s"));
   replay::Player player(trace, schedule, target);
-  replay::PlayOptions options;
-  if (session.text("check") == "size" || !session.text("site").empty()) options.check = replay::Check::size;
   replay::PlayReport report = player.play(options);
   replay::Run run;
   replay::fill_run(report, run);

@@ -101,7 +101,8 @@ void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
             fmt::format("{}, {} was due", std::strerror(static_cast<int>(-result_)),
                         std::strerror(expected.error)));
   } else if (expected.checkable && options_.check != Check::none) {
-    const bool sized = o.call == Call::read || o.call == Call::fetch || o.call == Call::readdir;
+    const bool sized =
+        o.call == Call::read || o.call == Call::write || o.call == Call::fetch || o.call == Call::readdir;
     const std::uint64_t got = o.call == Call::stat ? facts_.size : static_cast<std::uint64_t>(result_);
     if ((sized || o.call == Call::stat) && got != expected.length) {
       problem(step, report.wrong_size, fmt::format("{} instead of {}", got, expected.length));
