@@ -559,6 +559,89 @@ TEST_CASE("an offset of -1 is the file's own") {
   CHECK(done.build.surprises == 0);
 }
 
+TEST_CASE("a slice is judged by its own surprises") {
+  Trace trace = import(
+                    "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
+                    "1 1.1 mkdir(\"/r/b\", 0755) = 0\n")
+                    .trace;
+  for (const char* counted : {"surprises", "supplied_operations", "lines", "malformed_lines"})
+    trace.about[counted] = "200";
+  SliceOptions options;
+  options.first = 2;
+  const Trace part = slice(trace, options);
+  CHECK(part.operations.size() == 1);
+  CHECK(part.about.at("root") == "/r");
+  for (const char* counted : {"surprises", "supplied_operations", "lines", "malformed_lines"})
+    CHECK_FALSE(part.about.contains(counted));
+}
+
+TEST_CASE("a slice of a directory has what came into it, and not what left it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/src\", 0755) = 0\n"
+      "1 1.1 openat(AT_FDCWD</r>, \"tmp\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/tmp>\n"
+      "1 1.2 write(3</r/tmp>, \"\"..., 10) = 10\n"
+      "1 1.3 close(3</r/tmp>) = 0\n"
+      "1 1.4 rename(\"/r/tmp\", \"/r/src/f\") = 0\n"
+      "1 1.5 stat(\"/r/src/f\", {st_mode=S_IFREG|0644, st_size=10, ...}) = 0\n"
+      "1 1.6 link(\"/r/src/f\", \"/r/g\") = 0\n"
+      "1 1.7 rename(\"/r/src/f\", \"/r/h\") = 0\n"
+      "1 1.8 openat(AT_FDCWD</r>, \"src/f\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/src/f>\n"
+      "1 1.9 close(3</r/src/f>) = 0\n");
+  REQUIRE(done.build.surprises == 0);
+  for (const char* below : {"src", "src/", "/src", "./src//"}) {
+    INFO(below);
+    SliceOptions options;
+    options.below = below;
+    const Trace part = slice(done.trace, options);
+    REQUIRE(part.operations.size() >= 4);
+    CHECK(part.about.at("root") == "/r/src");
+    const Schedule schedule = make_schedule(part, {});
+    CHECK(schedule.left_out == 0);
+    CHECK(schedule.unexplained == 0);
+    const TemporaryDirectory directory;
+    const auto target = make_directory_target(directory.path);
+    REQUIRE(target);
+    REQUIRE(make_tree(part, **target));
+    const PlayReport report = Player(part, schedule, &**target).play({});
+    INFO(report.first_problem);
+    CHECK(report.problems() == 0);
+    CHECK(written_and_read(part));
+  }
+}
+
+TEST_CASE("a slice of a directory that comes by a rename has what came with it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/new\", 0755) = 0\n"
+      "1 1.1 openat(AT_FDCWD</r>, \"new/f\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/new/f>\n"
+      "1 1.2 close(3</r/new/f>) = 0\n"
+      "1 1.3 rename(\"/r/new\", \"/r/src\") = 0\n"
+      "1 1.4 unlink(\"/r/src/f\") = 0\n"
+      "1 1.5 rename(\"/r/src\", \"/r/old\") = 0\n");
+  SliceOptions options;
+  options.below = "src";
+  const Trace part = slice(done.trace, options);
+  CHECK(words(part) == List{"unlink f"});
+  const Schedule schedule = make_schedule(part, {});
+  CHECK(schedule.unexplained == 0);
+  CHECK(written_and_read(part));
+}
+
+TEST_CASE("what began before a slice and returned in it is in it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
+      "2 2.0 mkdir(\"/r/b\",  <unfinished ...>\n"
+      "1 3.0 mkdir(\"/r/c\", 0755) = 0\n"
+      "2 3.1 <... mkdir resumed>, 0755) = 0\n"
+      "1 4.0 mkdir(\"/r/b/d\", 0755) = 0\n");
+  REQUIRE(words(done.trace) == List{"mkdir a", "mkdir c", "mkdir b", "mkdir b/d"});
+  SliceOptions options;
+  options.from_s = 3;  // times without an epoch are those of -r: 0, 2, 5, 12.1 from the first operation on
+  options.to_s = 20;
+  const Trace part = slice(done.trace, options);
+  CHECK(words(part) == List{"mkdir c", "mkdir b", "mkdir b/d"});
+  for (const Operation& o : part.operations) CHECK(o.time_ns >= 0);
+}
+
 TEST_CASE("a path that looks like the end of a process is a path") {
   // Its second process ends without a word: what it had open is closed behind its last line.
   const Imported done =
