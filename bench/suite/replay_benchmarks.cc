@@ -213,7 +213,9 @@ std::vector<Benchmark> replay_benchmarks() {
   web.run = run_web;
   Benchmark development;
   development.name = "development";
-  development.title = "a developer's session replayed (unpack, git, builds, edits, search): by policy";
+  development.title =
+      "a developer's session replayed (unpack, git, builds, edits, search): by policy; frequency is mined "
+      "from what is replayed, the best that mining can do";
   development.source = "composite-file paper, software-development replay";
   development.parameters = {{"trace", "a trace or strace output", "cpp_dev_session.trace.db.xz",
                              "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz"},

@@ -230,4 +230,26 @@ case_looking() {
   check "evaluate opens nothing for writing" sh -c "test -s '$work/calls' && ! grep -E 'O_WRONLY|O_RDWR|O_CREAT|^[0-9]+ +(creat|truncate|rename|unlink|mkdir|link|symlink)' '$work/calls'"
 }
 
-run_cases traces replay recording disks looking -- "$@"
+# The rival that cffs is held against on FUSE.
+case_passing() {
+  local work=$base/work/passing
+  mkdir -p "$work/below" "$work/over"
+  head -c 10000 "$cffs" >"$work/below/file"
+  "$cffs" bench passthrough "$work/below" "$work/over" &
+  local server=$!
+  check "it serves" within 20 mountpoint -q "$work/over"
+  check "a file is there" cmp "$work/below/file" "$work/over/file"
+  cat "$work/below/file" >/dev/null
+  # Its pages over there go, those below stay.
+  python3 -c "import os,sys; f = os.open(sys.argv[1], os.O_RDONLY); os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)" "$work/over/file"
+  strace -f -qq -e trace=pread64,preadv2 -o "$work/calls" -p $server 2>/dev/null &
+  local tracer=$!
+  check "it is looked at" within 20 grep -qE '^TracerPid:[^0-9]*[1-9]' /proc/$server/status
+  check "it is read again" cmp "$work/below/file" "$work/over/file"
+  kill $tracer; wait $tracer 2>/dev/null
+  check "what is in memory is read once, and no other way" sh -c "grep -q 'preadv2.* = 10000' '$work/calls' && ! grep -q pread64 '$work/calls' || { cat '$work/calls'; false; }"
+  umount "$work/over"
+  wait $server
+}
+
+run_cases traces replay recording disks looking passing -- "$@"
