@@ -140,7 +140,8 @@ std::string advice_page(const Advice& a) {
                       r.worth == Worth::yes      ? "cffs is for this tree on this disk."
                       : r.worth == Worth::little ? "cffs gains little here."
                                                  : "cffs is not for this tree on this disk.");
-  page += "<pre>" + html_text(printable(a.commands())) + "</pre>\n";
+  // Printable already, and what a shell reads: a backslash in it is one.
+  page += "<pre>" + html_text(a.commands()) + "</pre>\n";
   page += fmt::format(
       "<p>{} files, {}, in {} directories; {} symlinks, {} special files; about {} of files that are there "
       "twice. "

@@ -9,6 +9,7 @@
 #include "bench/report/plots.h"
 #include "cli/commands.h"
 #include "cli/drawn_results.h"
+#include "core/base/printable.h"
 #include "replay/results/results_file.h"
 
 namespace cffs::cli {
@@ -21,8 +22,8 @@ struct CompareOptions {
 };
 
 void print_table(const bench::Comparison& c) {
-  fmt::print("== {} ({}), {} round{}, ratios to {}\n", c.benchmark, c.workload, c.rounds,
-             c.rounds == 1 ? "" : "s", bench::title_of(c.baseline));
+  fmt::print("== {} ({}), {} round{}, ratios to {}\n", printable(c.benchmark), printable(c.workload),
+             c.rounds, c.rounds == 1 ? "" : "s", printable(bench::title_of(c.baseline)));
   fmt::print("{:<32} {:<18} {:>11} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8}\n", "phase", "target", "ops/s",
              "ratio", "90 % interval", "p50 us", "p99 us", "reads", "writes", "CPU s");
   for (const bench::PhaseResult& phase : c.phases) {
@@ -41,7 +42,7 @@ void print_table(const bench::Comparison& c) {
                          (t.metrics.contains("daemon_cpu_s") ? t.metrics.at("daemon_cpu_s") : 0);
       const replay::Estimate& r = t.rate_of_baseline;
       fmt::print("{:<32} {:<18} {:>11.1f} {:>8} {:>15} {:>9} {:>9} {:>9} {:>9} {:>8.2f}\n",
-                 first ? phase.phase : "", bench::title_of(t.target), t.rate.value,
+                 first ? printable(phase.phase) : "", printable(bench::title_of(t.target)), t.rate.value,
                  r.value > 0 ? fmt::format("{:.2f}", r.value) : "-",
                  r.samples > 1 ? fmt::format("{:.2f} to {:.2f}", r.low, r.high) : "", us(0.5), us(0.99),
                  metric("device_reads"), metric("device_writes"), cpu);
@@ -117,7 +118,7 @@ Status draw_results(const std::vector<bench::Comparison>& comparisons, const std
   std::vector<std::vector<bench::Plot>> plots;
   std::size_t drawn = 0;
   for (const bench::Comparison& c : comparisons) {
-    progress.show(fmt::format("drawing {}", c.benchmark));
+    progress.show("drawing " + printable(c.benchmark));
     CFFS_TRY(auto more, bench::draw(c, plot));
     drawn += more.size();
     plots.push_back(std::move(more));

@@ -41,7 +41,7 @@ Result<std::vector<std::string>> run_steps(const bench::Publication& publication
   for (const bench::Step& step : publication.steps) {
     CFFS_TRY(const auto runs, runs_in(o.results));
     const std::string called = fmt::format("{}: {}, disk {}", publication.name, step.benchmark, step.disk);
-    if (bench::is_complete(step, o.size(), runs)) {
+    if (bench::is_complete(step, o.size(), o.rounds, runs)) {
       say(fmt::format("{}: is in {} already", called, o.results));
       continue;
     }

@@ -138,6 +138,10 @@ void print_unlisted(const replay::LoadReport& report) {
         "{}\n",
         report.from_outside, replay::kOutside);
   }
+  if (report.too_large > 0) {
+    fmt::print("  note: {} operations and files with more bytes than a trace can hold are left out\n",
+               report.too_large);
+  }
   if (report.unlisted_parents == 0) return;
   fmt::print(
       "  note: {} directories that --initial does not list are made for what is in them; the first: {}\n",

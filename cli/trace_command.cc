@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/replay_report.h"
+#include "core/base/printable.h"
 #include "replay/import/load_trace.h"
 #include "replay/import/record_command.h"
 #include "replay/model/trace_slice.h"
@@ -86,13 +87,13 @@ Status show(const TraceOptions& o) {
     }
     std::string what;
     const bool of_process = op.call == replay::Call::spawn || op.call == replay::Call::reap;
-    if (of_process) what += " client " + trace.clients()[op.handle];
-    if (op.path != replay::kNoPath) what += " /" + trace.path(op.path);
-    if (op.path2 != replay::kNoPath) what += " -> " + trace.path(op.path2);
+    if (of_process) what += " client " + printable(trace.clients()[op.handle]);
+    if (op.path != replay::kNoPath) what += " /" + printable(trace.path(op.path));
+    if (op.path2 != replay::kNoPath) what += " -> " + printable(trace.path(op.path2));
     if (op.handle != replay::kNoHandle && !of_process) what += fmt::format(" #{}", op.handle);
     if (op.call == replay::Call::read || op.call == replay::Call::write)
       what += fmt::format(" {}+{}", op.offset, op.length);
-    fmt::print("{:>8} {:>12.6f} {:<10} {:<9}{} = {}\n", i, seconds, trace.clients()[op.client],
+    fmt::print("{:>8} {:>12.6f} {:<10} {:<9}{} = {}\n", i, seconds, printable(trace.clients()[op.client]),
                replay::name_of(op.call), what, text_of(op.result));
   }
   return {};
@@ -125,7 +126,7 @@ Status stat(const TraceOptions& o) {
                            .dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return {};
   }
-  for (const auto& [name, value] : trace.about) fmt::print("{:<16} {}\n", name, value);
+  for (const auto& [name, value] : trace.about) fmt::print("{:<16} {}\n", printable(name), printable(value));
   fmt::print("{:<16} {} in {:.1f} s, {:.1f} s of them idle\n", "operations", s.operations, s.seconds,
              s.idle_seconds);
   fmt::print("{:<16} {}\n{:<16} {} touched, {} opened\n", "clients", s.clients, "paths", s.paths_touched,

@@ -26,16 +26,24 @@ void read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fuse_
     fuse_reply_err(req, errno);
     return;
   }
-  iovec piece{buffer.data(), size};
-  ssize_t n = ::preadv2(fd, &piece, 1, offset, RWF_NOWAIT);
-  if (n < static_cast<ssize_t>(size)) {
-    if (n < 0) announce_blocking();
-    n = ::pread(fd, buffer.data(), size, offset);
+  // The kernel asks for whole pages: at a file's end there is less, and no reason to read again what came from the cache.
+  std::size_t done = 0;
+  const auto rest_at = [&] { return offset + static_cast<off_t>(done); };
+  ssize_t n = 0;
+  do {
+    iovec rest{buffer.data() + done, size - done};
+    n = ::preadv2(fd, &rest, 1, rest_at(), RWF_NOWAIT);
+    if (n > 0) done += static_cast<std::size_t>(n);
+  } while (n > 0 && done < size);
+  if (n < 0) {
+    announce_blocking();
+    n = ::pread(fd, buffer.data() + done, size - done, rest_at());
+    if (n > 0) done += static_cast<std::size_t>(n);
   }
   if (n < 0) {
     fuse_reply_err(req, errno);
   } else {
-    fuse_reply_buf(req, buffer.data(), static_cast<std::size_t>(n));
+    fuse_reply_buf(req, buffer.data(), done);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "bench/rig/process.h"
+#include "core/base/printable.h"
 #include "core/base/readable_text.h"
 
 namespace cffs::bench {
@@ -25,15 +26,20 @@ std::string plain(const std::string& text) {
   return out;
 }
 std::string in_quotes(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-  return out + "\"";
+  // gnuplot takes '' for a quote, but not where a text begins with it, nor twice in a row: none is left to end the text early.
+  std::string out = "'";
+  for (const char c : printable(text)) out += c == '\'' ? std::string("\u2019") : std::string(1, c);
+  return out + "'";
 }
 
 std::string tic_label(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '%' ? std::string("%%") : std::string(1, c);
   return in_quotes(out);
+}
+
+std::string line_title(const std::string& target) {
+  return "title " + in_quotes(title_of(target)) + " noenhanced";
 }
 
 Result<Plot> Drawing::draw(const std::string& directory) {
@@ -55,16 +61,17 @@ Status Drawing::run_gnuplot(const std::string& folder, const std::string& direct
            "set lmargin 11\nset rmargin 3\n"
         << script
         << fmt::format("\nset terminal svg size {},{} dynamic font 'sans-serif,13' rounded\n", width, height)
-        << "set output '" << folder << "/plot.svg'\nreplot\nset output\n";
+        << "set output 'plot.svg'\nreplot\nset output\n";
     if (!directory.empty()) {
       out << fmt::format(
                  "set terminal pngcairo size {},{} background 'white' font 'sans,13' fontscale 1.3 "
                  "rounded\n",
                  width * 3 / 2, height * 3 / 2)
-          << "set output " << in_quotes(directory + "/" + plot_.name + ".png") << "\nreplot\nset output\n";
+          << "set output 'plot.png'\nreplot\nset output\n";
     }
   }
-  CFFS_TRY_VOID(run({"gnuplot", "-e", "set terminal unknown", folder + "/script"}));
+  // It runs where it writes, so that no name of anybody's is in what it is told.
+  CFFS_TRY_VOID(run({"gnuplot", "-e", "set terminal unknown", "script"}, folder));
   plot_.svg = readable_text(folder + "/plot.svg").value_or("");
   follow_text_colour();
   if (directory.empty()) return {};
@@ -72,6 +79,11 @@ Status Drawing::run_gnuplot(const std::string& folder, const std::string& direct
   out << plot_.svg;
   out.close();
   if (!out) return fail(EIO, directory + "/" + plot_.name + ".svg");
+  const std::string png = directory + "/" + plot_.name + ".png";
+  std::error_code error;
+  std::filesystem::copy_file(folder + "/plot.png", png, std::filesystem::copy_options::overwrite_existing,
+                             error);
+  if (error) return fail(error.value(), png);
   return {};
 }
 // Black becomes the colour of the surrounding text, so that the same figure serves light and dark pages.

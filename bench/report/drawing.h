@@ -7,11 +7,15 @@
 
 namespace cffs::bench {
 
-// A name as file names and gnuplot's strings can hold it.
+// A name as file names can hold it.
 std::string plain(const std::string& text);
+// A word of gnuplot's that is this text and nothing more, whoever wrote it: gnuplot runs what stands in backticks between double
+// quotes, and between single ones it expands nothing. What cannot be drawn is shown as \xNN; a line's end would end the command.
 std::string in_quotes(const std::string& text);
-// Labels of axes are formats.
+// The same for labels of axes, which are formats.
 std::string tic_label(const std::string& text);
+// "title WORD": a target's name as it is. gnuplot would take "@" and "_" for marks of how to write what follows.
+std::string line_title(const std::string& target);
 
 class Drawing {
  public:

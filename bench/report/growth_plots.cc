@@ -26,9 +26,8 @@ constexpr Quantity kQuantities[] = {
 // Nothing where the phase has no such figure.
 std::optional<double> value_of(const TargetResult& target, const Quantity& quantity) {
   if (*quantity.metric == 0) return target.rate.value;
-  const auto& metrics = target.runs.front()->metrics;
-  const auto it = metrics.find(quantity.metric);
-  if (it == metrics.end() || it->second == 0) return {};
+  const auto it = target.metrics.find(quantity.metric);
+  if (it == target.metrics.end() || it->second == 0) return {};
   return it->second / quantity.unit;
 }
 
@@ -42,10 +41,9 @@ Result<std::vector<Plot>> draw_growth(const Comparison& comparison, const std::s
     for (const PhaseResult& phase : comparison.phases) {
       if (!phase.phase.starts_with(quantity.phases)) continue;
       for (const TargetResult& target : phase.targets) {
-        const auto& metrics = target.runs.front()->metrics;
-        const auto files = metrics.find("files");
+        const auto files = target.metrics.find("files");
         const auto value = value_of(target, quantity);
-        if (files != metrics.end() && value) lines[target.target][files->second] = *value;
+        if (files != target.metrics.end() && value) lines[target.target][files->second] = *value;
       }
     }
     if (lines.empty()) continue;

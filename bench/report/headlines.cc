@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "bench/report/comparison.h"
@@ -11,14 +13,19 @@
 namespace cffs::bench {
 namespace {
 
-// What runs of the step, and of no other size or disk, are called.
-std::string workload_of(const Step& step, Size size) {
+// What runs of the step, and of no other size or disk, are called: once for each limit of memory, that of the headlines first.
+std::vector<std::string> workloads_of(const Step& step, Size size) {
   const Benchmark* benchmark = find_benchmark(step.benchmark);
   SessionOptions options = options_of(step, size);
   std::vector<std::uint64_t> memory = options.memory_bytes;
   if (memory.empty() && size == Size::paper) memory = benchmark->paper_memory;
-  return Session(*benchmark, std::move(options)).workload(memory.empty() ? 0 : memory.front());
+  if (memory.empty()) memory.push_back(0);
+  const Session session(*benchmark, std::move(options));
+  std::vector<std::string> names;
+  for (const std::uint64_t bytes : memory) names.push_back(session.workload(bytes));
+  return names;
 }
+std::string workload_of(const Step& step, Size size) { return workloads_of(step, size).front(); }
 
 std::optional<double> median_seconds(const Step& step, Size size, const std::string& phase,
                                      const std::string& target, const std::vector<replay::Run>& runs) {
@@ -80,13 +87,17 @@ std::vector<Measured> measured(const Publication& publication, Size size,
   return rows;
 }
 
-bool is_complete(const Step& step, Size size, const std::vector<replay::Run>& runs) {
-  const std::string workload = workload_of(step, size);
-  return std::all_of(step.targets.begin(), step.targets.end(), [&](const std::string& target) {
-    return std::any_of(runs.begin(), runs.end(), [&](const replay::Run& run) {
-      return run.benchmark == step.benchmark && run.workload == workload && run.target == target;
-    });
-  });
+bool is_complete(const Step& step, Size size, unsigned rounds, const std::vector<replay::Run>& runs) {
+  for (const std::string& workload : workloads_of(step, size)) {
+    std::map<std::string, std::set<unsigned>> had;  // by target
+    for (const replay::Run& run : runs) {
+      if (run.benchmark == step.benchmark && run.workload == workload) had[run.target].insert(run.round);
+    }
+    for (const std::string& target : step.targets) {
+      if (had[target].size() < rounds) return false;
+    }
+  }
+  return true;
 }
 
 std::string published(const Headline& headline) {

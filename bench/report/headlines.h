@@ -19,8 +19,8 @@ struct Measured {
 // Of a publication's headlines, from runs of its steps with that size: medians of all such runs, phases added up.
 std::vector<Measured> measured(const Publication& publication, Size size,
                                const std::vector<replay::Run>& runs);
-// Whether all targets of a step were run.
-bool is_complete(const Step& step, Size size, const std::vector<replay::Run>& runs);
+// Whether all targets of a step were run, each so many rounds.
+bool is_complete(const Step& step, Size size, unsigned rounds, const std::vector<replay::Run>& runs);
 
 // "1.5 to 10", "3 and more", "below 1".
 std::string published(const Headline& headline);

@@ -18,8 +18,8 @@ Result<Plot> draw_lines(const LinePlot& plot, const Comparison& comparison, cons
     for (const auto& [x, y] : points) d.script += fmt::format("{} {}\n", x, y);
     d.script += "EOD\n";
     drawn += fmt::format(
-        "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' title {}",
-        drawn.empty() ? "" : ", ", at, colour_of(target, at), in_quotes(title_of(target)));
+        "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' {}",
+        drawn.empty() ? "" : ", ", at, colour_of(target, at), line_title(target));
   }
   d.script += fmt::format("set xlabel {}\nset ylabel {}\nset yrange [0:*]\nset format y '%.0s%c'\n{}plot {}",
                           in_quotes(plot.x_axis), in_quotes(plot.y_axis), plot.settings, drawn);

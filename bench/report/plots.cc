@@ -65,14 +65,14 @@ Result<Plot> draw_bars(const Comparison& c, const Bars& bars, const std::string&
   d.script += "set xtics (";
   for (std::size_t p = 0; p < c.phases.size(); ++p)
     d.script += fmt::format("{}{} {}", p == 0 ? "" : ", ", tic_label(c.phases[p].phase), p);
-  d.script += c.phases.size() > 4 ? ") rotate by -30 font ',11'\n" : ") font ',12'\n";
+  d.script += c.phases.size() > 4 ? ") rotate by -30 font ',11' noenhanced\n" : ") font ',12' noenhanced\n";
   if (c.phases.size() > 4) d.height = 470;
   d.script += "plot ";
   for (std::size_t t = 0; t < c.targets.size(); ++t) {
     const double shift = (static_cast<double>(t) - static_cast<double>(c.targets.size() - 1) / 2) * width;
-    d.script += fmt::format(
-        "{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' title {}",
-        t == 0 ? "" : ", ", t, shift, colour_of(c.targets[t], t), in_quotes(title_of(c.targets[t])));
+    d.script +=
+        fmt::format("{}$data using ($2=={} && $3>0 ? $1+{} : NaN):3 with boxes linecolor rgb '{}' {}",
+                    t == 0 ? "" : ", ", t, shift, colour_of(c.targets[t], t), line_title(c.targets[t]));
     if (bars.with_intervals)
       d.script += fmt::format(
           ", $data using ($2=={} && $3>0 ? $1+{} : NaN):4:(0):($5-$4) with vectors nohead linewidth 1.4 "
@@ -125,9 +125,9 @@ Result<Plot> draw_distribution(const PhaseResult& phase, const std::string& pref
                               static_cast<double>(seen) / static_cast<double>(target.latencies.count()));
     });
     d.script += "EOD\n";
-    plots += fmt::format("{}$t{} using 1:2 with steps linewidth 2 linecolor rgb '{}' title {}",
-                         plots.empty() ? "" : ", ", t, colour_of(target.target, t),
-                         in_quotes(title_of(target.target)));
+    plots +=
+        fmt::format("{}$t{} using 1:2 with steps linewidth 2 linecolor rgb '{}' {}",
+                    plots.empty() ? "" : ", ", t, colour_of(target.target, t), line_title(target.target));
   }
   d.script +=
       "set logscale x\nset xlabel 'microseconds'\nset ylabel 'share of operations'\nset yrange [0:1]\nset "
@@ -152,8 +152,8 @@ Result<Plot> draw_percentiles(const PhaseResult& phase, const std::string& prefi
     }
     d.script += "EOD\n";
     plots += fmt::format(
-        "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' title {}",
-        plots.empty() ? "" : ", ", t, colour_of(target.target, t), in_quotes(title_of(target.target)));
+        "{}$t{} using 1:2 with linespoints pointtype 7 pointsize 0.7 linewidth 2 linecolor rgb '{}' {}",
+        plots.empty() ? "" : ", ", t, colour_of(target.target, t), line_title(target.target));
   }
   d.script +=
       "set logscale y\nset ylabel 'microseconds'\nset format y '%.0s%c'\nset xrange [-0.3:4.3]\n"
@@ -181,9 +181,9 @@ Result<Plot> draw_timeline(const PhaseResult& phase, const std::string& prefix,
                               sum / static_cast<double>(step) * 1e3 / replay::Run::kSliceMs);
     }
     d.script += "EOD\n";
-    plots += fmt::format("{}$t{} using 1:2 with lines linewidth 2 linecolor rgb '{}' title {}",
+    plots += fmt::format("{}$t{} using 1:2 with lines linewidth 2 linecolor rgb '{}' {}",
                          plots.empty() ? "" : ", ", t, colour_of(phase.targets[t].target, t),
-                         in_quotes(title_of(phase.targets[t].target)));
+                         line_title(phase.targets[t].target));
   }
   d.script +=
       "set xlabel 'seconds'\nset ylabel 'operations/s'\nset yrange [0:*]\nset format y '%.0s%c'\nplot " +

@@ -75,7 +75,9 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
             const Variant& variant) {
   replay::ScheduleOptions schedule_options;
   schedule_options.threads = variant.threads;
-  const replay::Schedule schedule = replay::make_schedule(trace, schedule_options);
+  replay::PlayOptions options;
+  if (session.text("check") == "size" || !session.text("site").empty()) options.check = replay::Check::size;
+  CFFS_TRY(const replay::Schedule schedule, replay::schedule_for(trace, schedule_options, options.check));
   // The rig's target is its root; a replay that changes things has a directory of its own.
   std::unique_ptr<replay::Target> own;
   replay::Target* target = &rig.target();
@@ -87,8 +89,6 @@ Status play(Session& session, Rig& rig, const replay::Trace& trace, const std::s
               fmt::format("{}, {} thread{}", variant.cold ? "cold" : "warm", variant.threads,
                           variant.threads == 1 ? "" : "s"));
   replay::Player player(trace, schedule, target);
-  replay::PlayOptions options;
-  if (session.text("check") == "size" || !session.text("site").empty()) options.check = replay::Check::size;
   replay::PlayReport report = player.play(options);
   replay::Run run;
   replay::fill_run(report, run);
@@ -213,7 +213,9 @@ std::vector<Benchmark> replay_benchmarks() {
   web.run = run_web;
   Benchmark development;
   development.name = "development";
-  development.title = "a developer's session replayed (unpack, git, builds, edits, search): by policy";
+  development.title =
+      "a developer's session replayed (unpack, git, builds, edits, search): by policy; frequency is mined "
+      "from what is replayed, the best that mining can do";
   development.source = "composite-file paper, software-development replay";
   development.parameters = {{"trace", "a trace or strace output", "cpp_dev_session.trace.db.xz",
                              "cpp_dev_session.trace.db.xz", "cpp_dev_session.trace.db.xz"},

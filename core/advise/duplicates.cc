@@ -48,10 +48,9 @@ class DuplicateSearch {
   Duplicates run() {
     collect();
     choose();
-    const auto began = std::chrono::steady_clock::now();
+    began_ = std::chrono::steady_clock::now();
     in_parallel(chosen_.size(), options_.workers, [&](std::size_t i) {
-      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began;
-      if (options_.go_on() && passed.count() < options_.seconds) compare(classes_[chosen_[i]]);
+      if (options_.go_on() && in_time()) compare(classes_[chosen_[i]]);
     });
     return sum();
   }
@@ -128,11 +127,18 @@ class DuplicateSearch {
     return checksum(pieces);
   }
 
+  bool in_time() const {
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - began_;
+    return passed.count() < options_.seconds;
+  }
+
+  // Of one size there may be very many files: those that there is time for stand for the others.
   void compare(SizeClass& one) {
     std::unordered_map<std::uint64_t, std::uint64_t> times;
     std::uint64_t compared = 0, again = 0;
     for (std::size_t i = one.first; i < one.first + one.files; ++i) {
       if (!options_.go_on()) return;
+      if (!in_time()) break;
       const auto sum = hash(all_[i]);
       if (!sum) continue;
       ++compared;
@@ -152,17 +158,19 @@ class DuplicateSearch {
            again_files = 0, again_shared = 0;
     found_.whole = true;
     for (const SizeClass& one : classes_) {
+      if (one.compared < one.files) found_.whole = false;
       if (one.compared > 0 && one.largest) {
-        found_.files += one.again;
-        found_.bytes += one.again * one.size;
-        if (is_shared(one.size)) found_.shared_bytes += one.again * one.size;
+        const double of_all = static_cast<double>(one.files) / static_cast<double>(one.compared);
+        const auto again = static_cast<std::uint64_t>(static_cast<double>(one.again) * of_all);
+        found_.files += again;
+        found_.bytes += again * one.size;
+        if (is_shared(one.size)) found_.shared_bytes += again * one.size;
         continue;
       }
       others_bytes += static_cast<double>(one.bytes());
       others_files += static_cast<double>(one.files);
-      if (one.compared == 0) found_.whole = false;
-      seen_bytes += static_cast<double>(one.compared > 0 ? one.bytes() : 0);
-      seen_files += static_cast<double>(one.compared > 0 ? one.files : 0);
+      seen_bytes += static_cast<double>(one.compared * one.size);
+      seen_files += static_cast<double>(one.compared);
       again_bytes += static_cast<double>(one.again * one.size);
       again_files += static_cast<double>(one.again);
       if (is_shared(one.size)) again_shared += static_cast<double>(one.again * one.size);
@@ -181,6 +189,7 @@ class DuplicateSearch {
   std::vector<SameSizeFile> all_;
   std::vector<SizeClass> classes_;
   std::vector<std::size_t> chosen_;
+  std::chrono::steady_clock::time_point began_;
   Mutex mutex_;
   Duplicates found_;
 };

@@ -9,6 +9,7 @@
 namespace cffs {
 namespace {
 
+constexpr std::uint64_t kLargeMember = 1u << 20;   // others are members in every store
 constexpr std::size_t kOutlinedShareFiles = 8192;  // as core/transfer/import_target.cc
 
 // Of a file as most are: times of today, owner and mode in few bytes.
@@ -76,6 +77,7 @@ class OutlineWalk {
         bytes +=
             f.size + record_overhead(f.size, survey_.directories[f.parent.value].files[f.index].name_bytes);
         outline_.member_bytes += f.size;
+        if (f.size > kLargeMember) ++outline_.large_members;
       }
       outline_.members += share.size();
       outline_.composite_bytes += bytes;

@@ -22,6 +22,7 @@ struct OutlinedFile {
 struct ImportOutline {
   std::uint64_t empty_files = 0;
   std::uint64_t members = 0, member_bytes = 0;  // of composites; bytes of data alone
+  std::uint64_t large_members = 0;              // of those, such as would be blobs elsewhere
   std::uint64_t composites = 0, composite_bytes = 0;
   std::uint64_t inline_files = 0, inline_bytes = 0, chunks = 0;  // in the table
   std::uint64_t blobs = 0, blob_bytes = 0;

@@ -111,13 +111,17 @@ class RecommendationRules {
       add(r_.wins, "inodes",
           remark_text("%llu inodes of the file system below in place of %llu", wide(store.inodes),
                       wide(survey_.inodes())));
-    r_.dedupe = duplicates_.shared_bytes > survey_.bytes / 50;
-    if (duplicates_.bytes > survey_.bytes / 50)
+    const bool composites = r_.policy != "none";  // what is shared lies in them
+    r_.dedupe = composites && duplicates_.shared_bytes > survey_.bytes / 50;
+    if (duplicates_.bytes > survey_.bytes / 50) {
+      const double again = 100 * part_of(duplicates_.bytes, survey_.bytes);
+      const double shared = 100 * part_of(duplicates_.shared_bytes, survey_.bytes);
       add(r_.wins, "duplicates",
-          remark_text(
-              "about %llu files are there again as others, %.0f %% of the bytes: --dedupe shares %.0f %%",
-              wide(duplicates_.files), 100 * part_of(duplicates_.bytes, survey_.bytes),
-              100 * part_of(duplicates_.shared_bytes, survey_.bytes)));
+          remark_text("about %llu files are there again as others, %.0f %% of the bytes: --dedupe shares "
+                      "%.0f %%%s",
+                      wide(duplicates_.files), again, shared,
+                      composites ? "" : ", but of composites, which policy none makes none of"));
+    }
   }
 
   void losses() {
@@ -136,19 +140,14 @@ class RecommendationRules {
     if (r_.compression != "none" && on_.disk.is_fast())
       add(r_.losses, "unpacking",
           "single files at random from compressed composites: a fifth slower than plain");
-    if (r_.compression != "none" && store.outline.members > 0 && large_members() > 0)
+    if (r_.compression != "none" && store.outline.large_members > 0)
       add(r_.losses, "large_members",
-          remark_text(
-              "%llu files of more than 1 MiB become members: each is read whole at its first read, and "
-              "comes back into a blob when it is written",
-              wide(large_members())));
+          remark_text("%llu files of more than 1 MiB become members: what is read of one is decompressed, "
+                      "and all of it comes back into a blob when it is written to",
+                      wide(store.outline.large_members)));
     add(r_.losses, "daemon",
         "every file that the kernel has not cached is two requests to a daemon, 50 to 100 us of processor "
         "time");
-  }
-
-  std::uint64_t large_members() const {
-    return survey_.sizes.classes[7].files + survey_.sizes.classes[8].files;  // above 1 MiB, up to 16 MiB
   }
 
   void objections() {

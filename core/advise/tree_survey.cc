@@ -76,7 +76,16 @@ class SurveyWalk {
       waiting_.push_back(0);
     }
     const unsigned workers = std::max(1u, options_.workers);
-    in_parallel(workers, workers, [this](std::size_t) { work(); });
+    in_parallel(workers, workers, [this](std::size_t) {
+      try {
+        work();
+      } catch (...) {  // memory ran out: the others are not to wait for what this one had taken
+        const MutexLock guard(mutex_);
+        failed_ = true;
+        changed_.notify_all();
+        throw;
+      }
+    });
     survey_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
     return std::move(survey_);
   }
@@ -103,8 +112,8 @@ class SurveyWalk {
       std::set<std::pair<dev_t, ino_t>> above;
       {
         MutexLock guard(mutex_);
-        while (waiting_.empty() && busy_ > 0) changed_.wait(mutex_);
-        if (waiting_.empty() || !options_.go_on()) {
+        while (waiting_.empty() && busy_ > 0 && !failed_) changed_.wait(mutex_);
+        if (waiting_.empty() || failed_ || !options_.go_on()) {
           waiting_.clear();
           changed_.notify_all();
           return;
@@ -309,6 +318,7 @@ class SurveyWalk {
   CondVar changed_;
   std::vector<std::uint32_t> waiting_ CFFS_GUARDED_BY(mutex_);  // the last one first: few wait then
   unsigned busy_ CFFS_GUARDED_BY(mutex_) = 0;
+  bool failed_ CFFS_GUARDED_BY(mutex_) = false;  // a worker threw
   std::set<std::pair<dev_t, ino_t>> linked_ CFFS_GUARDED_BY(mutex_);
 };
 

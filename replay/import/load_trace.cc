@@ -101,6 +101,7 @@ Result<Trace> load_recording(const std::vector<std::string>& files, const LoadOp
   report.surprises = builder.counts().surprises;
   report.first_surprise = builder.counts().first_surprise;
   report.from_outside = builder.counts().from_outside;
+  report.too_large = builder.counts().too_large;
   report.unlisted_parents = builder.counts().unlisted_parents;
   report.first_unlisted = builder.counts().first_unlisted;
   return builder.finish();

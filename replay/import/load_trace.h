@@ -26,6 +26,7 @@ struct LoadReport {
   std::string first_surprise;
   std::uint64_t unlisted_parents = 0;  // directories made because the list of the tree before needs them
   std::string first_unlisted;
+  std::uint64_t too_large = 0;       // operations and files with more bytes than a trace can hold: left out
   std::uint64_t from_outside = 0;    // names that came from outside of the root, or went there
   std::vector<std::string> samples;  // of malformed lines
   std::uint64_t site_files = 0;

@@ -128,6 +128,7 @@ Result<RecordedCommand> record_command(const std::vector<std::string>& command, 
   recorded.report.samples = counts.samples;
   recorded.report.passed_over = counts.passed_over + builder.counts().outside;
   recorded.report.from_outside = builder.counts().from_outside;
+  recorded.report.too_large = builder.counts().too_large;
   recorded.report.surprises = builder.counts().surprises;
   recorded.report.first_surprise = builder.counts().first_surprise;
   recorded.trace = builder.finish();

@@ -133,7 +133,9 @@ bool StraceCalls::data(std::string_view n) {
   } else if (n == "pread64" || n == "pwrite64") {
     move(0, n == "pwrite64", number(2), number(3));
   } else if (n.starts_with("preadv") || n.starts_with("pwritev")) {
-    move(0, n.starts_with("pwritev"), 0, number(3));
+    // Of preadv2 and pwritev2, which move the file's own offset then.
+    const bool own_offset = n.ends_with('2') && argument(3) == "-1";
+    move(0, n.starts_with("pwritev"), 0, own_offset ? std::nullopt : std::optional(number(3)));
   } else if (n == "sendfile") {
     copy(1, 2, 0, 0);
   } else if (n == "copy_file_range") {

@@ -203,8 +203,8 @@ void StraceImporter::line(const std::string& text, std::uint64_t of_file) {
   pid_ = pid;
   line_ = nullptr;
   result_ = 0;
-  if (parsed->time_ns) time_ns_ = *parsed->time_ns + (parsed->relative ? time_ns_ : 0);
-  const std::int64_t now = time_ns_;
+  // Apart from what begin() has of a resumed call, which is its first half's: times of -r go on from here.
+  const std::int64_t now = time_ns_ = clock_.at(*parsed);
   Process& p = process(pid);
   switch (parsed->kind) {
     case StraceLine::Kind::call:
@@ -257,14 +257,14 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
     LineReader reader;
     std::uint64_t process = 0;
     std::string line;
-    std::int64_t time_ns = 0;
+    StraceClock clock;
     bool more = true;
   };
   StraceImporter importer(builder, builder.root());
   std::vector<Source> sources;
   for (const std::string& name : names) {
     CFFS_TRY(LineReader reader, LineReader::open(name));
-    Source source{std::move(reader), 0, {}, 0, true};
+    Source source{std::move(reader), 0, {}, {}, true};
     (void)whole_number(std::string_view(name).substr(name.rfind('.') + 1), source.process);
     sources.push_back(std::move(source));
   }
@@ -274,8 +274,13 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
     if (!line) return {};
     source.line = std::move(*line);
     if (sources.size() > 1) {
-      if (const auto parsed = parse_strace(source.line); parsed && parsed->time_ns)
-        source.time_ns = *parsed->time_ns;
+      const auto parsed = parse_strace(source.line);
+      if (parsed && parsed->relative) {
+        return fail(
+            Error::usage("times of strace -r, since the line before, do not tell how several files of -ff "
+                         "belong together; record with -ttt"));
+      }
+      if (parsed) (void)source.clock.at(*parsed);
     }
     return {};
   };
@@ -284,7 +289,10 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
   if (names.size() == 1 && names.front() != "-") {
     bool has_ends = false;
     CFFS_TRY_VOID(each_line(names.front(), [&](const std::string& line, std::uint64_t n) -> Status {
-      has_ends = has_ends || line.find("+++ ") != std::string::npos;
+      if (!has_ends && line.find("+++ ") != std::string::npos) {  // a path may say that, too
+        const auto parsed = parse_strace(line);
+        has_ends = parsed && parsed->kind == StraceLine::Kind::exited;
+      }
       std::uint64_t pid = 0;
       if (!has_ends && whole_number(std::string_view(line).substr(0, line.find(' ')), pid))
         last_line[pid] = n;
@@ -296,7 +304,7 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
   for (;;) {
     Source* next = nullptr;
     for (Source& source : sources) {
-      if (source.more && (next == nullptr || source.time_ns < next->time_ns)) next = &source;
+      if (source.more && (next == nullptr || source.clock.now_ns() < next->clock.now_ns())) next = &source;
     }
     if (next == nullptr) break;
     importer.line(next->line, next->process);

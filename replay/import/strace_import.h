@@ -95,7 +95,8 @@ class StraceImporter {
 
   // The call at hand.
   std::uint64_t pid_ = 0;
-  std::int64_t time_ns_ = 0;
+  StraceClock clock_;
+  std::int64_t time_ns_ = 0;  // when the call at hand began
   const StraceLine* line_ = nullptr;
   std::int64_t result_ = 0;
 };

@@ -49,6 +49,7 @@ TraceBuilder::TraceBuilder(std::string root)
 
 void TraceBuilder::know_initial(std::vector<InitialEntry> entries) {
   infers_ = false;
+  leave_out_too_large(entries);
   std::set<std::string> known;
   for (const InitialEntry& entry : entries) known.insert(trace_.path(entry.path));
   for (std::size_t i = 0, listed = entries.size(); i < listed; ++i) {
@@ -78,14 +79,25 @@ std::optional<PathId> TraceBuilder::trace_path(const std::string& absolute) {
 
 std::optional<PathId> TraceBuilder::outside_path(const std::string& absolute, bool comes,
                                                  const std::string& now) {
-  const std::string path = std::string(kOutside) + normalised_path(absolute);
+  const std::string whole = normalised_path(absolute);
+  std::string path = std::string(kOutside) + whole;
+  // What came from there is not there any more: another one of that path, as `mv /tmp/new tree/file` brings again and again, is
+  // another file, which was somewhere else before.
+  if (comes) {
+    unsigned& times = came_[whole];
+    if (times++ > 0) {
+      settle();
+      if (model_.presence(path) != ModelTree::Presence::there)
+        path = fmt::format("{}/{}{}", kOutside, times, whole);
+    }
+  }
   if (path.size() > kLongestPath) return {};
   ++counts_.from_outside;
   const PathId id = trace_.intern(path);
   if (infers_) return id;
   settle();
   const auto know = [&](const std::string& name, const InitialEntry& entry) {
-    if (model_.presence(name) == ModelTree::Presence::there) return;
+    if (model_.presence(name) == ModelTree::Presence::there || !listed_outside_.insert(name).second) return;
     model_.add(name, entry);
     trace_.initial.push_back(entry);
   };
@@ -98,16 +110,17 @@ std::optional<PathId> TraceBuilder::outside_path(const std::string& absolute, bo
   struct stat st;
   if (!now.empty() && ::lstat(now.c_str(), &st) == 0) {
     if (S_ISDIR(st.st_mode)) entry.kind = 'd';
-    if (S_ISREG(st.st_mode)) entry.size = static_cast<std::uint64_t>(st.st_size);
+    if (S_ISREG(st.st_mode)) entry.size = std::min(static_cast<std::uint64_t>(st.st_size), kMostFileBytes);
     entry.mode = st.st_mode & 07777;
   }
   know(path, entry);
   if (entry.kind != 'd') return id;
   if (const auto inside = snapshot(now)) {
     for (auto [name, below] : *inside) {
-      const std::string whole = path + "/" + name;
-      below.path = trace_.intern(whole);
-      know(whole, below);
+      const std::string inner = path + "/" + name;
+      below.path = trace_.intern(inner);
+      below.size = std::min(below.size, kMostFileBytes);
+      know(inner, below);
     }
   }
   return id;
@@ -141,7 +154,16 @@ std::uint32_t TraceBuilder::implied_flags(PathId path, std::uint32_t first_use) 
   return O_RDWR;
 }
 
+void TraceBuilder::leave_out_too_large(std::vector<InitialEntry>& entries) {
+  counts_.too_large +=
+      std::erase_if(entries, [](const InitialEntry& entry) { return entry.size > kMostFileBytes; });
+}
+
 void TraceBuilder::add(Operation operation) {
+  if (!has_possible_bytes(operation)) {
+    ++counts_.too_large;
+    return;
+  }
   if (operation.call == Call::mkdir && operation.result >= 0 && trace_.path(operation.path).empty()) {
     pass_over();  // a trace begins with its root
     return;
@@ -198,6 +220,7 @@ bool TraceBuilder::surprises(const Operation& o, const Outcome& outcome) {
 bool TraceBuilder::supply(const Operation& reason, Operation missing) {
   missing.time_ns = reason.time_ns;
   missing.client = reason.client;
+  if (!has_possible_bytes(missing)) return false;
   if (model_.apply(missing, trace_, trace_.operations.size() + 1, nullptr).error != 0) return false;
   trace_.operations.push_back(missing);
   ++counts_.supplied;
@@ -265,10 +288,14 @@ bool TraceBuilder::adopt_size(const Operation& o, std::uint64_t size) {
 
 Trace TraceBuilder::finish() {
   settle();
-  if (infers_) trace_.initial = model_.inferred(trace_);
+  if (infers_) {
+    trace_.initial = model_.inferred(trace_);
+    leave_out_too_large(trace_.initial);
+  }
   if (!infers_ && counts_.from_outside > 0) sort_by_path(trace_.initial, trace_);
   if (counts_.surprises > 0) trace_.about["surprises"] = std::to_string(counts_.surprises);
   if (counts_.supplied > 0) trace_.about["supplied_operations"] = std::to_string(counts_.supplied);
+  if (counts_.too_large > 0) trace_.about["too_large"] = std::to_string(counts_.too_large);
   return std::move(trace_);
 }
 

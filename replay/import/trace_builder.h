@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -19,9 +20,6 @@ namespace cffs::replay {
 // "/a/./b//../c" -> "/a/c". Symlinks are not known here: ".." goes back by name.
 std::string normalised_path(std::string_view path);
 
-// Directory of a trace for what is outside of its root.
-inline constexpr std::string_view kOutside = ".outside";
-
 struct BuildCounts {
   std::uint64_t outside = 0;  // operations on files that are not below the root
   // Their outcome, or the size they showed, does not follow from the operations before: something was not recorded.
@@ -33,6 +31,8 @@ struct BuildCounts {
   std::string first_unlisted;
   std::uint64_t from_outside = 0;  // names that came from outside of the root, or went there
   std::uint64_t moved = 0;         // operations that were written later than one that needed them
+  // Operations and files with more bytes than a trace can hold (truncate -s 5E): left out, or the rest could not be read again.
+  std::uint64_t too_large = 0;
 };
 
 class TraceBuilder {
@@ -90,6 +90,8 @@ class TraceBuilder {
   bool make_absent(const Operation& reason, PathId path);
   bool make_present(const Operation& reason, PathId path, bool itself);
   bool supply(const Operation& reason, Operation missing);
+  // Those of the tree before; a mount's or a disk's may be as large as they like.
+  void leave_out_too_large(std::vector<InitialEntry>& entries);
 
   const std::string root_;
   bool infers_ = true;
@@ -98,6 +100,8 @@ class TraceBuilder {
   BuildCounts counts_;
   OperationWindow window_;
   std::unordered_map<std::uint32_t, PathId> opened_;  // where each handle was opened
+  std::unordered_map<std::string, unsigned> came_;    // from outside, by path: how often
+  std::set<std::string> listed_outside_;              // of the tree before, below kOutside
   std::uint32_t handles_ = 0;
   std::optional<std::int64_t> start_ns_;
 };

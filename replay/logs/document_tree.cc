@@ -35,7 +35,8 @@ Status DocumentTree::read_log(const std::string& path) {
 void DocumentTree::add(const LoggedRequest& record) {
   const std::string_view path = path_of_target(record.target);
   const bool served = record.status == 200 || record.status == 206 || record.status == 304;
-  if (record.method != "GET" || !served || path.empty() || path.size() > kLongestPath) {
+  const bool possible = path.size() <= kLongestPath && record.size <= kMostFileBytes;
+  if (record.method != "GET" || !served || path.empty() || !possible) {
     ++skipped_;
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <limits>
@@ -150,6 +151,19 @@ bool take_result(std::string_view rest, StraceLine& into) {
 }
 
 }  // namespace
+
+std::int64_t StraceClock::at(const StraceLine& line) {
+  constexpr std::int64_t kDay = 86'400'000'000'000;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;  // whatever the recording says
+  if (!line.time_ns) return now_ns_;
+  if (line.relative) return now_ns_ = std::min(kMost, now_ns_ + *line.time_ns);
+  const bool of_day = *line.time_ns < kDay;
+  if (of_day) {
+    if (*line.time_ns + kDay / 2 < last_of_day_ns_ && days_ns_ < kMost) days_ns_ += kDay;
+    last_of_day_ns_ = *line.time_ns;
+  }
+  return now_ns_ = *line.time_ns + (of_day ? days_ns_ : 0);
+}
 
 // 1795228278.568819, 12:34:56, 12:34:56.789012, 0.000123: whole nanoseconds, since a double holds too few digits.
 bool strace_time(std::string_view word, std::int64_t& time_ns) {

@@ -33,6 +33,18 @@ struct StraceLine {
 
 // A time stamp of -t, -tt, -ttt or -r in nanoseconds; false: it is none.
 bool strace_time(std::string_view word, std::int64_t& time_ns);
+// When a recording's lines were written, whichever times they have: nanoseconds since the epoch, or since the midnight before the
+// first line (-t, -tt: a step back of more than half a day is another day), or since the first line (-r).
+class StraceClock {
+ public:
+  // Of each line in a row; of one without a time it is the one before.
+  std::int64_t at(const StraceLine& line);
+  std::int64_t now_ns() const { return now_ns_; }
+
+ private:
+  std::int64_t now_ns_ = 0, last_of_day_ns_ = 0, days_ns_ = 0;
+};
+
 // Views into `line`; nullopt: malformed.
 std::optional<StraceLine> parse_strace(std::string_view line);
 // "call(arguments) = result": name, arguments, result, duration. False: malformed.

@@ -299,13 +299,46 @@ std::vector<InitialEntry> ModelTree::inferred(Trace& trace) const {
   return entries;
 }
 
-std::vector<InitialEntry> ModelTree::present(Trace& trace,
-                                             std::unordered_map<std::uint32_t, PathId>& open_paths) const {
-  std::unordered_map<NodeIndex, std::vector<std::pair<const std::string*, NodeIndex>>> children;
+ModelTree::Children ModelTree::children() const {
+  Children children;
   for (const auto& [key, entry] : entries_) {
     const NodeIndex node = entry_nodes_[entry];
     if (node != kAbsent && node != kUnknown) children[key.directory].emplace_back(&key.name, node);
   }
+  return children;
+}
+
+// As it is now, but for its path.
+InitialEntry ModelTree::described(const Node& node) {
+  InitialEntry entry{kNoPath, node.kind, node.mode & 07777, node.kind == 'f' ? node.size : 0, node.target};
+  if (entry.mode == 0) entry.mode = node.kind == 'd' ? 0755 : 0644;
+  return entry;
+}
+
+ModelTree::Found ModelTree::present_at(const std::string& path) {
+  const WalkEnd end = walk(0, path, false, {}, 0);
+  if (end.error != 0) return {{"", {}}};
+  Found found{{"", described(nodes_[end.node])}};
+  if (nodes_[end.node].kind != 'd') return found;
+  const Children below = children();
+  std::vector<std::pair<NodeIndex, std::string>> open{{end.node, ""}};
+  while (!open.empty()) {
+    const auto [directory, where] = std::move(open.back());
+    open.pop_back();
+    const auto in = below.find(directory);
+    if (in == below.end()) continue;
+    for (const auto& [name, index] : in->second) {
+      const std::string whole = where.empty() ? *name : where + "/" + *name;
+      found.emplace_back(whole, described(nodes_[index]));
+      if (nodes_[index].kind == 'd') open.emplace_back(index, whole);
+    }
+  }
+  return found;
+}
+
+std::vector<InitialEntry> ModelTree::present(Trace& trace,
+                                             std::unordered_map<std::uint32_t, PathId>& open_paths) const {
+  Children children = this->children();
   std::vector<InitialEntry> found;
   std::unordered_map<NodeIndex, PathId> path_of;
   std::vector<std::pair<NodeIndex, std::string>> open{{0, ""}};
@@ -316,9 +349,8 @@ std::vector<InitialEntry> ModelTree::present(Trace& trace,
     for (const auto& [name, index] : children[directory]) {
       const std::string whole = path.empty() ? *name : path + "/" + *name;
       const Node& node = nodes_[index];
-      InitialEntry entry{trace.intern(whole), node.kind, node.mode & 07777, node.kind == 'f' ? node.size : 0,
-                         node.target};
-      if (entry.mode == 0) entry.mode = node.kind == 'd' ? 0755 : 0644;
+      InitialEntry entry = described(node);
+      entry.path = trace.intern(whole);
       path_of.emplace(index, entry.path);
       found.push_back(std::move(entry));
       if (node.kind == 'd') open.emplace_back(index, whole);

@@ -66,6 +66,10 @@ class ModelTree {
   // on (none where its name is gone).
   std::vector<InitialEntry> present(Trace& trace,
                                     std::unordered_map<std::uint32_t, PathId>& open_paths) const;
+  // What is at a path now, and below it, by paths relative to it ("": itself), which the entries do not have. Where nothing is
+  // known to be there, an empty file.
+  using Found = std::vector<std::pair<std::string, InitialEntry>>;
+  Found present_at(const std::string& path);
   // The entries that must have been there before, parents first; paths are interned in `trace`.
   std::vector<InitialEntry> inferred(Trace& trace) const;
   // Stamp of a file of the initial tree; no operation has such a one.
@@ -140,6 +144,9 @@ class ModelTree {
   void cut(Node& node, std::uint64_t from, std::uint64_t to);
   void see_size(NodeIndex node, const Operation& o);
   void put(const WalkEnd& end, NodeIndex node);
+  using Children = std::unordered_map<NodeIndex, std::vector<std::pair<const std::string*, NodeIndex>>>;
+  Children children() const;
+  static InitialEntry described(const Node& node);
   NodeIndex on_handle(std::uint32_t handle) const;
   int refusal_on_handle(const Operation& o) const;
 

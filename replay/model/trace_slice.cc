@@ -1,8 +1,10 @@
 #include "replay/model/trace_slice.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <set>
 
@@ -14,6 +16,19 @@ namespace {
 std::string root_of(const Trace& trace) {
   const auto it = trace.about.find("root");
   return it == trace.about.end() ? "/" : it->second;
+}
+
+// A directory of a trace, as anybody may write it: "src", "src/", "/src", as cffs trace show prints paths.
+std::string directory_of(std::string_view given) {
+  std::string path;
+  while (!given.empty()) {
+    const std::string_view part = given.substr(0, given.find('/'));
+    given.remove_prefix(std::min(part.size() + 1, given.size()));
+    if (part.empty() || part == ".") continue;
+    if (!path.empty()) path += '/';
+    path += part;
+  }
+  return path;
 }
 
 // Copies operations into another trace whose root is a directory of theirs.
@@ -35,13 +50,22 @@ class Mover {
     }
     return true;
   }
-  bool operation(Operation& o) {
+  // `model`: the whole tree as it is before the operation.
+  bool operation(Operation& o, ModelTree& model) {
     // A second path may be text: a symlink's target, an attribute's name.
     const bool text = o.call == Call::symlink || o.call == Call::getxattr || o.call == Call::setxattr ||
                       o.call == Call::removexattr;
-    if (!path(o.path)) return false;
-    if (text && o.path2 != kNoPath) o.path2 = to_.intern(from_.path(o.path2));
-    if (!text && !path(o.path2)) return false;
+    const bool two_names = o.call == Call::rename || o.call == Call::link;
+    if (two_names) {
+      if (!names(o, model)) return false;
+    } else {
+      if (!path(o.path)) return false;
+      // A trace begins with its root, and ends with it.
+      const bool of_root = o.call == Call::mkdir || o.call == Call::rmdir;
+      if (of_root && o.result >= 0 && to_.path(o.path).empty()) return false;
+      if (text && o.path2 != kNoPath) o.path2 = to_.intern(from_.path(o.path2));
+      if (!text && !path(o.path2)) return false;
+    }
     o.client = to_.client(from_.clients()[o.client]);
     const bool of_process = o.call == Call::spawn || o.call == Call::reap;
     if (of_process) o.handle = to_.client(from_.clients()[o.handle]);
@@ -54,15 +78,60 @@ class Mover {
   void opened(std::uint32_t handle) { open_.insert(handle); }
 
  private:
+  // Of a rename or a link. One end may be outside of the directory: what comes from there lies in kOutside at first, as it is just
+  // then, and what goes there goes into it. Each has a name of its own, since one of outside may be used again and again.
+  bool names(Operation& o, ModelTree& model) {
+    constexpr std::uint32_t kBothWays = 2;  // RENAME_EXCHANGE
+    const PathId from = o.path, to = o.path2;
+    const bool from_inside = path(o.path), to_inside = path(o.path2);
+    if (from_inside && to_inside) return true;
+    if ((!from_inside && !to_inside) || o.result < 0) return false;
+    if (made_.empty()) {
+      for (const InitialEntry& entry : to_.initial) made_.insert(to_.path(entry.path));
+    }
+    const PathId outer = from_inside ? to : from;
+    if (to_.path(from_inside ? o.path : o.path2).empty()) {
+      // The root itself: what it brings is there, and it does not leave.
+      for (auto& [below, entry] : from_inside ? ModelTree::Found() : model.present_at(from_.path(outer))) {
+        if (!below.empty() && made_.insert(below).second) {
+          entry.path = to_.intern(below);
+          to_.initial.push_back(std::move(entry));
+        }
+      }
+      return false;
+    }
+    std::string place;
+    do {
+      place = fmt::format("{}/{}/{}", kOutside, ++outside_, from_.path(outer));
+      if (place.size() >= PATH_MAX) place = fmt::format("{}/{}/x", kOutside, outside_);
+    } while (!made_.insert(place).second);
+    for (std::size_t slash = place.find('/'); slash != std::string::npos;
+         slash = place.find('/', slash + 1)) {
+      const std::string parent = place.substr(0, slash);
+      if (made_.insert(parent).second) to_.initial.push_back({to_.intern(parent), 'd', 0755, 0, {}});
+    }
+    if (!from_inside || (o.flags & kBothWays) != 0) {
+      for (auto& [below, entry] : model.present_at(from_.path(outer))) {
+        entry.path = to_.intern(below.empty() ? place : place + "/" + below);
+        to_.initial.push_back(std::move(entry));
+      }
+    }
+    (from_inside ? o.path2 : o.path) = to_.intern(place);
+    return true;
+  }
+
   const Trace& from_;
   Trace& to_;
   const std::string below_;
   std::set<std::uint32_t> open_;
+  std::uint64_t outside_ = 0;
+  std::set<std::string> made_;  // of the tree before
 };
 
 }  // namespace
 
 Trace slice(const Trace& trace, const SliceOptions& options) {
+  const std::string below = directory_of(options.below);
   const auto inside = [&](std::size_t index) {
     const double seconds = static_cast<double>(trace.operations[index].time_ns) / 1e9;
     return index + 1 >= options.first && index < options.last && seconds >= options.from_s &&
@@ -91,8 +160,12 @@ Trace slice(const Trace& trace, const SliceOptions& options) {
 
   Trace part;
   part.about = trace.about;
-  part.about["root"] = options.below.empty() ? root : (root == "/" ? "" : root) + "/" + options.below;
-  Mover move(before, part, options.below);
+  // Counted of the whole: of a part they say nothing, and a replay holds them against its operations.
+  for (const char* const counted :
+       {"surprises", "supplied_operations", "lines", "malformed_lines", "too_large"})
+    part.about.erase(counted);
+  part.about["root"] = below.empty() ? root : (root == "/" ? "" : root) + "/" + below;
+  Mover move(before, part, below);
   for (InitialEntry entry : present) {
     if (move.path(entry.path) && !part.path(entry.path).empty()) part.initial.push_back(std::move(entry));
   }
@@ -125,12 +198,20 @@ Trace slice(const Trace& trace, const SliceOptions& options) {
     move.opened(again.handle);
   }
   for (std::size_t i = begin; i < end; ++i) {
-    if (!inside(i)) continue;
     Operation o = trace.operations[i];
-    if (!move.operation(o)) continue;
-    o.time_ns -= start_ns;
+    // Operations are in the order in which they returned: one that began before all of these, and returned among them, is one of
+    // them, or what it made would be nowhere. A fetch makes nothing.
+    if (o.call == Call::fetch && !inside(i)) continue;
+    const bool taken = move.operation(o, model);
+    // What the tree becomes is asked where something comes into a part of it.
+    if (!below.empty()) (void)model.apply(trace.operations[i], trace, i + 1, nullptr);
+    if (!taken) continue;
+    o.time_ns = std::max<std::int64_t>(0, o.time_ns - start_ns);
     part.operations.push_back(o);
   }
+  std::sort(part.initial.begin(), part.initial.end(), [&](const InitialEntry& x, const InitialEntry& y) {
+    return part.path(x.path) < part.path(y.path);
+  });
   return part;
 }
 

@@ -217,6 +217,20 @@ class DirectoryTarget final : public Target {
   std::int64_t removexattr(const std::string& path, const std::string& name) override {
     return below(path, [&](const FolderBelow& f) { return ::lremovexattr(f.path().c_str(), name.c_str()); });
   }
+  std::int64_t getxattr(std::int64_t handle, const std::string& name) override {
+    std::array<char, 65536> value;
+    return result_of(::fgetxattr(fd(handle), name.c_str(), value.data(), value.size()));
+  }
+  std::int64_t setxattr(std::int64_t handle, const std::string& name, std::string_view value) override {
+    return result_of(::fsetxattr(fd(handle), name.c_str(), value.data(), value.size(), 0));
+  }
+  std::int64_t listxattr(std::int64_t handle) override {
+    std::array<char, 65536> names;
+    return result_of(::flistxattr(fd(handle), names.data(), names.size()));
+  }
+  std::int64_t removexattr(std::int64_t handle, const std::string& name) override {
+    return result_of(::fremovexattr(fd(handle), name.c_str()));
+  }
 
  private:
   template <typename Change>

@@ -19,6 +19,10 @@ constexpr int kMostFollowed = 40;
 
 std::int64_t errno_of(const Error& error) { return -(error.errno_value > 0 ? error.errno_value : EIO); }
 std::int64_t result_of(const Status& status) { return status ? 0 : errno_of(status.error()); }
+template <typename Bytes>
+std::int64_t bytes_of(const Result<Bytes>& read) {
+  return read ? static_cast<std::int64_t>(read->size()) : errno_of(read.error());
+}
 
 // Paths are resolved as the kernel does it, component by component, each a lookup() and a forget().
 class LibraryTarget : public Target {
@@ -165,10 +169,7 @@ class LibraryTarget : public Target {
   std::int64_t utimens(const std::string& path) override { return change_at(path, false, touched()); }
   std::int64_t utimens(std::int64_t handle) override { return change_of(handle, touched()); }
   std::int64_t getxattr(const std::string& path, const std::string& name) override {
-    return on_node(path, false, [&](const Attributes& a) -> std::int64_t {
-      const auto value = fs_.getxattr(a.ino, name);
-      return value ? static_cast<std::int64_t>(value->size()) : errno_of(value.error());
-    });
+    return on_node(path, false, [&](const Attributes& a) { return bytes_of(fs_.getxattr(a.ino, name)); });
   }
   std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) override {
     return on_node(path, false, [&](const Attributes& a) {
@@ -176,13 +177,26 @@ class LibraryTarget : public Target {
     });
   }
   std::int64_t listxattr(const std::string& path) override {
-    return on_node(path, false, [&](const Attributes& a) -> std::int64_t {
-      const auto names = fs_.listxattr(a.ino);
-      return names ? static_cast<std::int64_t>(names->size()) : errno_of(names.error());
-    });
+    return on_node(path, false, [&](const Attributes& a) { return bytes_of(fs_.listxattr(a.ino)); });
   }
   std::int64_t removexattr(const std::string& path, const std::string& name) override {
     return on_node(path, false, [&](const Attributes& a) { return result_of(fs_.removexattr(a.ino, name)); });
+  }
+  std::int64_t getxattr(std::int64_t handle, const std::string& name) override {
+    pay(name.size() + 8);
+    return bytes_of(fs_.getxattr(inode(handle), name));
+  }
+  std::int64_t setxattr(std::int64_t handle, const std::string& name, std::string_view value) override {
+    pay(name.size() + value.size() + 8);
+    return result_of(fs_.setxattr(inode(handle), name, value, XattrMode::any, caller()));
+  }
+  std::int64_t listxattr(std::int64_t handle) override {
+    pay(8);
+    return bytes_of(fs_.listxattr(inode(handle)));
+  }
+  std::int64_t removexattr(std::int64_t handle, const std::string& name) override {
+    pay(name.size() + 8);
+    return result_of(fs_.removexattr(inode(handle), name));
   }
 
  private:

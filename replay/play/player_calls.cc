@@ -14,7 +14,8 @@ namespace cffs::replay {
 namespace {
 
 constexpr std::size_t kChunk = 256 * 1024;
-constexpr std::uint64_t kLargest = 64u << 20;  // of one read or write
+// What is in memory of one read or write: a mapping counts as one read of all of it, and may be of any length.
+constexpr std::uint64_t kLargest = 64u << 20;
 
 }  // namespace
 
@@ -62,16 +63,23 @@ std::int64_t Player::Thread::perform(const Step& step) {
 }
 
 std::int64_t Player::Thread::perform_read(const Step& step, const Operation& o) {
-  const std::uint64_t bytes = std::min(o.length, kLargest);
   std::int64_t latency = 0;
   if (o.handle == kNoHandle) {
-    latency = timed([&] { return fetch(player_.trace_.path(o.path), o.offset, bytes, step); });
+    latency = timed([&] { return fetch(player_.trace_.path(o.path), o.offset, o.length, step); });
   } else {
     const std::int64_t handle = player_.handles_[o.handle];
-    const std::span<char> into = buffer(bytes);
-    latency = timed(
-        [&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->read(handle, o.offset, into); });
-    if (result_ > 0) check_bytes(step, o.offset, into.first(static_cast<std::size_t>(result_)));
+    std::uint64_t done = 0;
+    do {
+      const std::uint64_t at = o.offset + done;
+      const std::span<char> into = buffer(std::min(o.length - done, kLargest));
+      latency +=
+          timed([&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->read(handle, at, into); });
+      if (result_ < 0) break;
+      check_bytes(step, at, into.first(static_cast<std::size_t>(result_)));
+      done += static_cast<std::uint64_t>(result_);
+      if (static_cast<std::uint64_t>(result_) < into.size()) break;  // the end, or a fault that is seen
+    } while (done < o.length);
+    if (result_ >= 0) result_ = static_cast<std::int64_t>(done);
     report.checking_seconds += static_cast<double>(std::exchange(checking_ns_, 0)) / 1e9;  // it was not timed
   }
   if (result_ > 0) report.read_bytes += static_cast<std::uint64_t>(result_);
@@ -79,26 +87,32 @@ std::int64_t Player::Thread::perform_read(const Step& step, const Operation& o) 
 }
 
 std::int64_t Player::Thread::perform_write(const Step& step, const Operation& o) {
-  const std::uint64_t bytes =
-      std::min<std::uint64_t>(o.result > 0 ? static_cast<std::uint64_t>(o.result) : o.length, kLargest);
-  const std::int64_t start = now_ns();
-  const std::span<char> data = buffer(bytes);
-  fill_content(std::uint64_t{step.operation} + 1, o.offset, data);
-  report.checking_seconds += static_cast<double>(now_ns() - start) / 1e9;
-  std::int64_t latency = 0;
-  if (o.handle == kNoHandle) {
-    const std::string& path = player_.trace_.path(o.path);
-    latency = timed([&]() -> std::int64_t {
-      const std::int64_t handle = player_.target_->open(path, O_WRONLY, 0);
-      if (handle < 0) return handle;
-      const std::int64_t written = player_.target_->write(handle, o.offset, data);
-      (void)player_.target_->close(handle);
-      return written;
-    });
-  } else {
-    const std::int64_t handle = player_.handles_[o.handle];
-    latency = timed(
-        [&] { return handle < 0 ? std::int64_t{-EBADF} : player_.target_->write(handle, o.offset, data); });
+  const std::uint64_t bytes = o.result >= 0 ? static_cast<std::uint64_t>(o.result) : o.length;
+  std::int64_t latency = timed([&]() -> std::int64_t {
+    if (o.handle == kNoHandle) return player_.target_->open(player_.trace_.path(o.path), O_WRONLY, 0);
+    return player_.handles_[o.handle] < 0 ? -EBADF : player_.handles_[o.handle];
+  });
+  const std::int64_t handle = result_;
+  std::uint64_t done = 0;
+  result_ = std::min<std::int64_t>(handle, 0);
+  while (handle >= 0) {
+    const std::uint64_t at = o.offset + done;
+    const std::int64_t start = now_ns();
+    const std::span<char> data = buffer(std::min(bytes - done, kLargest));
+    fill_content(std::uint64_t{step.operation} + 1, at, data);
+    report.checking_seconds += static_cast<double>(now_ns() - start) / 1e9;
+    latency += timed([&] { return player_.target_->write(handle, at, data); });
+    if (result_ < 0) break;
+    done += static_cast<std::uint64_t>(result_);
+    if (done == bytes || static_cast<std::uint64_t>(result_) < data.size()) {
+      result_ = static_cast<std::int64_t>(done);
+      break;
+    }
+  }
+  if (o.handle == kNoHandle && handle >= 0) {
+    const std::int64_t written = result_;
+    latency += timed([&] { return player_.target_->close(handle); });
+    result_ = written;
   }
   if (result_ > 0) report.written_bytes += static_cast<std::uint64_t>(result_);
   return latency;
@@ -187,13 +201,15 @@ std::int64_t Player::Thread::call(const Operation& o, std::int64_t handle) {
     case Call::utimens:
       return handle >= 0 ? target.utimens(handle) : target.utimens(path);
     case Call::getxattr:
-      return target.getxattr(path, path2);
-    case Call::setxattr:
-      return target.setxattr(path, path2, std::string(std::min<std::uint64_t>(o.length, 65536), 'x'));
+      return handle >= 0 ? target.getxattr(handle, path2) : target.getxattr(path, path2);
+    case Call::setxattr: {
+      const std::string value(std::min<std::uint64_t>(o.length, 65536), 'x');
+      return handle >= 0 ? target.setxattr(handle, path2, value) : target.setxattr(path, path2, value);
+    }
     case Call::listxattr:
-      return target.listxattr(path);
+      return handle >= 0 ? target.listxattr(handle) : target.listxattr(path);
     case Call::removexattr:
-      return target.removexattr(path, path2);
+      return handle >= 0 ? target.removexattr(handle, path2) : target.removexattr(path, path2);
     default:
       return -ENOSYS;
   }

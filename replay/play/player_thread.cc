@@ -6,6 +6,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "core/base/printable.h"
 #include "replay/model/content.h"
 
 namespace cffs::replay {
@@ -78,8 +79,9 @@ void Player::Thread::problem(const Step& step, std::uint64_t& counter, const std
   ++counter;
   if (!report.first_problem.empty()) return;
   const Operation& o = operation(step);
-  report.first_problem = fmt::format("operation {}, {}{}: {}", step.operation + 1, name_of(o.call),
-                                     o.path == kNoPath ? "" : " " + player_.trace_.path(o.path), what);
+  report.first_problem =
+      fmt::format("operation {}, {}{}: {}", step.operation + 1, name_of(o.call),
+                  o.path == kNoPath ? "" : " " + printable(player_.trace_.path(o.path)), what);
 }
 
 void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
@@ -99,7 +101,8 @@ void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
             fmt::format("{}, {} was due", std::strerror(static_cast<int>(-result_)),
                         std::strerror(expected.error)));
   } else if (expected.checkable && options_.check != Check::none) {
-    const bool sized = o.call == Call::read || o.call == Call::fetch || o.call == Call::readdir;
+    const bool sized =
+        o.call == Call::read || o.call == Call::write || o.call == Call::fetch || o.call == Call::readdir;
     const std::uint64_t got = o.call == Call::stat ? facts_.size : static_cast<std::uint64_t>(result_);
     if ((sized || o.call == Call::stat) && got != expected.length) {
       problem(step, report.wrong_size, fmt::format("{} instead of {}", got, expected.length));

@@ -92,6 +92,18 @@ void fill_run(const PlayReport& report, Run& run) {
   run.metrics["problems"] = static_cast<double>(report.problems());
 }
 
+Result<Schedule> schedule_for(const Trace& trace, ScheduleOptions options, Check check) {
+  options.contents = check == Check::content;
+  Schedule schedule = make_schedule(trace, options);
+  if (schedule.too_many_segments) {
+    return fail(Error::usage(
+        fmt::format("what the reads of the trace must return is in more than {} pieces, too many to keep in "
+                    "memory; check sizes alone (--check=size)",
+                    options.most_segments)));
+  }
+  return schedule;
+}
+
 Status drop_kernel_caches() {
   ::sync();
   const FileDescriptor fd(::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC));
@@ -103,7 +115,7 @@ Status drop_kernel_caches() {
 
 Result<ReplayResult> replay(const Trace& trace, const ReplayOptions& options, const ReplayHooks& hooks) {
   ReplayResult result;
-  result.schedule = make_schedule(trace, options.schedule);
+  CFFS_TRY(result.schedule, schedule_for(trace, options.schedule, options.play.check));
   result.overhead_ns = overhead_of(trace, result.schedule, options.play);
   if (options.rounds > 1 && !options.fresh && summary_of(trace).changes) {
     return fail(Error::usage(

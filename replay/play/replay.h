@@ -46,6 +46,8 @@ struct ReplayResult {
 
 // What a play measured, as a run: time, operations, latencies by call, throughput over time, bytes and problems.
 void fill_run(const PlayReport& report, Run& run);
+// make_schedule() for plays that check so. An error where there would be too much to keep.
+Result<Schedule> schedule_for(const Trace& trace, ScheduleOptions options, Check check);
 // Drops page, dentry and inode caches; needs root.
 Status drop_kernel_caches();
 

@@ -139,7 +139,8 @@ Schedule make_schedule(const Trace& trace, const ScheduleOptions& options) {
     step.operation = static_cast<std::uint32_t>(i);
     step.start_ns = std::max<std::int64_t>(0, o.time_ns - cut);
     step.expected.first_segment = static_cast<std::uint32_t>(schedule.segments.size());
-    const Outcome outcome = model.apply(o, trace, i + 1, &schedule.segments);
+    const bool contents = options.contents && !schedule.too_many_segments;
+    const Outcome outcome = model.apply(o, trace, i + 1, contents ? &schedule.segments : nullptr);
     const bool attribute = is_attribute_call(o.call);
     if (outcome.error == 0 && o.result < 0 && !attribute) {
       ++schedule.left_out;
@@ -147,6 +148,11 @@ Schedule make_schedule(const Trace& trace, const ScheduleOptions& options) {
       continue;
     }
     if (outcome.error != 0 && o.result >= 0 && !attribute) ++schedule.unexplained;
+    if (schedule.segments.size() > options.most_segments) {
+      schedule.too_many_segments = true;
+      schedule.segments = {};
+      step.expected.first_segment = 0;
+    }
     step.expected.segments =
         static_cast<std::uint32_t>(schedule.segments.size()) - step.expected.first_segment;
     step.expected.error = outcome.error;
@@ -163,6 +169,11 @@ Schedule make_schedule(const Trace& trace, const ScheduleOptions& options) {
     schedule.waits += step.awaited;
     steps.push_back(step);
     ++schedule.operations;
+  }
+  if (schedule.too_many_segments) {
+    for (std::vector<Step>& steps : schedule.threads) {
+      for (Step& step : steps) step.expected.segments = 0;
+    }
   }
   return schedule;
 }

@@ -39,6 +39,10 @@ struct Step {
 struct ScheduleOptions {
   unsigned threads = 1;
   std::int64_t longest_idle_ns = 1'000'000'000;  // stretches in which nobody does anything are cut to this
+  bool contents = true;                          // what reads must return is kept; else how much
+  std::size_t most_segments = kMostSegments;
+  // A file of a hundred thousand appends has as many pieces, and each read of all of it names them all. 24 bytes each.
+  static constexpr std::size_t kMostSegments = std::size_t{64} << 20;
 };
 
 struct Schedule {
@@ -51,7 +55,8 @@ struct Schedule {
   std::uint64_t left_out = 0;
   // Succeeded when recorded, but nothing in the trace made what they found: they are played, and fail.
   std::uint64_t unexplained = 0;
-  std::uint64_t waits = 0;  // dependencies between threads that remain
+  std::uint64_t waits = 0;         // dependencies between threads that remain
+  bool too_many_segments = false;  // contents were to be kept, and are not: reads have too many pieces
 };
 
 // The trace must outlive the schedule.

@@ -58,6 +58,10 @@ class Target {
   virtual std::int64_t setxattr(const std::string& path, const std::string& name, std::string_view value) = 0;
   virtual std::int64_t listxattr(const std::string& path) = 0;
   virtual std::int64_t removexattr(const std::string& path, const std::string& name) = 0;
+  virtual std::int64_t getxattr(std::int64_t handle, const std::string& name) = 0;
+  virtual std::int64_t setxattr(std::int64_t handle, const std::string& name, std::string_view value) = 0;
+  virtual std::int64_t listxattr(std::int64_t handle) = 0;
+  virtual std::int64_t removexattr(std::int64_t handle, const std::string& name) = 0;
 };
 
 // Whose links lie there. A stranger's trace makes some: what opens or changes something follows none that leads out of the directory

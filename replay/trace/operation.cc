@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "replay/logs/site_path.h"
+
 namespace cffs::replay {
 namespace {
 
@@ -12,6 +14,11 @@ constexpr std::array<std::string_view, kCalls> kNames = {
     "listxattr", "removexattr", "fetch",    "spawn",   "reap"};
 
 }  // namespace
+
+bool has_possible_bytes(const Operation& o) {
+  return o.offset <= kMostFileBytes && o.length <= kMostFileBytes &&
+         o.result <= static_cast<std::int64_t>(kMostFileBytes);
+}
 
 std::string_view name_of(Call call) { return kNames[static_cast<std::size_t>(call)]; }
 

@@ -66,4 +66,7 @@ struct Operation {
   std::uint32_t mode = 0;
 };
 
+// Whether its offset, length and result are such as a trace can hold: what is written otherwise nobody reads again.
+bool has_possible_bytes(const Operation& operation);
+
 }  // namespace cffs::replay

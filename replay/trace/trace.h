@@ -13,6 +13,9 @@
 
 namespace cffs::replay {
 
+// Directory of a trace for what is outside of its root.
+inline constexpr std::string_view kOutside = ".outside";
+
 struct InitialEntry {
   PathId path = kNoPath;
   char kind = 'f';  // f, d, l

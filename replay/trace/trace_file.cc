@@ -5,6 +5,7 @@
 
 #include "core/database/database.h"
 #include "replay/logs/line_reader.h"
+#include "replay/logs/site_path.h"
 
 namespace cffs::replay {
 namespace {
@@ -57,8 +58,6 @@ bool stays_inside(const std::string& path) {
 
 bool is_of_process(Call call) { return call == Call::spawn || call == Call::reap; }
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;  // so that two of them can be added
-
 // What is wrong with an operation, for a person; empty: nothing.
 std::string flaw_of(const Operation& o, const Trace& trace) {
   const std::size_t paths = trace.paths().size();
@@ -78,8 +77,7 @@ std::string flaw_of(const Operation& o, const Trace& trace) {
                        o.call == Call::fetch || o.call == Call::readlink || o.call == Call::access;
   if (by_name && o.path == kNoPath) return "has no path";
   if (o.call == Call::close && o.handle == kNoHandle) return "has no handle";
-  if (o.offset > kMostBytes || o.length > kMostBytes || o.result > static_cast<std::int64_t>(kMostBytes))
-    return "has more bytes than a file can have";
+  if (!has_possible_bytes(o)) return "has more bytes than a file can have";
   if (o.time_ns < 0) return "happened before the trace began";
   return {};
 }
@@ -152,7 +150,7 @@ Result<Trace> read_database(const std::string& path, const Database& db) {
     if (initial.number(0) >= trace.paths().size() || (kind != "f" && kind != "d" && kind != "l")) {
       return fail(damaged(path, "its initial tree has an entry without a path or kind").error());
     }
-    if (initial.number(3) > kMostBytes) {
+    if (initial.number(3) > kMostFileBytes) {
       return fail(damaged(path, "its initial tree has more bytes than a file can have").error());
     }
     if (!stays_inside(trace.path(static_cast<PathId>(initial.number(0))))) {

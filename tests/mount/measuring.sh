@@ -73,6 +73,26 @@ PY
   check "a trace over what it is imported from" refused 'is what is read, and would be overwritten' "$cffs" trace import "$work/gaps.strace" --below=/r -o "$work/gaps.strace"
   check "a time that is no number" refused 'Value nan not in range' "$cffs" trace slice "$work/s.db" --from=nan -o "$work/x.db"
   check "thinking for ever" refused "think.*not 'inf'|inf" "$cffs" replay "$work/s.db" --target="$work/empty" --fresh --think=inf
+  # Names that somebody else gave are shown, and not obeyed.
+  printf '1 1.0 mkdir("/r/\\33[2Jd", 0755) = 0\n1 1.0 unlink("/r/\\33[31mf") = -1 ENOENT (No such file or directory)\n' >"$work/escapes.strace"
+  check "a name with an escape" "$cffs" trace import "$work/escapes.strace" --below=/r -o "$work/escapes.db"
+  sqlite3 "$work/escapes.db" "UPDATE clients SET name = char(27) || '[2Jclient'; INSERT INTO about VALUES('odd' || char(27), 'x' || char(27) || char(10) || 'y')"
+  check "show shows it" bash -c "'$cffs' trace show '$work/escapes.db' >'$work/shown' && grep -q 'x1b\[2Jd' '$work/shown' && grep -q 'x1b\[2Jclient' '$work/shown' && ! grep -q $'\x1b' '$work/shown'"
+  check "and stat what is about it" bash -c "'$cffs' trace stat '$work/escapes.db' >'$work/shown' && grep -q 'xx1b' <(tr -d '\\\\' <'$work/shown') && ! grep -q $'\x1b' '$work/shown'"
+  sqlite3 "$work/escapes.db" "UPDATE operations SET result = -17 WHERE call = 'mkdir'; INSERT INTO initial VALUES((SELECT id FROM paths WHERE path LIKE '%d'), 'd', 493, 0, NULL)"
+  mkdir -p "$work/not"
+  check "and a replay of another tree" bash -c "! '$cffs' replay '$work/escapes.db' --target='$work/not' --max-surprises=1 >'$work/shown' 2>&1 && grep -q 'x1b\[2Jd' '$work/shown' && ! grep -q $'\x1b' '$work/shown'"
+  mkdir -p "$work/plays"
+  check "a result" "$cffs" replay "$work/s.db" --target="$work/plays" --fresh --results="$work/odd-results.db"
+  sqlite3 "$work/odd-results.db" "UPDATE runs SET benchmark = char(27) || '[2Jb', workload = char(27) || 'w', phase = char(27) || 'p', target = char(27) || 't'"
+  check "and compare what is in results" bash -c "'$cffs' compare '$work/odd-results.db' >'$work/shown' && grep -q 'x1b\[2Jb' '$work/shown' && ! grep -q $'\x1b' '$work/shown'"
+  # What no file can be is passed over, and the rest can be read again.
+  printf '1 1.0 truncate("/r/f", 5764607523034234880) = -1 EFBIG (File too large)\n1 1.0 mkdir("/r/x", 0755) = 0\n' >"$work/huge.strace"
+  check "a length that no file has" bash -c "'$cffs' trace import '$work/huge.strace' --below=/r -o '$work/huge.db' | grep -q '1 operations and files with more bytes'"
+  check "is left out of a trace that can be read" equals 1 trace_says "$work/huge.db" "int(d['about']['too_large'])"
+  mkdir "$work/moved"
+  check "two files of one name from outside" "$cffs" trace record --below="$work/moved" -o "$work/moved.db" -- sh -c "for i in 1 2; do echo \$i >$work/q; mv $work/q $work/moved/q; done"
+  check "are two files" equals 2 trace_says "$work/moved.db" "d['initial_files']"
   check "relative --below" refused 'not absolute' "$cffs" trace import "$session" --below=work -o "$work/x.db"
   check "output over a directory" refused 'no regular file' "$cffs" trace import "$session" -o "$work/tree"
   check "nothing below" refused 'no operation on a file below' "$cffs" trace import "$session" --below=/nowhere -o "$work/x.db"
@@ -210,4 +230,26 @@ case_looking() {
   check "evaluate opens nothing for writing" sh -c "test -s '$work/calls' && ! grep -E 'O_WRONLY|O_RDWR|O_CREAT|^[0-9]+ +(creat|truncate|rename|unlink|mkdir|link|symlink)' '$work/calls'"
 }
 
-run_cases traces replay recording disks looking -- "$@"
+# The rival that cffs is held against on FUSE.
+case_passing() {
+  local work=$base/work/passing
+  mkdir -p "$work/below" "$work/over"
+  head -c 10000 "$cffs" >"$work/below/file"
+  "$cffs" bench passthrough "$work/below" "$work/over" &
+  local server=$!
+  check "it serves" within 20 mountpoint -q "$work/over"
+  check "a file is there" cmp "$work/below/file" "$work/over/file"
+  cat "$work/below/file" >/dev/null
+  # Its pages over there go, those below stay.
+  python3 -c "import os,sys; f = os.open(sys.argv[1], os.O_RDONLY); os.posix_fadvise(f, 0, 0, os.POSIX_FADV_DONTNEED)" "$work/over/file"
+  strace -f -qq -e trace=pread64,preadv2 -o "$work/calls" -p $server 2>/dev/null &
+  local tracer=$!
+  check "it is looked at" within 20 grep -qE '^TracerPid:[^0-9]*[1-9]' /proc/$server/status
+  check "it is read again" cmp "$work/below/file" "$work/over/file"
+  kill $tracer; wait $tracer 2>/dev/null
+  check "what is in memory is read once, and no other way" sh -c "grep -q 'preadv2.* = 10000' '$work/calls' && ! grep -q pread64 '$work/calls' || { cat '$work/calls'; false; }"
+  umount "$work/over"
+  wait $server
+}
+
+run_cases traces replay recording disks looking passing -- "$@"

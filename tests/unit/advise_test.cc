@@ -492,4 +492,79 @@ TEST_CASE("nothing at all is surveyed and predicted without a division by it", "
   }
 }
 
+TEST_CASE("large members are those that an import makes, and nobody reads one whole for a part", "[advise]") {
+  const auto remark = [](const TreeSurvey& s) {
+    for (const Remark& r : advised(s, "hdd", 0.3).losses) {
+      if (r.code == "large_members") return r.text;
+    }
+    return std::string();
+  };
+  CHECK(remark(made_up(2000, 500'000)).empty());
+  const std::string large = remark(made_up(50, 100u << 20));
+  CHECK(large.starts_with("50 files of more than 1 MiB"));
+  CHECK(large.find("whole at its first read") == std::string::npos);
+  TreeSurvey noise = made_up(50, 100u << 20);
+  for (SurveyedFile& file : noise.directories[0].files) file.shrinks = false;
+  CHECK(remark(noise).empty());
+}
+
+TEST_CASE("who makes no composites is not told to share what is in them", "[advise]") {
+  const TreeSurvey s = made_up(20'000, 5'000);
+  const Prediction p = predict(s, {}, {}, modelled_disks(), 2);
+  Duplicates half;
+  half.files = 10'000;
+  half.bytes = half.shared_bytes = s.bytes / 2;
+  CHECK(recommend(s, p, half, *p.disk("hdd"), nullptr).dedupe);
+  const LogFindings log{"none", 1, 10, 0.5, 0};
+  const Recommendation by_log = recommend(s, p, half, *p.disk("hdd"), &log);
+  CHECK(by_log.policy == "none");
+  CHECK_FALSE(by_log.dedupe);
+}
+
+TEST_CASE("a survey whose memory runs out ends", "[advise]") {
+  const TemporaryDirectory made;
+  for (int i = 0; i < 200; ++i) make_file(made.path + "/" + std::to_string(i) + "/file", "1");
+  for (int n = 1; n < 200; n += 13) {
+    SurveyOptions options;
+    options.workers = 3;
+    std::atomic<int> told{0};
+    options.on_progress = [&](std::uint64_t) {
+      if (++told == n) throw std::bad_alloc();
+    };
+    CHECK_THROWS_AS(survey_tree(made.path, options), std::bad_alloc);
+  }
+}
+
+TEST_CASE("files of one size are compared as long as there is time, and no longer", "[advise]") {
+  const TemporaryDirectory made;
+  constexpr int kFiles = 400;
+  for (int i = 0; i < kFiles; ++i) make_file(made.path + "/" + std::to_string(i), "the same");
+  const TreeSurvey s = survey_of(made.path);
+  DuplicateOptions options;
+  options.workers = 1;
+  options.seconds = 0.1;
+  options.go_on = [] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return true;
+  };
+  const auto found = find_duplicates(s, options);
+  REQUIRE(found);
+  CHECK(found->compared > 0);
+  CHECK(found->compared < kFiles);
+  CHECK_FALSE(found->whole);
+  CHECK(found->files > kFiles / 2);
+  CHECK(found->files < kFiles);
+}
+
+TEST_CASE("not all were compared where some could not be read", "[advise]") {
+  const TemporaryDirectory made;
+  for (int i = 0; i < 10; ++i) make_file(made.path + "/" + std::to_string(i), "the same");
+  const TreeSurvey s = survey_of(made.path);
+  std::filesystem::remove(made.path + "/5");
+  const auto found = find_duplicates(s, {});
+  REQUIRE(found);
+  CHECK(found->compared == 9);
+  CHECK_FALSE(found->whole);
+}
+
 }  // namespace cffs::advise_test

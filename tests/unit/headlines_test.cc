@@ -71,9 +71,23 @@ TEST_CASE("Less and more than a paper says", "[headlines]") {
 
 TEST_CASE("A step is run again until all of its targets are there", "[headlines]") {
   const Step step = made_up().steps[0];
-  CHECK_FALSE(is_complete(step, Size::small, {run("create", "ext4", 1)}));
-  CHECK(is_complete(step, Size::small, {run("create", "ext4", 1), run("create", "none", 1)}));
-  CHECK_FALSE(is_complete(step, Size::tiny, {run("create", "ext4", 1), run("create", "none", 1)}));
+  CHECK_FALSE(is_complete(step, Size::small, 1, {run("create", "ext4", 1)}));
+  CHECK(is_complete(step, Size::small, 1, {run("create", "ext4", 1), run("create", "none", 1)}));
+  CHECK_FALSE(is_complete(step, Size::tiny, 1, {run("create", "ext4", 1), run("create", "none", 1)}));
+}
+
+TEST_CASE("A step is run again until all of its targets have all rounds", "[headlines]") {
+  const Step step = made_up().steps[0];
+  std::vector<replay::Run> runs;
+  for (const char* target : {"ext4", "none"}) {
+    for (const char* phase : {"create", "delete"}) runs.push_back(run(phase, target, 1, 1));
+  }
+  CHECK(is_complete(step, Size::small, 1, runs));
+  CHECK_FALSE(is_complete(step, Size::small, 2, runs));
+  runs.push_back(run("create", "ext4", 1, 2));
+  CHECK_FALSE(is_complete(step, Size::small, 2, runs));
+  runs.push_back(run("create", "none", 1, 2));
+  CHECK(is_complete(step, Size::small, 2, runs));
 }
 
 // What would otherwise be noticed after hours.

@@ -398,4 +398,201 @@ TEST_CASE("play: a file system without flags of rename gets what mv does there")
   REQUIRE(renamed(RENAME_NOREPLACE, -EEXIST, -ENOENT) == -EEXIST);
 }
 
+namespace {
+
+// A target of which one thing is otherwise.
+class ShortOfOne final : public Target {
+ public:
+  explicit ShortOfOne(Target& whole) : whole_(whole) {}
+  std::int64_t open(const std::string& path, std::uint32_t flags, std::uint32_t mode) override {
+    return whole_.open(path, flags, mode);
+  }
+  std::int64_t close(std::int64_t handle) override { return whole_.close(handle); }
+  std::int64_t read(std::int64_t handle, std::uint64_t offset, std::span<char> out) override {
+    return whole_.read(handle, offset, out);
+  }
+  std::int64_t write(std::int64_t handle, std::uint64_t offset, std::span<const char> data) override {
+    return whole_.write(handle, offset, data.first(data.size() - 1));
+  }
+  std::int64_t truncate(const std::string&, std::uint64_t) override { return -ENOSYS; }
+  std::int64_t truncate(std::int64_t, std::uint64_t) override { return -ENOSYS; }
+  std::int64_t fsync(std::int64_t, bool) override { return -ENOSYS; }
+  std::int64_t sync() override { return -ENOSYS; }
+  std::int64_t stat(const std::string&, bool, FileFacts&) override { return -ENOSYS; }
+  std::int64_t stat(std::int64_t, FileFacts&) override { return -ENOSYS; }
+  std::int64_t access(const std::string&) override { return -ENOSYS; }
+  std::int64_t readlink(const std::string&, std::string&) override { return -ENOSYS; }
+  std::int64_t list(std::int64_t, std::vector<std::string>*) override { return -ENOSYS; }
+  std::int64_t mkdir(const std::string&, std::uint32_t) override { return -ENOSYS; }
+  std::int64_t rmdir(const std::string&) override { return -ENOSYS; }
+  std::int64_t unlink(const std::string&) override { return -ENOSYS; }
+  std::int64_t rename(const std::string&, const std::string&, std::uint32_t) override { return -ENOSYS; }
+  std::int64_t link(const std::string&, const std::string&) override { return -ENOSYS; }
+  std::int64_t symlink(const std::string&, const std::string&) override { return -ENOSYS; }
+  std::int64_t mknod(const std::string&, std::uint32_t) override { return -ENOSYS; }
+  std::int64_t chmod(const std::string&, std::uint32_t) override { return -ENOSYS; }
+  std::int64_t chmod(std::int64_t, std::uint32_t) override { return -ENOSYS; }
+  std::int64_t chown(const std::string&) override { return -ENOSYS; }
+  std::int64_t chown(std::int64_t) override { return -ENOSYS; }
+  std::int64_t utimens(const std::string&) override { return -ENOSYS; }
+  std::int64_t utimens(std::int64_t) override { return -ENOSYS; }
+  std::int64_t getxattr(const std::string&, const std::string&) override { return -ENOSYS; }
+  std::int64_t setxattr(const std::string&, const std::string&, std::string_view) override { return -ENOSYS; }
+  std::int64_t listxattr(const std::string&) override { return -ENOSYS; }
+  std::int64_t removexattr(const std::string&, const std::string&) override { return -ENOSYS; }
+  std::int64_t getxattr(std::int64_t, const std::string&) override { return -ENOSYS; }
+  std::int64_t setxattr(std::int64_t, const std::string&, std::string_view) override { return -ENOSYS; }
+  std::int64_t listxattr(std::int64_t) override { return -ENOSYS; }
+  std::int64_t removexattr(std::int64_t, const std::string&) override { return -ENOSYS; }
+
+ private:
+  Target& whole_;
+};
+
+Operation operation_of(Trace& trace, Call call, const char* path, std::uint32_t handle = kNoHandle) {
+  Operation o;
+  o.call = call;
+  o.client = trace.client("c");
+  if (path != nullptr) o.path = trace.intern(path);
+  o.handle = handle;
+  return o;
+}
+
+}  // namespace
+
+TEST_CASE("one call of more than 64 MiB moves all of it, and is no fault of the target's") {
+  constexpr std::uint64_t kBytes = (65u << 20) + 17, kOffset = 3;
+  Trace trace;
+  Operation o = operation_of(trace, Call::open, "f", 1);
+  o.flags = O_RDWR | O_CREAT;
+  o.mode = 0644;
+  trace.operations.push_back(o);
+  for (const bool by_handle : {true, false}) {
+    for (const Call call : {Call::write, Call::stat, Call::read}) {
+      o = operation_of(trace, call, by_handle ? nullptr : "f", by_handle ? 1 : kNoHandle);
+      o.length = call == Call::stat ? 0 : kBytes;
+      o.offset = call == Call::stat ? 0 : kOffset;
+      o.result = static_cast<std::int64_t>(o.length);
+      trace.operations.push_back(o);
+    }
+  }
+  const TemporaryDirectory directory;
+  const auto target = make_directory_target(directory.path);
+  REQUIRE(target);
+  const Schedule schedule = make_schedule(trace, {});
+  const PlayReport report = Player(trace, schedule, &**target).play({});
+  INFO(report.first_problem);
+  CHECK(report.problems() == 0);
+  CHECK(report.written_bytes == 2 * kBytes);
+  CHECK(report.read_bytes == 2 * kBytes);
+  CHECK(std::filesystem::file_size(directory.path + "/f") == kBytes + kOffset);
+}
+
+TEST_CASE("a write that wrote less than it should is seen, though nobody reads it") {
+  Trace trace;
+  Operation o = operation_of(trace, Call::open, "f", 1);
+  o.flags = O_RDWR | O_CREAT;
+  trace.operations.push_back(o);
+  o = operation_of(trace, Call::write, nullptr, 1);
+  o.length = 100;
+  o.result = 100;
+  trace.operations.push_back(o);
+  const TemporaryDirectory directory;
+  const auto whole = make_directory_target(directory.path);
+  REQUIRE(whole);
+  ShortOfOne target(**whole);
+  const Schedule schedule = make_schedule(trace, {});
+  const PlayReport report = Player(trace, schedule, &target).play({});
+  CHECK(report.wrong_size == 1);
+  CHECK(report.first_problem.find("99 instead of 100") != std::string::npos);
+}
+
+TEST_CASE("attributes of an open file are set on it, and not on the target's root") {
+  Trace trace;
+  const auto does = [&](Call call, const char* name = nullptr) {
+    Operation o = operation_of(trace, call, call == Call::open ? "f" : nullptr, 1);
+    if (call == Call::open) o.flags = O_RDWR | O_CREAT;
+    if (call == Call::setxattr) o.length = 5;
+    if (name != nullptr) o.path2 = trace.intern(name);
+    trace.operations.push_back(o);
+  };
+  does(Call::open);
+  does(Call::setxattr, "user.kept");
+  does(Call::setxattr, "user.gone");
+  does(Call::getxattr, "user.gone");
+  does(Call::listxattr);
+  does(Call::removexattr, "user.gone");
+  does(Call::removexattr, "user.of_root");
+  const auto played_on = [&](Target& target) {
+    if (target.setxattr("", "user.of_root", "mine") != 0) return;  // no attributes here
+    const Schedule schedule = make_schedule(trace, {});
+    Player player(trace, schedule, &target);
+    CHECK(player.play({}).problems() == 0);
+    player.close_all();
+    CHECK(target.getxattr("", "user.kept") == -ENODATA);
+    CHECK(target.getxattr("", "user.of_root") == 4);
+    CHECK(target.getxattr("f", "user.kept") == 5);
+    CHECK(target.getxattr("f", "user.gone") == -ENODATA);
+    CHECK(target.getxattr("f", "user.of_root") == -ENODATA);
+  };
+  const TemporaryDirectory directory;
+  const auto on_directory = make_directory_target(directory.path);
+  REQUIRE(on_directory);
+  played_on(**on_directory);
+  MemoryStore objects;
+  REQUIRE(FileSystem::format(objects, cffs::test::repeatable(), SystemClock()));
+  const auto fs = FileSystem::open(objects, {});
+  REQUIRE(fs);
+  {
+    const auto on_library = make_library_target(**fs, "");
+    REQUIRE(on_library);
+    played_on(**on_library);
+  }
+  REQUIRE((*fs)->close());
+}
+
+TEST_CASE("what reads must return is kept where it is checked, and up to a bound") {
+  Trace trace;
+  Operation o = operation_of(trace, Call::open, "f", 1);
+  o.flags = O_RDWR | O_CREAT;
+  trace.operations.push_back(o);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    o = operation_of(trace, Call::write, nullptr, 1);
+    o.offset = i;
+    o.length = 1;
+    o.result = 1;
+    trace.operations.push_back(o);
+  }
+  for (int i = 0; i < 50; ++i) {
+    o = operation_of(trace, Call::fetch, "f");
+    o.result = 100;
+    trace.operations.push_back(o);
+  }
+  ScheduleOptions options;
+  CHECK(make_schedule(trace, options).segments.size() == 5000);
+  options.most_segments = 4999;
+  const Schedule bounded = make_schedule(trace, options);
+  CHECK(bounded.too_many_segments);
+  CHECK(bounded.segments.empty());
+  for (const Step& step : bounded.threads[0]) CHECK(step.expected.segments == 0);
+  options.contents = false;
+  const Schedule sizes = make_schedule(trace, options);
+  CHECK(sizes.segments.empty());
+  CHECK_FALSE(sizes.too_many_segments);
+
+  const TemporaryDirectory directory;
+  const auto target = make_directory_target(directory.path);
+  REQUIRE(target);
+  const ReplayHooks hooks{[&](const std::string&) -> Result<Target*> { return target->get(); }, {}, {}};
+  ReplayOptions replayed;
+  replayed.schedule.most_segments = 4999;
+  const auto refused = replay(trace, replayed, hooks);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message().find("--check=size") != std::string::npos);
+  replayed.play.check = Check::size;
+  const auto played = replay(trace, replayed, hooks);
+  REQUIRE(played);
+  CHECK(played->reports[0].problems() == 0);
+}
+
 }  // namespace cffs::replay::test

@@ -8,12 +8,15 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <sstream>
 #include <tuple>
 
 #include "replay/import/load_trace.h"
 #include "replay/import/record_command.h"
 #include "replay/import/strace_import.h"
 #include "replay/model/trace_slice.h"
+#include "replay/play/make_tree.h"
+#include "replay/play/player.h"
 #include "replay/trace/trace_file.h"
 #include "replay/trace/trace_summary.h"
 #include "tests/unit/file_size_limit.h"
@@ -448,6 +451,230 @@ TEST_CASE("what a file holds is recognised, and refused in a sentence where it i
   REQUIRE(!trace);
   REQUIRE(trace.error().message().find("--format") != std::string::npos);
   REQUIRE(!load_trace({directory.path + "/missing"}, {}, report));
+}
+
+namespace {
+
+// Made a file, and read again.
+Result<Trace> written_and_read(const Trace& trace) {
+  const TemporaryDirectory directory;
+  CFFS_TRY_VOID(write_trace(directory.path + "/t.db", trace));
+  return read_trace(directory.path + "/t.db");
+}
+
+std::vector<std::int64_t> times_ms(const Trace& trace) {
+  std::vector<std::int64_t> times;
+  for (const Operation& o : trace.operations) times.push_back(o.time_ns / 1'000'000);
+  return times;
+}
+
+Imported imported_files(const std::vector<std::string>& texts, Status* failed = nullptr) {
+  const TemporaryDirectory directory;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    names.push_back(directory.path + "/s." + std::to_string(i + 1));
+    std::ofstream(names.back()) << texts[i];
+  }
+  TraceBuilder builder("/r");
+  Imported result;
+  const Status done = import_strace(names, builder, result.counts, {});
+  if (failed != nullptr) *failed = done;
+  result.build = builder.counts();
+  result.trace = builder.finish();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("what no trace can hold is not in one that is made, and counted") {
+  const Imported done = import(
+      "1 1.0 openat(AT_FDCWD</r>, \"f\", O_RDWR|O_CREAT, 0644) = 3</r/f>\n"
+      "1 1.1 truncate(\"/r/f\", 5764607523034234880) = -1 EFBIG (File too large)\n"
+      "1 1.2 ftruncate(3</r/f>, 9223372036854775807) = -1 EFBIG (File too large)\n"
+      "1 1.3 pwrite64(3</r/f>, \"\"..., 5, 9223372036854775800) = -1 EFBIG (File too large)\n"
+      "1 1.4 stat(\"/r/huge\", {st_mode=S_IFREG|0644, st_size=9223372036854775807, ...}) = 0\n"
+      "1 1.5 write(3</r/f>, \"\"..., 5) = 5\n"
+      "1 1.6 close(3</r/f>) = 0\n");
+  CHECK(words(done.trace) == List{"open f", "write f 0+5", "close f"});
+  CHECK(done.build.too_large == 4);
+  const auto again = written_and_read(done.trace);
+  INFO((again ? std::string() : again.error().message()));
+  CHECK(again);
+}
+
+TEST_CASE("a tree of files that no trace can hold is one without them") {
+  TraceBuilder builder("/r");
+  const PathId huge = builder.trace().intern("huge"), small = builder.trace().intern("small");
+  builder.know_initial({{huge, 'f', 0644, std::uint64_t{1} << 63, {}}, {small, 'f', 0644, 5, {}}});
+  const Trace trace = builder.finish();
+  REQUIRE(trace.initial.size() == 1);
+  CHECK(trace.path(trace.initial[0].path) == "small");
+  CHECK(written_and_read(trace));
+}
+
+TEST_CASE("times of strace -r go on behind a call that another one interrupted") {
+  const Imported done = import(
+      "1 0.000000 mkdir(\"/r/a\", 0755) = 0\n"
+      "1 1.000000 stat(\"/r/a\",  <unfinished ...>\n"
+      "2 2.000000 mkdir(\"/r/b\", 0755) = 0\n"
+      "1 3.000000 <... stat resumed>{st_mode=S_IFDIR|0755, st_size=3, ...}) = 0\n"
+      "2 4.000000 mkdir(\"/r/c\", 0755) = 0\n");
+  CHECK(words(done.trace) == List{"mkdir a", "mkdir b", "stat a", "mkdir c"});
+  CHECK(times_ms(done.trace) == std::vector<std::int64_t>{0, 3000, 1000, 10000});
+}
+
+TEST_CASE("a recording with times of day goes on behind midnight") {
+  const Imported done = import(
+      "1 23:59:59.500000 mkdir(\"/r/a\", 0755) = 0\n"
+      "1 00:00:01.500000 mkdir(\"/r/b\", 0755) = 0\n"
+      "2 00:00:01.400000 mkdir(\"/r/d\", 0755) = 0\n"
+      "1 23:59:59.500000 mkdir(\"/r/c\", 0755) = 0\n"
+      "1 00:00:00.500000 mkdir(\"/r/e\", 0755) = 0\n");
+  CHECK(times_ms(done.trace) == std::vector<std::int64_t>{0, 2000, 1900, 86400000, 86401000});
+}
+
+TEST_CASE("files of strace -ff with times of day are merged by day, and such of -r are refused") {
+  const Imported done =
+      imported_files({"23:59:58 mkdir(\"/r/a\", 0755) = 0\n00:00:02 mkdir(\"/r/d\", 0755) = 0\n",
+                      "23:59:59 mkdir(\"/r/b\", 0755) = 0\n00:00:01 mkdir(\"/r/c\", 0755) = 0\n"});
+  CHECK(words(done.trace) == List{"mkdir a", "mkdir b", "mkdir c", "mkdir d"});
+  CHECK(times_ms(done.trace) == std::vector<std::int64_t>{0, 1000, 3000, 4000});
+  Status refused;
+  (void)imported_files({"     0.000000 mkdir(\"/r/a\", 0755) = 0\n     0.000100 mkdir(\"/r/b\", 0755) = 0\n",
+                        "     0.000000 mkdir(\"/r/c\", 0755) = 0\n     0.000100 mkdir(\"/r/d\", 0755) = 0\n"},
+                       &refused);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message().find("-r") != std::string::npos);
+}
+
+TEST_CASE("an offset of -1 is the file's own") {
+  const Imported done = import(
+      "1 1.0 openat(AT_FDCWD</r>, \"f\", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3</r/f>\n"
+      "1 1.1 pwritev2(3</r/f>, [{iov_base=\"\"..., iov_len=10}], 1, -1, 0) = 10\n"
+      "1 1.2 pwritev2(3</r/f>, [{iov_base=\"\"..., iov_len=10}], 1, -1, 0) = 10\n"
+      "1 1.3 preadv2(3</r/f>, [{iov_base=\"\"..., iov_len=10}], 1, 5, 0) = 10\n"
+      "1 1.5 write(3</r/f>, \"\"..., 5) = 5\n");
+  CHECK(words(done.trace) ==
+        List{"open f", "write f 0+10", "write f 10+10", "read f 5+10", "write f 20+5", "close f"});
+  CHECK(done.build.surprises == 0);
+}
+
+TEST_CASE("a slice is judged by its own surprises") {
+  Trace trace = import(
+                    "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
+                    "1 1.1 mkdir(\"/r/b\", 0755) = 0\n")
+                    .trace;
+  for (const char* counted : {"surprises", "supplied_operations", "lines", "malformed_lines"})
+    trace.about[counted] = "200";
+  SliceOptions options;
+  options.first = 2;
+  const Trace part = slice(trace, options);
+  CHECK(part.operations.size() == 1);
+  CHECK(part.about.at("root") == "/r");
+  for (const char* counted : {"surprises", "supplied_operations", "lines", "malformed_lines"})
+    CHECK_FALSE(part.about.contains(counted));
+}
+
+TEST_CASE("a slice of a directory has what came into it, and not what left it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/src\", 0755) = 0\n"
+      "1 1.1 openat(AT_FDCWD</r>, \"tmp\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/tmp>\n"
+      "1 1.2 write(3</r/tmp>, \"\"..., 10) = 10\n"
+      "1 1.3 close(3</r/tmp>) = 0\n"
+      "1 1.4 rename(\"/r/tmp\", \"/r/src/f\") = 0\n"
+      "1 1.5 stat(\"/r/src/f\", {st_mode=S_IFREG|0644, st_size=10, ...}) = 0\n"
+      "1 1.6 link(\"/r/src/f\", \"/r/g\") = 0\n"
+      "1 1.7 rename(\"/r/src/f\", \"/r/h\") = 0\n"
+      "1 1.8 openat(AT_FDCWD</r>, \"src/f\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/src/f>\n"
+      "1 1.9 close(3</r/src/f>) = 0\n");
+  REQUIRE(done.build.surprises == 0);
+  for (const char* below : {"src", "src/", "/src", "./src//"}) {
+    INFO(below);
+    SliceOptions options;
+    options.below = below;
+    const Trace part = slice(done.trace, options);
+    REQUIRE(part.operations.size() >= 4);
+    CHECK(part.about.at("root") == "/r/src");
+    const Schedule schedule = make_schedule(part, {});
+    CHECK(schedule.left_out == 0);
+    CHECK(schedule.unexplained == 0);
+    const TemporaryDirectory directory;
+    const auto target = make_directory_target(directory.path);
+    REQUIRE(target);
+    REQUIRE(make_tree(part, **target));
+    const PlayReport report = Player(part, schedule, &**target).play({});
+    INFO(report.first_problem);
+    CHECK(report.problems() == 0);
+    CHECK(written_and_read(part));
+  }
+}
+
+TEST_CASE("a slice of a directory that comes by a rename has what came with it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/new\", 0755) = 0\n"
+      "1 1.1 openat(AT_FDCWD</r>, \"new/f\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 3</r/new/f>\n"
+      "1 1.2 close(3</r/new/f>) = 0\n"
+      "1 1.3 rename(\"/r/new\", \"/r/src\") = 0\n"
+      "1 1.4 unlink(\"/r/src/f\") = 0\n"
+      "1 1.5 rename(\"/r/src\", \"/r/old\") = 0\n");
+  SliceOptions options;
+  options.below = "src";
+  const Trace part = slice(done.trace, options);
+  CHECK(words(part) == List{"unlink f"});
+  const Schedule schedule = make_schedule(part, {});
+  CHECK(schedule.unexplained == 0);
+  CHECK(written_and_read(part));
+}
+
+TEST_CASE("what began before a slice and returned in it is in it") {
+  const Imported done = import(
+      "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
+      "2 2.0 mkdir(\"/r/b\",  <unfinished ...>\n"
+      "1 3.0 mkdir(\"/r/c\", 0755) = 0\n"
+      "2 3.1 <... mkdir resumed>, 0755) = 0\n"
+      "1 4.0 mkdir(\"/r/b/d\", 0755) = 0\n");
+  REQUIRE(words(done.trace) == List{"mkdir a", "mkdir c", "mkdir b", "mkdir b/d"});
+  SliceOptions options;
+  options.from_s = 3;  // times without an epoch are those of -r: 0, 2, 5, 12.1 from the first operation on
+  options.to_s = 20;
+  const Trace part = slice(done.trace, options);
+  CHECK(words(part) == List{"mkdir c", "mkdir b", "mkdir b/d"});
+  for (const Operation& o : part.operations) CHECK(o.time_ns >= 0);
+}
+
+TEST_CASE("a path that looks like the end of a process is a path") {
+  // Its second process ends without a word: what it had open is closed behind its last line.
+  const Imported done =
+      imported_files({"1 1.0 openat(AT_FDCWD</r>, \"a\", O_RDONLY|O_CREAT, 0644) = 3</r/a>\n"
+                      "1 1.1 stat(\"/r/a +++ b\", 0x1) = -1 ENOENT (No such file or directory)\n"
+                      "2 1.2 mkdir(\"/r/c\", 0755) = 0\n"});
+  CHECK(words(done.trace) == List{"open a", "stat a +++ b !", "close a", "mkdir c"});
+}
+
+TEST_CASE("what comes from one place outside of the tree again and again is a file each time") {
+  const char* const kMoves =
+      "1 1.0 rename(\"/tmp/new\", \"/r/f\") = 0\n"
+      "1 1.0 rename(\"/tmp/new\", \"/r/f\") = 0\n"
+      "1 1.0 rename(\"/r/f\", \"/tmp/new\") = 0\n"
+      "1 1.0 rename(\"/tmp/new\", \"/r/g\") = 0\n"
+      "1 1.0 link(\"/tmp/new\", \"/r/h\") = 0\n";
+  for (const bool known : {true, false}) {
+    INFO("the tree before is known: " << known);
+    TraceBuilder builder("/r");
+    if (known) builder.know_initial({});
+    StraceImporter importer(builder, "/r");
+    std::istringstream lines(kMoves);
+    for (std::string line; std::getline(lines, line);) importer.line(line);
+    importer.finish();
+    CHECK(builder.counts().surprises == 0);
+    const Trace trace = builder.finish();
+    const auto again = written_and_read(trace);
+    INFO((again ? std::string() : again.error().message()));
+    REQUIRE(again);
+    const Schedule schedule = make_schedule(*again, {});
+    CHECK(schedule.unexplained == 0);
+    CHECK(schedule.left_out == 0);
+  }
 }
 
 }  // namespace cffs::replay::test

@@ -37,6 +37,18 @@ case_advise() {
   mkdir "$base/work/few" && head -c 60000000 /dev/urandom >"$base/work/few/film"
   check "not for a film" bash -c "'$cffs' advise --disk=hdd '$base/work/few' | grep -q 'cffs is not for this tree'"
   check "a log is asked" bash -c "printf '%s\n' '1.2.3.4 - - [01/Aug/1995:00:00:01 -0400] \"GET /linux/can.h HTTP/1.0\" 200 100' '1.2.3.4 - - [01/Aug/1995:00:00:02 -0400] \"GET /linux/acct.h HTTP/1.0\" 200 100' '1.2.3.4 - - [01/Aug/1995:00:00:03 -0400] \"GET /linux/can.h HTTP/1.0\" 200 100' '1.2.3.4 - - [01/Aug/1995:00:00:04 -0400] \"GET /linux/acct.h HTTP/1.0\" 200 100' >'$base/work/access.log' && '$cffs' advise --disk=hdd --log='$base/work/access.log' '$base/work/tree' | grep -q 'by the log'"
+  local odd="$base/work/it's \$(touch ran) Musíca"
+  mkdir "$odd" && echo >"$odd/file"
+  check "a page of an odd directory" "$cffs" advise --disk=hdd --html="$base/work/odd.html" "$odd"
+  # As a browser gives it to who copies it, and as a shell has it then.
+  check "has the command that means it" python3 - "$base/work/odd.html" "$odd" <<'PY'
+import html, re, subprocess, sys
+page, directory = sys.argv[1:]
+line = html.unescape(re.search("<pre>(.*?)</pre>", open(page).read(), re.S).group(1))
+word = line.split(" && cffs import ", 1)[1].rsplit(" STORE", 1)[0].removeprefix("--policy=none ")
+said = subprocess.run(["bash", "-c", "printf %s " + word], check=True, capture_output=True).stdout
+assert said == directory.encode(), (word, said)
+PY
   check "no directory" refused "is no directory" "$cffs" advise "$base/work/few/film"
   check "nothing there" refused "No such file" "$cffs" advise "$base/work/nowhere"
 }
