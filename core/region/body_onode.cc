@@ -38,7 +38,7 @@ Status Body::fill(Onode& onode, std::vector<Run>& unneeded) {
 }
 
 Status Body::begin_change() {
-  if (is_block_known_) return {};
+  if (is_block_known_ || removed_) return {};  // one that is gone has a tombstone there, which is to stay
   const Geometry& g = shared_->geometry;
   std::array<std::string, 2> sectors;
   if (durable_sector_ == kLiveSector) {

@@ -85,11 +85,13 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
   Body::Found found;
   found.id = id;
   std::optional<Onode> newest, committed;
+  bool is_half_gone = false;  // a cut tore its tombstone: only one sector has it
   for (unsigned sector = 0; sector < kOnodeSectors; ++sector) {
     auto onode = decode_onode(sectors.substr(sector * kSectorBytes), g, id);
     if (!onode || onode->version <= head.since) continue;
     read.version = std::max(read.version, onode->version);
     const bool live = sector == kLiveSector;
+    is_half_gone = is_half_gone || (!live && !onode->is_free);
     if (live && onode->epoch != epoch.mark()) continue;
     if (!live && onode->version > found.durable_version) {
       found.durable_version = onode->version;
@@ -101,7 +103,7 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
   if (!newest) return;
   if (newest->is_free) {
     // Removed for good, or as the last program saw it: the durable sector may still have the object.
-    if (newest->epoch != 0 && found.durable_sector != kLiveSector) read.gone.push_back(id);
+    if ((newest->epoch != 0 || is_half_gone) && found.durable_sector != kLiveSector) read.gone.push_back(id);
     return;
   }
   if (committed && newest->version > committed->version && !committed->is_free)

@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "core/base/undisturbed.h"
 #include "core/region/region_store.h"
 
 namespace cffs {
@@ -56,6 +57,7 @@ class Begun {
 // Bytes, nodes and region heads first, then the onodes: one flush where no onode has changed, two where one has.
 Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   if (const int failed = shared.failed.load(); failed != 0) return fail(failed);
+  const Undisturbed whole;  // what has been taken out of a body on the way is in no other place
   std::sort(bodies.begin(), bodies.end());
   bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
   const CommitTurns<Body>::Turn one_at_a_time(commit_turns_, bodies);
@@ -64,10 +66,14 @@ Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   std::vector<DeviceRange> ranges, sectors;
   for (const Body::Commit& commit : begun.commits()) {
     ranges.insert(ranges.end(), commit.ranges.begin(), commit.ranges.end());
-    if (!commit.sector.empty()) sectors.push_back({commit.sector_offset, commit.sector.size()});
+    // The whole onode: a sector of it that somebody else wrote, and no cut took, would be newer than this one.
+    if (!commit.sector.empty()) sectors.push_back({commit.sector_offset / kBlock * kBlock, kBlock});
   }
   Allocation::Heads heads;
-  if (!sectors.empty()) heads = shared.allocation.undurable_heads();
+  if (!sectors.empty()) {
+    CFFS_TRY_VOID(shared.allocation.write_changed_heads());  // one whose write failed is no head of what lies there
+    heads = shared.allocation.undurable_heads();
+  }
   ranges.insert(ranges.end(), heads.ranges.begin(), heads.ranges.end());
   if (!ranges.empty()) CFFS_TRY_VOID(flush(shared, ranges));
   shared.allocation.durable(heads);
@@ -83,6 +89,7 @@ Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
 // That an object is gone is durable before its blocks are anybody else's. What took the name of one of these is durable by now.
 Status RegionStore::commit_removals(Shared& shared, std::vector<BodyPtr> removed) {
   const MutexLock one_at_a_time(removals_mutex_);
+  const Undisturbed whole;
   {
     const MutexLock guard(names_mutex_);
     const std::set<BodyPtr> waiting(removed_.begin(), removed_.end());  // somebody else may have been first
@@ -104,6 +111,8 @@ Status RegionStore::commit_removals(Shared& shared, std::vector<BodyPtr> removed
   const MutexLock guard(names_mutex_);
   const std::set<BodyPtr> done(removed.begin(), removed.end());
   std::erase_if(removed_, [&](const BodyPtr& body) { return done.contains(body); });
+  removed_bytes_ = 0;
+  for (const BodyPtr& body : removed_) removed_bytes_ += body->info().allocated;
   for (const BodyPtr& body : removed)
     if (body->handles.load() == 0) body->release();
   constexpr std::size_t kKept = 1;  // who fills and empties a region by turns need not ask each time
@@ -112,32 +121,47 @@ Status RegionStore::commit_removals(Shared& shared, std::vector<BodyPtr> removed
 }
 
 Status RegionStore::sync(Shared& shared, const BodyPtr& body) {
-  bool renames = false;
+  // Nobody else may ask for it, and what was removed keeps its room till then.
+  constexpr std::size_t kManyRemoved = 256;
+  constexpr std::uint64_t kMuchRemoved = 64u << 20;
+  bool names = false;
   {
     const MutexLock guard(names_mutex_);
-    renames = !renamed_.empty();
+    // A name that was given away and is another object's now must not be that one's alone after a power cut.
+    names = !renamed_.empty() || removed_.size() >= kManyRemoved || removed_bytes_ >= kMuchRemoved;
   }
-  // A name that was given away and is another object's now must not be that one's alone after a power cut.
-  if (renames) CFFS_TRY_VOID(sync_names(shared));
+  if (names) CFFS_TRY_VOID(sync_names(shared));
   return commit(shared, {body});
 }
 
 Status RegionStore::sync_names(Shared& shared) {
-  // At one moment: of an object that is replaced while the others become durable only the name that is not would be left.
-  std::vector<BodyPtr> renamed, removed;
-  {
-    const MutexLock guard(names_mutex_);
-    renamed = renamed_;
-    removed = removed_;
+  for (;;) {
+    // At one moment: of an object that is replaced while the others become durable only the name that is not would be left.
+    std::vector<BodyPtr> renamed, removed;
+    std::uint64_t last = 0;
+    {
+      const MutexLock guard(names_mutex_);
+      last = renames_;
+      for (const Renamed& one : renamed_)
+        if (!one.body->is_removed()) renamed.push_back(one.body);
+      removed = removed_;
+    }
+    CFFS_TRY_VOID(commit(shared, renamed));
+    {
+      const MutexLock guard(names_mutex_);
+      std::erase_if(renamed_, [last](const Renamed& one) { return one.number <= last; });
+    }
+    // One that is gone by now may never have been durable under its name: what it replaced may be all that there is of that.
+    const bool is_settled = std::none_of(renamed.begin(), renamed.end(),
+                                         [](const BodyPtr& body) { return body->is_removed(); });
+    if (is_settled) return commit_removals(shared, std::move(removed));
   }
-  CFFS_TRY_VOID(commit(shared, renamed));
-  {
-    const MutexLock guard(names_mutex_);
-    const std::set<BodyPtr> done(renamed.begin(), renamed.end());
-    std::erase_if(renamed_,
-                  [&](const BodyPtr& body) { return done.contains(body) && !body->needs_commit(); });
-  }
-  return commit_removals(shared, std::move(removed));
+}
+
+bool RegionStore::was_given_away(std::string_view name) const {
+  return std::any_of(renamed_.begin(), renamed_.end(), [name](const Renamed& one) {
+    return one.from == name && one.body->may_be_durable() && !one.body->is_removed();
+  });
 }
 
 Status RegionStore::sync_names() {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/checksum.h"
+#include "core/base/undisturbed.h"
 #include "core/region/region_object.h"
 
 namespace cffs {
@@ -89,6 +90,7 @@ Status RegionStore::load() {
     names_.clear();
     renamed_.clear();
     removed_.clear();
+    removed_bytes_ = 0;
     damaged_ = std::move(recovered.damaged);
     damaged_onodes_ = std::move(recovered.damaged_onodes);
     for (std::size_t i = 0; i < recovered.objects.size(); ++i) {
@@ -308,17 +310,19 @@ Result<std::shared_ptr<Object>> RegionStore::create(std::string_view name, Creat
       if (how == Create::truncate) CFFS_TRY_VOID(it->second->truncate(0));
       return make_region_object(*this, *shared, it->second);
     }
+    if (was_given_away(name)) return fail(EAGAIN);
     CFFS_TRY(const OnodeId id, (*shared)->allocation.take_onode(is_the_stores_own(name)));
     auto body = std::make_shared<Body>(*shared, id, std::string(name));
     if (Status done = body->be_called(std::string(name)); !done) {
       (*shared)->allocation.give(id);
       return fail(std::move(done).error());
     }
+    const Undisturbed whole;
     names_.emplace(name, body);
     // Counted before anybody else finds it: who removed it would take its blocks from under a handle that is not counted yet.
     return make_region_object(*this, *shared, std::move(body));
   };
-  auto object = with_room(**shared, make);
+  auto object = with_settled_names(**shared, make);
   if (!object) return named(std::move(object).error(), name);
   return object;
 }
@@ -342,8 +346,9 @@ Status RegionStore::remove(std::string_view name) {
     if (it == names_.end()) return fail(ENOENT, full_name(name));
     body = it->second;
     if (Status done = body->remove(); !done) return named(std::move(done).error(), name);
+    const Undisturbed whole;
     names_.erase(it);
-    removed_.push_back(body);
+    note_removed(body);
   }
   if (body->handles.load() == 0) handle_gone(**shared, body);
   return {};
@@ -359,21 +364,28 @@ Status RegionStore::rename(std::string_view from, std::string_view to) {
     const auto it = names_.find(from);
     if (it == names_.end()) return fail(ENOENT, full_name(from));
     if (from == to) return {};
+    if (was_given_away(to)) return fail(EAGAIN);
     const BodyPtr body = it->second;
     // The new name first: of two with one name the newer counts.
     CFFS_TRY_VOID(body->be_called(std::string(to)));
+    const Undisturbed whole;
     names_.erase(it);
     replaced = std::exchange(names_[std::string(to)], body);
-    renamed_.push_back(body);
+    renamed_.push_back({body, std::string(from), ++renames_});
     // From here on the rename is done, whatever the device takes: who tried it again would find nothing to rename.
     if (!replaced) return {};
-    removed_.push_back(replaced);
+    note_removed(replaced);
     replaced->be_replaced();
     return {};
   };
-  if (Status done = with_room(**shared, move); !done) return named(std::move(done).error(), from);
+  if (Status done = with_settled_names(**shared, move); !done) return named(std::move(done).error(), from);
   if (replaced && replaced->handles.load() == 0) handle_gone(**shared, replaced);
   return {};
+}
+
+void RegionStore::note_removed(const BodyPtr& body) {
+  removed_.push_back(body);
+  removed_bytes_ += body->info().allocated;
 }
 
 Result<bool> RegionStore::exists(std::string_view name) {

@@ -110,7 +110,21 @@ class RegionStore final : public ObjectStore {
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_
   Mutex names_mutex_;     // before those of bodies
   std::map<std::string, BodyPtr, std::less<>> names_ CFFS_GUARDED_BY(names_mutex_);
-  std::vector<BodyPtr> renamed_ CFFS_GUARDED_BY(names_mutex_);  // since the last sync_names()
+  struct Renamed {
+    BodyPtr body;
+    std::string from;
+    std::uint64_t number;
+  };
+  void note_removed(const BodyPtr& body) CFFS_REQUIRES(names_mutex_);
+  // Whether the medium may know another object by this name, which has been called otherwise since: a power cut at once would leave
+  // two of that name, of which the older goes.
+  bool was_given_away(std::string_view name) const CFFS_REQUIRES(names_mutex_);
+  // Does work on names, in room that may have to be made for it; EAGAIN of it: names have to be durable before.
+  template <typename Work>
+  auto with_settled_names(region::Shared& shared, const Work& work) -> decltype(work());
+  std::vector<Renamed> renamed_ CFFS_GUARDED_BY(names_mutex_);  // since the last sync_names()
+  std::uint64_t renames_ CFFS_GUARDED_BY(names_mutex_) = 0;     // so many so far
+  std::uint64_t removed_bytes_ CFFS_GUARDED_BY(names_mutex_) = 0;  // that those have, about
   std::vector<BodyPtr> removed_ CFFS_GUARDED_BY(names_mutex_);  // and not durably so
   std::vector<std::string> damaged_ CFFS_GUARDED_BY(names_mutex_);
   std::vector<region::OnodeId> damaged_onodes_ CFFS_GUARDED_BY(names_mutex_);
@@ -126,6 +140,15 @@ auto RegionStore::with_room(region::Shared& shared, const Operation& operation) 
   auto done = operation();
   if (!done && done.error().errno_value == ENOSPC && make_room(shared)) done = operation();
   return done;
+}
+
+template <typename Work>
+auto RegionStore::with_settled_names(region::Shared& shared, const Work& work) -> decltype(work()) {
+  for (;;) {
+    auto done = with_room(shared, work);
+    if (done || done.error().errno_value != EAGAIN) return done;
+    CFFS_TRY_VOID(sync_names(shared));
+  }
 }
 
 }  // namespace cffs
