@@ -410,9 +410,9 @@ blocks that an object lost are given away before it is durable without them
 +auto& to = given_up_;
 
 a name may be durable for its new object while the old one's rename is not
-@ core/region/region_commits.cc
--if (renames) CFFS_TRY_VOID(sync_names(shared));
-+(void)renames;
+@ core/region/region_store.cc
+-if (was_given_away(to)) return fail(EAGAIN);
++
 
 what is written behind a cut is written into the block that the durable object has
 @ core/region/body.cc
@@ -426,7 +426,7 @@ what a killed user of a region store left is used before it is durable
 
 a region's head is not durable before an onode that needs it
 @ core/region/region_commits.cc
--if (!sectors.empty()) heads = shared.allocation.undurable_heads();
+-heads = shared.allocation.undurable_heads();
 +
 
 what an earlier object left in an onode may come back
