@@ -315,6 +315,24 @@ TEST_CASE("a sector of a table file that stays unreadable costs what a flipped b
   }
 }
 
+TEST_CASE("a file of the table that cannot be opened costs its rows and no others") {
+  const bool closed = GENERATE(false, true);
+  const bool stranger = GENERATE(false, true);
+  Filled filled(100, 300, all_in_rows(), false);
+  filled.fs->table().compact();
+  filled.make("later", 50, 300, true);
+  const auto image = filled.left(closed);
+  std::uint64_t size = 0;
+  const std::string name = largest_file_of_table(*image, size);
+  INFO((closed ? "closed" : "killed") << (stranger ? ", a stranger" : ""));
+  BadSectors medium(*image);
+  medium.refuse_opening(name, stranger ? Error::corruption({}) : Error::os(EIO));
+  CHECK(says(repaired(medium), name));
+  const auto fs = std::move(*FileSystem::open(medium, quiet()));
+  const auto found = filled.readable_in(*fs);
+  for (int i = 0; i < 50; ++i) CHECK(found.contains("later" + std::to_string(i)));
+}
+
 TEST_CASE("checks, scrubs and backups go on past a sector of the table that stays unreadable") {
   Filled filled(300, 300, all_in_rows(), false);
   filled.fs->table().compact();
