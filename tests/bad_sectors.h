@@ -35,6 +35,13 @@ class BadSectors final : public PassingStore {
     error.context = object;
     bad->opening = std::move(error);
   }
+  // The medium gives all that it has of this object again.
+  void mend(const std::string& object) {
+    const auto bad = of(object);
+    const MutexLock guard(bad->mutex);
+    bad->bytes.clear();
+    bad->opening.reset();
+  }
   // How many reads were refused so far.
   std::uint64_t refused() const { return refused_.load(); }
 

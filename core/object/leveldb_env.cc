@@ -238,9 +238,9 @@ leveldb::Status LevelDbEnv::NewSequentialFile(const std::string& name, leveldb::
 
 leveldb::Status LevelDbEnv::NewRandomAccessFile(const std::string& name, leveldb::RandomAccessFile** result) {
   auto object = open(name);
-  if (!object) return to_leveldb(object.error());
+  if (!object) return read_to_leveldb(object.error());
   const auto info = (*object)->info();
-  if (!info) return to_leveldb(info.error());
+  if (!info) return read_to_leveldb(info.error());
   *result = new RandomAccess(name, std::move(*object), info->size, block_reads_);
   return leveldb::Status::OK();
 }
@@ -311,9 +311,9 @@ leveldb::Status LevelDbEnv::GetFileSize(const std::string& name, std::uint64_t* 
     return leveldb::Status::OK();
   }
   const auto object = open(name);
-  if (!object) return to_leveldb(object.error());
+  if (!object) return read_to_leveldb(object.error());
   const auto info = (*object)->info();
-  if (!info) return to_leveldb(info.error());
+  if (!info) return read_to_leveldb(info.error());
   *size = info->size;
   return leveldb::Status::OK();
 }

@@ -17,8 +17,13 @@ namespace cffs {
 
 inline leveldb::Status to_leveldb(const Error& error) {
   if (error.errno_value == ENOENT) return leveldb::Status::NotFound(error.message());
-  if (error.kind == ErrorKind::corruption) return leveldb::Status::Corruption(error.message());
   return leveldb::Status::IOError(error.message());
+}
+
+// Of a table file: what no store has in its place is damage, as a block that has rotted.
+inline leveldb::Status read_to_leveldb(const Error& error) {
+  if (error.kind == ErrorKind::corruption) return leveldb::Status::Corruption(error.message());
+  return to_leveldb(error);
 }
 
 // How often table files were read, all of one table.
@@ -77,7 +82,7 @@ class RandomAccess final : public leveldb::RandomAccessFile {
                        char* scratch) const override {
     const Bytes out{reinterpret_cast<std::byte*>(scratch), n};
     const auto read = read_twice(offset, out);
-    if (!read) return to_leveldb(read.error());
+    if (!read) return read_to_leveldb(read.error());
     const std::size_t got = *read;
     count_->reads.fetch_add(1, std::memory_order_relaxed);
     count_->bytes.fetch_add(got, std::memory_order_relaxed);

@@ -58,24 +58,26 @@ Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreF
           : "the root had no row: it is its owner's alone now, until somebody gives it the mode that it had");
 }
 
-// Whether rows are why a store cannot be opened: an object beside the table is no reason to make that anew, which would take what had been
-// removed for lost.
-Result<bool> is_table_damaged(ObjectStore& store) {
+// Why a table is to be made anew of which `error` says that its store cannot be opened; empty: rows are not why. An object beside the table
+// is no reason, and what had been removed would be taken for lost.
+Result<std::vector<std::string>> damage_of_table(ObjectStore& store, const Error& error) {
   CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
   TableOptions options;
   options.values_apart = format.values_apart;
   options.keep_what_is_whole = true;
-  const auto looked = [&]() -> Result<bool> {
+  const auto looked = [&]() -> Result<std::vector<std::string>> {
     CFFS_TRY(const auto table, Table::open(store, options));
-    CFFS_TRY(const auto files, table->find_damaged_files());
-    if (!files.empty()) return true;
+    CFFS_TRY(auto files, table->find_damaged_files());
+    if (!files.empty()) return files;
     CFFS_TRY_VOID(table->scan({0, 0}, {~std::uint64_t{0}, ~std::uint64_t{0}},
                               [](Key, std::string_view) { return true; }));
     CFFS_TRY(const bool root, has_root(*table));
-    return !root;
+    return root ? std::vector<std::string>() : std::vector<std::string>{error.message()};
   }();
-  return !looked && looked.error().kind == ErrorKind::corruption ? Result<bool>(true) : looked;
+  if (!looked && looked.error().kind == ErrorKind::corruption)
+    return std::vector<std::string>{error.message()};
+  return looked;
 }
 
 // A table is made anew from what can be read of its files; the old ones stay, in table/lost.
@@ -161,10 +163,10 @@ Result<std::vector<std::string>> repair_store(ObjectStore& medium, FileSystemOpt
   if (!opened && opened.error().kind == ErrorKind::corruption) {  // files of the table are missing, perhaps
     CFFS_TRY(const auto names, store.list("table"));
     if (names.empty()) return fail(opened.error());
-    CFFS_TRY(const bool damaged, is_table_damaged(store));
-    if (!damaged) return fail(opened.error());
+    CFFS_TRY(auto damage, damage_of_table(store, opened.error()));
+    if (damage.empty()) return fail(opened.error());
     CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
-    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, {opened.error().message()}));
+    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damage)));
     mended.insert(mended.end(), sentences.begin(), sentences.end());
     rows_were_lost = durable_rows_were_lost = true;
     opened = FileSystem::open(store, options);

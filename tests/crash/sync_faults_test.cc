@@ -8,6 +8,7 @@
 #include "core/fs/file_system.h"
 #include "core/object/faulty_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "tests/bad_sectors.h"
 #include "tests/crash/ticking_clock.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -174,20 +175,22 @@ TEST_CASE("a row that cannot be read keeps no other from being written", "[fault
   }
   std::map<std::string, std::int64_t> read_at;
   {
-    auto fs = std::move(*FileSystem::open(store, options));
+    BadSectors medium(store);
+    auto fs = std::move(*FileSystem::open(medium, options));
     for (const auto& name : names) {
       const auto file = fs->lookup(kRootInode, name);
       REQUIRE(file);
       fs->accessed(file->ino);
       read_at[name] = fs->getattr(file->ino)->atime_ns;
     }
-    store.count_reads(true);
-    store.fail_operation(1, EIO, FaultyStore::Persistence::once);
+    const auto tables = *store.list("table");
+    for (const std::string& name : tables) {
+      if (name.ends_with(".ldb")) medium.refuse(name, 10);
+    }
     const Status failed = fs->sync();
     REQUIRE(!failed);
     INFO(failed.error().message());
-    store.fail_operation(0, 0, FaultyStore::Persistence::once);
-    store.count_reads(false);
+    for (const std::string& name : tables) medium.mend(name);
     const Status done = fs->sync();
     INFO((done ? "" : done.error().message()));
     REQUIRE(done);
