@@ -78,7 +78,8 @@ Status remount(const MountOptions& options) {
     return fail(Error::usage(mount_point + " is not a cffs mount, so it cannot be remounted"));
   }
   struct statvfs now;
-  const bool stays = !options.names_access && ::statvfs(mount_point.c_str(), &now) == 0 && (now.f_flag & ST_RDONLY) != 0;
+  const bool stays =
+      !options.names_access && ::statvfs(mount_point.c_str(), &now) == 0 && (now.f_flag & ST_RDONLY) != 0;
   const bool read_only = options.read_only || stays;
   if (!read_only && (there->follows() || StoreOwner(there->source).only_reads())) {
     return fail(

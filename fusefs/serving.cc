@@ -267,7 +267,8 @@ Status serve_store(ServedStore& store, const MountOptions& options, const std::s
   if (as_device) (void)store.objects().take_device_back();
   Status closed = store.close();
   outcome.tell(closed);
-  for (Status* problem : {&closed, &recorded}) {  // the worse one is the mount's end, the others are in the log
+  for (Status* problem :
+       {&closed, &recorded}) {  // the worse one is the mount's end, the others are in the log
     if (*problem) continue;
     if (!result) daemon_log.write(DaemonLog::Level::error, problem->error().message());
     if (result) result = std::move(*problem);

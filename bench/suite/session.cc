@@ -56,7 +56,8 @@ Status in_parallel(unsigned threads, const std::function<Status(unsigned)>& work
   std::vector<std::thread> running;
   running.reserve(threads);
   for (unsigned i = 0; i < threads; ++i) {
-    auto made = make_thread("a client's thread", [&, i] { outcomes[i] = within_memory([&] { return work(i); }); });
+    auto made =
+        make_thread("a client's thread", [&, i] { outcomes[i] = within_memory([&] { return work(i); }); });
     if (made) {
       running.push_back(std::move(*made));
     } else {

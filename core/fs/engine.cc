@@ -243,7 +243,8 @@ Status Engine::leave_clean() {
   removals_.spare(nullptr);
   Status result = options_.keep_what_is_whole ? Status() : removals_.load();
   if (Status done = commit(); !done && result) result = std::move(done);
-  if (access_record_ && result) (void)access_record_->flush();  // a hint is not worth an error, nor a recovery
+  if (access_record_ && result)
+    (void)access_record_->flush();  // a hint is not worth an error, nor a recovery
   if (Status done = counter_.close(); !done && result) result = std::move(done);
   if (!result) return result;
   table_->shorten_log(kLittleToReplay);

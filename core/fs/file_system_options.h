@@ -29,7 +29,8 @@ struct FileSystemOptions {
   std::uint64_t access_record_bytes = 0;       // ring of recorded accesses; 0: none
   std::uint64_t nameless_bytes =
       16u << 20;  // content of small files without a name in memory; more is in the store
-  std::int64_t parting_ms = 500;  // who is short of room waits so long for files to be forgotten that have just lost their names
+  std::int64_t parting_ms =
+      500;  // who is short of room waits so long for files to be forgotten that have just lost their names
   // Inodes that the caller refers to but does not use just now have a node, some 600 bytes, up to so many; the others cost 64 bytes,
   // and a look at their row when they are used again. More are awake while their rows are behind: with `background` these are written
   // before the commit then, without by sync() alone.

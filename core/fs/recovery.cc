@@ -65,7 +65,9 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
     return fail(info.error());
   } else {  // one file's readers are told; the others have a store
     wanted.insert(BlobStore::object_name(entry.ino));
-    if (log_) log_(BlobStore::object_name(entry.ino) + " (" + entry.name + ") cannot be opened: " + info.error().message());
+    if (log_)
+      log_(BlobStore::object_name(entry.ino) + " (" + entry.name +
+           ") cannot be opened: " + info.error().message());
     return {};
   }
   if (size < inode.size && inode.sealed) return note_damage(entry, "is too short");
@@ -211,7 +213,8 @@ Status Recovery::clear_away(const std::set<std::string>& wanted) {
       const Status removed = store_.remove(name);
       if (!removed && removed.error().is_shortage()) return removed;
       // It takes room, and nothing else.
-      if (!removed && log_) log_(name + " belongs to no row, and cannot be removed: " + removed.error().message());
+      if (!removed && log_)
+        log_(name + " belongs to no row, and cannot be removed: " + removed.error().message());
       continue;
     }
     CFFS_TRY(const std::string kept, keep_aside(store_, name));

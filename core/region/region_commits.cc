@@ -71,7 +71,8 @@ Status RegionStore::commit(Shared& shared, std::vector<BodyPtr> bodies) {
   }
   Allocation::Heads heads;
   if (!sectors.empty()) {
-    CFFS_TRY_VOID(shared.allocation.write_changed_heads());  // one whose write failed is no head of what lies there
+    CFFS_TRY_VOID(
+        shared.allocation.write_changed_heads());  // one whose write failed is no head of what lies there
     heads = shared.allocation.undurable_heads();
   }
   ranges.insert(ranges.end(), heads.ranges.begin(), heads.ranges.end());
@@ -152,8 +153,8 @@ Status RegionStore::sync_names(Shared& shared) {
       std::erase_if(renamed_, [last](const Renamed& one) { return one.number <= last; });
     }
     // One that is gone by now may never have been durable under its name: what it replaced may be all that there is of that.
-    const bool is_settled = std::none_of(renamed.begin(), renamed.end(),
-                                         [](const BodyPtr& body) { return body->is_removed(); });
+    const bool is_settled =
+        std::none_of(renamed.begin(), renamed.end(), [](const BodyPtr& body) { return body->is_removed(); });
     if (is_settled) return commit_removals(shared, std::move(removed));
   }
 }

@@ -122,8 +122,8 @@ class RegionStore final : public ObjectStore {
   // Does work on names, in room that may have to be made for it; EAGAIN of it: names have to be durable before.
   template <typename Work>
   auto with_settled_names(region::Shared& shared, const Work& work) -> decltype(work());
-  std::vector<Renamed> renamed_ CFFS_GUARDED_BY(names_mutex_);  // since the last sync_names()
-  std::uint64_t renames_ CFFS_GUARDED_BY(names_mutex_) = 0;     // so many so far
+  std::vector<Renamed> renamed_ CFFS_GUARDED_BY(names_mutex_);     // since the last sync_names()
+  std::uint64_t renames_ CFFS_GUARDED_BY(names_mutex_) = 0;        // so many so far
   std::uint64_t removed_bytes_ CFFS_GUARDED_BY(names_mutex_) = 0;  // that those have, about
   std::vector<BodyPtr> removed_ CFFS_GUARDED_BY(names_mutex_);  // and not durably so
   std::vector<std::string> damaged_ CFFS_GUARDED_BY(names_mutex_);

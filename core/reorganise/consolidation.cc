@@ -61,7 +61,8 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
     auto looked_up = fs_.rehousing().find(at, ino);
     if (!looked_up && !is_unreadable(looked_up.error())) return fail(looked_up.error());
     const bool there = looked_up && *looked_up;
-    if (!there || (*looked_up)->inode.home != Home::composite) continue;  // a staged one comes with its directory
+    if (!there || (*looked_up)->inode.home != Home::composite)
+      continue;  // a staged one comes with its directory
     FileToMove* const file = &**looked_up;
     if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
       waiting.push_back(ino);

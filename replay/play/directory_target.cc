@@ -35,7 +35,8 @@ struct KernelEntry {  // linux_dirent64
 // (EXDEV). Links that are absolute it takes for such, so those of a trace are made relative. What is opened to be read, too: modes, owners and
 // times can be changed by any handle.
 FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t mode, Links links) {
-  if (links == Links::own) return FileDescriptor(::openat(root, path, flags, static_cast<mode_t>(mode & 07777)));
+  if (links == Links::own)
+    return FileDescriptor(::openat(root, path, flags, static_cast<mode_t>(mode & 07777)));
   constexpr int kKnown = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_NONBLOCK | O_DSYNC | O_SYNC |
                          O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME | O_PATH | O_TMPFILE;
   constexpr int kTries = 1000;  // EAGAIN: something was renamed meanwhile, anywhere
@@ -255,9 +256,9 @@ Result<std::unique_ptr<Target>> make_directory_target(const std::string& directo
   FileDescriptor root(::open(resolved.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!root) return fail(errno, "target " + directory);
   if (links == Links::anybodys && !open_below(root.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0, links)) {
-    return fail(Error::usage("target " + directory + " cannot be kept apart from what is around it: openat2(2) fails (" +
-                             std::strerror(errno) +
-                             "); it takes Linux 5.6 or later, and a container that permits the call"));
+    return fail(Error::usage(
+        "target " + directory + " cannot be kept apart from what is around it: openat2(2) fails (" +
+        std::strerror(errno) + "); it takes Linux 5.6 or later, and a container that permits the call"));
   }
   return std::unique_ptr<Target>(std::make_unique<DirectoryTarget>(std::move(root), resolved.data(), links));
 }

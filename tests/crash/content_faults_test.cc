@@ -23,7 +23,6 @@ FileSystemOptions impatient() {
   return options;
 }
 
-
 constexpr std::uint64_t kLongest = 12'000;
 
 StoreFormat tiny() {

@@ -183,12 +183,14 @@ TEST_CASE("an object is synced with its region's head, whoever found that it can
   REQUIRE(object->write_at(0, as_bytes(std::string(9000, 'A'))));
   int refused = 0;
   state->refuses = [&](std::uint64_t offset, std::uint64_t bytes) {
-    constexpr std::uint64_t kBefore = 16, kRegion = 256;  // blocks: of the superblocks and the checkpoint, of a region
+    constexpr std::uint64_t kBefore = 16,
+                            kRegion = 256;  // blocks: of the superblocks and the checkpoint, of a region
     const bool is_head = bytes == region::kBlock && (offset / region::kBlock - kBefore) % kRegion == 0;
     if (is_head) ++refused;
     return is_head ? EIO : 0;
   };
-  for (int i = 0; i < 400 && refused == 0; ++i) (void)store->create("n" + std::to_string(i), Create::exclusive);
+  for (int i = 0; i < 400 && refused == 0; ++i)
+    (void)store->create("n" + std::to_string(i), Create::exclusive);
   REQUIRE(refused > 0);
   state->refuses = nullptr;
   REQUIRE(object->sync());

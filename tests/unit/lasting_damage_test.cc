@@ -93,7 +93,8 @@ TEST_CASE("a bad sector costs a salvage the member that lies there, not its comp
   LastingDamage damaged;
   constexpr int kFiles = 40;
   for (int i = 0; i < kFiles; ++i)
-    damaged.make(kRootInode, "file" + std::to_string(i), std::string(10'000, static_cast<char>('a' + i % 26)));
+    damaged.make(kRootInode, "file" + std::to_string(i),
+                 std::string(10'000, static_cast<char>('a' + i % 26)));
   REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
   REQUIRE(damaged.fs->close());
   const auto composites = *damaged.store.list("composites");
