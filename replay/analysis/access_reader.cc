@@ -226,6 +226,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
   const std::size_t slash = path.rfind('/');
   access_log_ = AccessLog();
   fatrace_ = FatraceEvents();
+  strace_clock_ = StraceClock();
   LogInput input;
   input.name = path.substr(slash == std::string::npos ? 0 : slash + 1);
   input.format = options_.format;
@@ -271,7 +272,7 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
         good = web_line(*line, input, visit);
         break;
       case LogFormat::strace:
-        good = call_line(parse_strace_line(*line), input, visit);
+        good = call_line(parse_strace_line(*line, &strace_clock_), input, visit);
         break;
       case LogFormat::trace:
         good = call_line(parse_calls_line(*line), input, visit);

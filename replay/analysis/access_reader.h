@@ -19,6 +19,7 @@
 #include "grouping/mining/sessions.h"
 #include "replay/logs/access_log.h"
 #include "replay/logs/fatrace_events.h"
+#include "replay/logs/strace_line.h"
 #include "replay/logs/log_format.h"
 
 namespace cffs::replay {
@@ -97,6 +98,7 @@ class AccessReader {
   std::vector<LoggedFile> files_;
   AccessLog access_log_;
   FatraceEvents fatrace_;
+  StraceClock strace_clock_;
   std::unordered_map<std::string, grouping::Item> by_path_;
   std::vector<bool> full_reply_;
   std::unordered_map<std::uint64_t, bool> agents_;  // hash -> crawler

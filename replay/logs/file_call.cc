@@ -56,12 +56,12 @@ void fill_stat(const StraceLine& line, FileCall& out) {
 
 }  // namespace
 
-std::optional<FileCall> parse_strace_line(std::string_view text) {
+std::optional<FileCall> parse_strace_line(std::string_view text, StraceClock* clock) {
   const auto line = parse_strace(text);
   if (!line) return {};
   FileCall call;
   call.process = line->process.value_or(0);
-  call.time_ms = line->time_ns.value_or(0) / 1'000'000;
+  call.time_ms = (clock != nullptr ? clock->at(*line) : line->time_ns.value_or(0)) / 1'000'000;
   if (line->kind != StraceLine::Kind::call) return call;
   const std::string_view name = line->name;
   if (name == "open" || name == "openat" || name == "openat2") {

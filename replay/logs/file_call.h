@@ -19,6 +19,8 @@
 
 namespace cffs::replay {
 
+class StraceClock;
+
 struct FileCall {
   enum class Kind {
     open,   // for reading, or to run it; succeeded
@@ -34,8 +36,8 @@ struct FileCall {
   std::int64_t descriptor = -1;  // open: the new one; read: the one read from
 };
 
-// nullopt: malformed.
-std::optional<FileCall> parse_strace_line(std::string_view line);
+// nullopt: malformed. `clock`: of the lines of one recording in a row, whose times may be since the line before; none: as the line has it.
+std::optional<FileCall> parse_strace_line(std::string_view line, StraceClock* clock = nullptr);
 std::optional<FileCall> parse_calls_line(std::string_view line);
 
 }  // namespace cffs::replay

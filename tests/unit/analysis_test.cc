@@ -19,6 +19,7 @@
 #include "replay/logs/file_call.h"
 #include "replay/logs/logged_request.h"
 #include "tests/unit/file_size_limit.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
 namespace {
@@ -65,6 +66,25 @@ TEST_CASE("log times are read with their zones") {
   REQUIRE(record);
   REQUIRE(record->user == "me");
   REQUIRE(record->agent == R"(agent \"x\" y)");
+}
+
+TEST_CASE("accesses of strace -r are as far apart as they were, and those of -t go on behind midnight") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/log";
+  const auto times = [&](const std::string& lines) {
+    std::ofstream(path) << lines;
+    replay::AccessReaderOptions options;
+    options.format = replay::LogFormat::strace;
+    replay::AccessReader reader(options);
+    std::vector<std::int64_t> all;
+    REQUIRE(reader.read(path, [&](const grouping::Access& a) { all.push_back(a.time_ms); }, {}));
+    return all;
+  };
+  const std::string opened = " openat(AT_FDCWD</d>, \"a\", O_RDONLY) = 3</d/a>\n";
+  CHECK(times("1 1.0" + opened + "1 0.5" + opened + "1 2.0" + opened) ==
+        std::vector<std::int64_t>{1000, 1500, 3500});
+  CHECK(times("1 23:59:59" + opened + "1 00:00:01" + opened) ==
+        std::vector<std::int64_t>{86'399'000, 86'401'000});
 }
 
 TEST_CASE("strace lines, in the forms that strace writes") {
