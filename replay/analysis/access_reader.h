@@ -19,8 +19,8 @@
 #include "grouping/mining/sessions.h"
 #include "replay/logs/access_log.h"
 #include "replay/logs/fatrace_events.h"
-#include "replay/logs/strace_line.h"
 #include "replay/logs/log_format.h"
+#include "replay/logs/strace_line.h"
 
 namespace cffs::replay {
 
