@@ -41,7 +41,9 @@ FileDescriptor open_below(int root, const char* path, int flags, std::uint32_t m
                          O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOATIME | O_PATH | O_TMPFILE;
   constexpr int kTries = 1000;  // EAGAIN: something was renamed meanwhile, anywhere
   open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags & kKnown);
+  constexpr int kOfPaths =
+      O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;  // open(2) ignores the others then, openat2(2) does not
+  how.flags = static_cast<std::uint64_t>(flags & ((flags & O_PATH) != 0 ? kOfPaths : kKnown));
   if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) how.mode = mode & 07777;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   for (int i = 0;; ++i) {
