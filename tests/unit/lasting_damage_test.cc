@@ -194,7 +194,8 @@ TEST_CASE("a scrub and a check look at what is behind a block of the table that 
   const auto found = find_inconsistencies(*damaged.fs);
   REQUIRE(found);
   CHECK(names(*found, large));
-  CHECK(std::count(found->begin(), found->end(), "object " + BlobStore::object_name(gone) + " is missing") == 1);
+  CHECK(std::count(found->begin(), found->end(), "object " + BlobStore::object_name(gone) + " is missing") ==
+        1);
 }
 
 TEST_CASE("files are grouped although rows beside them have rotted") {
