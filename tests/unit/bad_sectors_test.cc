@@ -136,7 +136,7 @@ TEST_CASE("a sector of the log that stays unreadable is named with its cure, and
   const auto image = filled.left(closed);
   const std::string log = only_object(*image, ".log");
   const std::size_t end = read_log(bytes_of(*image, log)).size;
-  const std::uint64_t at = GENERATE(0, 1, 2, 3);
+  const std::uint64_t at = GENERATE(as<std::uint64_t>{}, 0, 1, 2, 3);
   // The first and the last are in a record alone, those between may be in several.
   BadSectors medium(*image, log, at == 0 ? 10 : at == 3 ? end - 60 : end * at / 3);
   INFO(at << (closed ? ", closed" : ", killed"));
