@@ -52,6 +52,12 @@ struct Filled {
       fs->forget(made->ino, 1);
     }
   }
+  // Of those that are in a store, as it opens now.
+  std::set<std::string> readable_on(ObjectStore& medium) const {
+    const auto opened = FileSystem::open(medium, quiet());
+    REQUIRE(opened);
+    return readable_in(**opened);
+  }
   // As its next user finds it.
   std::unique_ptr<MemoryStore> left(bool closed) {
     if (closed) {
@@ -187,9 +193,7 @@ TEST_CASE("a sector of the manifest or of CURRENT that stays unreadable costs no
   CHECK(opened.error().message().find("cffs fsck --repair") != std::string::npos);
   CHECK(says(findings(medium), name + " is damaged at byte "));
   repaired(medium);
-  const auto fs = FileSystem::open(medium, quiet());
-  REQUIRE(fs);
-  CHECK(filled.readable_in(**fs) == filled.names());
+  CHECK(filled.readable_on(medium) == filled.names());
 }
 
 TEST_CASE("a log or a manifest or CURRENT that cannot even be opened is damage like another") {
@@ -226,9 +230,7 @@ TEST_CASE("a repair that meets a stranger in a blob's place does not make the ta
   (void)repair_store(medium, quiet());
   CHECK(image->list("table/lost")->empty());
   repaired(*image);
-  const auto fs = FileSystem::open(*image, quiet());
-  REQUIRE(fs);
-  CHECK(filled.readable_in(**fs) == filled.names());
+  CHECK(filled.readable_on(*image) == filled.names());
 }
 
 TEST_CASE("what was not synced is not taken for torn where the medium does not give it") {
@@ -241,9 +243,7 @@ TEST_CASE("what was not synced is not taken for torn where the medium does not g
   REQUIRE_FALSE(opened);
   CHECK(opened.error().message().find("cffs fsck --repair") != std::string::npos);
   CHECK(says(repaired(medium), log + " is damaged at byte "));
-  const auto fs = FileSystem::open(medium, quiet());
-  REQUIRE(fs);
-  CHECK(filled.readable_in(**fs).contains("file19"));
+  CHECK(filled.readable_on(medium).contains("file19"));
 }
 
 // A pool that does not answer, or a process short of something, tells nothing about what the store has.
@@ -280,9 +280,7 @@ TEST_CASE("what a table is not given for another reason is no damage, and ends a
   }
   CHECK(image->list("table/lost")->empty());
   repaired(*image);
-  const auto fs = FileSystem::open(*image, quiet());
-  REQUIRE(fs);
-  CHECK(filled.readable_in(**fs) == filled.names());
+  CHECK(filled.readable_on(*image) == filled.names());
 }
 
 TEST_CASE("a sector of a table file that stays unreadable costs what a flipped bit there does") {
