@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "core/composite/large_member.h"
 #include "core/composite/record.h"
 #include "core/packed/packer.h"
 #include "core/transfer/pending_groups.h"
@@ -9,7 +10,6 @@
 namespace cffs {
 namespace {
 
-constexpr std::uint64_t kLargeMember = 1u << 20;   // others are members in every store
 constexpr std::size_t kOutlinedShareFiles = 8192;  // as core/transfer/import_target.cc
 
 // Of a file as most are: times of today, owner and mode in few bytes.

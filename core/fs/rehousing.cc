@@ -228,9 +228,9 @@ Result<bool> Rehousing::pack(CompositeId id, const Compression& how,
   if (!has_memory_for_copy(row.size)) return false;
   CFFS_TRY_VOID(grows ? space_.charge_mover(row.size) : space_.charge_to_give_back(row.size));
   CFFS_TRY_VOID(table_.begin_changes());  // only who recovers the store looks for a copy that was left
-  // By one moment's rows: one that is renamed meanwhile is in them. What it has by now without a name is used, too.
-  const auto rows = table_.snapshot();
+  // Asked of what has rotted alone. By one moment's rows: one that is renamed meanwhile is in them. What is in use without a name is, too.
   const auto is_used = [&](const RecordMeta& record) -> Result<bool> {
+    const auto rows = table_.snapshot();
     CFFS_TRY(const auto files, members_of(record, id, rows.get()));
     return !files.empty() || is_in_use(record, id);
   };

@@ -59,11 +59,9 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
   std::vector<FileToMove> found;
   for (const auto& [ino, at] : renamed) {
     auto looked_up = fs_.rehousing().find(at, ino);
-    if (!looked_up && !is_unreadable(looked_up.error())) return fail(looked_up.error());
-    const bool there = looked_up && *looked_up;
-    if (!there || (*looked_up)->inode.home != Home::composite)
-      continue;  // a staged one comes with its directory
-    FileToMove* const file = &**looked_up;
+    if (!looked_up && is_unreadable(looked_up.error())) continue;
+    CFFS_TRY(auto file, std::move(looked_up));
+    if (!file || file->inode.home != Home::composite) continue;  // a staged one comes with its directory
     if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
       waiting.push_back(ino);
     } else {

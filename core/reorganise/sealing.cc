@@ -52,12 +52,13 @@ Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before
   // The commit makes many durable at once; asked for one by one they would cost the medium a commit of its own each.
   later = quiet_before_ns != kAll && rehousing.waits_for_commit(ino);
   if (later) return {};
-  const auto file = rehousing.find(at, ino);
-  if (!file && !is_unreadable(file.error())) return fail(file.error());
-  if (!file || !*file || !wanted(fs_.store_format(), (*file)->inode)) return {};
-  later = !is_quiet((*file)->inode, quiet_before_ns, fs_.clock());
+  auto looked_up = rehousing.find(at, ino);
+  if (!looked_up && is_unreadable(looked_up.error())) return {};
+  CFFS_TRY(const auto file, std::move(looked_up));
+  if (!file || !wanted(fs_.store_format(), file->inode)) return {};
+  later = !is_quiet(file->inode, quiet_before_ns, fs_.clock());
   if (later) return {};
-  const auto sealed = rehousing.seal(**file, go_on);
+  const auto sealed = rehousing.seal(*file, go_on);
   if (sealed) {
     later = !*sealed;
     return {};

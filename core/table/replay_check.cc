@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/bytes.h"
+#include "core/object/what_can_be_read.h"
 #include "core/table/system_rows.h"
 #include "core/table/table_files.h"
 #include "core/table/table_log.h"
@@ -14,48 +15,22 @@
 namespace cffs {
 namespace {
 
-// What the medium gives of an object; zeros for the rest.
-struct ReadObject {
-  std::string bytes;
-  std::optional<std::uint64_t> refused;  // the first byte that it does not give
-};
-
-constexpr std::uint64_t kRefusedStep = 4096;  // bytes: steps in which what a medium refuses is looked for
-
 bool is_refused(const Error& error) { return error.kind == ErrorKind::os && error.is_damage(); }
 
-// Its blocks, one by one: a second time for each.
-Result<ReadObject> read_blocks(const Object& object, std::uint64_t size) {
-  ReadObject read{std::string(size, '\0'), {}};
-  for (std::uint64_t at = 0; at < size; at += kRefusedStep) {
-    const Bytes block = as_writable_bytes(read.bytes).subspan(at, std::min(kRefusedStep, size - at));
-    const auto n = object.read_at(at, block);
-    if (n && *n < block.size()) {  // it ends here by now
-      read.bytes.resize(at + *n);
-      break;
-    }
-    if (n) continue;
-    if (!is_refused(n.error())) return fail(n.error());
-    std::fill(block.begin(), block.end(), std::byte{0});
-    if (!read.refused) read.refused = at;
-  }
-  return read;
-}
-
-Result<ReadObject> read_object(ObjectStore& store, const std::string& name) {
+// What the medium gives of an object; zeros for the rest.
+Result<PartialBytes> read_object(ObjectStore& store, const std::string& name) {
   const auto object = store.open(name);
-  if (!object && is_refused(object.error())) return ReadObject{{}, 0};
+  if (!object && is_refused(object.error())) return PartialBytes{{}, 0};
   if (!object) return fail(object.error());
   auto bytes = read_whole(**object);
-  if (bytes) return ReadObject{std::move(*bytes), {}};
+  if (bytes) return PartialBytes{std::move(*bytes), {}};
   if (bytes.error().errno_value == EFBIG) {
     return fail(Error::corruption(store.description() + "/" + name + " is larger than any of its kind"));
   }
   if (!is_refused(bytes.error())) return fail(bytes.error());
-  const auto info = (*object)->info();
-  if (!info && is_refused(info.error())) return ReadObject{{}, 0};
-  if (!info) return fail(info.error());
-  return read_blocks(**object, info->size);
+  auto blocks = read_what_can_be(**object);
+  if (!blocks && is_refused(blocks.error())) return PartialBytes{{}, 0};  // not even how much there is
+  return blocks;
 }
 
 // What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
@@ -169,7 +144,7 @@ Result<std::vector<Log>> logs_since(ObjectStore& store, const std::string& folde
     logs.push_back({first, log_name(folder, first), {}, true, 0});
   }
   for (const auto& [number, name] : found) {
-    CFFS_TRY(const ReadObject read, read_object(store, name));
+    CFFS_TRY(const PartialBytes read, read_object(store, name));
     const auto own = noted.find(number);
     logs.push_back(
         {number, name, read_log(read.bytes), false, own != noted.end() ? own->second : 0, read.refused});
@@ -329,7 +304,7 @@ Error refused(const ObjectStore& store, const LogDamage& damage) {
 // The manifest's word on where to begin; its own damage goes into the plan.
 Result<Manifest> read_manifest(ObjectStore& store, const std::string& folder, const std::string& name,
                                bool keep_what_is_whole, const CloseNote& note, ReplayPlan& plan) {
-  CFFS_TRY(const ReadObject read, read_object(store, name));
+  CFFS_TRY(const PartialBytes read, read_object(store, name));
   const LogContent content = read_log(read.bytes);
   Manifest manifest;
   bool whole = true;
@@ -393,7 +368,7 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
     plan.rebuild = true;
     plan.dropped.push_back(std::move(lost));
   }
-  ReadObject read;
+  PartialBytes read;
   if (is_there) {
     CFFS_TRY(read, read_object(store, current));
   }
