@@ -61,9 +61,10 @@ class ArchiveReader {
     for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
       target_.failed("'" + path + "': " + problem);
     if (!holds_time_of(entry)) target_.time_changed();
-    if (!holds_owners_of(entry))
+    if (target_.keeps_owners() && !holds_owners_of(entry)) {
       target_.failed("'" + path +
                      "': its owner or group is no number that a file can have; it is nobody's (65534) here");
+    }
     if (parts.empty()) {
       if (S_ISDIR(attributes.mode)) {
         target_.directory_attributes(target_.root(), attributes);
