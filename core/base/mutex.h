@@ -10,6 +10,7 @@
 // what it holds with assert_held().
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -108,17 +109,28 @@ class CondVar {
   std::condition_variable condition_;
 };
 
+// Readers and writers take turns: readers that overlap without a pause would keep a writer out for good, as the C library's rwlock lets them by
+// default. While a writer waits whoever comes to read waits, too, behind that one writer. So no thread may hold one shared and take it shared again.
 class CFFS_CAPABILITY("shared mutex") SharedMutex {
  public:
   SharedMutex() = default;
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
 
-  void lock() CFFS_ACQUIRE() { mutex_.lock(); }
+  void lock() CFFS_ACQUIRE() {
+    if (mutex_.try_lock()) return;
+    while (awaited_.exchange(1) != 0) awaited_.wait(1);
+    mutex_.lock();
+    awaited_.store(0);
+    awaited_.notify_all();
+  }
   void unlock() CFFS_RELEASE() { mutex_.unlock(); }
   // False: somebody has it.
   bool try_lock() CFFS_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
-  void lock_shared() CFFS_ACQUIRE_SHARED() { mutex_.lock_shared(); }
+  void lock_shared() CFFS_ACQUIRE_SHARED() {
+    if (awaited_.load(std::memory_order_relaxed) != 0) awaited_.wait(1);
+    mutex_.lock_shared();
+  }
   void unlock_shared() CFFS_RELEASE_SHARED() { mutex_.unlock_shared(); }
   // False: somebody has it for himself alone.
   bool try_lock_shared() CFFS_TRY_ACQUIRE_SHARED(true) { return mutex_.try_lock_shared(); }
@@ -127,6 +139,7 @@ class CFFS_CAPABILITY("shared mutex") SharedMutex {
 
  private:
   std::shared_mutex mutex_;
+  std::atomic<int> awaited_{0};  // 1: by a writer
 };
 
 class CFFS_SCOPED_CAPABILITY ReadLock {

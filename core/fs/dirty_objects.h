@@ -12,6 +12,7 @@
 #include <deque>
 #include <set>
 #include <unordered_map>
+#include <vector>
 
 #include "core/base/ids.h"
 #include "core/base/mutex.h"
@@ -30,9 +31,10 @@ class DirtyObjects {
   void note(InodeId ino, std::shared_ptr<Object> object) {
     const MutexLock guard(mutex_);
     if (!known_.contains(object)) {
-      std::size_t& behind = behind_[ino];  // where memory runs out behind this, it says 0
-      objects_.push_back({ino, object});   // first: what is known, but in no list, would never be synced
-      ++behind;
+      auto& behind = behind_[ino];  // where memory runs out behind this, it is empty
+      behind.reserve(behind.size() + 1);
+      objects_.push_back({ino, object});  // first: what is known, but in no list, would never be synced
+      behind.push_back(object);
       known_.insert(std::move(object));
     }
     count_.store(objects_.size(), std::memory_order_relaxed);
@@ -41,7 +43,22 @@ class DirtyObjects {
   bool holds(InodeId ino) const {
     const MutexLock guard(mutex_);
     const auto it = behind_.find(ino);
-    return it != behind_.end() && it->second > 0;
+    return it != behind_.end() && !it->second.empty();
+  }
+  // Syncs what was noted of the file and is not durable yet, but for the object that the caller has synced: he may have opened it when the
+  // failure of another handle had been told already, and hears nothing of it. Fails, too, where anything noted has failed before.
+  Status sync_of(InodeId ino, const Object* but) {
+    std::vector<std::shared_ptr<Object>> objects;
+    {
+      const MutexLock guard(mutex_);
+      if (!result_) return result_;
+      const auto it = behind_.find(ino);
+      if (it != behind_.end()) objects = it->second;
+    }
+    for (const auto& object : objects) {
+      if (object.get() != but) CFFS_TRY_VOID(object->sync());
+    }
+    return {};
   }
   // True once each time that half of the bound is reached: time for somebody whom nobody waits for to sync them.
   bool begins_to_fill() { return many() && !filling_.exchange(true); }
@@ -59,7 +76,7 @@ class DirtyObjects {
   Status limit() {
     if (count_.load(std::memory_order_relaxed) <= most_) return {};
     const MutexLock one_at_a_time(sync_mutex_);
-    if (count_.load(std::memory_order_relaxed) <= most_) return result_;  // somebody else just did
+    if (count_.load(std::memory_order_relaxed) <= most_) return result();  // somebody else just did
     return sync_oldest((most_ + 1) / 2);
   }
 
@@ -90,27 +107,34 @@ class DirtyObjects {
     }
     for (; !due.empty(); due.pop_front()) {
       Status done = due.front().object->sync();
+      const MutexLock guard(mutex_);
       if (done) {
-        forget(due.front().ino);
+        forget(due.front());
       } else if (result_) {
         result_ = std::move(done);
       }
     }
-    return result_;
+    return result();
   }
-  void forget(InodeId ino) {
+  void forget(const Noted& noted) CFFS_REQUIRES(mutex_) {
+    const auto it = behind_.find(noted.ino);
+    auto& objects = it->second;
+    objects.erase(std::find(objects.begin(), objects.end(), noted.object));
+    if (objects.empty()) behind_.erase(it);
+  }
+  Status result() const {
     const MutexLock guard(mutex_);
-    if (const auto it = behind_.find(ino); --it->second == 0) behind_.erase(it);
+    return result_;
   }
 
   const std::size_t most_;
   Mutex sync_mutex_;  // before mutex_
-  Status result_ CFFS_GUARDED_BY(sync_mutex_);
   mutable Mutex mutex_;                                              // leaf
+  Status result_ CFFS_GUARDED_BY(mutex_);                            // the first failure
   std::deque<Noted> objects_ CFFS_GUARDED_BY(mutex_);                // oldest first
   std::set<std::shared_ptr<Object>> known_ CFFS_GUARDED_BY(mutex_);  // the same
   // Objects of each file that are noted, or being synced, or could not be.
-  std::unordered_map<InodeId, std::size_t> behind_ CFFS_GUARDED_BY(mutex_);
+  std::unordered_map<InodeId, std::vector<std::shared_ptr<Object>>> behind_ CFFS_GUARDED_BY(mutex_);
   std::atomic<bool> filling_{false};
   std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> epoch_{0};

@@ -26,7 +26,9 @@ Status Engine::fsync(InodeId ino) {
     }
   }
   if (blob) {
-    if (Status done = blob->sync(); !done) {
+    Status done = blob->sync();
+    if (done) done = dirty_objects_->sync_of(ino, blob.get());
+    if (!done) {
       table_->poison();
       return done;
     }
@@ -85,11 +87,6 @@ Status Engine::commit() {
 
 Status Engine::make_durable() {
   homes_.note_durable_below(counter_.peek());  // what leaves the table behind sync_dirty() is made durable by who writes
-  std::vector<InodeId> leftovers;
-  {
-    const MutexLock guard(leftovers_mutex_);
-    leftovers.swap(leftovers_);
-  }
   Status result;
   {
     const MutexLock no_moment_meanwhile(settling_);
@@ -97,8 +94,14 @@ Status Engine::make_durable() {
   }
   // What cannot be cut now is with the next commit.
   if (look_for_followers()) (void)cut_checkpoint();
-  for (const InodeId ino : nodes_.take_abandoned()) leftovers.push_back(ino);
+  // Nothing that may want memory comes between: what was taken would be in nobody's list.
+  std::vector<InodeId> leftovers;
+  {
+    const MutexLock guard(leftovers_mutex_);
+    leftovers.swap(leftovers_);
+  }
   for (const InodeId ino : leftovers) forget(ino, 0);
+  for (const InodeId ino : nodes_.take_abandoned()) forget(ino, 0);
   nodes_.put_rest_to_sleep(kAskedInCommit);
   CFFS_TRY_VOID(homes_.sync_dirty());
   const std::vector<std::uint64_t> dead_values = table_->dead_values();

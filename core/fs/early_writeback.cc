@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/thread.h"
+#include "core/base/within_memory.h"
 
 namespace cffs {
 namespace {
@@ -18,17 +19,26 @@ void EarlyWriteback::grew(const std::shared_ptr<Object>& object, std::uint64_t b
   if (begin == kStep) begin = 0;  // it has become large but now
   const MutexLock guard(mutex_);
   if (stopped_ || due_.size() >= kMostDue) return;
+  // Who calls has changed the file already, and more to note of it: no memory for this is no error.
+  const Status asked = within_memory([&]() -> Status {
+    mutex_.assert_held();
+    return ask({object, begin, end - begin});
+  });
+  if (asked) wake_.notify_one();
+}
+
+Status EarlyWriteback::ask(Range range) {
   if (!running_) {
     auto made = make_thread("the thread that writes large files early", [this] { run(); });
     if (!made) {
       stopped_ = true;
-      return;
+      return fail(made.error());
     }
     thread_ = *std::move(made);
     running_ = true;
   }
-  due_.push_back({object, begin, end - begin});
-  wake_.notify_one();
+  due_.push_back(std::move(range));
+  return {};
 }
 
 void EarlyWriteback::stop() {

@@ -38,6 +38,7 @@ class EarlyWriteback {
     std::uint64_t offset = 0, length = 0;
   };
 
+  Status ask(Range range) CFFS_REQUIRES(mutex_);
   void run();
 
   Mutex mutex_;  // leaf

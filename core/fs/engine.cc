@@ -158,7 +158,7 @@ Engine::Engine(ObjectStore& store, FileSystemOptions options, const StoreFormat&
                  space_, renamed_),
       loader_(*table_, locks_, nodes_, rows_, homes_, composites_, removals_, counter_, file_count_, space_) {
   store_.on_shortage([this] { return drop_cached_objects(); });
-  space_.on_shortage([this] { return give_back_removed(); });
+  space_.on_shortage([this](std::uint64_t cost) { return give_back_removed(cost); });
   space_.on_need([this] { return table_->room_needed(); });
   removals_.spare([this](CompositeId id) { return nameless_.records.holds_any(id); });
   composites_.on_failed_sync([this] { table_->poison(); });

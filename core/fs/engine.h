@@ -227,6 +227,8 @@ class Engine final : public FileSystem {
       CFFS_REQUIRES(node.mutex, row_stripes);
   Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
       CFFS_REQUIRES(node.mutex, row_stripes);
+  // Of a change of so much of the file, how many bytes need room that it has not got yet.
+  std::uint64_t bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length) CFFS_EXCLUDES(node.mutex);
   Status make_room_to_grow(Node& node, std::uint64_t size) CFFS_EXCLUDES(node.mutex, row_stripes);
   void give_room_back(Node& node) CFFS_REQUIRES(node.mutex);
   Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,
@@ -251,7 +253,8 @@ class Engine final : public FileSystem {
     if (found_none(done) && (give_back_removed() || removals_.turns() != turns)) done = once();
     return found_none(done) && space_.ask_movers(0) ? once() : done;
   }
-  bool give_back_removed();
+  // `cost`: bytes that somebody wants; 0: nobody knows.
+  bool give_back_removed(std::uint64_t cost = 0);
   void refuse_changes();
   Status leave_clean();
   Status make_durable() CFFS_REQUIRES(committing_);

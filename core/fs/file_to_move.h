@@ -16,6 +16,7 @@ struct FileToMove {
   EntryName at;                   // the row's own name where row_key is a name row
   Inode inode;                    // its long parts once read
   std::string content;            // once read
+  bool content_before = false;    // not read: its record is that of the file before it, which has the content
   std::size_t extent_number = 0;  // which of the builder's extents holds the content now
   bool shares_extent = false;     // another of the builder's files was there before
   std::optional<Extent> twin;     // a member that is there and has the same content, to be shared

@@ -168,7 +168,8 @@ void KeptBytes::keep(InodeId ino, const std::shared_ptr<Object>& object, std::ui
         continue;
       }
       std::uint64_t behind = block;
-      while (behind * kKeptBlock < end && !file.blocks.contains(behind)) ++behind;
+      const std::uint64_t most = std::min(end, block * kKeptBlock + kMost + kKeptBlock);  // more is given up
+      while (behind * kKeptBlock < most && !file.blocks.contains(behind)) ++behind;
       const std::uint64_t from = block * kKeptBlock, to = std::min(size, behind * kKeptBlock);
       if (bytes_ + (to - from) > kMost) {
         done = fail(EFBIG);

@@ -64,6 +64,10 @@ Result<bool> Rehousing::read(FileToMove& file) const {
   return readable ? complete(file) : Result<bool>(false);
 }
 
+Result<bool> Rehousing::read_attributes(FileToMove& file) const {
+  return renew(file) ? complete(file) : Result<bool>(false);
+}
+
 // A record of the file has all of its attributes.
 Result<bool> Rehousing::complete(FileToMove& file) const {
   if (!file.inode.left_in_row) return true;
@@ -86,12 +90,18 @@ Result<bool> unless_changed(const Rehousing& rehousing, const FileToMove& file, 
 
 }  // namespace
 
+// As its node has it, if there is one. False: it is gone or has changed its home.
+bool Rehousing::renew(FileToMove& file) const {
+  const NodePtr live = nodes_.find(file.inode.ino);
+  if (!live) return true;
+  const ReadLock guard(live->mutex);
+  if (live->unlinked || live->inode.home != file.inode.home) return false;
+  file.inode = live->inode;
+  return true;
+}
+
 Result<bool> Rehousing::read_content(FileToMove& file) const {
-  if (const NodePtr live = nodes_.find(file.inode.ino)) {
-    const ReadLock guard(live->mutex);
-    if (live->unlinked || live->inode.home != file.inode.home) return false;
-    file.inode = live->inode;
-  }
+  if (!renew(file)) return false;
   if (file.inode.home == Home::blob) {
     // It may have grown since somebody chose it.
     if (file.inode.size > std::max(format_.inline_max, format_.composite_file_max)) return false;

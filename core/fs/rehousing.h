@@ -67,6 +67,8 @@ class Rehousing {
   Referred referred(InodeId ino) const;
   // Reads the content, and long attributes, as they are now. False: the file is gone or has changed its home since.
   Result<bool> read(FileToMove& file) const;
+  // The same without the content, for who has it from another file of the record.
+  Result<bool> read_attributes(FileToMove& file) const;
   // Of a blob of so many bytes: a large one is looked into, as FileSystem::loads() does, and keeps its holes.
   bool is_worth_a_member(InodeId ino, std::uint64_t bytes, const Compression& how) const;
   // Where the files are now whose subfile this record is, if there are any in this composite; or were in `rows`. Without these, one that
@@ -116,6 +118,7 @@ class Rehousing {
 
  private:
   HomeSwitch::Parts parts() { return {format_, table_, locks_, nodes_, rows_, homes_, removals_}; }
+  bool renew(FileToMove& file) const;
   Result<bool> read_content(FileToMove& file) const;
   Result<bool> is_as_sealed(FileToMove& file, const Object& object) const;
   Result<bool> complete(FileToMove& file) const;

@@ -89,15 +89,24 @@ std::optional<Error> Removals::problem() {
   return problem_;
 }
 
+constexpr std::uint64_t kChunksByKey = 256;
+
 // Its chunks with it, where it has any. One that cannot be decoded says nothing of chunks.
 Status Removals::erase_nameless(Batch& batch, const PendingRemoval& removal) {
   CFFS_TRY(const auto value, table_.get(removal.key()));
   const auto row = value ? decode_inode(*value) : Result<Inode>(Inode());
   if (!row || row->home != Home::inline_) return {};
-  for (std::uint64_t chunk = 0; chunk * kChunkBytes < row->size; ++chunk) {
-    batch.erase(Key::data(InodeId{removal.number}, chunk), kChunkBytes);
+  const InodeId ino{removal.number};
+  const std::uint64_t chunks = row->size / kChunkBytes + (row->size % kChunkBytes != 0 ? 1 : 0);
+  if (chunks <= kChunksByKey) {
+    for (std::uint64_t chunk = 0; chunk < chunks; ++chunk) batch.erase(Key::data(ino, chunk), kChunkBytes);
+    return {};
   }
-  return {};
+  // Those that are there: a row of a few bytes may say that it has many.
+  return table_.scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}), [&](Key key, std::string_view) {
+    batch.erase(key, kChunkBytes);
+    return true;
+  });
 }
 
 Status Removals::remove(const PendingRemoval& removal) {

@@ -202,7 +202,9 @@ class Engine::RenameOperation {
       if (again && again->same_place(*from_.seen)) return fail(object.error());
       return false;
     }
-    if (Status done = (*object)->sync(); !done) {
+    Status done = (*object)->sync();
+    if (done) done = e_.dirty_objects_->sync_of(from_.seen->inode.ino, object->get());
+    if (!done) {
       e_.table_->poison();  // as after an fsync that failed: what the medium holds is no longer known
       return fail(std::move(done).error());
     }
@@ -399,6 +401,10 @@ Status Engine::rename(InodeId from_ino, std::string_view from_name, InodeId to_i
   CFFS_TRY(const NodePtr from, rows_.directory(from_ino));
   CFFS_TRY(const NodePtr to, rows_.directory(to_ino));
   for (const std::string_view name : {from_name, to_name}) CFFS_TRY_VOID(check_renamed(name));
+  // A row with a longer name, or one more that says where a member is now. Of what is kept free, too: only the table's own share is not for
+  // this, or names alone could stop it for good.
+  const std::uint64_t bytes = from_name.size() + to_name.size();
+  if (!space_.try_charge(bytes)) CFFS_TRY_VOID(space_.charge_to_give_back(bytes));
   const std::int64_t at = now();
   RenameOperation operation(*this, {from, from_name, rows_.entry_key(from_ino, from_name), {}, {}, {}, {}},
                             {to, to_name, rows_.entry_key(to_ino, to_name), {}, {}, {}, {}}, mode, at);

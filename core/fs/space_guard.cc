@@ -104,7 +104,7 @@ Status SpaceGuard::charge_mover(std::uint64_t bytes) {
   if (grant(cost)) return {};
   CFFS_TRY(bool enough, look(cost));
   if (!enough && is_possible(cost) && collect_) {
-    (void)collect_();  // where it finds nothing, others may have removed something meanwhile
+    (void)collect_(cost);  // where it finds nothing, others may have removed something meanwhile
     CFFS_TRY(enough, look(cost));
   }
   return enough ? Status() : refusal();

@@ -31,8 +31,8 @@ class SpaceGuard {
 
   explicit SpaceGuard(ObjectStore& store) : store_(store), spares_(store) {}
 
-  // Whom to ask where room runs out: removes what may go, false where there is nothing. Called without locks.
-  void on_shortage(std::function<bool()> collect) { collect_ = std::move(collect); }
+  // Whom to ask where room runs out: removes what may go, false where there is nothing. Told how many bytes are wanted. Called without locks.
+  void on_shortage(std::function<bool(std::uint64_t)> collect) { collect_ = std::move(collect); }
 
   // Whom to ask where that was not enough, and a user of the store waits: who moves files, which takes longer. Called without locks,
   // by one thread at a time. Null: nobody, and nobody is in it any more.
@@ -88,7 +88,7 @@ class SpaceGuard {
   void ask_need() CFFS_EXCLUDES(mutex_);
 
   ObjectStore& store_;
-  std::function<bool()> collect_;  // set before others come
+  std::function<bool(std::uint64_t)> collect_;  // set before others come
   std::function<std::uint64_t()> needed_;
   Mutex asking_;  // rank 0, before the movers' own
   std::function<bool(std::uint64_t)> give_back_ CFFS_GUARDED_BY(asking_);

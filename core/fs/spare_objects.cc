@@ -19,10 +19,11 @@ void SpareObjects::look() {
 }
 
 void SpareObjects::hold(const SpaceInfo& space) {
-  if (!are_scarce(space) || (held_.size() >= kHeld && looked_)) return;
+  if (!are_scarce(space)) return;
   look();
   if (!looked_) return;
   reason_ = 0;
+  if (held_.size() >= kHeld) return;
   for (unsigned i = 0; i < kHeld; ++i) {
     std::string name = std::string(kFolder) + "/" + std::to_string(i);
     if (held_.contains(name)) continue;

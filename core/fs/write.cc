@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/base/clock.h"
+#include "core/base/within_memory.h"
 #include "core/fs/content_change.h"
 #include "core/fs/engine.h"
 #include "core/fs/locking.h"
@@ -41,11 +42,22 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
   if (!S_ISREG(node.type)) return fail(EINVAL);
-  CFFS_TRY_VOID(space_.charge(data.size()));
+  CFFS_TRY_VOID(space_.charge(bytes_to_find(node, offset, data.size())));
   CFFS_TRY_VOID(table_->begin_changes());
   Status done = with_room([&] { return write_to_home(node, offset, data, caller); });
   homes_.limit_dirty();
   return done;
+}
+
+// What is changed in place has its room already, as who reserved some (fallocate) may count on; pages of a mapping are written when nobody
+// can be told. Where the medium copies what is changed it says itself that it has none.
+std::uint64_t Engine::bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length) {
+  const std::uint64_t end = offset + length;
+  const ReadLock guard(node.mutex);
+  const Inode& inode = node.inode;
+  const bool dense = inode.home == Home::blob && inode.allocated >= inode.size;
+  if (!dense) return length;
+  return end <= inode.allocated ? 0 : end - std::min(end, std::max(offset, inode.size));
 }
 
 Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller) {
@@ -86,7 +98,14 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     if (written) blobs_.wrote(data.size());
     if (node.dirty_epoch != dirty_objects_->epoch()) {
       const std::uint64_t epoch = dirty_objects_->epoch();
-      dirty_objects_->note(node.inode.ino, object);
+      const Status noted = within_memory([&]() -> Status {
+        dirty_objects_->note(node.inode.ino, object);
+        return {};
+      });
+      if (!noted) {
+        note_part_of_change(node);
+        return fail(noted.error());
+      }
       node.dirty_epoch = epoch;
     }
     if (!written) {

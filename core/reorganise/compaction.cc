@@ -54,12 +54,14 @@ Result<std::uint64_t> Compaction::run(CompositeId id) {
   std::uint64_t group_of_last = 0;
   for (FileToMove& member : members) {
     const std::uint64_t group = member.inode.extent.group_offset;
-    CFFS_TRY(const bool readable, fs_.rehousing().read(member));
-    if (!readable) continue;
-    if (groups.empty() || group != group_of_last) groups.emplace_back();
+    const bool shares = !groups.empty() && !groups.back().empty() &&
+                        groups.back().back().inode.extent.slot == member.inode.extent.slot;
+    const bool full = !groups.empty() && groups.back().size() >= grouping::kMostMembers;
+    if (groups.empty() || group != group_of_last || (full && !shares)) groups.emplace_back();
     group_of_last = group;
-    groups.back().push_back(std::move(member));
+    CFFS_TRY_VOID(filler_.read_into(groups.back(), std::move(member)));
   }
+  std::erase_if(groups, [](const CompositeFiller::Group& group) { return group.empty(); });
   if (groups.empty()) return row.size;
   CFFS_TRY_VOID(filler_.add(std::move(groups), static_cast<grouping::PolicyId>(row.policy),
                             CompositeFiller::Purpose::compaction));

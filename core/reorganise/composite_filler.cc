@@ -60,6 +60,27 @@ Result<std::shared_ptr<Object>> CompositeFiller::open_tail() {
   return object;
 }
 
+bool CompositeFiller::is_of_one_record(const FileToMove& a, const FileToMove& b) {
+  if (a.inode.home != Home::composite || b.inode.home != Home::composite) return false;
+  return a.inode.extent.composite == b.inode.extent.composite && a.inode.extent.slot == b.inode.extent.slot;
+}
+
+Status CompositeFiller::read_into(Group& group, FileToMove file) const {
+  file.content_before = false;
+  if (!group.empty() && is_of_one_record(group.back(), file)) {
+    CFFS_TRY(const bool there, fs_.rehousing().read_attributes(file));
+    if (!there) return {};
+    file.content_before = is_of_one_record(group.back(), file);  // it may have got another meanwhile
+    if (file.content_before) {
+      group.push_back(std::move(file));
+      return {};
+    }
+  }
+  CFFS_TRY(const bool readable, fs_.rehousing().read(file));
+  if (readable) group.push_back(std::move(file));
+  return {};
+}
+
 // A member of the composite that is being emptied is no place to go to; nor is the file's own: who moves it has a reason.
 std::optional<Extent> CompositeFiller::twin_of(const FileToMove& file, Purpose purpose) const {
   auto twin = twins_.find(file.content);
@@ -75,8 +96,10 @@ Result<std::size_t> CompositeFiller::share(std::vector<Group>& groups, Purpose p
   std::vector<std::size_t> groups_of;
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Group others;
+    std::optional<Extent> last;
     for (FileToMove& file : groups[g]) {
-      file.twin = twin_of(file, purpose);
+      file.twin = file.content_before ? last : twin_of(file, purpose);
+      last = file.twin;
       if (file.twin) groups_of.push_back(g);
       (file.twin ? files : others).push_back(std::move(file));
     }
@@ -89,8 +112,14 @@ Result<std::size_t> CompositeFiller::share(std::vector<Group>& groups, Purpose p
     CFFS_TRY(const std::size_t n, fs_.rehousing().into_twins(some, left));
     moved += n;
     for (const std::size_t k : left) {
-      some[k].twin.reset();
-      groups[groups_of[i + k]].push_back(std::move(some[k]));
+      FileToMove& file = some[k];
+      file.twin.reset();
+      Group& group = groups[groups_of[i + k]];
+      if (file.content_before) {  // what was before it may have gone to the twin
+        CFFS_TRY_VOID(read_into(group, std::move(file)));
+      } else {
+        group.push_back(std::move(file));
+      }
     }
   }
   std::erase_if(groups, [](const Group& group) { return group.empty(); });
@@ -123,8 +152,9 @@ Result<CompositeFiller::Filled> CompositeFiller::write(std::vector<Group> groups
     std::vector<Group> again;
     for (FileToMove& file : std::exchange(left_, {})) {
       file.shares_extent = false;
-      CFFS_TRY(const bool readable, fs_.rehousing().read(file));
-      if (readable) again.emplace_back().push_back(std::move(file));
+      if (again.empty() || !is_of_one_record(again.back().back(), file)) again.emplace_back();
+      CFFS_TRY_VOID(read_into(again.back(), std::move(file)));
+      if (again.back().empty()) again.pop_back();
     }
     if (again.empty()) break;
     CFFS_TRY(const Filled another, put(std::move(again), policy, purpose));
@@ -199,6 +229,10 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
         const Extent& old = file.inode.extent;
         const bool was_member = shares_ && file.inode.home == Home::composite;
         const auto together = was_member ? came_from.find({old.composite, old.slot}) : came_from.end();
+        if (file.content_before && together == came_from.end()) {  // nobody brought the content
+          left_.push_back(std::move(file));
+          continue;
+        }
         const auto same =
             together != came_from.end() ? std::optional(together->second) : builder.same_as(file.content);
         file.shares_extent = same.has_value();

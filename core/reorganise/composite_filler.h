@@ -34,6 +34,9 @@ class CompositeFiller {
     // The composite lost all its members meanwhile; files that were to follow them are where they were.
     bool composite_gone = false;
   };
+  // Reads the file and puts it behind the group's others, unless it is gone or has changed its home. Of files that share a record and come
+  // one behind the other, the first alone has the content.
+  Status read_into(Group& group, FileToMove file) const;
   // Compaction may use room that is kept free: it gives back more than it takes.
   enum class Purpose { grouping, compaction };
   Result<Filled> add(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
@@ -46,6 +49,7 @@ class CompositeFiller {
     bool closed = false;  // it was written packed: nothing can be added
     CompositeId id() const { return filled.id(); }
   };
+  static bool is_of_one_record(const FileToMove& a, const FileToMove& b);
   // What others have already is shared with them, and taken out of `groups`; the number of files.
   Result<std::size_t> share(std::vector<Group>& groups, Purpose purpose);
   std::optional<Extent> twin_of(const FileToMove& file, Purpose purpose) const;

@@ -34,7 +34,7 @@ class CFFS_CAPABILITY("row stripes") RowStripes {};
 inline constexpr RowStripes row_stripes;
 
 class RowLocks {
-  // The stamp beside its lock: one cache line.
+  // The stamp beside its lock: they are used together.
   struct Stripe {
     SharedMutex mutex;
     std::uint64_t stamp CFFS_GUARDED_BY(mutex) = 0;

@@ -262,12 +262,11 @@ class Table {
   // Whoever reads rows as they were a while ago: what they name stays.
   mutable std::atomic<std::uint64_t> readers_of_past_{0};
   bool writes_values_ = false;
-  Mutex values_turn_;  // before values_move_: who moves one waits for no more than those who have begun
   SharedMutex
       values_move_;  // shared: rows of file data change by a batch; exclusive: one of them by tidy_values()
 
   std::atomic<bool> failed_{false};
-  Mutex first_mutex_;  // before values_turn_, values_move_ and sync_mutex_
+  Mutex first_mutex_;  // before values_move_ and sync_mutex_
   std::optional<Batch> first_ CFFS_GUARDED_BY(first_mutex_);
   std::atomic<bool> awaits_first_{false};  // first_ is not durable yet
   bool found_closed_ = false;

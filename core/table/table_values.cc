@@ -282,7 +282,6 @@ Status Table::compose(const Batch& batch, leveldb::WriteBatch& whole, ValueChang
 }
 
 Status Table::write_data(Batch& batch) {
-  { const MutexLock whoever_waits_to_move_one(values_turn_); }
   const ReadLock not_moved_meanwhile(values_move_);
   leveldb::WriteBatch whole;
   ValueChanges changes;
@@ -327,7 +326,6 @@ void Table::drop_values(const std::vector<std::uint64_t>& dead) {
 }
 
 Status Table::move_into_row(Key key, const std::vector<std::uint64_t>& from) {
-  const MutexLock turn(values_turn_);
   const WriteLock nobody_else(values_move_);
   CFFS_TRY(const auto row, get_value(*db_, checked_reads(), key));
   const auto pointer = row ? pointer_of(*row) : std::nullopt;
@@ -358,7 +356,6 @@ Status Table::move_into_rows(const std::vector<std::uint64_t>& from, const std::
   CFFS_TRY_VOID(begin_changes());
   {
     // Nobody begins anything in them any more; what was on its way is in rows then.
-    const MutexLock turn(values_turn_);
     const WriteLock nobody_is_writing(values_move_);
   }
   std::vector<Key> rows;

@@ -1,6 +1,7 @@
 // Every operation from many threads at once, while consolidation runs; what each thread did in its own directory must
 // be exactly there at the end, and the shared directory must be consistent.
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <map>
@@ -10,6 +11,8 @@
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/regrouping.h"
+#include "tests/passing_object.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
@@ -260,6 +263,71 @@ void busy(std::uint64_t seed, bool regrouping) {
 
 TEST_CASE("many threads, busy background") {
   for (const std::uint64_t seed : seeds(3)) busy(seed, false);
+}
+
+namespace {
+
+// Blobs take their time to be read.
+class SlowReads final : public PassingStore {
+ public:
+  using PassingStore::PassingStore;
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    return slow(name, below_.create(name, how));
+  }
+  Result<std::shared_ptr<Object>> open(std::string_view name) override {
+    return slow(name, below_.open(name));
+  }
+
+ private:
+  struct Slow final : PassingObject {
+    using PassingObject::PassingObject;
+    Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+      thread_local std::minstd_rand random(std::random_device{}());
+      std::this_thread::sleep_for(std::chrono::milliseconds(2 + random() % 4));
+      return below_->read_at(offset, out);
+    }
+  };
+  static Result<std::shared_ptr<Object>> slow(std::string_view name, Result<std::shared_ptr<Object>> object) {
+    if (!object || !name.starts_with("blobs/")) return object;
+    return std::shared_ptr<Object>(std::make_shared<Slow>(std::move(*object)));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("readers of a file who never pause keep out neither its writers nor the commit") {
+  constexpr int kMost = 2'000;  // reads of each, where nobody else gets a turn
+  MemoryStore objects;
+  SlowReads store(objects);
+  REQUIRE(FileSystem::format(store, {}, SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId file = fs->mknod(kRootInode, "large", S_IFREG | 0644, 0, kRoot)->ino;
+  const std::string bytes(1u << 20, 'x');
+  REQUIRE(fs->write(file, 0, as_bytes(bytes), kRoot));
+  REQUIRE(fs->sync());
+  std::atomic<bool> done{false};
+  std::atomic<int> reads{0}, gave_up{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 8; ++i) {
+    readers.emplace_back([&] {
+      std::string some(4096, '\0');
+      int n = 0;
+      for (; n < kMost && !done; ++n, ++reads) {
+        check(fs->read(file, 0, as_writable_bytes(some)).has_value(), "read failed");
+      }
+      if (!done) ++gave_up;
+    });
+  }
+  while (reads < 16) std::this_thread::yield();
+  for (int round = 0; round < 3; ++round) {
+    CHECK(fs->write(file, 0, as_bytes(bytes).first(100), kRoot));
+    CHECK(fs->sync());
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  CHECK(gave_up == 0);
+  fs->forget(file, 1);
 }
 
 TEST_CASE("many threads while the store is regrouped by every policy") {

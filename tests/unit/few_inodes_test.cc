@@ -152,6 +152,16 @@ TEST_CASE("a spare inode goes where there is no other, then nobody gets one, and
     CHECK_FALSE(alone.give(space));
     CHECK(spares() == SpareObjects::kHeld);
   }
+  SECTION("one more than there should be is none that is missing") {
+    REQUIRE(memory.create(std::string(SpareObjects::kFolder) + "/probe", ObjectStore::Create::keep));
+    SpaceGuard another(store);
+    another.hold();
+    store.others_take_all();
+    REQUIRE(another.give());
+    store.others_leave();
+    another.take_back();
+    CHECK(another.try_charge(4096));
+  }
   SECTION("where there are none") {
     REQUIRE(guard.try_charge(4096));
     store.others_take_all();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/fs/file_system.h"
+#include "core/fs/moment.h"
 #include "core/fs/parting_files.h"
 #include "core/fs/space_guard.h"
 #include "core/inspect/consistency.h"
@@ -30,6 +31,10 @@ InodeId make(FileSystem& fs, const std::string& name, const std::string& content
   return made->ino;
 }
 
+struct KeepsNothing final : BlobKeeper {
+  void keep(InodeId, const std::shared_ptr<Object>&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
+};
+
 }  // namespace
 
 TEST_CASE("what is larger than any medium is refused, and leaves the account of room as it was", "[room]") {
@@ -37,7 +42,7 @@ TEST_CASE("what is larger than any medium is refused, and leaves the account of 
   store.show_available(1000);
   SpaceGuard guard(store);
   int asked = 0;
-  guard.on_shortage([&] { return ++asked, true; });
+  guard.on_shortage([&](std::uint64_t) { return ++asked, true; });
   guard.on_lasting_shortage([&](std::uint64_t) { return ++asked, true; });
   for (const std::uint64_t bytes :
        {kMedium + 1, kMedium * 100, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
@@ -87,6 +92,60 @@ TEST_CASE(
   const auto blobs = store.list("blobs");
   REQUIRE(blobs);
   CHECK(blobs->empty());
+}
+
+TEST_CASE("what has its room already is changed in place on a full medium", "[room]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
+  const InodeId other = make(*fs, "other", "o");
+  REQUIRE(fs->sync());
+  store.show_available(0);
+  CHECK_FALSE(fs->allocate(other, 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
+  const std::string changed(1'000, 'c');
+  CHECK(fs->write(large, 1'000, as_bytes(changed), kRoot));
+  CHECK(fs->allocate(large, 0, 300'000, AllocateMode::reserve, false, kRoot));
+  CHECK(fs->allocate(large, 65'536, 65'536, AllocateMode::zero_range, true, kRoot));
+  CHECK_FALSE(fs->write(large, 400'000, as_bytes(changed), kRoot));
+  CHECK_FALSE(fs->write(other, 0, as_bytes(changed), kRoot));
+  std::string bytes(1'000, '\0');
+  REQUIRE(fs->read(large, 1'000, as_writable_bytes(bytes)));
+  CHECK(bytes == changed);
+}
+
+TEST_CASE("new names do not take what the table needs of a full medium", "[room]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId file = make(*fs, "file", "f");
+  REQUIRE(fs->sync());
+  store.show_available(0);
+  CHECK_FALSE(fs->allocate(file, 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
+  const std::string name(255, 'n');
+  const Status renamed = fs->rename(kRootInode, "file", kRootInode, name, RenameMode::replace, kRoot);
+  REQUIRE_FALSE(renamed);
+  CHECK(renamed.error().errno_value == ENOSPC);
+  CHECK(fs->unlink(kRootInode, "file"));
+  CHECK(fs->sync());
+}
+
+TEST_CASE("who wants far more room than there is takes none from who holds some", "[room]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId file = make(*fs, "file", "f");
+  REQUIRE(fs->sync());
+  KeepsNothing keeper;
+  auto moment = fs->hold_moment(keeper);
+  REQUIRE(moment);
+  store.show_available(kMedium / 2);
+  CHECK_FALSE(fs->allocate(file, 0, kMedium / 4 * 3, AllocateMode::reserve, true, kRoot));
+  CHECK((*moment)->good());
+  store.show_available(0);
+  CHECK_FALSE(fs->write(file, 0, as_bytes(std::string(100'000, 'f')), kRoot));
+  CHECK_FALSE((*moment)->good());
+  moment->reset();
 }
 
 TEST_CASE("who waits for files that part does not wait for those that lose their names meanwhile", "[room]") {
