@@ -72,12 +72,22 @@ void MomentHold::remove_held() {
   aside_.clear();
 }
 
+// What the medium would not remove when an earlier moment ended.
+void MomentHold::remove_left() {
+  const auto left = store_.list(kFolder);
+  if (!left) return;
+  for (const std::string& name : *left) (void)store_.remove(name);
+}
+
 Status MomentHold::begin() {
-  const MutexLock guard(gate_);
-  if (begun_) return fail(EBUSY, "a backup is under way");
-  begun_ = true;
-  full_.store(false);
-  watched_.store(true);
+  {
+    const MutexLock guard(gate_);
+    if (begun_) return fail(EBUSY, "a backup is under way");
+    begun_ = true;
+    full_.store(false);
+    watched_.store(true);
+  }
+  remove_left();  // nothing is moved aside before take()
   return {};
 }
 

@@ -109,6 +109,7 @@ class MomentHold {
   void leave();
   static std::string held_name(const PendingRemoval& object);
   void remove_held() CFFS_REQUIRES(objects_);
+  void remove_left();
 
   ObjectStore& store_;
   std::atomic<bool> watched_{false};

@@ -43,7 +43,9 @@ struct StraceCalls {
   void stat_at(std::size_t flags_index);
 
   // --- data and open files ---
-  void move(std::size_t index, bool writes, std::uint64_t length, std::optional<std::uint64_t> offset);
+  // No offset: the file's own. `at_end`: written behind the file's end, whatever the offset says, as Linux does it of a file that appends, too.
+  void move(std::size_t index, bool writes, std::uint64_t length, std::optional<std::uint64_t> offset,
+            bool at_end = false);
   void seek();
   void list();
   void map();

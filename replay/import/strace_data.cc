@@ -15,18 +15,14 @@ std::uint64_t unsigned_of(std::int64_t n) { return static_cast<std::uint64_t>(st
 }  // namespace
 
 void StraceCalls::move(std::size_t index, bool writes, std::uint64_t length,
-                       std::optional<std::uint64_t> offset) {
+                       std::optional<std::uint64_t> offset, bool at_end) {
   Operation o = in.begin(writes ? Call::write : Call::read);
   const auto file = in.file_argument(index, writes ? O_RDWR : O_RDONLY);
   if (!in.target_file(o, file)) return;
   const std::uint64_t moved = unsigned_of(in.result_);
-  if (offset) {
-    o.offset = *offset;
-  } else {
-    if (writes && file->appends) file->offset = in.builder_.size_of(file->handle);
-    o.offset = file->offset;
-    file->offset += moved;
-  }
+  const bool appends = writes && (file->appends || at_end);
+  o.offset = appends ? in.builder_.size_of(file->handle) : offset.value_or(file->offset);
+  if (!offset) file->offset = o.offset + moved;
   o.length = std::max(length, moved);
   in.emit(o);
 }
@@ -135,7 +131,9 @@ bool StraceCalls::data(std::string_view n) {
   } else if (n.starts_with("preadv") || n.starts_with("pwritev")) {
     // Of preadv2 and pwritev2, which move the file's own offset then.
     const bool own_offset = n.ends_with('2') && argument(3) == "-1";
-    move(0, n.starts_with("pwritev"), 0, own_offset ? std::nullopt : std::optional(number(3)));
+    const std::size_t flags = line.arguments.size() - 1;  // a kernel of 64 bits is asked with one offset, another with two halves
+    move(0, n.starts_with("pwritev"), 0, own_offset ? std::nullopt : std::optional(number(3)),
+         n.ends_with('2') && holds(argument(flags), "RWF_APPEND"));
   } else if (n == "sendfile") {
     copy(1, 2, 0, 0);
   } else if (n == "copy_file_range") {

@@ -127,6 +127,16 @@ TEST_CASE("a file without a name that somebody reads is not punched until it is 
   REQUIRE(s.left_of(4) < kLength);
 }
 
+TEST_CASE("what a moment could not remove goes with the next one") {
+  PunchedStore s;
+  NoKeeper keeper;
+  REQUIRE(s.objects.create("held/blobs/00/99", ObjectStore::Create::keep));
+  auto moment = s.fs->hold_moment(keeper);
+  REQUIRE(moment);
+  CHECK(s.objects.list("held")->empty());
+  moment->reset();
+}
+
 TEST_CASE("while a moment is held nothing is punched") {
   PunchedStore s;
   NoKeeper keeper;

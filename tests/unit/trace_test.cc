@@ -559,6 +559,19 @@ TEST_CASE("an offset of -1 is the file's own") {
   CHECK(done.build.surprises == 0);
 }
 
+TEST_CASE("what is appended goes behind the end, whatever its offset") {
+  const Imported done = import(
+      "1 1.0 openat(AT_FDCWD</r>, \"f\", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3</r/f>\n"
+      "1 1.1 pwrite64(3</r/f>, \"\"..., 10, 0) = 10\n"
+      "1 1.2 pwritev2(3</r/f>, [{iov_base=\"\"..., iov_len=5}], 1, 0, RWF_APPEND) = 5\n"
+      "1 1.3 pwritev2(3</r/f>, [{iov_base=\"\"..., iov_len=5}], 1, -1, RWF_APPEND) = 5\n"
+      "1 1.4 write(3</r/f>, \"\"..., 5) = 5\n"
+      "1 1.5 openat(AT_FDCWD</r>, \"f\", O_WRONLY|O_APPEND) = 4</r/f>\n"
+      "1 1.6 pwrite64(4</r/f>, \"\"..., 3, 0) = 3\n");
+  CHECK(words(done.trace) == List{"open f", "write f 0+10", "write f 10+5", "write f 15+5", "write f 20+5",
+                                  "open f", "write f 25+3", "close f", "close f"});
+}
+
 TEST_CASE("a slice is judged by its own surprises") {
   Trace trace = import(
                     "1 1.0 mkdir(\"/r/a\", 0755) = 0\n"
