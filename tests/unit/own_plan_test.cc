@@ -198,4 +198,37 @@ TEST_CASE("what the plan before grouped stays, unless the record speaks against 
   CHECK(group_of(silent[0]) == group_of(silent[1]));
 }
 
+TEST_CASE("a plan made anew has no groups of files that are gone") {
+  Recorded s;
+  const OwnPlan former = s.mine(false, 1'000'000);
+  REQUIRE(former.groups);
+  REQUIRE(former.groups->size() == Recorded::kPairs);
+  s.fs->set_policy(std::make_shared<grouping::FrequencyPolicy>(former.groups));
+  const InodeId a = s.fs->lookup(kRootInode, "a")->ino, b = s.fs->lookup(kRootInode, "b")->ino;
+  // One group goes, one loses a file, and one of the third is replaced.
+  REQUIRE(s.fs->unlink(a, "0"));
+  REQUIRE(s.fs->unlink(b, "0"));
+  REQUIRE(s.fs->unlink(b, "1"));
+  REQUIRE(s.fs->unlink(b, "2"));
+  const InodeId another = s.file(b, "2", Recorded::kSecond);
+  const InodeId c = s.directory("c");
+  const InodeId x = s.file(c, "x", 3000), y = s.file(c, "y", 3000);
+  for (int session = 0; session < 6; ++session) {
+    s.clock->pass_ms(10'000);
+    s.fs->note_access(x, 1);
+    s.fs->note_access(y, 1);
+  }
+  const OwnPlan own = s.mine(false, 1'000'000);
+  REQUIRE(own.groups);
+  CHECK_FALSE(own.groups->find(s.first[0].value, "a/0"));
+  CHECK_FALSE(own.groups->find(s.second[0].value, "b/0"));
+  CHECK_FALSE(own.groups->find(s.second[1].value, "b/1"));
+  const auto first = own.groups->find(s.first[2].value, ""), second = own.groups->find(another.value, "b/2");
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(first->group == second->group);
+  REQUIRE(own.groups->find(x.value, ""));
+  CHECK(own.groups->size() == Recorded::kPairs - 2 + 1);
+}
+
 }  // namespace cffs::test
