@@ -1,18 +1,22 @@
 // What a store makes of its own access record.
 #include "core/reorganise/own_plan.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/plan_object.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
 #include "grouping/frequency_policy.h"
 #include "tests/manual_clock.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -229,6 +233,58 @@ TEST_CASE("a plan made anew has no groups of files that are gone") {
   CHECK(first->group == second->group);
   REQUIRE(own.groups->find(x.value, ""));
   CHECK(own.groups->size() == Recorded::kPairs - 2 + 1);
+}
+
+namespace {
+
+// Where a plan takes its time to be written.
+struct SlowPlans final : PassingStore {
+  using PassingStore::PassingStore;
+  static constexpr std::string_view kBeingWritten = "plan.unfinished";
+  std::atomic<int> writing{0}, most{0};
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    if (name == kBeingWritten) {
+      const int now = ++writing;
+      if (now > most) most = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return PassingStore::create(name, how);
+  }
+  Status rename(std::string_view from, std::string_view to) override {
+    if (from == kBeingWritten) --writing;
+    return PassingStore::rename(from, to);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("of two who give a store a plan at once each writes it whole") {
+  MemoryStore objects;
+  SlowPlans store(objects);
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  Reorganiser reorganiser(*fs);
+  RegroupJobs jobs(reorganiser, {});
+  std::atomic<int> failed{0};
+  const auto give = [&](std::size_t members) {
+    for (int turn = 0; turn < 5; ++turn) {
+      std::vector<grouping::PlanGroups::Member> files;
+      for (std::size_t i = 0; i < members; ++i) files.push_back({"f" + std::to_string(i), 0});
+      auto plan = std::make_shared<grouping::PlanGroups>();
+      plan->add_group(std::move(files));
+      if (!jobs.adopt(std::make_shared<grouping::FrequencyPolicy>(plan))) ++failed;
+    }
+  };
+  std::thread other([&] { give(2000); });
+  give(3);
+  other.join();
+  CHECK(failed == 0);
+  CHECK(store.most == 1);
+  const auto kept = read_plan_object(store);
+  REQUIRE(kept);
+  REQUIRE(*kept);
+  CHECK((*kept)->members(0).size() == fs->policy()->plan()->members(0).size());
 }
 
 }  // namespace cffs::test
