@@ -11,14 +11,14 @@ namespace cffs {
 
 Affiliation::Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
                          std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
-                         std::function<bool()> stopped)
+                         StorePaths& paths, std::function<bool()> stopped)
     : fs_(fs),
       policy_(policy),
       quiet_before_ns_(quiet_before_ns),
       files_(quiet),
       renamed_(renamed),
       stopped_(std::move(stopped)),
-      paths_(fs) {
+      paths_(paths) {
   for (std::size_t i = 0; i < quiet.size(); ++i) index_of_.emplace(quiet[i].inode.ino.value, i);
 }
 

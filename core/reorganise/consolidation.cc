@@ -172,7 +172,8 @@ Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
 
 Status Consolidation::move_to_composites(std::vector<FileToMove> files,
                                          const std::vector<FileToMove>& renamed) {
-  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, renamed, stopped_);
+  paths_.forget_files();
+  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, renamed, paths_, stopped_);
   CFFS_TRY(std::vector<grouping::Group> chosen, affiliation.groups());
   std::vector<grouping::Candidate> candidates;
   for (const FileToMove& file : files) candidates.push_back({file.at.parent.value, file.inode.size, {}, 0});

@@ -1,12 +1,14 @@
 // Consolidation holds so much in memory, however many files wait in a directory.
 #include <catch2/catch.hpp>
 #include <map>
+#include <random>
 #include <set>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/consolidation.h"
 #include "core/table/table.h"
+#include "grouping/reference_policy.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -107,6 +109,50 @@ TEST_CASE("a directory where some files are not quiet is looked at again, at any
   std::size_t moved = 0;
   for (const auto& [name, inode] : rows) moved += inode.home == Home::composite;
   CHECK(moved == kFiles);
+}
+
+TEST_CASE("where directories lie is looked for once a pass, however many files it moves", "[consolidation]") {
+  constexpr int kPages = 100, kOthers = 4000;
+  MemoryStore objects;
+  REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
+  auto fs = std::move(*FileSystem::open(objects, all_in_rows()));
+  const InodeId pages = fs->mkdir(kRootInode, "pages", 0755, kRoot)->ino;
+  const InodeId crowded = fs->mkdir(kRootInode, "crowded", 0755, kRoot)->ino;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < kOthers; ++i) {
+    std::string name;
+    while (name.size() < 200) name += std::to_string(random());
+    REQUIRE(fs->mknod(crowded, name, S_IFREG | 0644, 0, kRoot));
+  }
+  InodeId first{};
+  for (int i = 0; i < kPages; ++i) {
+    const auto page = fs->mknod(pages, std::to_string(i) + ".html", S_IFREG | 0644, 0, kRoot);
+    REQUIRE(page);
+    if (i == 0) first = page->ino;
+    REQUIRE(fs->write(page->ino, 0, as_bytes("<img src=" + std::to_string(i) + ".png>"), kRoot));
+  }
+  REQUIRE(fs->sync());
+  fs->table().compact();
+  REQUIRE(fs->close());
+  FileSystemOptions options = all_in_rows();  // nobody refers to a directory, and every look at a block is a read
+  options.cache_bytes = 64 << 10;
+  options.policy = std::make_shared<grouping::ReferencePolicy>();
+  fs = std::move(*FileSystem::open(objects, options));
+  std::uint64_t table_bytes = 0;
+  const auto names = objects.list("table");
+  for (const std::string& name : *names) {
+    if (name.ends_with(".ldb")) table_bytes += (*objects.open(name))->info()->size;
+  }
+  REQUIRE(table_bytes > 200 * kOthers / 3);
+  const std::uint64_t before = fs->table().activity().block_read_bytes;
+  CompositeFiller filler(*fs);
+  Sealing sealing(*fs);
+  REQUIRE(Consolidation(*fs, filler, sealing, Sealing::kAll, {}, {1000, 5}).run({pages}, {}));
+  CHECK(fs->table().activity().block_read_bytes - before < 10 * table_bytes);  // of 20 slices
+  const auto moved = fs->rehousing().find({pages, "0.html"}, first);
+  REQUIRE(moved);
+  REQUIRE(*moved);
+  CHECK((*moved)->inode.home == Home::composite);
 }
 
 }  // namespace cffs::test
