@@ -46,7 +46,7 @@ class Affiliation {
                             const grouping::ReferenceOptions& options, std::set<FileId>& touched);
   Result<bool> is_gone(FileId file, const std::optional<EntryName>& at) const;
   Result<const FileToMove*> look(FileId file, std::optional<EntryName> at);
-  Result<bool> is_shared(const Inode& inode) const;
+  Result<bool> has_to_stay(const Inode& inode) const;
   Result<bool> bring(FileId file, const std::optional<EntryName>& at);
   Result<bool> together(const std::vector<Sought>& files);
   Status gather(const std::vector<Sought>& files);
