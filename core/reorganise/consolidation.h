@@ -83,6 +83,7 @@ class Consolidation {
   std::uint64_t slice_bytes_ = 0;
   StorePaths paths_;           // of all slices: a scan of the whole namespace is made for all of them
   bool some_left_ = false;     // found no place this time
+  bool slice_failed_ = false;  // none of its files is done, whichever directory they are of
 };
 
 }  // namespace cffs

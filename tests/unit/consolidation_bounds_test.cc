@@ -7,8 +7,10 @@
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/consolidation.h"
+#include "core/reorganise/reorganiser.h"
 #include "core/table/table.h"
 #include "grouping/reference_policy.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -153,6 +155,55 @@ TEST_CASE("where directories lie is looked for once a pass, however many files i
   REQUIRE(moved);
   REQUIRE(*moved);
   CHECK((*moved)->inode.home == Home::composite);
+}
+
+namespace {
+
+// Refuses to make a composite, once.
+struct RefusedComposite final : PassingStore {
+  using PassingStore::PassingStore;
+  int until = 0;  // how many are made before it
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    if (name.starts_with("composites/") && until-- == 0) return fail(EIO, std::string(name));
+    return PassingStore::create(name, how);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("files whose turn failed beside those of another directory are moved by the next pass",
+          "[consolidation]") {
+  constexpr int kEach = 15;
+  MemoryStore objects;
+  RefusedComposite store(objects);
+  StoreFormat format;
+  format.composite_max = 64 << 10;
+  REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  std::vector<InodeId> directories;
+  for (const char* name : {"a", "b"}) {
+    directories.push_back(fs->mkdir(kRootInode, name, 0755, kRoot)->ino);
+    for (int i = 0; i < kEach; ++i) {
+      const auto file = fs->mknod(directories.back(), std::to_string(i), S_IFREG | 0644, 0, kRoot);
+      REQUIRE(file);
+      REQUIRE(fs->write(file->ino, 0, as_bytes(content_of(i)), kRoot));
+    }
+  }
+  store.until = 1;  // that of the last files of the one and the first of the other
+  Reorganiser reorganiser(*fs);
+  CHECK_FALSE(reorganiser.consolidate_now());
+  REQUIRE(reorganiser.consolidate_now());
+  for (const InodeId directory : directories) {
+    for (int i = 0; i < kEach; ++i) {
+      const std::string name = std::to_string(i);
+      INFO(directory.value << ", " << name);
+      const auto file = fs->rehousing().find({directory, name}, fs->lookup(directory, name)->ino);
+      REQUIRE(file);
+      REQUIRE(*file);
+      CHECK((*file)->inode.home == Home::composite);
+    }
+  }
 }
 
 }  // namespace cffs::test
