@@ -246,8 +246,9 @@ class OwnMining {
   OwnPlan own_;
   std::unordered_map<std::uint64_t, grouping::Item> items_;
   std::vector<RecordedFile> files_;
-  std::map<Spot, std::size_t> files_at_;           // in composites
-  std::unordered_set<std::uint64_t> not_met_;  // of the plan before: gone, empty or large by now; 0 for what has no number
+  std::map<Spot, std::size_t> files_at_;  // in composites
+  // Numbers of the plan before: gone, empty or large by now. 0 stands for what has none.
+  std::unordered_set<std::uint64_t> not_met_;
   grouping::Transactions transactions_;
 };
 

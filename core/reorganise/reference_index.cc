@@ -58,7 +58,7 @@ Status ReferenceIndex::forget(FileId file, std::set<FileId>& touched) {
   Batch batch;
   batch.erase(document_key(InodeId{file}));
   for (const std::uint64_t stem : known->stems) batch.erase(mention_key(stem, InodeId{file}));
-  std::size_t looks = 1u << 16;  // at what other documents say of its holders; a row that stays costs a place in a group
+  std::size_t looks = 1u << 16;  // a row that stays for want of them costs a place in a group
   for (const InodeId holder : known->holders) {
     std::set<FileId> alone;
     for (const EmbeddedFile& target : embedded(holder.value, file)) alone.insert(target.file.value);

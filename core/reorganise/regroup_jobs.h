@@ -67,7 +67,7 @@ class RegroupJobs {
   Reorganiser& reorganiser_;
   FileSystem& fs_;
   const RegroupJobsOptions options_;
-  Mutex adopting_;  // before all locks of the engine
+  Mutex adopting_;       // before all locks of the engine
   mutable Mutex mutex_;  // rank 6
   CondVar wake_;
   std::optional<Job> wanted_ CFFS_GUARDED_BY(mutex_);

@@ -55,7 +55,7 @@ class CountedLookup final : public FileLookup {
   }
 
  private:
-  static constexpr std::uint64_t kSearch = 16;      // of a whole directory
+  static constexpr std::uint64_t kSearch = 16;    // of a whole directory
   static constexpr std::size_t kShortPath = 256;  // a longer one counts as several
   bool spend(std::uint64_t n, const std::string& path) {
     if (!is_left()) return false;

@@ -136,7 +136,8 @@ TEST_CASE("where directories lie is looked for once a pass, however many files i
   REQUIRE(fs->sync());
   fs->table().compact();
   REQUIRE(fs->close());
-  FileSystemOptions options = all_in_rows();  // nobody refers to a directory, and every look at a block is a read
+  // Nobody refers to a directory, and every look at a block is a read.
+  FileSystemOptions options = all_in_rows();
   options.cache_bytes = 64 << 10;
   options.policy = std::make_shared<grouping::ReferencePolicy>();
   fs = std::move(*FileSystem::open(objects, options));

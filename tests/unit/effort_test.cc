@@ -147,9 +147,8 @@ TEST_CASE("references that lead nowhere are looked for so often, no more") {
   const std::string deep = repeated("d/", 1000) + "page";
   const std::pair<DocumentKind, std::string> documents[] = {
       {DocumentKind::c, numbered(50'000, [](const auto& i) { return "#include \"f" + i + ".h\"\n"; })},
-      {DocumentKind::c, numbered(200, [](const auto& i) {
-         return "#include \"b" + i + repeated("/a", 2000) + ".h\"\n";
-       })},
+      {DocumentKind::c,
+       numbered(200, [](const auto& i) { return "#include \"b" + i + repeated("/a", 2000) + ".h\"\n"; })},
       {DocumentKind::css, numbered(50'000, [](const auto& i) { return "url(/%41%20f" + i + ")"; })},
       {DocumentKind::script, numbered(5'000, [](const auto& i) { return "import '/f" + i + "';"; })},
       {DocumentKind::python, numbered(50'000, [](const auto& i) { return "import f" + i + "\n"; })},

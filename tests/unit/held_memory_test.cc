@@ -426,7 +426,8 @@ TEST_CASE("a file is found by any path that leads to it, as long as it leads the
     CHECK(paths.find(path + "File") == file->ino.value);
     CHECK_FALSE(paths.find(other_case + "file"));
     CHECK(paths.find_ignoring_case(other_case + "file") == file->ino.value);
-    CHECK(paths.list(path.substr(0, path.size() - 1), "le") == std::vector<grouping::FileId>{file->ino.value});
+    CHECK(paths.list(path.substr(0, path.size() - 1), "le") ==
+          std::vector<grouping::FileId>{file->ino.value});
     CHECK_FALSE(paths.find(path + "File/File"));
     CHECK_FALSE(paths.find("File"));
     CHECK_FALSE(paths.find(path + "Dir/File"));
