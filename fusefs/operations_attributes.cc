@@ -156,7 +156,7 @@ std::optional<Status> set_virtual_attribute(MountContext& mount, std::string_vie
   if (regroup)
     return mount.regroup_jobs.start(
         {std::move(*policy), request.compression, request.dedupe, request.dry_run});
-  if (choice->groups) return adopt_policy(mount.fs, std::move(*policy));
+  if (choice->groups) return mount.regroup_jobs.adopt(std::move(*policy));
   mount.fs.set_policy(std::move(*policy));
   return Status();
 }

@@ -11,14 +11,14 @@ namespace cffs {
 
 Affiliation::Affiliation(FileSystem& fs, const grouping::Policy& policy, std::int64_t quiet_before_ns,
                          std::vector<FileToMove>& quiet, const std::vector<FileToMove>& renamed,
-                         std::function<bool()> stopped)
+                         StorePaths& paths, std::function<bool()> stopped)
     : fs_(fs),
       policy_(policy),
       quiet_before_ns_(quiet_before_ns),
       files_(quiet),
       renamed_(renamed),
       stopped_(std::move(stopped)),
-      paths_(fs) {
+      paths_(paths) {
   for (std::size_t i = 0; i < quiet.size(); ++i) index_of_.emplace(quiet[i].inode.ino.value, i);
 }
 
@@ -109,10 +109,14 @@ Status Affiliation::examine_mentioning(const FileToMove& file, std::set<FileId>&
                                        std::set<FileId>& touched) {
   constexpr std::size_t kMostDocuments = 32;
   if (index.owner(file.inode.ino.value)) return {};
-  CFFS_TRY(const auto documents, index.mentioning(grouping::stem_of(file.at.name), kMostDocuments));
-  for (const auto& [number, at] : documents) {
+  const auto documents = index.mentioning(grouping::stem_of(file.at.name), kMostDocuments);
+  if (!documents && is_unreadable(documents.error())) return {};
+  if (!documents) return fail(documents.error());
+  for (const auto& [number, at] : *documents) {
     if (index_of_.contains(number) || !looked_at.insert(number).second) continue;
-    CFFS_TRY(auto document, fs_.rehousing().find(at, InodeId{number}));
+    auto looked_up = fs_.rehousing().find(at, InodeId{number});
+    if (!looked_up && is_unreadable(looked_up.error())) continue;
+    CFFS_TRY(auto document, std::move(looked_up));
     if (!document || document->inode.size > kLargestDocument) {
       CFFS_TRY_VOID(index.forget(number, touched));
       continue;
@@ -144,25 +148,36 @@ Status Affiliation::examine_renamed(ReferenceIndex& index, const grouping::Refer
 Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& at) const {
   if (fs_.rehousing().referred(InodeId{file}).referred) return false;
   if (!at) return true;
-  CFFS_TRY(const auto found, fs_.rehousing().find(*at, InodeId{file}));
-  return !found;
+  const auto found = fs_.rehousing().find(*at, InodeId{file});
+  if (!found && is_unreadable(found.error())) return false;  // nobody knows
+  if (!found) return fail(found.error());
+  return !*found;
 }
 
-// Brought to a group it would be written anew, beside those who share it.
-Result<bool> Affiliation::is_shared(const Inode& inode) const {
-  if (inode.home != Home::composite || fs_.table().sharing() == Sharing::never) return false;
-  CFFS_TRY(const auto row, fs_.table().get(Key::member_files(inode.extent.composite, inode.extent.slot)));
-  if (!row) return false;
-  const auto files = decode_member_files(*row);
-  return files && files->files.size() > 1;
+// A member that leaves changes its composite's account: where that cannot be read no other of a batch could move with it. One that is
+// shared would be written anew, beside those who share it.
+Result<bool> Affiliation::has_to_stay(const Inode& inode) const {
+  if (inode.home != Home::composite) return false;
+  const auto account = fs_.table().get(Key::null_name(inode.extent.composite));
+  if (!account && !is_unreadable(account.error())) return fail(account.error());
+  if (!account || (*account && !decode_composite_row(**account))) return true;
+  if (fs_.table().sharing() == Sharing::never) return false;
+  const auto row = fs_.table().get(Key::member_files(inode.extent.composite, inode.extent.slot));
+  if (!row && !is_unreadable(row.error())) return fail(row.error());
+  if (!row) return true;
+  if (!*row) return false;
+  const auto files = decode_member_files(**row);
+  return !files || files->files.size() > 1;
 }
 
-// The file as it is, without its content; null where it is gone, shared, no file for a group, or being written to.
+// The file as it is, without its content; null where it is gone, shared, unreadable, no file for a group, or being written to.
 Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName> at) {
   const auto [it, fresh] = seen_.try_emplace(file);
   if (!fresh) return it->second ? &*it->second : nullptr;
   if (const auto better = paths_.name_of(file)) at = better;
-  CFFS_TRY(auto found, fs_.rehousing().find(at.value_or(EntryName{}), InodeId{file}));
+  auto looked_up = fs_.rehousing().find(at.value_or(EntryName{}), InodeId{file});
+  if (!looked_up && is_unreadable(looked_up.error())) return nullptr;
+  CFFS_TRY(auto found, std::move(looked_up));
   if (!found) return nullptr;
   const Inode& inode = found->inode;
   const StoreFormat& format = fs_.store_format();
@@ -170,8 +185,8 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   const bool small = inode.size > kept_in_table(policy_, format) && inode.size <= most;
   const bool quiet = inode.home == Home::composite || is_quiet(inode, quiet_before_ns_, fs_.clock());
   if (!small || !quiet || inode.holds_room()) return nullptr;
-  CFFS_TRY(const bool shared, is_shared(inode));
-  if (shared) return nullptr;
+  CFFS_TRY(const bool stays, has_to_stay(inode));
+  if (stays) return nullptr;
   it->second = std::move(*found);
   return &*it->second;
 }

@@ -4,6 +4,7 @@
 
 #include "core/composite/composite_store.h"
 #include "core/fs/staged_directories.h"
+#include "core/reorganise/readable_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -15,8 +16,7 @@ Result<std::vector<CompositeId>> Compaction::find_wasteful() const {
     if (row.is_wasteful()) found.push_back(id);
     return true;
   };
-  visitor.damaged = pass_over;
-  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  CFFS_TRY_VOID(scan_readable(fs_.table(), visitor));
   return found;
 }
 

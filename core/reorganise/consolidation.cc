@@ -87,7 +87,9 @@ Status Consolidation::add(FileToMove file) {
 
 Status Consolidation::move_slice(const std::vector<FileToMove>& renamed) {
   slice_bytes_ = 0;
-  return move(std::exchange(slice_, {}), renamed);
+  Status moved = move(std::exchange(slice_, {}), renamed);
+  slice_failed_ = !moved;
+  return moved;
 }
 
 Status Consolidation::run_directory(InodeId directory, bool& waiting) {
@@ -108,10 +110,11 @@ Status Consolidation::run_directory(InodeId directory, bool& waiting) {
   return {};
 }
 
-// What is damaged there must not keep the files of others from their groups.
+// What is damaged there must not keep the files of others from their groups. A slice has files of others too: where it fails, all are
+// looked at again.
 Status Consolidation::run_where_readable(InodeId directory, bool& waiting, bool& unreadable) {
   const Status done = run_directory(directory, waiting);
-  if (done || !is_unreadable(done.error()) || fs_.table().failed()) return done;
+  if (done || slice_failed_ || !is_unreadable(done.error()) || fs_.table().failed()) return done;
   fs_.log("files of directory " + std::to_string(directory.value) +
           " stay where they are: " + done.error().message());
   unreadable = true;
@@ -172,7 +175,8 @@ Status Consolidation::move_to_table(const std::vector<FileToMove>& files) {
 
 Status Consolidation::move_to_composites(std::vector<FileToMove> files,
                                          const std::vector<FileToMove>& renamed) {
-  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, renamed, stopped_);
+  paths_.forget_files();
+  Affiliation affiliation(fs_, *policy_, quiet_before_ns_, files, renamed, paths_, stopped_);
   CFFS_TRY(std::vector<grouping::Group> chosen, affiliation.groups());
   std::vector<grouping::Candidate> candidates;
   for (const FileToMove& file : files) candidates.push_back({file.at.parent.value, file.inode.size, {}, 0});

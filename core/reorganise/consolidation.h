@@ -14,6 +14,7 @@
 
 #include "core/reorganise/composite_filler.h"
 #include "core/reorganise/sealing.h"
+#include "core/reorganise/store_paths.h"
 
 namespace cffs {
 
@@ -35,7 +36,8 @@ class Consolidation {
         policy_(fs.policy()),
         quiet_before_ns_(quiet_before_ns),
         stopped_(std::move(stopped)),
-        bounds_(bounds) {}
+        bounds_(bounds),
+        paths_(fs) {}
 
   // What is to be looked at again.
   struct Left {
@@ -79,7 +81,9 @@ class Consolidation {
   const Bounds bounds_;
   std::vector<FileToMove> slice_;  // not moved yet
   std::uint64_t slice_bytes_ = 0;
-  bool some_left_ = false;  // found no place this time
+  StorePaths paths_;           // of all slices: a scan of the whole namespace is made for all of them
+  bool some_left_ = false;     // found no place this time
+  bool slice_failed_ = false;  // none of its files is done, whichever directory they are of
 };
 
 }  // namespace cffs

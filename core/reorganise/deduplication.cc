@@ -15,13 +15,14 @@ namespace cffs {
 
 Result<Deduplication::Done> Deduplication::run() {
   std::vector<std::pair<EntryName, InodeId>> members;
-  CFFS_TRY_VOID(visit_small_files(
+  const Status walked = visit_small_files(
       fs_,
       [&](SmallFile f) {
         if (f.home == Home::composite && f.size >= kLeastShared)
           members.push_back({{f.parent, std::move(f.name)}, f.ino});
       },
-      options_.stop));
+      options_.stop);
+  if (!walked && !walked.error().is_damage()) return fail(walked.error());
   Pace pace(options_.bytes_per_second);
   std::size_t looked = 0;
   for (const auto& [at, ino] : members) {
@@ -44,7 +45,9 @@ Result<Deduplication::Done> Deduplication::run() {
 
 // The first of a content offers it; who comes later is compared, and takes it.
 Status Deduplication::look(const EntryName& at, InodeId ino) {
-  CFFS_TRY(auto file, fs_.rehousing().find(at, ino));
+  auto looked_up = fs_.rehousing().find(at, ino);
+  if (!looked_up && is_unreadable(looked_up.error())) return {};
+  CFFS_TRY(auto file, std::move(looked_up));
   if (!file || file->inode.home != Home::composite) return {};
   const Extent& own = file->inode.extent;
   const Key key = content_key(own);

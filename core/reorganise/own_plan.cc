@@ -15,6 +15,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/reorganise/regrouping.h"
 #include "core/reorganise/small_files.h"
+#include "core/reorganise/store_paths.h"
 #include "grouping/mining/mine_groups.h"
 #include "grouping/mining/sessions.h"
 
@@ -37,7 +38,8 @@ using Spot = std::pair<std::uint64_t, std::uint64_t>;
 
 class OwnMining {
  public:
-  OwnMining(FileSystem& fs, std::uint64_t exchange_bytes) : fs_(fs), exchange_bytes_(exchange_bytes) {}
+  OwnMining(FileSystem& fs, std::uint64_t exchange_bytes)
+      : fs_(fs), before_(fs.policy()->plan()), exchange_bytes_(exchange_bytes) {}
 
   Result<OwnPlan> run(bool always) {
     CFFS_TRY_VOID(read_record());
@@ -103,7 +105,11 @@ class OwnMining {
   }
 
   Status locate() {
+    for (std::size_t g = 0; before_ && g < before_->size(); ++g) {
+      for (const auto& member : before_->members(g)) not_met_.insert(member.file);
+    }
     return visit_small_files(fs_, [&](const SmallFile& f) {
+      not_met_.erase(f.ino.value);
       if (f.home == Home::composite) ++files_at_[{f.composite.value, f.group_offset}];
       const auto it = items_.find(f.ino.value);
       if (it == items_.end()) return;
@@ -157,24 +163,28 @@ class OwnMining {
   }
 
   // Behind the new ones, those of the plan before, as far as no new one has their files: where nothing is won by moving a file, it
-  // stays. But for those that the record speaks against: their files were used, and no two of them together.
+  // stays. But for those that the record speaks against: their files were used, and no two of them together. Files that have gone since
+  // go from it, or it would have all that ever were; what it names by a path alone may be still to come.
   void keep_former_groups(grouping::PlanGroups& plan) const {
-    const auto before = fs_.policy()->plan();
-    if (!before) return;
+    if (!before_) return;
     std::unordered_set<std::string> taken;
     for (std::size_t g = 0; g < plan.size(); ++g) {
       for (const auto& member : plan.members(g)) taken.insert(member.path);
     }
-    std::vector<std::vector<grouping::PlanGroups::Member>> former(before->size());
+    std::vector<std::vector<grouping::PlanGroups::Member>> former(before_->size());
     std::unordered_map<grouping::Item, std::size_t> former_of;
-    for (std::size_t g = 0; g < before->size(); ++g) {
-      for (const auto& member : before->members(g)) {
+    StorePaths paths(fs_);
+    for (std::size_t g = 0; g < before_->size(); ++g) {
+      for (const auto& member : before_->members(g)) {
+        const bool by_number = !not_met_.contains(member.file);
+        if (!by_number && taken.contains(member.path)) continue;
+        if (!by_number && member.file != 0 && !paths.find(member.path)) continue;  // nor is another there
         const auto recorded = items_.find(member.file);
         if (member.file != 0 && recorded != items_.end()) {
           if (files_[recorded->second].group) continue;
           former_of.emplace(recorded->second, g);
         }
-        if (member.file != 0 || !taken.contains(member.path)) former[g].push_back(member);
+        former[g].push_back(member);
       }
     }
     std::vector<bool> used(former.size()), together(former.size());
@@ -189,15 +199,15 @@ class OwnMining {
     });
     for (std::size_t g = 0; g < former.size(); ++g) {
       if (former[g].size() > 1 && (together[g] || !used[g]))
-        plan.add_group(std::move(former[g]), before->share(g));
+        plan.add_group(std::move(former[g]), before_->share(g));
     }
   }
 
   std::shared_ptr<grouping::PlanGroups> plan_of(const Groups& groups) {
     auto plan = std::make_shared<grouping::PlanGroups>();
-    if (const auto before = fs_.policy()->plan()) {  // where files go that no group has is not what was mined
-      plan->set_rest_bytes(before->rest_bytes());
-      plan->set_table_bytes(before->table_bytes());
+    if (before_) {  // where files go that no group has is not what was mined
+      plan->set_rest_bytes(before_->rest_bytes());
+      plan->set_table_bytes(before_->table_bytes());
     }
     for (const grouping::SelectedGroup& group : groups) {
       std::vector<grouping::PlanGroups::Member> members;
@@ -231,11 +241,14 @@ class OwnMining {
   }
 
   FileSystem& fs_;
+  const std::shared_ptr<const grouping::PlanGroups> before_;  // null: none
   const std::uint64_t exchange_bytes_;
   OwnPlan own_;
   std::unordered_map<std::uint64_t, grouping::Item> items_;
   std::vector<RecordedFile> files_;
   std::map<Spot, std::size_t> files_at_;  // in composites
+  // Numbers of the plan before: gone, empty or large by now. 0 stands for what has none.
+  std::unordered_set<std::uint64_t> not_met_;
   grouping::Transactions transactions_;
 };
 

@@ -4,6 +4,7 @@
 
 #include "core/composite/composite_store.h"
 #include "core/fs/rehousing.h"
+#include "core/reorganise/readable_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -21,8 +22,7 @@ Result<std::vector<FreedComposites::Freed>> Punching::find(const std::function<b
     return go_on();
   };
   visitor.entries = [&](Key, const Row&) { return go_on(); };
-  visitor.damaged = pass_over;
-  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  CFFS_TRY_VOID(scan_readable(fs_.table(), visitor));
   return found;
 }
 

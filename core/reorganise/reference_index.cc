@@ -20,16 +20,36 @@ std::optional<DocumentRow> ReferenceIndex::document(FileId file) const {
   return row ? std::optional(std::move(*row)) : std::nullopt;
 }
 
-std::vector<EmbeddedFile> ReferenceIndex::embedded(FileId holder, FileId of) const {
+// By one document, or by whoever says so: then of as many files as one document names at most, however many documents there are.
+std::vector<EmbeddedFile> ReferenceIndex::embedded(FileId holder, std::optional<FileId> by) const {
+  constexpr std::size_t kMost = 4096;
   std::vector<EmbeddedFile> found;
-  const Key first = embeds_key(InodeId{holder}, InodeId{of});
-  const Key last = embeds_key(InodeId{holder}, InodeId{of == 0 ? kLast : of});
+  const Key first = embeds_key(InodeId{holder}, InodeId{by.value_or(0)});
+  const Key last = embeds_key(InodeId{holder}, InodeId{by.value_or(kLast)});
   (void)table_.scan(first, last, [&](Key, std::string_view value) {
     if (auto files = decode_embedded(value))
       std::move(files->begin(), files->end(), std::back_inserter(found));
-    return true;
+    return found.size() < kMost;
   });
   return found;
+}
+
+// Takes out of `targets` of a holder those that other documents name, too; all where there are more of these than `looks` is for.
+void ReferenceIndex::leave_what_others_say(FileId holder, FileId document, std::set<FileId>& targets,
+                                           std::size_t& looks) const {
+  const Key first = embeds_key(InodeId{holder}, InodeId{0});
+  const Key last = embeds_key(InodeId{holder}, InodeId{kLast});
+  (void)table_.scan(first, last, [&](Key key, std::string_view value) {
+    if (key.lower == document) return true;
+    const auto files = decode_embedded(value);
+    const std::size_t n = 1 + (files ? files->size() : 0);
+    if (n > looks) targets.clear();
+    looks -= std::min(looks, n);
+    if (!targets.empty() && files) {
+      for (const EmbeddedFile& other : *files) targets.erase(other.file.value);
+    }
+    return !targets.empty();
+  });
 }
 
 Status ReferenceIndex::forget(FileId file, std::set<FileId>& touched) {
@@ -38,16 +58,15 @@ Status ReferenceIndex::forget(FileId file, std::set<FileId>& touched) {
   Batch batch;
   batch.erase(document_key(InodeId{file}));
   for (const std::uint64_t stem : known->stems) batch.erase(mention_key(stem, InodeId{file}));
+  std::size_t looks = 1u << 16;  // a row that stays for want of them costs a place in a group
   for (const InodeId holder : known->holders) {
-    const auto all = embedded(holder.value, 0);
-    for (const EmbeddedFile& target : embedded(holder.value, file)) {
-      touched.insert(target.file.value);
-      // Another document may say the same of this holder.
-      const auto same =
-          std::count_if(all.begin(), all.end(), [&](const EmbeddedFile& t) { return t.file == target.file; });
-      if (same > 1) continue;
-      batch.erase(embedded_key(target.file, true, holder));
-      batch.erase(embedded_key(target.file, false, holder));
+    std::set<FileId> alone;
+    for (const EmbeddedFile& target : embedded(holder.value, file)) alone.insert(target.file.value);
+    touched.insert(alone.begin(), alone.end());
+    leave_what_others_say(holder.value, file, alone, looks);
+    for (const FileId target : alone) {
+      batch.erase(embedded_key(InodeId{target}, true, holder));
+      batch.erase(embedded_key(InodeId{target}, false, holder));
     }
     batch.erase(embeds_key(holder, InodeId{file}));
     touched.insert(holder.value);
@@ -113,7 +132,7 @@ std::optional<EntryName> ReferenceIndex::name_of(FileId file) const {
                       return false;
                     });
   if (holder == 0) return found;
-  for (EmbeddedFile& target : embedded(holder, 0)) {
+  for (EmbeddedFile& target : embedded(holder, std::nullopt)) {
     if (target.file.value == file) found = std::move(target.place);
   }
   return found;
@@ -149,7 +168,7 @@ std::optional<grouping::ReferenceGraph::Owner> ReferenceIndex::owner(FileId targ
 
 std::vector<grouping::FileId> ReferenceIndex::targets(FileId holder) {
   std::vector<FileId> found;
-  for (const EmbeddedFile& target : embedded(holder, 0)) found.push_back(target.file.value);
+  for (const EmbeddedFile& target : embedded(holder, std::nullopt)) found.push_back(target.file.value);
   return found;
 }
 

@@ -39,7 +39,9 @@ class ReferenceIndex final : public grouping::ReferenceGraph {
 
  private:
   std::optional<DocumentRow> document(FileId file) const;
-  std::vector<EmbeddedFile> embedded(FileId holder, FileId document) const;  // document 0: whoever says so
+  std::vector<EmbeddedFile> embedded(FileId holder, std::optional<FileId> document) const;
+  void leave_what_others_say(FileId holder, FileId document, std::set<FileId>& targets,
+                             std::size_t& looks) const;
 
   Table& table_;
   const grouping::ReferenceOptions& options_;

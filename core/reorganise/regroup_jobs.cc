@@ -80,8 +80,13 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
   options.on_progress = [&](const WorkStep& step) { tell(step); };
   if (!job.policy) return change_storage(reorganiser_, options);
   if (job.dry_run) return regroup(reorganiser_, *job.policy, options);
-  CFFS_TRY_VOID(adopt_policy(fs_, job.policy));
+  CFFS_TRY_VOID(adopt(job.policy));
   return regroup(reorganiser_, *fs_.policy(), options);
+}
+
+Status RegroupJobs::adopt(std::shared_ptr<const grouping::Policy> policy) {
+  const MutexLock one_at_a_time(adopting_);
+  return adopt_policy(fs_, std::move(policy));
 }
 
 // Memory that runs out fails the job and ends nothing else: what changes rows ends the process by itself where it must (RowLocks::Guard), all else

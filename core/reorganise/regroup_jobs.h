@@ -39,6 +39,8 @@ class RegroupJobs {
   };
   // Returns at once; EBUSY where a job is under way.
   Status start(Job wanted);
+  // adopt_policy(), for who is not a job: one at a time with the jobs, as each writes the plan anew.
+  Status adopt(std::shared_ptr<const grouping::Policy> policy) CFFS_EXCLUDES(adopting_);
   // What is under way ends at the next group that is whole, as done, with what was moved until then. False: nothing is under way.
   bool cancel();
   // {"state": "idle" | "running" | "done" | "failed", "progress": a step (core/base/work_step.h), "error": ..., "report": {...},
@@ -65,6 +67,7 @@ class RegroupJobs {
   Reorganiser& reorganiser_;
   FileSystem& fs_;
   const RegroupJobsOptions options_;
+  Mutex adopting_;       // before all locks of the engine
   mutable Mutex mutex_;  // rank 6
   CondVar wake_;
   std::optional<Job> wanted_ CFFS_GUARDED_BY(mutex_);

@@ -15,6 +15,7 @@
 #include "core/fs/kept_in_table.h"
 #include "core/object/object_store.h"
 #include "core/reorganise/deduplication.h"
+#include "core/reorganise/readable_rows.h"
 #include "core/reorganise/reference_index.h"
 #include "core/reorganise/repacking.h"
 #include "core/reorganise/small_files.h"
@@ -39,7 +40,7 @@ class Regrouping {
     CFFS_TRY(report_.composites_before, composites());
     CFFS_TRY_VOID(find_guests());
     std::unordered_set<std::uint64_t> seen;
-    CFFS_TRY_VOID(visit_small_files(
+    const Status walked = visit_small_files(
         fs_,
         [&](SmallFile f) {
           if (!seen.insert(f.ino.value).second) return;  // renamed while we walk: met twice
@@ -49,7 +50,9 @@ class Regrouping {
           files_.push_back(std::move(f));
           if (files_.size() % 256 == 0) progress({"looking", files_.size(), 0, "small files"});
         },
-        options_.stop));
+        options_.stop);
+    if (!walked && !walked.error().is_damage()) return fail(walked.error());
+    if (!walked) fs_.log("files stay where they are: " + walked.error().message());
     report_.files = files_.size();
     if (!stopped() && policy_.makes_composites()) CFFS_TRY_VOID(form_groups());
     if (!stopped()) CFFS_TRY_VOID(leave_composites());
@@ -87,8 +90,7 @@ class Regrouping {
       for (std::size_t i = 1; i < row.files.size(); ++i) guests_.insert(row.files[i].ino.value);
       return !stopped();
     };
-    visitor.damaged = pass_over;
-    return fs_.table().scan_namespace(visitor);
+    return scan_readable(fs_.table(), visitor);
   }
 
   bool is_worth_a_member(InodeId ino, std::uint64_t bytes) const {
@@ -261,7 +263,12 @@ class Regrouping {
   Result<CompositeFiller::Group> read(const grouping::Group& group) const {
     CompositeFiller::Group files;
     for (const std::size_t i : group) {
-      CFFS_TRY(auto file, find(files_[i]));
+      auto looked_up = find(files_[i]);
+      if (!looked_up && is_unreadable(looked_up.error())) {
+        fs_.log(described(files_[i]) + " stays where it is: " + looked_up.error().message());
+        continue;
+      }
+      CFFS_TRY(auto file, std::move(looked_up));
       if (!file || file->inode.size == 0 || file->inode.home == Home::none) continue;
       const Inode& inode = file->inode;  // it may have grown, and memory may have become short
       if (inode.home == Home::blob && !is_worth_a_member(inode.ino, inode.size)) continue;

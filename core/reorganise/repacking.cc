@@ -6,6 +6,7 @@
 
 #include "core/base/pace.h"
 #include "core/fs/rehousing.h"
+#include "core/reorganise/readable_rows.h"
 #include "core/table/table.h"
 
 namespace cffs {
@@ -24,8 +25,7 @@ Result<Repacking::Done> Repacking::run() {
     return !stopped();
   };
   visitor.entries = [this](Key, const Row&) { return !stopped(); };
-  visitor.damaged = pass_over;
-  CFFS_TRY_VOID(fs_.table().scan_namespace(visitor));
+  CFFS_TRY_VOID(scan_readable(fs_.table(), visitor));
   Done done;
   Pace pace(options_.bytes_per_second);
   std::uint64_t looked = 0, all = 0;

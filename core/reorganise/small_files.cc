@@ -26,6 +26,7 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
   std::vector<Directory> directories{{kRootInode, ""}};
   std::unordered_set<std::uint64_t> linked;
   std::unordered_set<std::uint64_t> met{kRootInode.value};  // rows of a damaged store may lead in a circle
+  Status lost;
   while (!directories.empty() && (stop == nullptr || !stop->load())) {
     const Directory here = std::move(directories.back());
     directories.pop_back();
@@ -46,7 +47,9 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
       }
       return true;
     };
-    CFFS_TRY_VOID(fs.table().scan_directory(here.ino, 0, on_row, pass_over));
+    const Status read = fs.table().scan_directory(here.ino, 0, on_row, pass_over);
+    if (!read && !read.error().is_damage()) return read;
+    if (!read && lost) lost = read;
     for (const auto& [name, ino] : links) {
       if (!linked.insert(ino.value).second) continue;
       if (const auto inode = fs.rehousing().linked_inode(ino)) add(name, *inode);
@@ -54,7 +57,7 @@ Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& v
     directories.insert(directories.end(), std::make_move_iterator(below.rbegin()),
                        std::make_move_iterator(below.rend()));
   }
-  return {};
+  return lost;
 }
 
 }  // namespace cffs

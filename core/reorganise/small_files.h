@@ -20,7 +20,8 @@ struct SmallFile {
 };
 
 // Every file that has data and is small enough for a composite, hard-linked ones once. `stop` ends it early. A file that is
-// renamed meanwhile may be met twice, or not at all.
+// renamed meanwhile may be met twice, or not at all. Where a block of rows cannot be read it goes on with the next directory, and ends with
+// that error (Error::is_damage()).
 Status visit_small_files(FileSystem& fs, const std::function<void(SmallFile)>& visit,
                          const std::atomic<bool>* stop = nullptr);
 

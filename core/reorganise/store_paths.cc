@@ -1,18 +1,30 @@
 #include "core/reorganise/store_paths.h"
 
+#include <algorithm>
+
 #include "core/fs/limits.h"
+#include "core/reorganise/readable_rows.h"
 #include "core/table/table.h"
 #include "grouping/reference/text.h"
 
 namespace cffs {
 Status StorePaths::scan_directories() {
   scanned_ = true;
-  return fs_.table().scan_entries([&](Key key, const Row& row) {
+  NamespaceVisitor visitor;
+  visitor.entries = [&](Key key, const Row& row) {
     for (const Entry& e : row.entries) {
       if (S_ISDIR(e.type) && !e.name.empty()) directories_[e.ino.value] = {InodeId{key.upper}, e.name};
     }
     return true;
-  });
+  };
+  return scan_readable(fs_.table(), visitor);
+}
+
+void StorePaths::forget_files() {
+  spellings_left_ = kMostSpellings;
+  steps_.clear();
+  steps_bytes_ = 0;
+  names_.clear();
 }
 
 Result<std::optional<std::string>> StorePaths::path_of(InodeId directory) {
@@ -67,25 +79,36 @@ std::optional<StorePaths::Found> StorePaths::entry(InodeId directory, const std:
   return several ? std::nullopt : found;
 }
 
-std::optional<InodeId> StorePaths::directory_at(std::string_view path, bool exact) {
-  if (path.empty()) return kRootInode;
-  constexpr std::size_t kLongest = 4096;  // no document names a longer one, and each level is a call of this
-  if (path.size() > kLongest) return {};
-  const std::string key =
-      std::string(1, exact ? '=' : '~').append(path);  // GCC 12 at -O3 sees an overlap in a sum
-  if (const auto it = by_path_.find(key); it != by_path_.end()) return it->second;
-  const std::size_t slash = path.rfind('/');
-  const auto parent = directory_at(slash == std::string_view::npos ? "" : path.substr(0, slash), exact);
+std::optional<InodeId> StorePaths::step(InodeId directory, std::string_view name, bool exact) {
+  if (name.empty() || name.size() > kNameMax) return {};
+  std::string key = std::to_string(directory.value);
+  key.append(1, exact ? '=' : '~').append(name);
+  if (const auto it = steps_.find(key); it != steps_.end()) return it->second;
   std::optional<InodeId> found;
-  if (parent) {
-    const auto there =
-        entry(*parent, std::string(path.substr(slash == std::string_view::npos ? 0 : slash + 1)), exact);
-    if (there && S_ISDIR(there->type)) found = there->ino;
+  const auto there = entry(directory, std::string(name), exact);
+  if (there && S_ISDIR(there->type)) found = there->ino;
+  constexpr std::size_t kMostBytes = 8u << 20, kBeside = 64;  // what an entry takes beside its key
+  steps_bytes_ += key.size() + kBeside;
+  if (steps_bytes_ > kMostBytes) {
+    steps_.clear();
+    steps_bytes_ = key.size() + kBeside;
   }
-  constexpr std::size_t kMostRemembered = 1u << 18;
-  if (by_path_.size() > kMostRemembered) by_path_.clear();
-  by_path_.emplace(key, found);
+  steps_.emplace(std::move(key), found);
   return found;
+}
+
+// From the root down, as far as the path leads: a document may name any number of long paths that lead nowhere, and each costs what
+// there is of it.
+std::optional<InodeId> StorePaths::directory_at(std::string_view path, bool exact) {
+  constexpr std::size_t kLongest = 4096;  // no document names a longer one
+  if (path.size() > kLongest) return {};
+  std::optional<InodeId> at = kRootInode;
+  for (std::size_t from = 0; at && from < path.size();) {
+    const std::size_t slash = std::min(path.find('/', from), path.size());
+    at = step(*at, path.substr(from, slash - from), exact);
+    from = slash + 1;
+  }
+  return at;
 }
 
 std::optional<grouping::FileId> StorePaths::look(const std::string& path, bool exact) {

@@ -164,7 +164,12 @@ void order_groups(std::vector<SelectedGroup>& groups, const Transactions& transa
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const auto best = std::max_element(seen[g].whole.begin(), seen[g].whole.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
-    groups[g].items = best != seen[g].whole.end() ? best->first : by_precedence(groups[g].items, seen[g]);
+    // Where nothing is known they stay as they are: by_precedence takes time by the cube of the members.
+    if (best != seen[g].whole.end()) {
+      groups[g].items = best->first;
+    } else if (!seen[g].before.empty()) {
+      groups[g].items = by_precedence(groups[g].items, seen[g]);
+    }
   }
 }
 

@@ -45,20 +45,21 @@ class CountedLookup final : public FileLookup {
 
   bool is_left() const { return count_ < kMostLookups; }
   std::optional<FileId> find(const std::string& path) override {
-    return spend(1) ? lookup_.find(path) : std::nullopt;
+    return spend(1, path) ? lookup_.find(path) : std::nullopt;
   }
   std::optional<FileId> find_ignoring_case(const std::string& path) override {
-    return spend(kSearch) ? lookup_.find_ignoring_case(path) : std::nullopt;
+    return spend(kSearch, path) ? lookup_.find_ignoring_case(path) : std::nullopt;
   }
   std::vector<FileId> list(const std::string& directory, std::string_view suffix) override {
-    return spend(kSearch) ? lookup_.list(directory, suffix) : std::vector<FileId>();
+    return spend(kSearch, directory) ? lookup_.list(directory, suffix) : std::vector<FileId>();
   }
 
  private:
-  static constexpr std::uint64_t kSearch = 16;  // of a whole directory
-  bool spend(std::uint64_t n) {
+  static constexpr std::uint64_t kSearch = 16;    // of a whole directory
+  static constexpr std::size_t kShortPath = 256;  // a longer one counts as several
+  bool spend(std::uint64_t n, const std::string& path) {
     if (!is_left()) return false;
-    count_ = std::min(count_ + n, kMostLookups);
+    count_ = std::min(count_ + n + path.size() / kShortPath, kMostLookups);
     return true;
   }
   FileLookup& lookup_;

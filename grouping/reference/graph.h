@@ -35,7 +35,7 @@ struct Edge {
 struct DocumentLinks {
   std::vector<Edge> edges;         // without repetitions and self-references, in order of appearance
   std::vector<std::string> stems;  // stem_of() every target, found or not, each once
-  std::uint64_t lookups = 0;       // what was looked up for it, at most kMostLookups
+  std::uint64_t lookups = 0;  // what was looked up for it, long paths more than once; at most kMostLookups
 };
 inline constexpr std::uint64_t kMostLookups = 1u << 16;
 

@@ -250,7 +250,7 @@ PY
 
 # Documents that ask for endless work: the mount that groups by them ends when it is told to.
 case_strangers() {
-  local i level
+  local i level deep
   fresh -- --policy=reference --quiet=0.1 --commit-interval=0.2 || return 1
   { echo 'v0 = x.c y.c'; for level in $(seq 16); do
       printf 'v%d =' "$level"; printf ' $(v%d)' $(for i in 1 2 3 4 5 6 7 8; do echo $((level - 1)); done); echo; done
@@ -258,6 +258,10 @@ case_strangers() {
   check "a Makefile of about a page" test "$(stat -c %s "$base/work/Makefile")" -lt 2000
   python3 -c "print(''.join('<b a=%d>' % i for i in range(500)) + '<p>x' * 100000)" >"$base/work/page.html"
   for i in $(seq 40); do mkdir "$mnt/d$i" && cp "$base/work/Makefile" "$base/work/page.html" "$mnt/d$i/"; done
+  # Long paths that lead nowhere, looked for from each directory above.
+  python3 -c "for i in range(171): print('#include \"b%d' % i + '/a' * 1990 + '/x.h\"')" >"$base/work/a.c"
+  deep=$mnt$(printf '/d%.0s' $(seq 128))
+  check "a program far below" eval 'mkdir -p "$deep" && cp "$base/work/a.c" "$deep/"'
   sleep 1
   check "umount ends" timeout 30 "$cffs" umount "$mnt"
   check "fsck" "$cffs" fsck "$store"

@@ -191,6 +191,20 @@ TEST_CASE("members lie in the order of the most prevalent sequence") {
   REQUIRE(groups[0].items == Items{2, 0, 1});
 }
 
+// By the cube of the members it would not end.
+TEST_CASE("members of a large group of which no session has all stay as they are") {
+  constexpr Item kMembers = 30'000;
+  grouping::Transactions transactions;
+  std::vector<grouping::SelectedGroup> groups(1);
+  for (Item item = 0; item < kMembers; ++item) {
+    groups[0].items.push_back(item);
+    if (item % 100 == 1) REQUIRE(transactions.add(Items{item, item - 1}));
+  }
+  const Items before = groups[0].items;
+  grouping::order_groups(groups, transactions);
+  REQUIRE(groups[0].items == before);
+}
+
 TEST_CASE("sessions whose temporary file is cut give no plan of those that are left") {
   auto transactions = std::make_shared<grouping::Transactions>(4);
   for (int i = 0; i < 10; ++i) REQUIRE(transactions->add(Items{0, 1}));

@@ -1,12 +1,16 @@
 // Consolidation holds so much in memory, however many files wait in a directory.
 #include <catch2/catch.hpp>
 #include <map>
+#include <random>
 #include <set>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/consolidation.h"
+#include "core/reorganise/reorganiser.h"
 #include "core/table/table.h"
+#include "grouping/reference_policy.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -107,6 +111,100 @@ TEST_CASE("a directory where some files are not quiet is looked at again, at any
   std::size_t moved = 0;
   for (const auto& [name, inode] : rows) moved += inode.home == Home::composite;
   CHECK(moved == kFiles);
+}
+
+TEST_CASE("where directories lie is looked for once a pass, however many files it moves", "[consolidation]") {
+  constexpr int kPages = 100, kOthers = 4000;
+  MemoryStore objects;
+  REQUIRE(FileSystem::format(objects, repeatable(), SystemClock()));
+  auto fs = std::move(*FileSystem::open(objects, all_in_rows()));
+  const InodeId pages = fs->mkdir(kRootInode, "pages", 0755, kRoot)->ino;
+  const InodeId crowded = fs->mkdir(kRootInode, "crowded", 0755, kRoot)->ino;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < kOthers; ++i) {
+    std::string name;
+    while (name.size() < 200) name += std::to_string(random());
+    REQUIRE(fs->mknod(crowded, name, S_IFREG | 0644, 0, kRoot));
+  }
+  InodeId first{};
+  for (int i = 0; i < kPages; ++i) {
+    const auto page = fs->mknod(pages, std::to_string(i) + ".html", S_IFREG | 0644, 0, kRoot);
+    REQUIRE(page);
+    if (i == 0) first = page->ino;
+    REQUIRE(fs->write(page->ino, 0, as_bytes("<img src=" + std::to_string(i) + ".png>"), kRoot));
+  }
+  REQUIRE(fs->sync());
+  fs->table().compact();
+  REQUIRE(fs->close());
+  // Nobody refers to a directory, and every look at a block is a read.
+  FileSystemOptions options = all_in_rows();
+  options.cache_bytes = 64 << 10;
+  options.policy = std::make_shared<grouping::ReferencePolicy>();
+  fs = std::move(*FileSystem::open(objects, options));
+  std::uint64_t table_bytes = 0;
+  const auto names = objects.list("table");
+  for (const std::string& name : *names) {
+    if (name.ends_with(".ldb")) table_bytes += (*objects.open(name))->info()->size;
+  }
+  REQUIRE(table_bytes > 200 * kOthers / 3);
+  const std::uint64_t before = fs->table().activity().block_read_bytes;
+  CompositeFiller filler(*fs);
+  Sealing sealing(*fs);
+  REQUIRE(Consolidation(*fs, filler, sealing, Sealing::kAll, {}, {1000, 5}).run({pages}, {}));
+  CHECK(fs->table().activity().block_read_bytes - before < 10 * table_bytes);  // of 20 slices
+  const auto moved = fs->rehousing().find({pages, "0.html"}, first);
+  REQUIRE(moved);
+  REQUIRE(*moved);
+  CHECK((*moved)->inode.home == Home::composite);
+}
+
+namespace {
+
+// Refuses to make a composite, once.
+struct RefusedComposite final : PassingStore {
+  using PassingStore::PassingStore;
+  int until = 0;  // how many are made before it
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    if (name.starts_with("composites/") && until-- == 0) return fail(EIO, std::string(name));
+    return PassingStore::create(name, how);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("files whose turn failed beside those of another directory are moved by the next pass",
+          "[consolidation]") {
+  constexpr int kEach = 15;
+  MemoryStore objects;
+  RefusedComposite store(objects);
+  StoreFormat format;
+  format.composite_max = 64 << 10;
+  REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  std::vector<InodeId> directories;
+  for (const char* name : {"a", "b"}) {
+    directories.push_back(fs->mkdir(kRootInode, name, 0755, kRoot)->ino);
+    for (int i = 0; i < kEach; ++i) {
+      const auto file = fs->mknod(directories.back(), std::to_string(i), S_IFREG | 0644, 0, kRoot);
+      REQUIRE(file);
+      REQUIRE(fs->write(file->ino, 0, as_bytes(content_of(i)), kRoot));
+    }
+  }
+  store.until = 1;  // that of the last files of the one and the first of the other
+  Reorganiser reorganiser(*fs);
+  CHECK_FALSE(reorganiser.consolidate_now());
+  REQUIRE(reorganiser.consolidate_now());
+  for (const InodeId directory : directories) {
+    for (int i = 0; i < kEach; ++i) {
+      const std::string name = std::to_string(i);
+      INFO(directory.value << ", " << name);
+      const auto file = fs->rehousing().find({directory, name}, fs->lookup(directory, name)->ino);
+      REQUIRE(file);
+      REQUIRE(*file);
+      CHECK((*file)->inode.home == Home::composite);
+    }
+  }
 }
 
 }  // namespace cffs::test

@@ -1,9 +1,11 @@
 // Texts of strangers: whatever they ask for, the work that they make is bounded by their size. Work is counted, not timed.
 #include <catch2/catch.hpp>
 #include <functional>
+#include <set>
 
 #include "core/fs/new_file.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/reference_index.h"
 #include "core/reorganise/reorganiser.h"
 #include "grouping/policy.h"
 #include "grouping/reference/graph.h"
@@ -129,16 +131,24 @@ TEST_CASE("what real documents ask for is far from the bound") {
 
 TEST_CASE("references that lead nowhere are looked for so often, no more") {
   struct Nowhere final : FileLookup {
-    std::optional<FileId> find(const std::string&) override { return ++calls, std::nullopt; }
-    std::optional<FileId> find_ignoring_case(const std::string&) override { return ++calls, std::nullopt; }
-    std::vector<FileId> list(const std::string&, std::string_view) override {
-      return ++calls, std::vector<FileId>();
+    std::optional<FileId> find(const std::string& path) override { return count(path), std::nullopt; }
+    std::optional<FileId> find_ignoring_case(const std::string& path) override {
+      return count(path), std::nullopt;
     }
-    std::uint64_t calls = 0;
+    std::vector<FileId> list(const std::string& directory, std::string_view) override {
+      return count(directory), std::vector<FileId>();
+    }
+    void count(const std::string& path) {
+      ++calls;
+      bytes += path.size();
+    }
+    std::uint64_t calls = 0, bytes = 0;
   };
   const std::string deep = repeated("d/", 1000) + "page";
   const std::pair<DocumentKind, std::string> documents[] = {
       {DocumentKind::c, numbered(50'000, [](const auto& i) { return "#include \"f" + i + ".h\"\n"; })},
+      {DocumentKind::c,
+       numbered(200, [](const auto& i) { return "#include \"b" + i + repeated("/a", 2000) + ".h\"\n"; })},
       {DocumentKind::css, numbered(50'000, [](const auto& i) { return "url(/%41%20f" + i + ")"; })},
       {DocumentKind::script, numbered(5'000, [](const auto& i) { return "import '/f" + i + "';"; })},
       {DocumentKind::python, numbered(50'000, [](const auto& i) { return "import f" + i + "\n"; })},
@@ -151,6 +161,7 @@ TEST_CASE("references that lead nowhere are looked for so often, no more") {
     const DocumentLinks links = links_of(1, deep, extract(kind, text), {}, lookup);
     CHECK(links.edges.empty());
     CHECK(lookup.calls <= kMostLookups);
+    CHECK(lookup.bytes <= 257 * kMostLookups);  // long paths count as several
     CHECK(links.lookups == kMostLookups);
   }
 }
@@ -168,6 +179,42 @@ TEST_CASE("owners in a long row are followed so far, no further") {
   } counted(graph);
   REQUIRE(!placement_of(20'000, counted, {}));
   REQUIRE(counted.calls < 1000);
+}
+
+TEST_CASE("what many documents say of one holder is looked at so far, no further") {
+  constexpr FileId kHolder = 5, kDocument = 10, kTarget = 100'000;
+  constexpr std::size_t kDocuments = 40, kEach = 4000;
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, {}, SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  const ReferenceOptions options;
+  ReferenceIndex index(fs->table(), options);
+  std::set<FileId> touched;
+  const auto name_of = [](FileId file) {
+    return std::optional(EntryName{kRootInode, "f" + std::to_string(file)});
+  };
+  // Each says it of the same files but for the last, which is its own.
+  const auto say = [&](std::size_t document, std::size_t files) {
+    DocumentLinks links;
+    for (std::size_t i = 0; i + 1 < files; ++i) links.edges.push_back({kHolder, kTarget + i});
+    links.edges.push_back({kHolder, 2 * kTarget + document});
+    return index.replace(kDocument + document, {kRootInode, "Makefile"}, false, links, name_of, touched);
+  };
+  REQUIRE(say(0, 3));
+  REQUIRE(say(1, 4));
+  REQUIRE(index.targets(kHolder).size() == 3 + 4);
+  REQUIRE(index.forget(kDocument + 1, touched));
+  CHECK(touched.contains(kTarget + 2));
+  CHECK(index.targets(kHolder) == std::vector<FileId>{kTarget, kTarget + 1, 2 * kTarget});
+  CHECK(index.owner(kTarget));
+  CHECK(index.name_of(kTarget) == name_of(kTarget));
+  CHECK_FALSE(index.owner(kTarget + 2));
+  CHECK_FALSE(index.owner(2 * kTarget + 1));
+  for (std::size_t document = 0; document < kDocuments; ++document) REQUIRE(say(document, kEach));
+  CHECK(index.targets(kHolder).size() <= 2 * kEach);
+  CHECK(index.name_of(kTarget));
+  REQUIRE(index.forget(kDocument, touched));
+  CHECK(index.owner(kTarget));
 }
 
 TEST_CASE("a pass over strangers' documents ends when it is asked to") {

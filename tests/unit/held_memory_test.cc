@@ -9,6 +9,7 @@
 #include "core/object/faulty_store.h"
 #include "core/object/posix_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "core/reorganise/store_paths.h"
 #include "core/table/table.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -392,6 +393,49 @@ TEST_CASE("a row that several files share holds no more attributes than a row ma
   CHECK(taken >= 8);
   for (int i = 0; i < 4; ++i) CHECK(store.get(store.look(name(i)), "user.a") == long_text(i, 60 * kKiB));
   store.expect_sound();
+}
+
+TEST_CASE("paths that lead nowhere are not remembered, however long they are") {
+  HeldStore s;
+  std::string deep;
+  for (int i = 0; i < 1990; ++i) deep += "/a";
+  StorePaths paths(*s.fs);
+  const std::uint64_t before = held();
+  for (int i = 0; i < 300; ++i) {
+    CHECK_FALSE(paths.find("b" + std::to_string(i) + deep + "/x.h"));
+    CHECK_FALSE(paths.find_ignoring_case("b" + std::to_string(i) + deep + "/x.h"));
+  }
+  CHECK(held() < before + 1 * kMiB);
+}
+
+TEST_CASE("a file is found by any path that leads to it, as long as it leads there") {
+  HeldStore s;
+  InodeId at = kRootInode;
+  std::string path, other_case;
+  for (int level = 0; level < 300; ++level) {
+    const auto made = s.fs->mkdir(at, "Dir", 0755, kRoot);
+    REQUIRE(made);
+    at = made->ino;
+    path += "Dir/";
+    other_case += "dIR/";
+  }
+  const auto file = s.fs->mknod(at, "File", S_IFREG | 0644, 0, kRoot);
+  REQUIRE(file);
+  StorePaths paths(*s.fs);
+  for (int round = 0; round < 2; ++round) {
+    CHECK(paths.find(path + "File") == file->ino.value);
+    CHECK_FALSE(paths.find(other_case + "file"));
+    CHECK(paths.find_ignoring_case(other_case + "file") == file->ino.value);
+    CHECK(paths.list(path.substr(0, path.size() - 1), "le") ==
+          std::vector<grouping::FileId>{file->ino.value});
+    CHECK_FALSE(paths.find(path + "File/File"));
+    CHECK_FALSE(paths.find("File"));
+    CHECK_FALSE(paths.find(path + "Dir/File"));
+    CHECK(paths.name_of(file->ino.value) == EntryName{at, "File"});
+    CHECK(*paths.path_of(EntryName{at, "File"}) == path + "File");
+    paths.forget_files();
+    CHECK_FALSE(paths.name_of(file->ino.value));
+  }
 }
 
 }  // namespace cffs::test

@@ -8,9 +8,12 @@
 #include "core/inspect/consistency.h"
 #include "core/inspect/statistics.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/regrouping.h"
 #include "core/reorganise/reorganiser.h"
 #include "core/repair/repair.h"
 #include "core/repair/salvage.h"
+#include "core/table/table.h"
+#include "grouping/policy.h"
 #include "tests/bad_sectors.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
@@ -224,6 +227,77 @@ TEST_CASE("files are grouped although a block of rows of another directory has r
   damaged.open(damaged.store);
   CHECK(Reorganiser(*damaged.fs).consolidate_now());
   CHECK(damaged.home(last, "other", other) == Home::composite);
+}
+
+TEST_CASE("what documents embed is grouped although a block of rows of another directory has rotted") {
+  LastingDamage damaged;
+  const InodeId crowded = damaged.folder("crowded"), last = damaged.folder("last");
+  std::string page = "<img src=other.png>";
+  for (int i = 0; i < 2000; ++i) {
+    const std::string name = "a picture whose name is long " + std::to_string(i) + ".png";
+    damaged.make(crowded, name, "x");
+    if (i % 8 == 0) page += "<img src='../crowded/" + name + "'>";  // some of each block
+  }
+  const InodeId document = damaged.make(last, "page.html", page);
+  const InodeId other = damaged.make(last, "other.png", std::string(5000, 'o'));
+  damaged.fs->set_policy(grouping::make_policy("reference"));
+  REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
+  // Where directories lie is asked for the document alone; of the other file's group the members are.
+  const bool of_document = GENERATE(false, true);
+  const std::string content = of_document ? page : std::string(6000, 'n');
+  REQUIRE(damaged.fs->write(of_document ? document : other, 0, as_bytes(content), kRoot));
+  REQUIRE(damaged.fs->sync());
+  damaged.fs->table().compact();
+  REQUIRE(damaged.fs->close());
+  damaged.fs.reset();
+  flip_in_table(damaged.store, 0.2);
+  damaged.open(damaged.store);
+  damaged.fs->set_policy(grouping::make_policy("reference"));
+  const InodeId changed = of_document ? document : other;
+  const std::string name = of_document ? "page.html" : "other.png";
+  REQUIRE(damaged.home(last, name, changed) != Home::composite);
+  Reorganiser reorganiser(*damaged.fs);
+  CHECK(reorganiser.consolidate_now());
+  CHECK(damaged.home(last, name, changed) == Home::composite);
+  REQUIRE(damaged.fs->lookup(kRootInode, "last"));
+  CHECK(damaged.content(last, name) == content);
+  REQUIRE(!damaged.fs->table().scan_entries([](Key, const Row&) { return true; }));  // it is still there
+}
+
+TEST_CASE("a store is compacted, regrouped and packed although a block of rows has rotted") {
+  LastingDamage damaged;
+  const InodeId crowded = damaged.folder("crowded"), last = damaged.folder("last");
+  for (int i = 0; i < 3000; ++i) damaged.make(crowded, "a file whose name is long " + std::to_string(i), "");
+  constexpr int kFiles = 20;
+  std::vector<InodeId> files;
+  for (int i = 0; i < kFiles; ++i)
+    files.push_back(damaged.make(last, std::to_string(i), std::string(5000, 'o')));
+  REQUIRE(Reorganiser(*damaged.fs).consolidate_now());
+  const auto where = damaged.fs->rehousing().find({last, "0"}, files[0]);
+  const CompositeId before = (*where)->inode.extent.composite;
+  for (int i = 1; i < kFiles; ++i) REQUIRE(damaged.fs->unlink(last, std::to_string(i)));
+  REQUIRE(damaged.fs->sync());
+  damaged.fs->table().compact();
+  REQUIRE(damaged.fs->close());
+  damaged.fs.reset();
+  flip_in_table(damaged.store, 0.3);
+  damaged.open(damaged.store);
+  {
+    Reorganiser reorganiser(*damaged.fs);
+    CHECK(reorganiser.compact_now());
+    const auto now = damaged.fs->rehousing().find({last, "0"}, files[0]);
+    REQUIRE(now);
+    REQUIRE(*now);
+    CHECK((*now)->inode.extent.composite != before);
+    RegroupOptions options;
+    options.compression = Compression{Codec::zstd, 3};
+    CHECK(regroup(reorganiser, *grouping::make_policy("directory"), options));
+    CHECK(regroup(reorganiser, *grouping::make_policy("none"), {}));
+    CHECK(damaged.home(last, "0", files[0]) != Home::composite);
+  }
+  REQUIRE(damaged.fs->lookup(kRootInode, "last"));
+  CHECK(damaged.content(last, "0") == std::string(5000, 'o'));
+  REQUIRE(!damaged.fs->table().scan_entries([](Key, const Row&) { return true; }));
 }
 
 }  // namespace cffs::test

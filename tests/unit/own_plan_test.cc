@@ -1,18 +1,22 @@
 // What a store makes of its own access record.
 #include "core/reorganise/own_plan.h"
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "core/fs/file_system.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/plan_object.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
 #include "grouping/frequency_policy.h"
 #include "tests/manual_clock.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -196,6 +200,91 @@ TEST_CASE("what the plan before grouped stays, unless the record speaks against 
   CHECK_FALSE(group_of(apart[0]));
   REQUIRE(group_of(silent[0]));
   CHECK(group_of(silent[0]) == group_of(silent[1]));
+}
+
+TEST_CASE("a plan made anew has no groups of files that are gone") {
+  Recorded s;
+  const OwnPlan former = s.mine(false, 1'000'000);
+  REQUIRE(former.groups);
+  REQUIRE(former.groups->size() == Recorded::kPairs);
+  s.fs->set_policy(std::make_shared<grouping::FrequencyPolicy>(former.groups));
+  const InodeId a = s.fs->lookup(kRootInode, "a")->ino, b = s.fs->lookup(kRootInode, "b")->ino;
+  // One group goes, one loses a file, and one of the third is replaced.
+  REQUIRE(s.fs->unlink(a, "0"));
+  REQUIRE(s.fs->unlink(b, "0"));
+  REQUIRE(s.fs->unlink(b, "1"));
+  REQUIRE(s.fs->unlink(b, "2"));
+  const InodeId another = s.file(b, "2", Recorded::kSecond);
+  const InodeId c = s.directory("c");
+  const InodeId x = s.file(c, "x", 3000), y = s.file(c, "y", 3000);
+  for (int session = 0; session < 6; ++session) {
+    s.clock->pass_ms(10'000);
+    s.fs->note_access(x, 1);
+    s.fs->note_access(y, 1);
+  }
+  const OwnPlan own = s.mine(false, 1'000'000);
+  REQUIRE(own.groups);
+  CHECK_FALSE(own.groups->find(s.first[0].value, "a/0"));
+  CHECK_FALSE(own.groups->find(s.second[0].value, "b/0"));
+  CHECK_FALSE(own.groups->find(s.second[1].value, "b/1"));
+  const auto first = own.groups->find(s.first[2].value, ""), second = own.groups->find(another.value, "b/2");
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(first->group == second->group);
+  REQUIRE(own.groups->find(x.value, ""));
+  CHECK(own.groups->size() == Recorded::kPairs - 2 + 1);
+}
+
+namespace {
+
+// Where a plan takes its time to be written.
+struct SlowPlans final : PassingStore {
+  using PassingStore::PassingStore;
+  static constexpr std::string_view kBeingWritten = "plan.unfinished";
+  std::atomic<int> writing{0}, most{0};
+
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    if (name == kBeingWritten) {
+      const int now = ++writing;
+      if (now > most) most = now;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return PassingStore::create(name, how);
+  }
+  Status rename(std::string_view from, std::string_view to) override {
+    if (from == kBeingWritten) --writing;
+    return PassingStore::rename(from, to);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("of two who give a store a plan at once each writes it whole") {
+  MemoryStore objects;
+  SlowPlans store(objects);
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  Reorganiser reorganiser(*fs);
+  RegroupJobs jobs(reorganiser, {});
+  std::atomic<int> failed{0};
+  const auto give = [&](std::size_t members) {
+    for (int turn = 0; turn < 5; ++turn) {
+      std::vector<grouping::PlanGroups::Member> files;
+      for (std::size_t i = 0; i < members; ++i) files.push_back({"f" + std::to_string(i), 0});
+      auto plan = std::make_shared<grouping::PlanGroups>();
+      plan->add_group(std::move(files));
+      if (!jobs.adopt(std::make_shared<grouping::FrequencyPolicy>(plan))) ++failed;
+    }
+  };
+  std::thread other([&] { give(2000); });
+  give(3);
+  other.join();
+  CHECK(failed == 0);
+  CHECK(store.most == 1);
+  const auto kept = read_plan_object(store);
+  REQUIRE(kept);
+  REQUIRE(*kept);
+  CHECK((*kept)->members(0).size() == fs->policy()->plan()->members(0).size());
 }
 
 }  // namespace cffs::test
