@@ -203,16 +203,14 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
 // What the table has of it may be as old as the row, where it has as many bytes. Else it is what the catalogue knew, or newer.
 Result<bool> LostEntries::take_newer_inline_data(Batch& batch, const Inode& older, const Inode& known) const {
   const bool was_inline = older.home == Home::inline_ && older.size >= known.size;
-  CFFS_TRY(const bool may_be_older,
-           was_inline ? has_inline_data(fs_.table(), older) : Result<bool>(false));
+  CFFS_TRY(const bool may_be_older, was_inline ? has_inline_data(fs_.table(), older) : Result<bool>(false));
   CFFS_TRY(const bool there, has_inline_data(fs_.table(), known));
   if (there && !may_be_older) return true;
   const auto kept = catalogue_.inline_data(known.ino, known.size);
   if (!kept) return false;
   bool differs = false;
   CFFS_TRY_VOID(fs_.table().scan(
-      Key::data(known.ino, 0), Key::data(known.ino, ~std::uint64_t{0}),
-      [&](Key key, std::string_view bytes) {
+      Key::data(known.ino, 0), Key::data(known.ino, ~std::uint64_t{0}), [&](Key key, std::string_view bytes) {
         const std::uint64_t at = std::min<std::uint64_t>(key.lower, kept->size()) * kChunkBytes;
         const bool beyond = at >= kept->size();
         const bool same = !beyond && bytes == std::string_view(*kept).substr(at, kChunkBytes);

@@ -90,7 +90,10 @@ Status Repair::bring_back_entries() {
   if (what_ != Lost::rows) return {};
   CFFS_TRY_VOID(catalogue().looked());
   if (!catalogue().present()) return {};
-  CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }, [this](InodeId ino) { return keep_data(ino); }).run());
+  CFFS_TRY(auto report, LostEntries(
+                            fs_, catalogue(), [this] { return lost_and_found(); },
+                            [this](InodeId ino) { return keep_data(ino); })
+                            .run());
   std::set<std::string> told;  // files that their records told of
   for (const std::string& sentence : lost_) told.insert(sentence.substr(0, sentence.find(" '")));
   std::copy_if(
@@ -269,18 +272,18 @@ Status Repair::find_place_for(InodeId ino) {
   std::uint64_t next = 0;
   bool dropped = false;
   Status done;
-  CFFS_TRY_VOID(fs_.table().scan(
-      Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}), [&](Key key, std::string_view bytes) {
-        LostPiece piece = place_of_piece(key, bytes.size(), next);
-        const bool is_of_use = piece.goes_on || !is_elsewhere;
-        if (is_of_use) done = append_lost(piece.name, piece.offset, bytes);
-        Batch moved;
-        moved.erase(key, kChunkBytes);
-        if (done) done = fs_.table().write(moved);
-        if (is_of_use) names.insert(std::move(piece.name));
-        dropped = dropped || !is_of_use;
-        return done.has_value();
-      }));
+  CFFS_TRY_VOID(fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}),
+                                 [&](Key key, std::string_view bytes) {
+                                   LostPiece piece = place_of_piece(key, bytes.size(), next);
+                                   const bool is_of_use = piece.goes_on || !is_elsewhere;
+                                   if (is_of_use) done = append_lost(piece.name, piece.offset, bytes);
+                                   Batch moved;
+                                   moved.erase(key, kChunkBytes);
+                                   if (done) done = fs_.table().write(moved);
+                                   if (is_of_use) names.insert(std::move(piece.name));
+                                   dropped = dropped || !is_of_use;
+                                   return done.has_value();
+                                 }));
   CFFS_TRY_VOID(done);
   const char* const whose = is_elsewhere ? ", whose row says that it is elsewhere, is /lost+found/"
                                          : ", which has no row, is /lost+found/";

@@ -341,7 +341,9 @@ TEST_CASE("data beyond the end that an older row says is the file's again, or a 
   const std::string newer(GENERATE(3000, 4096, 6000), 'b');
   f.write(newer);
   bool is_known = true;
-  SECTION("the catalogue knows it") { REQUIRE(write_catalogue(*f.fs, [] { return true; })); }
+  SECTION("the catalogue knows it") {
+    REQUIRE(write_catalogue(*f.fs, [] { return true; }));
+  }
   SECTION("the catalogue knows it, and has not its data") {
     REQUIRE(write_catalogue(*f.fs, [] { return true; }));
     std::string all = bytes_of(f.store, kCatalogueObject);

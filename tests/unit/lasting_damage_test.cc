@@ -259,9 +259,8 @@ TEST_CASE("a scrub goes on past rows that show again since newer ones have rotte
   damaged.open(damaged.store);
   const auto said = scrubbed(*damaged.fs);
   const auto names = [&said](const std::string& what) {
-    return std::any_of(said.begin(), said.end(), [&](const std::string& sentence) {
-      return sentence.find(what) != std::string::npos;
-    });
+    return std::any_of(said.begin(), said.end(),
+                       [&](const std::string& sentence) { return sentence.find(what) != std::string::npos; });
   };
   CHECK(names(*newest));
   CHECK(names("inode " + std::to_string(large.value)));

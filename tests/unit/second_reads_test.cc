@@ -68,7 +68,8 @@ TEST_CASE("a repair in which one read fails brings back what one does in which n
   }
 }
 
-TEST_CASE("what the file system below found damaged is read a second time, and what is short is not", "[repair]") {
+TEST_CASE("what the file system below found damaged is read a second time, and what is short is not",
+          "[repair]") {
   const auto [reason, gives] = GENERATE(table<int, bool>(
       {{EIO, true}, {EUCLEAN, true}, {EBADMSG, true}, {ENODATA, true}, {EMFILE, false}, {ENOENT, false}}));
   INFO("errno " << reason);
