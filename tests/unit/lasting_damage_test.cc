@@ -250,11 +250,18 @@ TEST_CASE("a scrub goes on past rows that show again since newer ones have rotte
   REQUIRE(newest != after.end());
   flip_bit(damaged.store, *newest, bytes_of(damaged.store, *newest).size() / 4);
   flip_bit(damaged.store, BlobStore::object_name(large), 50'000);
-  const bool is_rotten = GENERATE(false, true);  // a member, too, whose files are looked for
+  const bool is_rotten = GENERATE(false, true);  // members, too, whose files are looked for
+  int rotten = 0;
   if (is_rotten) {
     const auto composites = *damaged.store.list("composites");
-    REQUIRE(!composites.empty());
-    flip_bit(damaged.store, composites.front(), bytes_of(damaged.store, composites.front()).size() / 4);
+    REQUIRE(composites.size() == 1);
+    const std::string bytes = bytes_of(damaged.store, composites.front());
+    const std::string content(600, 'm');
+    for (std::size_t at = bytes.find(content); at < bytes.size(); at = bytes.find(content, at + 1)) {
+      flip_bit(damaged.store, composites.front(), at + 300);
+      ++rotten;
+    }
+    CHECK(rotten == 300);
   }
   damaged.open(damaged.store);
   const auto said = scrubbed(*damaged.fs);
@@ -264,6 +271,10 @@ TEST_CASE("a scrub goes on past rows that show again since newer ones have rotte
   };
   CHECK(names(*newest));
   CHECK(names("inode " + std::to_string(large.value)));
+  const auto are_of_members = std::count_if(said.begin(), said.end(), [](const std::string& sentence) {
+    return sentence.find("composites/") != std::string::npos;
+  });
+  CHECK(are_of_members == rotten);  // also where nobody can tell whose they are
 }
 
 TEST_CASE("files are grouped although rows beside them have rotted") {
