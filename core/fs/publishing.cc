@@ -13,7 +13,9 @@ std::uint64_t next_sequence(const Checkpoint& last, std::uint64_t last_kept) {
 
 Status Publishing::begin() {
   kept_.on_lost([this] { lose_before_next(); });
-  CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
+  const auto read = read_checkpoint(store_);
+  if (!read && !read.error().is_damage()) return fail(read.error());
+  const Checkpoint last = read ? *read : Checkpoint();  // a hint: where it cannot be read it is lost
   CFFS_TRY_VOID(kept_.load());
   // Where there is none, the last one may have been lost: who follows still has it, and must not take an earlier number for a later state.
   // Nobody publishes once a millisecond.

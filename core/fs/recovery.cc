@@ -46,6 +46,7 @@ Status Recovery::begin(bool looks_only, bool followed, bool keeps_all) {
 Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::string>& wanted) {
   if (!entry.inode || entry.inode->home != Home::blob) return {};
   Inode& inode = *entry.inode;
+  if (inode.sealed) sealed_.insert(entry.ino);  // whatever its object is: who has it again has its checksums
   std::uint64_t size = 0;
   const auto look = [&]() -> Result<ObjectInfo> {
     CFFS_TRY(const auto object, blobs_.open(entry.ino));
@@ -56,7 +57,6 @@ Status Recovery::compare_with_blob(Entry& entry, bool& differs, std::set<std::st
   if (info) {
     size = info->size;
     wanted.insert(BlobStore::object_name(entry.ino));
-    if (inode.sealed) sealed_.insert(entry.ino);
   } else if (info.error().errno_value == ENOENT) {
     if (inode.sealed) return note_damage(entry, "is missing");
     inode.home = Home::none;

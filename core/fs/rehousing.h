@@ -28,9 +28,7 @@
 namespace cffs {
 
 // What a mover read is damaged, or the medium does not give it: what it is about stays where it is, and keeps nothing else from moving.
-inline bool is_unreadable(const Error& error) {
-  return error.kind == ErrorKind::corruption || error.errno_value == EIO;
-}
+inline bool is_unreadable(const Error& error) { return error.is_damage(); }
 
 class Rehousing {
  public:

@@ -265,10 +265,8 @@ Result<StoreFormat> read_superblock(ObjectStore& store, const char* name) {
   return Superblock(std::move(*bytes), where).read();
 }
 
-// Missing, or not what was written; unlike one of a newer version.
-bool is_lost(const Error& error) {
-  return error.kind == ErrorKind::corruption || error.errno_value == ENOENT;
-}
+// Missing, not what was written, or on a sector that cannot be read; unlike one of a newer version.
+bool is_lost(const Error& error) { return error.is_damage() || error.errno_value == ENOENT; }
 
 Status write_superblock(ObjectStore& store, const char* name, std::string_view bytes,
                         ObjectStore::Create how) {
@@ -343,7 +341,7 @@ Result<StoreFormat> read_format(ObjectStore& store) {
   CFFS_TRY(const bool is_begun, store.exists(kUnfinishedSuperblock));
   if (is_begun) return format;  // it is none yet
   const auto bytes = superblock_bytes(store, kName);
-  if (!bytes && bytes.error().errno_value != ENOENT) {  // what no store has stands in its place
+  if (!bytes && bytes.error().kind == ErrorKind::corruption) {  // what no store has stands in its place
     return fail(
         Error::corruption(bytes.error().context + "; then cffs fsck --repair puts the superblock back"));
   }

@@ -241,10 +241,12 @@ Status Scrub::read_member(const Object& object, const Extent& extent) {
   return visit_member(extent, read, [](std::uint64_t, ConstBytes) { return Status(); });
 }
 
-// A record that no file is in any more is no loss to anybody.
+// A record that no file is in any more is no loss to anybody. Where nobody can tell, since rows cannot be read, it may be one.
 Status Scrub::report_record(CompositeId id, const RecordMeta& record, const Error& error) {
-  CFFS_TRY(const auto files, fs_.rehousing().members_of(record, id));
-  for (const FileToMove& file : files) CFFS_TRY_VOID(judge(file, error));
+  const auto files = fs_.rehousing().members_of(record, id);
+  if (!files && files.error().is_damage()) return unreadable(error);
+  if (!files) return fail(files.error());
+  for (const FileToMove& file : *files) CFFS_TRY_VOID(judge(file, error));
   return {};
 }
 
@@ -259,12 +261,14 @@ Status Scrub::check_members_by_rows(CompositeId id, const std::string& why, cons
   });
 }
 
-// Rare: a scan of all rows. The composite may have lost all its members meanwhile, and its object with them.
+// Rare: a scan of all rows. The composite may have lost all its members meanwhile, and its object with them; before, where its own row cannot
+// be read and an older one was met.
 Status Scrub::report_members_by_rows(CompositeId id, const std::string& why,
                                      const std::function<Status(const Extent&)>& check) {
-  CFFS_TRY(const auto still, fs_.table().get(Key::null_name(id)));
-  if (!still) return {};
-  damaged(why);
+  const auto still = fs_.table().get(Key::null_name(id));
+  if (!still && !still.error().is_damage()) return fail(still.error());
+  if (still && !*still) return {};
+  if (still) damaged(why);
   std::vector<FileToMove> members;
   NamespaceVisitor visitor;
   visitor.entries = [&](Key key, const Row& row) {
@@ -359,8 +363,11 @@ Result<bool> Scrub::unchanged(const FileToMove& file) {
 
 Status Scrub::judge(const FileToMove& file, const Error& error) {
   if (error.is_shortage()) return fail(error);  // says nothing about the file
-  CFFS_TRY(const bool still, unchanged(file));
-  if (!still) return {};
+  const auto still = unchanged(file);
+  // Its row is in a block that cannot be read, which check_table() has named, and this was an older one.
+  if (!still && still.error().is_damage()) return {};
+  if (!still) return fail(still.error());
+  if (!*still) return {};
   const auto path = paths_.path_of(file.at);
   std::string said = path && *path ? printable(**path) : printable(file.at.name);
   said += " (inode " + std::to_string(file.inode.ino.value) + "): ";

@@ -22,7 +22,10 @@ Result<PartialRead> read_what_can_be(const Object& from, std::uint64_t at, Bytes
     if (n && *n == 0) break;
     if (!n && n.error().is_shortage()) return fail(n.error());
     if (!n) {
-      if (!read.refused) read.refused = at + within;
+      if (read.refused)
+        ++read.refused_behind;
+      else
+        read.refused = at + within;
       std::fill(block.begin(), block.end(), std::byte{0});
     }
     read.bytes = within + (n ? *n : block.size());

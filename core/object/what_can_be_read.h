@@ -13,6 +13,7 @@ struct PartialRead {
   std::size_t bytes = 0;  // of the piece, as of read_at(): less where the object ends
   std::optional<std::uint64_t>
       refused;  // the first byte that could not be read; its block, as others behind it may, reads as zeros
+  std::size_t refused_behind = 0;  // how many those are
 };
 
 // A whole read that fails is repeated block by block, so one that fails once costs nothing. Errors: those that say nothing of the

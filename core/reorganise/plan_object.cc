@@ -59,12 +59,13 @@ Status write_plan_object(ObjectStore& store, const grouping::PlanGroups& plan) {
 Result<std::optional<grouping::PlanGroups>> read_plan_object(ObjectStore& store) {
   auto object = store.open(kName);
   if (!object && object.error().errno_value == ENOENT) return std::optional<grouping::PlanGroups>();
-  if (!object) return fail(object.error());
   const auto damaged = [] {
     return fail(Error::corruption("object plan: its bytes differ from its checksum"));
   };
-  const auto whole = read_whole(**object);
+  const auto whole = object ? read_whole(**object) : Result<std::string>(fail(object.error()));
   if (!whole && whole.error().errno_value == EFBIG) return damaged();
+  if (!whole && whole.error().kind == ErrorKind::os && whole.error().is_damage())
+    return fail(Error::corruption("object plan cannot be read: " + whole.error().message()));
   if (!whole) return fail(whole.error());
   const auto body = unsealed(*whole, kMagic);
   if (!body) return damaged();

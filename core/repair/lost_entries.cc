@@ -161,13 +161,9 @@ Status LostEntries::replace_older(const std::optional<EntryName>& at, const Inod
   next.nlink = entry->inode->nlink;
   Batch batch;
   bool whole = false;
-  if (const auto kept = catalogue_.inline_data(known.ino, known.size);
-      known.home == Home::inline_ && kept) {  // what the table has of it may be older
-    for (std::uint64_t begin = 0; begin < kept->size(); begin += kChunkBytes)
-      batch.put(Key::data(known.ino, begin / kChunkBytes),
-                std::string_view(*kept).substr(begin, kChunkBytes));
-    whole = true;
-  } else if (known.home != Home::inline_) {
+  if (known.home == Home::inline_) {
+    CFFS_TRY(whole, take_newer_inline_data(batch, *entry->inode, known));
+  } else {
     CFFS_TRY(whole, take_content(batch, next));
   }
   if (!whole) {
@@ -201,6 +197,30 @@ Result<bool> LostEntries::take_blob(Batch& batch, Inode& inode) {
   inode.size = info.size;
   inode.allocated = 0;  // the next change tells
   CFFS_TRY_VOID(BlobSums(fs_.table()).erase(batch, inode.ino));
+  return true;
+}
+
+// What the table has of it may be as old as the row, where it has as many bytes. Else it is what the catalogue knew, or newer.
+Result<bool> LostEntries::take_newer_inline_data(Batch& batch, const Inode& older, const Inode& known) const {
+  const bool was_inline = older.home == Home::inline_ && older.size >= known.size;
+  CFFS_TRY(const bool may_be_older, was_inline ? has_inline_data(fs_.table(), older) : Result<bool>(false));
+  CFFS_TRY(const bool there, has_inline_data(fs_.table(), known));
+  if (there && !may_be_older) return true;
+  const auto kept = catalogue_.inline_data(known.ino, known.size);
+  if (!kept) return false;
+  bool differs = false;
+  CFFS_TRY_VOID(fs_.table().scan(
+      Key::data(known.ino, 0), Key::data(known.ino, ~std::uint64_t{0}), [&](Key key, std::string_view bytes) {
+        const std::uint64_t at = std::min<std::uint64_t>(key.lower, kept->size()) * kChunkBytes;
+        const bool beyond = at >= kept->size();
+        const bool same = !beyond && bytes == std::string_view(*kept).substr(at, kChunkBytes);
+        differs = differs || (!bytes.empty() && !same);
+        if (beyond) batch.erase(key, kChunkBytes);
+        return true;
+      }));
+  if (differs) CFFS_TRY_VOID(keep_data_(known.ino));
+  for (std::uint64_t at = 0; at < kept->size(); at += kChunkBytes)
+    batch.put(Key::data(known.ino, at / kChunkBytes), std::string_view(*kept).substr(at, kChunkBytes));
   return true;
 }
 

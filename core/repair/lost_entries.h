@@ -6,7 +6,8 @@
 // whose name is taken, or whose directory is gone, goes to /lost+found, everything else of that kind had been replaced. Content is what
 // the store still has, and never made up: a file whose inline data is not whole has no row made for it.
 // A member that no record is of, since it shared another file's, comes back where its place has the content still. A row that is older than
-// the catalogue shows again what had been replaced: it gets the catalogue's content, or is said to be older.
+// the catalogue shows again what had been replaced: it gets the catalogue's content, or the table's own where that is not of the row's time,
+// or is said to be older. What is replaced in the table is kept in /lost+found: it may be newer than both.
 //
 // Each row is a batch of its own; run again, also after it was cut short, it goes on from there.
 #pragma once
@@ -33,9 +34,14 @@ class LostEntries {
     std::vector<std::string> lost;  // the same, for what cannot come back
   };
 
-  // Members have come back before, directories get their rows behind it. `lost_and_found`: as LostMembers'.
-  LostEntries(FileSystem& fs, const LostNames& catalogue, std::function<Result<InodeId>()> lost_and_found)
-      : fs_(fs), catalogue_(catalogue), lost_and_found_(std::move(lost_and_found)) {}
+  // Members have come back before, directories get their rows behind it. `lost_and_found`: as LostMembers'. `keep_data`: puts what the
+  // table has of a file into a file there, too.
+  LostEntries(FileSystem& fs, const LostNames& catalogue, std::function<Result<InodeId>()> lost_and_found,
+              std::function<Status(InodeId)> keep_data)
+      : fs_(fs),
+        catalogue_(catalogue),
+        lost_and_found_(std::move(lost_and_found)),
+        keep_data_(std::move(keep_data)) {}
 
   // An error: the table cannot be read or written.
   Result<Report> run();
@@ -60,11 +66,13 @@ class LostEntries {
   Status replace_older(const std::optional<EntryName>& at, const Inode& known);
   Status replace_attributes(const RowOf& there, const Inode& known);
   Result<bool> take_inline_data(Batch& batch, const Inode& inode) const;
+  Result<bool> take_newer_inline_data(Batch& batch, const Inode& older, const Inode& known) const;
   Result<std::vector<EntryName>> places_of(const std::optional<EntryName>& at, const Inode& inode);
 
   FileSystem& fs_;
   const LostNames& catalogue_;
   const std::function<Result<InodeId>()> lost_and_found_;
+  const std::function<Status(InodeId)> keep_data_;
   KnownNumbers known_;
   std::unordered_map<std::uint64_t, RowOf> rows_;
   std::unordered_map<std::uint64_t, std::vector<EntryName>> names_;  // that lead to an inode by its number

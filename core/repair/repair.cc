@@ -23,6 +23,23 @@ constexpr const char* kName = "lost+found";  // in the root of the tree, as of e
 
 std::string number(std::uint64_t n) { return std::to_string(n); }
 
+struct LostPiece {
+  std::string name;
+  std::uint64_t offset = 0;
+  bool goes_on = false;
+};
+
+// A piece that no small file can have, or that others before it are missing of, is a file of its own: nobody wrote zeros before it. `next`:
+// the chunk that goes on where the last one ended.
+LostPiece place_of_piece(Key key, std::size_t bytes, std::uint64_t& next) {
+  constexpr std::uint64_t kChunks = kSmallFileMax / kChunkBytes;
+  const bool goes_on = key.lower == next && next < kChunks && bytes <= kChunkBytes;
+  if (goes_on && bytes == kChunkBytes) ++next;
+  std::string name = "#" + number(key.number());
+  if (!goes_on) name += "-" + number(key.lower);
+  return {std::move(name), goes_on ? key.lower * kChunkBytes : 0, goes_on};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> Repair::run() {
@@ -73,7 +90,10 @@ Status Repair::bring_back_entries() {
   if (what_ != Lost::rows) return {};
   CFFS_TRY_VOID(catalogue().looked());
   if (!catalogue().present()) return {};
-  CFFS_TRY(auto report, LostEntries(fs_, catalogue(), [this] { return lost_and_found(); }).run());
+  CFFS_TRY(auto report, LostEntries(
+                            fs_, catalogue(), [this] { return lost_and_found(); },
+                            [this](InodeId ino) { return keep_data(ino); })
+                            .run());
   std::set<std::string> told;  // files that their records told of
   for (const std::string& sentence : lost_) told.insert(sentence.substr(0, sentence.find(" '")));
   std::copy_if(
@@ -190,9 +210,10 @@ Status Repair::mend_sharing() {
   return {};
 }
 
-// Chunks of a file whose row is gone become a file in /lost+found; chunks beyond a file's end go.
+// Chunks of a file whose row is gone become a file in /lost+found; chunks beyond a file's end go. Where rows were lost the row may be an
+// older one, which shows again, and they are what is left of the file as it was.
 Status Repair::mend_data() {
-  std::set<std::uint64_t> lost;
+  std::set<std::uint64_t> lost, cut;
   Batch beyond;
   CFFS_TRY_VOID(fs_.table().scan_tag(KeyTag::file_data, [&](Key key, std::string_view value) {
     const auto file = met_->inline_sizes.find(key.number());
@@ -205,6 +226,7 @@ Status Repair::mend_data() {
     const std::uint64_t at = std::min(key.lower, kFileMax / kChunkBytes) * kChunkBytes;
     if (at + value.size() <= file->second) return true;
     mended("data of inode " + number(key.number()) + " reached beyond its end: cut");
+    cut.insert(key.number());
     if (at >= file->second) {
       beyond.erase(key, kChunkBytes);
     } else {
@@ -212,38 +234,56 @@ Status Repair::mend_data() {
     }
     return true;
   }));
+  if (what_ != Lost::nothing) {
+    for (const std::uint64_t ino : cut) CFFS_TRY_VOID(keep_data(InodeId{ino}));
+  }
   CFFS_TRY_VOID(fs_.table().write(beyond));
   for (const std::uint64_t ino : lost) CFFS_TRY_VOID(find_place_for(InodeId{ino}));
   return {};
 }
 
-// A chunk at a time: how many there are is for whoever wrote them to say. One that no small file can have, or that others before it are
-// missing of, is a file of its own: nobody wrote zeros before it. Of a file that has its data elsewhere, or had been removed when a whole
-// catalogue was written, such a piece is of no use to anybody.
+// What the table has of the file stays where it is, and is a file in /lost+found, too.
+Status Repair::keep_data(InodeId ino) {
+  std::set<std::string> names;
+  std::uint64_t next = 0;
+  Status done;
+  CFFS_TRY_VOID(fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}),
+                                 [&](Key key, std::string_view bytes) {
+                                   const LostPiece piece = place_of_piece(key, bytes.size(), next);
+                                   done = append_lost(piece.name, piece.offset, bytes);
+                                   names.insert(piece.name);
+                                   return done.has_value();
+                                 }));
+  CFFS_TRY_VOID(done);
+  for (const std::string& name : names) {
+    mended("data of inode " + number(ino.value) +
+           " may be newer than its row: as it was in the table it is /lost+found/" + name);
+  }
+  return {};
+}
+
+// A chunk at a time: how many there are is for whoever wrote them to say. Of a file that has its data elsewhere, or had been removed when a
+// whole catalogue was written, a piece behind a gap is of no use to anybody.
 Status Repair::find_place_for(InodeId ino) {
-  constexpr std::uint64_t kChunks = kSmallFileMax / kChunkBytes;
   const bool is_elsewhere = met_->regular.contains(ino.value);
   CFFS_TRY(const bool removed, is_elsewhere ? Result<bool>(false) : was_removed(ino));
   if (removed) return drop_data(ino, "is that of a file that had been removed");
   std::set<std::string> names;
-  std::uint64_t next = 0;  // the chunk that goes on where the last one ended
+  std::uint64_t next = 0;
   bool dropped = false;
   Status done;
-  CFFS_TRY_VOID(fs_.table().scan(
-      Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}), [&](Key key, std::string_view bytes) {
-        const bool goes_on = key.lower == next && next < kChunks && bytes.size() <= kChunkBytes;
-        if (goes_on && bytes.size() == kChunkBytes) ++next;
-        std::string name = "#" + number(ino.value);
-        if (!goes_on) name += "-" + number(key.lower);
-        const bool is_of_use = goes_on || !is_elsewhere;
-        if (is_of_use) done = append_lost(name, goes_on ? key.lower * kChunkBytes : 0, bytes);
-        Batch moved;
-        moved.erase(key, kChunkBytes);
-        if (done) done = fs_.table().write(moved);
-        if (is_of_use) names.insert(std::move(name));
-        dropped = dropped || !is_of_use;
-        return done.has_value();
-      }));
+  CFFS_TRY_VOID(fs_.table().scan(Key::data(ino, 0), Key::data(ino, ~std::uint64_t{0}),
+                                 [&](Key key, std::string_view bytes) {
+                                   LostPiece piece = place_of_piece(key, bytes.size(), next);
+                                   const bool is_of_use = piece.goes_on || !is_elsewhere;
+                                   if (is_of_use) done = append_lost(piece.name, piece.offset, bytes);
+                                   Batch moved;
+                                   moved.erase(key, kChunkBytes);
+                                   if (done) done = fs_.table().write(moved);
+                                   if (is_of_use) names.insert(std::move(piece.name));
+                                   dropped = dropped || !is_of_use;
+                                   return done.has_value();
+                                 }));
   CFFS_TRY_VOID(done);
   const char* const whose = is_elsewhere ? ", whose row says that it is elsewhere, is /lost+found/"
                                          : ", which has no row, is /lost+found/";

@@ -59,6 +59,7 @@ class Repair {
   Status mend_compression();
   Status mend_sharing();
   Status mend_data();
+  Status keep_data(InodeId ino);
   Status find_place_for(InodeId ino);
   Result<bool> was_removed(InodeId ino);
   Status drop_data(InodeId ino, const char* why);

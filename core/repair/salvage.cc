@@ -374,10 +374,15 @@ Status Salvage::fill_from_blob(InodeId file, const std::string& object) {
     const auto data = (*opened)->next_data(at);
     if (data && *data >= info->size) break;
     at = data ? *data : at;
-    CFFS_TRY(const PartialRead read, read_what_can_be(**opened, at, as_writable_bytes(piece)));
+    // No further than the object goes: a block that is refused counts as a whole.
+    const Bytes wanted =
+        as_writable_bytes(piece).first(std::min<std::uint64_t>(piece.size(), info->size - at));
+    CFFS_TRY(const PartialRead read, read_what_can_be(**opened, at, wanted));
     if (read.refused || read.bytes == 0) {
-      report_.lost.push_back(object + ": what is at byte " + std::to_string(read.refused.value_or(at)) +
-                             " cannot be read");
+      std::string sentence = object + ": what is at byte " + std::to_string(read.refused.value_or(at));
+      if (read.refused_behind > 0)
+        sentence += ", and in " + std::to_string(read.refused_behind) + " blocks of 4 KiB behind it,";
+      report_.lost.push_back(sentence + " cannot be read");
     }
     if (read.bytes > 0) CFFS_TRY_VOID(to_.write(file, at, as_bytes(piece).first(read.bytes), root));
     at += read.bytes > 0 ? read.bytes : kPieceBytes;

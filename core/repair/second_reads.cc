@@ -1,6 +1,5 @@
 #include "core/repair/second_reads.h"
 
-#include <cerrno>
 #include <utility>
 
 namespace cffs {
@@ -9,7 +8,7 @@ namespace {
 template <typename Read>
 auto twice(Read read) {
   auto result = read();
-  const bool failed = !result && result.error().kind == ErrorKind::os && result.error().errno_value == EIO;
+  const bool failed = !result && result.error().kind == ErrorKind::os && result.error().is_damage();
   return failed ? read() : result;
 }
 

@@ -177,6 +177,8 @@ Status Table::scan_values(const leveldb::ReadOptions& reads, Key first, Key last
     if (!read && (lost || passes)) lost = fail(std::move(read).error());
     return passes && !past_damage ? false : visit(key, value);
   });
+  // Whoever goes on past damage would take the values that were not given for lost.
+  if (!lost && !lost.error().is_damage()) return lost;
   CFFS_TRY_VOID(done);
   const bool hidden = !past_damage && !lost && lost.error().kind == ErrorKind::corruption;
   return hidden ? Status() : lost;

@@ -124,9 +124,15 @@ Status ValueLog::load(const std::map<std::uint64_t, Known>& known) {
       live_ += part.live;
       continue;
     }
-    CFFS_TRY(part.object, store_.open(name));
-    CFFS_TRY(const ObjectInfo info, part.object->info());
-    part.size = info.size;
+    const auto object = store_.open(name);
+    const auto info = object ? (*object)->info() : Result<ObjectInfo>(fail(object.error()));
+    if (!info && !info.error().is_damage()) return fail(info.error());
+    if (!info) {  // nobody names it; what stands in its place is somebody else's, and stays
+      parts_.erase(number);
+      continue;
+    }
+    part.object = *object;
+    part.size = info->size;
   }
   return {};
 }

@@ -9,7 +9,9 @@
 
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "core/reorganise/plan_object.h"
 #include "core/repair/repair.h"
+#include "core/table/checkpoint.h"
 #include "core/table/table_log.h"
 #include "core/table/value_log.h"
 #include "tests/model/memory_place.h"
@@ -233,6 +235,101 @@ TEST_CASE("a repair that meets a stranger in a blob's place does not make the ta
   CHECK(filled.readable_on(*image) == filled.names());
 }
 
+// It has been closed: nobody counts what rows name of the value log.
+TEST_CASE("a stranger among the objects of the value log keeps a closed store from nothing") {
+  Filled filled(40, 600, quiet(), true);
+  const auto image = filled.left(true);
+  const std::string stranger = std::string(kValueFolder) + "/99";
+  replace(*image, stranger, "");
+  BadSectors medium(*image);
+  medium.refuse_opening(stranger, GENERATE(false, true) ? Error::corruption({}) : Error::os(EIO));
+  CHECK(filled.readable_on(medium) == filled.names());
+  const auto fs = FileSystem::open(medium, quiet());
+  REQUIRE(fs);
+  REQUIRE((*fs)->mknod(kRootInode, "made", S_IFREG | 0600, 0, kRoot));
+  REQUIRE((*fs)->close());
+  CHECK(*medium.exists(stranger));  // it is nobody's to remove
+  repaired(medium);
+  CHECK(image->list("table/lost")->empty());
+  CHECK(*medium.exists(stranger));
+  CHECK(filled.readable_on(medium) == filled.names());
+}
+
+TEST_CASE("a superblock or its copy on a sector that stays unreadable is put back from the other") {
+  const std::string name = GENERATE("superblock", "superblock.copy");
+  const int reason = GENERATE(EIO, EUCLEAN, EBADMSG, ENODATA);
+  const bool opens = GENERATE(false, true);
+  Filled filled(5, 700, all_in_rows(), true);
+  const auto image = filled.left(true);
+  INFO(name << ", errno " << reason << (opens ? "" : ", nor be opened"));
+  BadSectors medium(*image);
+  if (opens) {
+    medium.refuse(name, 20, reason);
+  } else {
+    medium.refuse_opening(name, Error::os(reason));
+  }
+  const auto opened = FileSystem::open(medium, quiet());
+  if (name == "superblock") {
+    REQUIRE_FALSE(opened);
+    CHECK(opened.error().kind == ErrorKind::corruption);
+    CHECK(opened.error().message().find("fsck --repair puts it back") != std::string::npos);
+  } else {
+    REQUIRE(opened);
+    CHECK_FALSE(check_format_copy(medium));
+    REQUIRE((*opened)->close());
+  }
+  CHECK(says(repaired(medium), "put back from the other"));
+  CHECK(check_format_copy(medium));
+  CHECK(filled.readable_on(medium) == filled.names());
+}
+
+TEST_CASE("a superblock of which a process has no descriptor is not lost") {
+  const int reason = GENERATE(EMFILE, ENOMEM, ETIMEDOUT);
+  Filled filled(5, 700, all_in_rows(), true);
+  const auto image = filled.left(true);
+  BadSectors medium(*image);
+  medium.refuse("superblock", 20, reason);
+  const auto mended = repair_store(medium, quiet());
+  REQUIRE_FALSE(mended);
+  CHECK(mended.error().errno_value == reason);
+}
+
+TEST_CASE("hints on a sector that stays unreadable are as none") {
+  const int reason = GENERATE(EIO, EUCLEAN, EBADMSG, ENODATA);
+  Filled filled(5, 700, all_in_rows(), true);
+  const auto image = filled.left(true);
+  BadSectors medium(*image);
+  INFO("errno " << reason);
+  SECTION("what followers read") {
+    const bool is_stranger = GENERATE(false, true);
+    Checkpoint checkpoint;
+    checkpoint.sequence = 3;
+    checkpoint.table = *table_state_at_rest(*image);
+    REQUIRE(write_checkpoint(*image, checkpoint));
+    if (is_stranger) medium.refuse_opening(kCheckpointObject, Error::corruption({}));
+    if (!is_stranger) medium.refuse(kCheckpointObject, 10, reason);
+    CHECK(filled.readable_on(medium) == filled.names());
+    repaired(medium);
+  }
+  SECTION("the plan") {
+    grouping::PlanGroups plan;
+    plan.add_group({{"file0", 0}, {"file1", 0}});
+    REQUIRE(write_plan_object(*image, plan));
+    if (GENERATE(false, true)) {
+      medium.refuse("plan", 10, reason);
+    } else {
+      medium.refuse_opening("plan", Error::os(reason));
+    }
+    const auto read = read_plan_object(medium);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().kind == ErrorKind::corruption);  // who mounts goes on without it
+    CHECK(says(findings(medium), "object plan cannot be read"));
+    medium.mend("plan");
+    medium.refuse("plan", 10, EMFILE);
+    CHECK(read_plan_object(medium).error().is_shortage());
+  }
+}
+
 TEST_CASE("what was not synced is not taken for torn where the medium does not give it") {
   Filled filled(20, 700, all_in_rows(), true);
   filled.make("late", 10, 700, false);
@@ -360,6 +457,26 @@ TEST_CASE("checks, scrubs and backups go on past a sector of the table that stay
   REQUIRE(copy);
   const auto copied = filled.readable_in(**FileSystem::open(place.store(), quiet()));
   CHECK(copied == readable);
+}
+
+TEST_CASE("a backup that is short of descriptors ends, also where rows are damaged beside it") {
+  Filled filled(300, 600, quiet(), false);
+  filled.fs->table().compact();
+  const auto image = filled.left(true);
+  std::uint64_t size = 0;
+  const std::string name = largest_file_of_table(*image, size);
+  BadSectors medium(*image, name, size * 3 / 10);  // names
+  const auto objects = *image->list(kValueFolder);
+  REQUIRE(objects.size() > 2);
+  medium.refuse(objects[1], 700, EMFILE);
+  const auto fs = FileSystem::open(medium, quiet());
+  INFO((fs ? std::string() : fs.error().message()));
+  REQUIRE(fs);
+  MemoryPlace place;
+  place.begin();
+  const auto done = Backup(**fs, place, {}).run();
+  REQUIRE_FALSE(done);
+  CHECK(done.error().errno_value == EMFILE);
 }
 
 TEST_CASE("an object of the value log that cannot be opened costs the files that have values in it") {

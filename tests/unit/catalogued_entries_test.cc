@@ -290,6 +290,125 @@ TEST_CASE("a row that is older than the catalogue gets what that knew, or is sai
   REQUIRE((bytes == content) == is_known);
 }
 
+namespace {
+
+// A file that is written to three times: as the row knows it that shows again, as the catalogue does, and as the table has its data.
+struct RewrittenFile : CataloguedStore {
+  InodeId ino;
+  Key key;
+  std::optional<Row> first;
+
+  RewrittenFile() : CataloguedStore(8192) {
+    ino = fs->mknod(kRootInode, "rewritten", S_IFREG | 0640, 0, kRoot)->ino;
+    key = fs->rehousing().entry_key({kRootInode, "rewritten"});
+  }
+  void write(const std::string& content) {
+    AttributeChange cut;
+    cut.size = 0;
+    REQUIRE(fs->setattr(ino, cut, kRoot));
+    REQUIRE(fs->write(ino, 0, as_bytes(content), kRoot));
+    REQUIRE(fs->sync());
+    if (!first) first = *fs->table().get_row(key);
+  }
+  // The row alone is as it was at first.
+  Sentences repaired() {
+    change_rows([&](Batch& batch) { batch.put_row(key, *first); });
+    REQUIRE(store.create("repair.unfinished", ObjectStore::Create::keep));
+    return CataloguedStore::repaired();
+  }
+  std::string content(InodeId in, const std::string& name) {
+    const auto file = fs->lookup(in, name);
+    REQUIRE(file);
+    std::string read(file->size, '\0');
+    REQUIRE(fs->read(file->ino, 0, as_writable_bytes(read)));
+    return read;
+  }
+  std::string content() { return content(kRootInode, "rewritten"); }
+  // What is kept of it; nothing: no file is.
+  std::string kept() {
+    const auto folder = fs->lookup(kRootInode, "lost+found");
+    const std::string name = "#" + std::to_string(ino.value);
+    return folder && fs->lookup(folder->ino, name) ? content(folder->ino, name) : "";
+  }
+};
+
+}  // namespace
+
+TEST_CASE("data beyond the end that an older row says is the file's again, or a file in /lost+found",
+          "[repair]") {
+  RewrittenFile f;
+  f.write(std::string(2000, 'a'));
+  const std::string newer(GENERATE(3000, 4096, 6000), 'b');
+  f.write(newer);
+  bool is_known = true;
+  SECTION("the catalogue knows it") {
+    REQUIRE(write_catalogue(*f.fs, [] { return true; }));
+  }
+  SECTION("the catalogue knows it, and has not its data") {
+    REQUIRE(write_catalogue(*f.fs, [] { return true; }));
+    std::string all = bytes_of(f.store, kCatalogueObject);
+    const std::size_t at = all.find("bbbb");
+    REQUIRE(at != std::string::npos);
+    all[at] = 'x';
+    replace(f.store, kCatalogueObject, all);
+  }
+  SECTION("there is an older catalogue") { is_known = false; }
+  SECTION("there is none") {
+    REQUIRE(f.store.remove(kCatalogueObject));
+    is_known = false;
+  }
+  const Sentences mended = f.repaired();
+  CAPTURE(mended, newer.size());
+  CHECK(f.content() == (is_known ? newer : newer.substr(0, 2000)));
+  CHECK(f.kept() == (is_known ? "" : newer));
+  CHECK(any_says(mended, "may be newer than its row") == !is_known);
+}
+
+TEST_CASE("data of the table that the catalogue's replaces is kept, since it may be newer than both",
+          "[repair]") {
+  RewrittenFile f;
+  f.write(std::string(2000, 'a'));
+  const std::string known(3000, 'b');
+  f.write(known);
+  REQUIRE(write_catalogue(*f.fs, [] { return true; }));
+  std::string newest, kept;
+  bool is_newest = false;
+  SECTION("it is as the catalogue's") { newest = known; }
+  SECTION("it may be the older row's") { newest = kept = std::string(2000, 'c'); }
+  SECTION("it is no row's") { newest = kept = std::string(6000, 'c'); }
+  SECTION("it is whole, and newer than the row") {
+    newest = std::string(3000, 'c');
+    is_newest = true;
+  }
+  f.write(newest);
+  const Sentences mended = f.repaired();
+  CAPTURE(mended);
+  CHECK(f.content() == (is_newest ? newest : known));
+  CHECK(f.kept() == kept);
+}
+
+TEST_CASE("a repair that keeps data which is newer than its row, and is cut at any write, is gone on with",
+          "[repair]") {
+  RewrittenFile f;
+  f.write(std::string(2000, 'a'));
+  const std::string newer(6000, 'b');
+  f.write(newer);
+  f.change_rows([&](Batch& batch) { batch.put_row(f.key, *f.first); });
+  REQUIRE(f.store.create("repair.unfinished", ObjectStore::Create::keep));
+  std::uint64_t n = 1;
+  for (bool finished = false; !finished; ++n) {
+    INFO(n);
+    const CutRepair cut = repair_cut_at(n, f.store, true);
+    finished = cut.finished;
+    require_repair(*cut.left);
+    f.fs = std::move(*FileSystem::open(*cut.left, quiet()));
+    REQUIRE(*find_inconsistencies(*f.fs) == Sentences{});
+    REQUIRE(f.kept() == newer);
+    f.fs.reset();
+  }
+  REQUIRE(n > 10);
+}
+
 TEST_CASE("a row that is older than the catalogue in its attributes alone gets those", "[repair]") {
   CataloguedStore c;
   const std::vector<EntryName> both{{kRootInode, "directory"}, {c.directory, "new name"}};

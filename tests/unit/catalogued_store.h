@@ -27,9 +27,9 @@ struct CataloguedStore {
   std::unique_ptr<FileSystem> fs;
   InodeId directory, below;
 
-  CataloguedStore() {
+  explicit CataloguedStore(std::uint64_t inline_max = 64) {
     StoreFormat format;
-    format.inline_max = 64;
+    format.inline_max = inline_max;
     format.composite_file_max = 8192;
     REQUIRE(FileSystem::format(store, repeatable(format), SystemClock()));
     fs = std::move(*FileSystem::open(store, quiet()));

@@ -33,11 +33,12 @@ std::string lines(std::size_t bytes) {
 struct RefusingStore final : PassingStore {
   using PassingStore::PassingStore;
   std::string refused;
+  int reason = EIO;
   int refusals = 0;
   Result<std::shared_ptr<Object>> open(std::string_view name) override {
     if (name != refused) return PassingStore::open(name);
     ++refusals;
-    return fail(EIO, refused);
+    return fail(reason, refused);
   }
 };
 
@@ -151,6 +152,7 @@ TEST_CASE("a file that cannot be read keeps no other from moving") {
   for (int i = 0; i < 12; ++i) s.make("f" + std::to_string(i), lines(200'000));
   REQUIRE(s.fs->sync());
   s.medium.refused = s.blob("f5");
+  s.medium.reason = GENERATE(EIO, EUCLEAN, EBADMSG, ENODATA);
   s.open();
   REQUIRE(Reorganiser(*s.fs).compact_now());
   for (int i = 0; i < 12; ++i) {

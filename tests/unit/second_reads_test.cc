@@ -68,6 +68,25 @@ TEST_CASE("a repair in which one read fails brings back what one does in which n
   }
 }
 
+TEST_CASE("what the file system below found damaged is read a second time, and what is short is not",
+          "[repair]") {
+  const auto [reason, gives] = GENERATE(table<int, bool>(
+      {{EIO, true}, {EUCLEAN, true}, {EBADMSG, true}, {ENODATA, true}, {EMFILE, false}, {ENOENT, false}}));
+  INFO("errno " << reason);
+  FaultyStore medium;
+  REQUIRE((*medium.create("object", ObjectStore::Create::exclusive))->write_at(0, as_bytes("bytes")));
+  SecondReads store(medium);
+  medium.count_reads(true);
+  medium.fail_operation(1, reason, FaultyStore::Persistence::once);
+  const auto opened = store.open("object");
+  REQUIRE(opened.has_value() == gives);
+  if (!gives) return;
+  std::string bytes(5, '\0');
+  medium.fail_operation(1, reason, FaultyStore::Persistence::once);
+  REQUIRE((*opened)->read_at(0, as_writable_bytes(bytes)));
+  REQUIRE(bytes == "bytes");
+}
+
 TEST_CASE("a salvage in which one read fails brings back what one does in which none fails", "[repair]") {
   const auto lost = lost_store();
   const auto salvaged = [](ObjectStore& from, std::size_t* told) {
