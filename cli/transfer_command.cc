@@ -269,16 +269,19 @@ class MomentCopy {
     if (destination != "-") beside = (beside / "").lexically_normal().parent_path().parent_path();
     CFFS_TRY(auto place, TemporaryPlace::make(beside, ".cffs-export"));
     std::unique_ptr<MomentCopy> copy(new MomentCopy(std::move(place)));
-    CFFS_TRY_VOID(back_up_mount(mount, copy->store()));
+    CFFS_TRY(copy->has_all_rows_, back_up_mount(mount, copy->store()));
     return copy;
   }
   std::string store() const { return place_->path() + "/store"; }
 
  private:
+  // If not, it is as good as it can be, and nobody who reads it sees what it lacks.
+  bool has_all_rows() const { return has_all_rows_; }
   explicit MomentCopy(std::unique_ptr<TemporaryPlace> place) : place_(std::move(place)) {}
   const std::unique_ptr<TemporaryPlace> place_;
 };
 
+  bool has_all_rows_ = true;
 Status check_not_into_itself(const ExportOptions& o, const StorePlace& from) {
   if (RadosAddress::is_one(from.store)) return {};
   const bool mounted = is_mount_root(from.store) || cffs_mount_of(from.store);
@@ -326,7 +329,15 @@ Result<int> run_export(ExportOptions o) {
     CFFS_TRY(copy, std::move(made));
     store_name = {copy->store(), true};  // the daemon's, who may be another
   }
-  CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
+    if (!copy->has_all_rows() && o.rules.update)
+      return fail(Error::usage(fmt::format(
+          "rows of {} cannot be read: by {} what is missing of it would be taken away in {}, and what is older "
+          "would replace what is there; nothing was changed. Without, what is not there yet comes; cffs fsck "
+          "says more",
+          place.store, o.rules.erase ? "--update --delete" : "--update", destination)));
+  auto opened = open_store_for_reading(store_name);
+  if (!opened) return fail(with_remount(std::move(opened.error()), place.store));
+  const OpenStore store = std::move(*opened);
   if (!signals) signals.emplace(StopSignals::not_ignored(kStopSignals));
   o.rules.stop = &StopSignals::flag();
   ExportReport report;
@@ -343,6 +354,9 @@ Result<int> run_export(ExportOptions o) {
   CFFS_TRY_VOID(store.fs->close());
   if (form && report.interrupted) return finish(report, kNothingWritten);
   fmt::print(stderr, "exported {} files, {} directories, {}\n", report.files, report.directories,
+  if (copy && !copy->has_all_rows())
+    report.fail("rows of " + place.store +
+                " cannot be read: files may be missing, or as they were earlier; cffs fsck says more");
              human_bytes(report.bytes));
   if (report.same + report.updated + report.removed > 0)
     fmt::print(stderr, "of these {} replaced others; {} more were there already, {} were taken away\n",

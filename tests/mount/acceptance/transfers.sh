@@ -305,6 +305,7 @@ case_backup() {
   head -c 8000000 /dev/urandom >"$mnt/large"
   check "a slow one" bash -c "timeout 1 '$cffs' backup --rate=1M '$mnt' '$copy'; test \$? = 124"
   check "goes on without its command" bash -c "'$cffs' backup --status '$mnt' | grep -q ' running, '"
+  check "also to who asks later" bash -c "'$cffs' backup --status '$mnt' >/dev/null 2>'$base/work/err'; test \$? = 8 && grep -q 'No space left' '$base/work/err'"
   check "is refused a second time" refused "a backup of .* is under way" "$cffs" backup "$mnt" "$copy"
   check "can be stopped" bash -c "'$cffs' backup --stop '$mnt'; test \$? = 8"
   check "the one before is whole" "$cffs" fsck "$copy"
@@ -352,6 +353,11 @@ case_backup() {
 case_copy() {
   fresh -- --policy=directory || return 1
   cp -r "$source_tree/linux" "$mnt/"
+  check "a mount that becomes read-only" bash -c "'$cffs' mount '$store' '$mnt' && '$cffs' mount -o remount,ro '$store' '$mnt'"
+  check "cannot be asked for a backup" refused "was made read-only by a remount.* cffs mount -o remount,rw" "$cffs" backup "$mnt" "$base/work/of-remounted"
+  check "nor for an export" refused "was made read-only by a remount.* cffs mount -o remount,rw" "$cffs" export "$mnt:1" "$base/work/remounted-out"
+  check "until it is writable again" bash -c "'$cffs' mount -o remount,rw '$store' '$mnt' && '$cffs' export '$mnt:1' '$base/work/remounted-out' && diff -r '$mnt/1' '$base/work/remounted-out'"
+  check "umount" "$cffs" umount "$mnt"
   truncate -s 20M "$mnt/sparse"; printf end | dd of="$mnt/sparse" bs=1 seek=15000000 conv=notrunc status=none
   head -c 9000000 /dev/urandom >"$mnt/large"
   check "a store in use" refused 'is in use by' "$cffs" copy "$store" "$base/work/copy"
