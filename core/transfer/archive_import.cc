@@ -56,8 +56,15 @@ class ArchiveReader {
       return {};
     }
     const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
-    Inode attributes = inode_of(entry, is_tar);
+    AttributesLeftOut left;
+    Inode attributes = inode_of(entry, is_tar, left);
     if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
+    if (left.count > 0) {
+      target_.failed("'" + path + "': " + std::to_string(left.count) +
+                     " of its extended attributes ('" + left.first +
+                     "') are more than a file can have, and were left out");
+      acl_is_readable = acl_is_readable && !left.has_acl;
+    }
     for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
       target_.failed("'" + path + "': " + problem);
     if (!holds_time_of(entry)) target_.time_changed();

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/no_room.h"
+#include "core/fs/acl.h"
 #include "core/fs/check_name.h"
 #include "core/transfer/store_destination.h"
 
@@ -16,6 +19,15 @@ namespace {
 constexpr std::size_t kMostPending = 8192;  // files of one job
 // Of all jobs together, unless there is one alone: a member may be large, and is in memory as a file, in a composite, and packed.
 constexpr std::uint64_t kMostBytes = 128u << 20;
+
+// Of all directories, until they get theirs at the end: what a few compressed bytes of an archive may stand for.
+constexpr std::uint64_t kMostHeldAttributes = 128u << 20;
+
+std::uint64_t xattr_bytes(const Xattrs& xattrs) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : xattrs) bytes += name.size() + value.size();
+  return bytes;
+}
 
 std::string taken(const std::string& path, const Destination& to) {
   return "'" + path + "' is already " + to.where() + ", and differs; with --update it is replaced";
@@ -242,7 +254,8 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   places_.note(*made, parent, name);
   // One that is there, and that the source does not speak of, stays as it is.
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
-  const bool first = directories_.try_emplace(*made, wanted).second;
+  const bool first = !directories_.contains(*made);
+  if (first) keep_attributes(*made, wanted);
   if (first && !is_new) {
     CFFS_TRY_VOID(clear(*made));
   }
@@ -250,7 +263,24 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
 }
 
 void ImportTarget::directory_attributes(InodeId directory, const Inode& attributes) {
-  directories_[directory] = attributes;
+  keep_attributes(directory, attributes);
+}
+
+void ImportTarget::keep_attributes(InodeId directory, std::optional<Inode> attributes) {
+  std::optional<Inode>& kept = directories_[directory];
+  if (kept) held_attributes_ -= xattr_bytes(kept->xattrs);
+  if (attributes && held_attributes_ + xattr_bytes(attributes->xattrs) > kMostHeldAttributes) {
+    if (!std::exchange(attributes_left_out_, true)) {
+      failed("'" + path_of(directory, "") +
+             "': extended attributes of directories wait for the end of an import, and there are more than "
+             "128 MiB; those of this one, and of others that come after it, were left out");
+    }
+    const std::string* const acl = find_xattr(attributes->xattrs, kAccessAcl);
+    if (acl != nullptr) attributes->mode = mode_without_acl(attributes->mode, *acl);
+    attributes->xattrs.clear();
+  }
+  if (attributes) held_attributes_ += xattr_bytes(attributes->xattrs);
+  kept = std::move(attributes);
 }
 
 void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read,
@@ -264,7 +294,8 @@ void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes
   Pending file{parent, std::move(name), std::move(attributes),
                size,   std::move(read), place == Place::replaces};
   const bool grouped = small_->in_a_group(size);
-  pending_.add(std::move(file), grouped);
+  const std::uint64_t held = file.held;
+  pending_.add(std::move(file), grouped, held);
   hand_out();
 }
 
@@ -274,10 +305,11 @@ void ImportTarget::files_complete(InodeId directory) {
 }
 
 void ImportTarget::hand_out() {
+  file.held = xattr_bytes(file.attributes.xattrs);
   for (auto& share : pending_.take()) {
     auto files = std::make_shared<std::vector<Pending>>(std::move(share));
     std::uint64_t bytes = 0;
-    for (const Pending& file : *files) bytes += file.size;
+    for (const Pending& file : *files) bytes += file.size + file.held;
     // One that is large takes several times its length; nothing else is at work beside it.
     jobs_.add([this, files] { load(std::move(*files)); }, bytes >= kMostBytes / 4 ? kMostBytes : bytes);
   }

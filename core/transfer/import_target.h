@@ -107,6 +107,7 @@ class ImportTarget {
     bool replaces = false;
   };
   // What is to be done with a file: nothing more (it is there, or may not come), or to make it, perhaps in another's place.
+    std::uint64_t held = 0;  // bytes of its attributes
   enum class Place { none, free, replaces };
   Place place_for(InodeId parent, const std::string& name, const Inode& attributes,
                   const ExistingFiles::SameContent& same);
@@ -124,6 +125,8 @@ class ImportTarget {
   void make_link(const WaitingLinks::Link& link);
   void load(std::vector<Pending> files);
   void make_node(InodeId parent, const std::string& name, const Inode& attributes,
+  void keep_attributes(InodeId directory, std::optional<Inode> attributes);
+  void make_all_links();
                  std::uint64_t ImportReport::*counter);
 
   const std::unique_ptr<Destination> to_;
@@ -143,3 +146,5 @@ class ImportTarget {
 };
 
 }  // namespace cffs
+  std::uint64_t held_attributes_ = 0;                              // of these, bytes of the extended ones
+  bool attributes_left_out_ = false;                               // and that is told
