@@ -216,10 +216,10 @@ class ArchiveReader {
       la_int64_t offset = 0;
       const int state = archive_read_data_block(archive_, &bytes, &size, &offset);
       if (state == ARCHIVE_EOF) return {};
-      if (state != ARCHIVE_OK) {  // a warning is of this member alone: its checksum or its length is wrong
+      if (state != ARCHIVE_OK) {  // all but the last is of this member alone: a wrong checksum, a method that nobody knows
         const char* text = archive_error_string(archive_);
         const Status damaged = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
-        if (state < ARCHIVE_WARN) archive_state_ = damaged;
+        if (state == ARCHIVE_FATAL) archive_state_ = damaged;
         return damaged;
       }
       if (size == 0) continue;
@@ -361,7 +361,7 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     }
     if (target.stopped()) return {};
     // What of it nobody read, so that it does not count to the next one's header.
-    if (archive_read_data_skip(a.get()) < ARCHIVE_WARN) return problem();
+    if (archive_read_data_skip(a.get()) == ARCHIVE_FATAL) return problem();
   }
 }
 
