@@ -331,8 +331,9 @@ Result<int> run_export(ExportOptions o) {
     CFFS_TRY(copy, std::move(made));
     if (!copy->has_all_rows() && o.rules.update)
       return fail(Error::usage(fmt::format(
-          "rows of {} cannot be read: by {} what is missing of it would be taken away in {}, and what is older "
-          "would replace what is there; nothing was changed. Without, what is not there yet comes; cffs fsck "
+          "rows of {} cannot be read: by {} what is missing of it would be taken away in {}, and what is "
+          "older would replace what is there; nothing was changed. Without, what is not there yet comes; "
+          "cffs fsck "
           "says more",
           place.store, o.rules.erase ? "--update --delete" : "--update", destination)));
     store_name = {copy->store(), true};  // the daemon's, who may be another

@@ -86,9 +86,7 @@ class Comparison {
     std::size_t in_first = 0, in_second = 0;
   };
 
-  std::string path_of(const std::string& name) const {
-    return path_.empty() ? name : path_ + "/" + name;
-  }
+  std::string path_of(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
 
   void tell(Difference difference) {
     ++count_.differences;

@@ -60,9 +60,8 @@ class ArchiveReader {
     Inode attributes = inode_of(entry, is_tar, left);
     if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
     if (left.count > 0) {
-      target_.failed("'" + path + "': " + std::to_string(left.count) +
-                     " of its extended attributes ('" + left.first +
-                     "') are more than a file can have, and were left out");
+      target_.failed("'" + path + "': " + std::to_string(left.count) + " of its extended attributes ('" +
+                     left.first + "') are more than a file can have, and were left out");
       acl_is_readable = acl_is_readable && !left.has_acl;
     }
     for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
@@ -216,7 +215,8 @@ class ArchiveReader {
       la_int64_t offset = 0;
       const int state = archive_read_data_block(archive_, &bytes, &size, &offset);
       if (state == ARCHIVE_EOF) return {};
-      if (state != ARCHIVE_OK) {  // all but the last is of this member alone: a wrong checksum, a method that nobody knows
+      // All but the last is of this member alone: a wrong checksum or length, a method that nobody knows.
+      if (state != ARCHIVE_OK) {
         const char* text = archive_error_string(archive_);
         const Status damaged = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
         if (state == ARCHIVE_FATAL) archive_state_ = damaged;

@@ -47,8 +47,9 @@ class WaitingLinks {
   Destination& to_;
   ExistingFiles& existing_;
   std::vector<Link> links_;
-  Mutex mutex_;                                               // leaf
-  std::unordered_set<std::size_t> missing_ CFFS_GUARDED_BY(mutex_);  // hashes: all files of a source may be refused
+  Mutex mutex_;  // leaf
+  // By their hashes: all files of a source may be refused.
+  std::unordered_set<std::size_t> missing_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

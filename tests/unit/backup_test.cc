@@ -299,7 +299,9 @@ TEST_CASE("a sparse file of any length is copied by what it has", "[backup]") {
       std::make_shared<Huge>(std::move(*memory.create("source", ObjectStore::Create::truncate)));
   BlobCopies copies(place);
   const InodeId ino{7};
-  const auto copy = [&] { return copies.copy(ino, source, kHuge, false, [](std::uint64_t) { return true; }); };
+  const auto copy = [&] {
+    return copies.copy(ino, source, kHuge, false, [](std::uint64_t) { return true; });
+  };
   SECTION("at once") {
     const auto done = copy();
     REQUIRE(done);

@@ -136,7 +136,8 @@ TEST_CASE("who walks a deep tree remembers one path", "[deep]") {
     std::size_t left = 0;
     walker.enter = [&](const WalkedFile& file) -> Result<Onward> {
       note();
-      if (file.path.size() != (file.depth == 0 ? 0 : file.depth * 2 - (S_ISDIR(file.attributes.mode) ? 1 : -2)))
+      if (file.path.size() !=
+          (file.depth == 0 ? 0 : file.depth * 2 - (S_ISDIR(file.attributes.mode) ? 1 : -2)))
         return fail(EIO);
       deepest = std::max(deepest, file.depth);
       return Onward::descend;

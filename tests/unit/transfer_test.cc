@@ -295,8 +295,9 @@ TEST_CASE("of several sources that have a path the later one counts, each time",
     CHECK(look("small") == "full");
     CHECK(look("large") == large);
     const auto names = [&](const std::string& name) {
-      return std::any_of(report.problems.begin(), report.problems.end(),
-                         [&](const std::string& p) { return p.find("'d/" + name + "'") != std::string::npos; });
+      return std::any_of(report.problems.begin(), report.problems.end(), [&](const std::string& p) {
+        return p.find("'d/" + name + "'") != std::string::npos;
+      });
     };
     CHECK(names("small"));
     CHECK(names("large"));
@@ -335,8 +336,7 @@ TEST_CASE("what did not come has no links, and its old content no new names", "[
     if (is_large) {
       target.large_file(kRootInode, "a", attributes, [](const WriteAt&) { return Status(fail(EIO)); });
     } else {
-      target.small_file(kRootInode, "a", attributes,
-                        [](Inode&) { return Result<std::string>(fail(EIO)); });
+      target.small_file(kRootInode, "a", attributes, [](Inode&) { return Result<std::string>(fail(EIO)); });
     }
     target.hard_link(kRootInode, "b", kRootInode, "a");
     target.hard_link(kRootInode, "c", kRootInode, "b");
