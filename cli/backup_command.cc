@@ -25,6 +25,7 @@ struct BackupFlags {
   StoreName source;
   std::string place, rate = "0";
   bool stop = false, status = false, json = false;
+  std::string named;  // the source, as it was
 };
 
 std::string backup_counts(const Json& report) {
@@ -43,6 +44,7 @@ std::string moment_text(std::int64_t ns) {
 int finish(const BackupFlags& o, const Json& report) {
   const auto n = [&](const char* key) { return report.at(key).get<std::uint64_t>(); };
   const std::string state = report.at("state");
+  if (state == "failed") say(report.value("error", ""));
   if (o.json) {
     fmt::print("{}\n", report.dump(2));
   } else if (state == "idle") {
@@ -53,7 +55,8 @@ int finish(const BackupFlags& o, const Json& report) {
                n("damaged") > 0 ? fmt::format(", {} damaged", n("damaged")) : "",
                n("moment_ns") > 0 ? "; as of " + moment_text(report.at("moment_ns")) : "");
   }
-  return n("damaged") > 0 ? kNotMended : state == "stopped" ? kCouldNotRun : kClean;
+  if (n("damaged") > 0) return kNotMended;
+  return state == "failed" || state == "stopped" ? kCouldNotRun : kClean;
 }
 
 Result<std::string> absolute_place(const std::string& place) {
@@ -100,10 +103,7 @@ Result<Json> watch_backup(const std::string& mount, bool quiet, bool once) {
     const std::string state = status.value("state", "");
     progress.clear();
     if (state == "failed" && !once) {
-      if (status.at("damaged") > 0) {
-        say(status.value("error", ""));
-        return status;
-      }
+      if (status.at("damaged") > 0) return status;
       return fail(Error::usage(status.value("error", "")));
     }
     if (state != "running" || once || StopSignals::came()) return status;
@@ -135,7 +135,9 @@ Result<int> on_store(const BackupFlags& o) {
         Error::usage(o.source.path + " is not mounted: nobody makes a backup of it in the background"));
   CFFS_TRY(const std::string place, absolute_place(o.place));
   StoreName source = o.source;
-  CFFS_TRY(const OpenStore store, open_store_for_reading(source));
+  auto opened = open_store_for_reading(source);
+  if (!opened) return fail(with_remount(std::move(opened.error()), o.named));
+  const OpenStore store = std::move(*opened);
   const EndingSignals signals(
       "it was interrupted; what was there before is as it was, and the same command begins anew");
   ProgressLine line;
@@ -155,7 +157,6 @@ Result<int> on_store(const BackupFlags& o) {
     }
     if (report.at("state") == "failed" && report.at("damaged") == 0)
       return fail(Error::usage(report.value("error", "")));
-    if (report.at("state") == "failed") say(report.value("error", ""));
     return finish(o, report);
   }
 }
@@ -164,6 +165,7 @@ Result<int> run_backup(BackupFlags o) {
   if (!o.stop && !o.status) CFFS_TRY_VOID(absolute_place(o.place));
   CFFS_TRY_VOID(parse_size(o.rate, "--rate"));
   CFFS_TRY_VOID(check_there(o.source.path));
+  o.named = o.source.path;
   o.source.path = store_to_ask(o.source.path);
   return mount_attribute(o.source.path, kBackupXattr).empty() ? on_store(o) : on_mount(o);
 }
@@ -177,9 +179,18 @@ std::string store_to_ask(const std::string& path) {
   return (v.f_flag & ST_RDONLY) != 0 ? mount->source : path;
 }
 
+Error with_remount(Error error, const std::string& path) {
+  const std::string store = store_to_ask(path);
+  if (error.errno_value != EBUSY || store == path) return error;
+  return Error::usage(fmt::format(
+      "{} was made read-only by a remount: its daemon has the store for writing yet, and can be asked for "
+      "nothing; unmount it, or make it one that can: cffs mount -o remount,rw {} {}",
+      path, store, path));
+}
+
 bool is_mount_root(const std::string& path) { return !mount_attribute(path, kBackupXattr).empty(); }
 
-Status back_up_mount(const std::string& mount, const std::string& place) {
+Result<bool> back_up_mount(const std::string& mount, const std::string& place) {
   CFFS_TRY_VOID(check_outside(mount, place));
   CFFS_TRY_VOID(ask_for_backup(mount, {{"place", place}}));
   CFFS_TRY(Json report, watch_backup(mount, true, false));
@@ -193,7 +204,8 @@ Status back_up_mount(const std::string& mount, const std::string& place) {
     return fail(EINTR, "the copy of " + mount);
   }
   for (const auto& sentence : report.at("damages")) say(sentence.get<std::string>());
-  if (report.at("state") == "done") return {};
+  if (report.at("state") == "done")
+    return report.value("rows_damaged", report.at("damaged").get<std::uint64_t>()) == 0;
   return fail(Error::usage("the copy of " + mount + " was " + report.at("state").get<std::string>()));
 }
 

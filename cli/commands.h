@@ -109,10 +109,13 @@ Result<OpenStore> open_store(const StoreName& store, PolicyChoice policy = {});
 std::string mount_attribute(const std::string& path, const char* name);
 // Of a read-only mount, which can be asked for nothing, its store; everything else as it is.
 std::string store_to_ask(const std::string& path);
+// What opening its store failed with, of whom `path` is what was named: a mount that became read-only by -o remount,ro, whose daemon is
+// the store's writer yet, is told of as that.
+Error with_remount(Error error, const std::string& path);
 // Whether a store is mounted exactly there, and the caller may administer it.
 bool is_mount_root(const std::string& path);
 // A backup (core/backup) of the mounted store at this absolute path, by its daemon.
-Status back_up_mount(const std::string& mount, const std::string& place);
+Result<bool> back_up_mount(const std::string& mount, const std::string& place);
 // Refuses an output that is one of the inputs, by whatever name: writing it would destroy what is read. `output` empty: there is none.
 Status apart_from(const std::string& output, const std::vector<std::string>& inputs);
 // A number from `least` to `most`, both allowed. CLI::Range takes what is no number for one.

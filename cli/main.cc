@@ -35,6 +35,13 @@ HelperCall as_mount_helper(int argc, char** argv) {
   return call;
 }
 
+// Of a command that did not come to what it is for: where 1 says what it found, another.
+int could_not_run(const std::string& command) {
+  if (command == "cffs fsck" || command == "cffs scrub" || command == "cffs backup")
+    return cffs::cli::kCouldNotRun;
+  return command == "cffs diff" ? 2 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,7 +106,7 @@ int main(int argc, char** argv) {
   if (named.path != "cffs umount" && named.path != "cffs mount") {
     if (const auto dead = cffs::cli::dead_mount_among(words)) {
       cffs::cli::say(*dead);
-      return 1;
+      return could_not_run(named.path);
     }
   }
   if (const std::string problem = cffs::cli::option_without_value(named, words); !problem.empty()) {
@@ -118,11 +125,11 @@ int main(int argc, char** argv) {
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "cffs: %s\n", error.what());
-    return 1;
+    return could_not_run(named.path);
   }
   // What a full device swallowed was not said.
   if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && exit_code == 0) {
-    return cffs::cli::complain(cffs::Error::os(errno, "standard output"));
+    return cffs::cli::complain(cffs::Error::os(errno, "standard output"), could_not_run(named.path));
   }
   return exit_code;
 }

@@ -150,6 +150,8 @@ Status import_sources(const ImportOptions& o, ImportTarget& target) {
     struct stat st {};
     const bool directory = source != "-" && ::stat(source.c_str(), &st) == 0 && S_ISDIR(st.st_mode);
     const Status came = directory ? import_directory(source, target) : import_archive(source, target);
+    if (o.rules.is_to_stop()) break;  // what it could not read then is no problem of it
+    if (&source != &o.sources.back()) target.source_complete();
     if (came) continue;
     // Where it ended in the midst, what had come of it stays, and gets its attributes.
     if (!target.has_any()) return came;
@@ -269,14 +271,17 @@ class MomentCopy {
     if (destination != "-") beside = (beside / "").lexically_normal().parent_path().parent_path();
     CFFS_TRY(auto place, TemporaryPlace::make(beside, ".cffs-export"));
     std::unique_ptr<MomentCopy> copy(new MomentCopy(std::move(place)));
-    CFFS_TRY_VOID(back_up_mount(mount, copy->store()));
+    CFFS_TRY(copy->has_all_rows_, back_up_mount(mount, copy->store()));
     return copy;
   }
   std::string store() const { return place_->path() + "/store"; }
+  // If not, it is as good as it can be, and nobody who reads it sees what it lacks.
+  bool has_all_rows() const { return has_all_rows_; }
 
  private:
   explicit MomentCopy(std::unique_ptr<TemporaryPlace> place) : place_(std::move(place)) {}
   const std::unique_ptr<TemporaryPlace> place_;
+  bool has_all_rows_ = true;
 };
 
 Status check_not_into_itself(const ExportOptions& o, const StorePlace& from) {
@@ -324,9 +329,18 @@ Result<int> run_export(ExportOptions o) {
       return StopSignals::exit_code();
     }
     CFFS_TRY(copy, std::move(made));
+    if (!copy->has_all_rows() && o.rules.update)
+      return fail(Error::usage(fmt::format(
+          "rows of {} cannot be read: by {} what is missing of it would be taken away in {}, and what is "
+          "older would replace what is there; nothing was changed. Without, what is not there yet comes; "
+          "cffs fsck "
+          "says more",
+          place.store, o.rules.erase ? "--update --delete" : "--update", destination)));
     store_name = {copy->store(), true};  // the daemon's, who may be another
   }
-  CFFS_TRY(const OpenStore store, open_store_for_reading(store_name));
+  auto opened = open_store_for_reading(store_name);
+  if (!opened) return fail(with_remount(std::move(opened.error()), place.store));
+  const OpenStore store = std::move(*opened);
   if (!signals) signals.emplace(StopSignals::not_ignored(kStopSignals));
   o.rules.stop = &StopSignals::flag();
   ExportReport report;
@@ -341,6 +355,9 @@ Result<int> run_export(ExportOptions o) {
                           : export_directory(*store.fs, place.path, destination, o.rules, jobs, show));
   }
   CFFS_TRY_VOID(store.fs->close());
+  if (copy && !copy->has_all_rows())
+    report.fail("rows of " + place.store +
+                " cannot be read: files may be missing, or as they were earlier; cffs fsck says more");
   if (form && report.interrupted) return finish(report, kNothingWritten);
   fmt::print(stderr, "exported {} files, {} directories, {}\n", report.files, report.directories,
              human_bytes(report.bytes));

@@ -91,6 +91,7 @@ Status Backup::copy_rows(Work& work) {
   for (const std::string& sentence : work.rows->damage()) {
     damaged(sentence + "; rows are missing, or older ones are in their place");
   }
+  progress_.rows_damaged = progress_.damaged;
   progress_.files = work.rows->files();
   if (work.rows->damage().empty() || place_.former() == nullptr) return {};
   return fail(

@@ -24,6 +24,7 @@ struct BackupProgress {
   std::uint64_t shared = 0;            // of those copied: share their blocks with the source
   std::uint64_t bytes = 0;             // written, rows included
   std::uint64_t damaged = 0;           // sentences
+  std::uint64_t rows_damaged = 0;  // of these: of rows, so that files may be missing, or as they were earlier
   std::int64_t at_ns = 0;              // the moment; 0: not yet
   std::int64_t paused_us = 0;          // how long changes of large files had to wait for it
 };

@@ -81,6 +81,7 @@ std::string BackupJob::status_json() const {
                            {"bytes", progress_.bytes},
                            {"ms", ms},
                            {"damaged", progress_.damaged},
+                           {"rows_damaged", progress_.rows_damaged},
                            {"damages", damages_}};
   return j.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/backup/object_copy.h"
+#include "core/base/within_memory.h"
 #include "core/blob/blob_store.h"
 
 namespace cffs {
@@ -28,25 +29,31 @@ std::shared_ptr<BlobCopies::Blob> BlobCopies::find(InodeId ino) {
 Status BlobCopies::begin(Blob& blob, InodeId ino, const Object& object, std::uint64_t size) {
   if (blob.to) return {};
   CFFS_TRY(const ObjectInfo info, object.info());
-  CFFS_TRY(blob.to, fresh_.create(BlobStore::object_name(ino), ObjectStore::Create::truncate));
+  CFFS_TRY(auto to, fresh_.create(BlobStore::object_name(ino), ObjectStore::Create::truncate));
   blob.size = size;
   blob.object_bytes = std::min(info.size, size);
-  blob.shared = blob.to->clone_from(object);
-  blob.there.assign((blob.object_bytes + kBlock - 1) / kBlock, blob.shared);
+  blob.shared = to->clone_from(object);
+  if (blob.shared) blob.there.add(0, blob.object_bytes);
+  blob.to = std::move(to);  // it is begun
   return {};
 }
 
 Status BlobCopies::copy_blocks(Blob& blob, const Object& object, std::uint64_t offset, std::uint64_t end) {
   end = std::min(end, blob.object_bytes);
-  for (std::uint64_t block = offset / kBlock; block * kBlock < end; ++block) {
-    if (blob.there[block]) continue;
-    const std::uint64_t until = std::min((block + 1) * kBlock, blob.object_bytes);
-    CFFS_TRY(const CopiedRange done, copy_range(object, *blob.to, block * kBlock, until));
+  if (end % kBlock != 0) end = std::min(end + (kBlock - end % kBlock), blob.object_bytes);
+  for (std::uint64_t at = offset / kBlock * kBlock; at < end;) {
+    if (const std::uint64_t behind = blob.there.end_of(at); behind > at) {
+      at = behind;
+      continue;
+    }
+    const std::uint64_t until = blob.there.next_run(at, end);
+    CFFS_TRY(const CopiedRange done, copy_range(object, *blob.to, at, until));
     blob.copied += done.bytes;
     if (done.unreadable && (!blob.unreadable || *done.unreadable < *blob.unreadable)) {
       blob.unreadable = done.unreadable;
     }
-    blob.there[block] = true;
+    blob.there.add(at, until);
+    at = until;
   }
   return {};
 }
@@ -54,15 +61,32 @@ Status BlobCopies::copy_blocks(Blob& blob, const Object& object, std::uint64_t o
 void BlobCopies::keep(InodeId ino, const std::shared_ptr<Object>& object, std::uint64_t size,
                       std::uint64_t offset, std::uint64_t length) {
   if (has_failed_.load()) return;
+  // Memory that ends is the backup's failure as others are: the change goes on.
+  const Status done = within_memory([&] { return keep_blocks(ino, *object, size, offset, length); });
+  if (!done) failed(done.error());
+}
+
+Status BlobCopies::keep_blocks(InodeId ino, const Object& object, std::uint64_t size, std::uint64_t offset,
+                               std::uint64_t length) {
   const auto blob = find(ino);
-  if (!blob) return;
+  if (!blob) return {};
   const MutexLock guard(blob->mutex);
-  if (blob->done) return;
-  Status done = begin(*blob, ino, *object, size);
+  if (blob->done) return {};
+  CFFS_TRY_VOID(begin(*blob, ino, object, size));
   const std::uint64_t end =
       length > blob->size || offset > blob->size - length ? blob->size : offset + length;
-  if (done && offset < end) done = copy_blocks(*blob, *object, offset, end);
-  if (!done) failed(done.error());
+  return offset < end ? copy_blocks(*blob, object, offset, end) : Status();
+}
+
+// A hole that nobody has written to since the moment is one of the copy's, however long it is. Where no data is known to be, or to be
+// none, it is asked of piece by piece.
+std::uint64_t BlobCopies::past_hole(Blob& blob, const Object& object, std::uint64_t at) {
+  if (at >= blob.object_bytes) return blob.object_bytes;
+  const auto data = object.next_data(at);
+  if (!data || *data <= at) return at;
+  const std::uint64_t next = *data >= blob.object_bytes ? blob.object_bytes : *data / kBlock * kBlock;
+  blob.there.add(at, next);
+  return std::max(at, next);
 }
 
 // Of what the medium refuses to give, zeros would be a lie: where there are no checksums to tell, the copy ends before it.
@@ -86,7 +110,7 @@ Result<BlobCopies::Copied> BlobCopies::copy(InodeId ino, const std::shared_ptr<O
                                             const std::function<bool(std::uint64_t)>& spent) {
   const auto blob = find(ino);
   CFFS_INVARIANT(blob != nullptr);
-  for (std::uint64_t at = 0;; at += kPiece) {
+  for (std::uint64_t at = 0;;) {
     std::uint64_t before = 0, after = 0;
     std::shared_ptr<Object> to;
     {
@@ -96,7 +120,8 @@ Result<BlobCopies::Copied> BlobCopies::copy(InodeId ino, const std::shared_ptr<O
       CFFS_TRY_VOID(copy_blocks(*blob, *object, at, at + kPiece));
       after = blob->copied;
       if (!blob->shared) to = blob->to;
-      if (at + kPiece >= blob->object_bytes) {
+      at = past_hole(*blob, *object, at + kPiece);
+      if (at >= blob->object_bytes) {
         CFFS_TRY(Copied copied, finish(*blob, sealed));
         finished(ino);
         (void)spent(after - before);

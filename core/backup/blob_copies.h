@@ -7,8 +7,8 @@
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
-#include <vector>
 
+#include "core/backup/copied_runs.h"
 #include "core/base/mutex.h"
 #include "core/fs/moment.h"
 
@@ -43,7 +43,7 @@ class BlobCopies final : public BlobKeeper {
     std::uint64_t size CFFS_GUARDED_BY(mutex) = 0;          // of the file
     std::uint64_t object_bytes CFFS_GUARDED_BY(mutex) = 0;  // of the object, at most `size`; less is damage
     bool shared CFFS_GUARDED_BY(mutex) = false;
-    std::vector<bool> there CFFS_GUARDED_BY(mutex);   // by block
+    CopiedRuns there CFFS_GUARDED_BY(mutex);          // whole blocks, but for the last
     std::uint64_t copied CFFS_GUARDED_BY(mutex) = 0;  // bytes
     std::optional<std::uint64_t> unreadable CFFS_GUARDED_BY(mutex);
     bool done CFFS_GUARDED_BY(mutex) = false;
@@ -51,8 +51,11 @@ class BlobCopies final : public BlobKeeper {
   // Null: all of it is there.
   std::shared_ptr<Blob> find(InodeId ino);
   Status begin(Blob& blob, InodeId ino, const Object& object, std::uint64_t size) CFFS_REQUIRES(blob.mutex);
+  Status keep_blocks(InodeId ino, const Object& object, std::uint64_t size, std::uint64_t offset,
+                     std::uint64_t length);
   Status copy_blocks(Blob& blob, const Object& object, std::uint64_t offset, std::uint64_t end)
       CFFS_REQUIRES(blob.mutex);
+  std::uint64_t past_hole(Blob& blob, const Object& object, std::uint64_t at) CFFS_REQUIRES(blob.mutex);
   Result<Copied> finish(Blob& blob, bool sealed) CFFS_REQUIRES(blob.mutex);
   void finished(InodeId ino);
   void failed(const Error& error);

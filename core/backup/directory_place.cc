@@ -16,7 +16,9 @@
 namespace cffs {
 namespace {
 
-constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+// No link is followed: who can write to the folder would have any store emptied that it leads to.
+constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+constexpr int kParentFolder = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 constexpr mode_t kOwnersAlone = 0700;  // until it has the mode of what it replaces
 
 tl::unexpected<Error> refused(const std::string& said) { return fail(Error::usage(said)); }
@@ -29,6 +31,12 @@ std::string who() { return "the backup of " + this_process(); }
 
 // Of a file system that knows no flag of renameat2.
 bool is_unknown_flag(int reason) { return reason == EINVAL || reason == ENOSYS || reason == EOPNOTSUPP; }
+
+Result<std::unique_ptr<PosixStore>> store_in(const FileDescriptor& directory, const std::string& path) {
+  FileDescriptor own(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 0));
+  if (!own) return fail(errno, path);
+  return PosixStore::of_open_directory(std::move(own), path);
+}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -76,7 +84,7 @@ DirectoryPlace::~DirectoryPlace() {
 
 // The folder that the place is in, which must not lie in the store itself.
 Status DirectoryPlace::open_folder(const std::string& source) {
-  folder_fd_ = FileDescriptor(::open(folder_.c_str(), kDirectory));
+  folder_fd_ = FileDescriptor(::open(folder_.c_str(), kParentFolder));
   if (!folder_fd_) return fail(errno, folder_ + ", where the backup is to be made");
   struct stat store{};  // no file is like it where the store is no path, in a Ceph pool
   if (::stat(source.c_str(), &store) != 0 && errno != ENOENT) return fail(errno, source);
@@ -101,7 +109,11 @@ Status DirectoryPlace::open_fresh() {
   if (::mkdirat(folder_fd_.get(), unfinished_.c_str(), kOwnersAlone) != 0 && errno != EEXIST) {
     return fail(errno, unfinished());
   }
-  CFFS_TRY(fresh_, PosixStore::open_directory(unfinished()));
+  fresh_fd_ = FileDescriptor(::openat(folder_fd_.get(), unfinished_.c_str(), kDirectory));
+  if (!fresh_fd_ && (errno == ELOOP || errno == ENOTDIR))
+    return refused(unfinished() + " is needed for the backup, and is no directory; move it elsewhere");
+  if (!fresh_fd_) return fail(errno, unfinished());
+  CFFS_TRY(fresh_, store_in(fresh_fd_, unfinished()));
   CFFS_TRY(const auto stranger, stranger_in(*fresh_));
   if (stranger)
     return refused(unfinished() + " is needed for the backup, and holds " + *stranger +
@@ -119,8 +131,6 @@ Status DirectoryPlace::open_fresh() {
   for (const std::string& name : names) {
     if (name != "lock" && name != "followers") CFFS_TRY_VOID(fresh_->remove(name));
   }
-  fresh_fd_ = FileDescriptor(::openat(folder_fd_.get(), unfinished_.c_str(), kDirectory));
-  if (!fresh_fd_) return fail(errno, unfinished());
   return {};
 }
 
@@ -146,8 +156,9 @@ Status DirectoryPlace::recover_beside_another() {
   if (::unlinkat(at, name_.c_str(), AT_REMOVEDIR) == 0)
     return ::renameat(at, aside_.c_str(), at, name_.c_str()) == 0 ? Status() : Status(fail(errno, aside));
   bool is_backup = false;
-  if (const auto there = PosixStore::open_directory(path_)) {
-    const auto record = read_backup_record(**there);
+  const FileDescriptor there(::openat(at, name_.c_str(), kDirectory));
+  if (const auto store = there ? store_in(there, path_) : Result<std::unique_ptr<PosixStore>>(fail(errno))) {
+    const auto record = read_backup_record(**store);
     if (!record && record.error().is_shortage()) return fail(record.error());
     is_backup = record && *record;
   }
@@ -174,12 +185,13 @@ Status DirectoryPlace::open_former() {
   const bool empty = std::filesystem::is_empty(path_, problem);
   if (problem) return fail(problem.value(), path_);
   if (empty) return {};
-  CFFS_TRY(former_, PosixStore::open_directory(path_));
+  FileDescriptor there(::openat(folder_fd_.get(), name_.c_str(), kDirectory));
+  if (!there) return fail(errno, path_);
+  CFFS_TRY(former_, store_in(there, path_));
   const auto record = read_backup_record(*former_);
   if (!record && record.error().kind == ErrorKind::os) return fail(record.error());
   if (!record || !*record) return {};  // it is refused, and gets no lock before
-  former_fd_ = FileDescriptor(::openat(folder_fd_.get(), name_.c_str(), kDirectory));
-  if (!former_fd_) return fail(errno, path_);
+  former_fd_ = std::move(there);
   CFFS_TRY(former_lock_, use_alone(*former_, who()));
   return {};
 }

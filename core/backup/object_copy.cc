@@ -14,11 +14,12 @@ constexpr std::uint64_t kCopied = 1u << 20;
 
 Result<CopiedRange> copy_range(const Object& from, Object& to, std::uint64_t begin, std::uint64_t end) {
   CopiedRange copied;
-  std::string buffer(std::min(kCopied, end - std::min(begin, end)), '\0');
+  std::string buffer;  // where there is data
   for (std::uint64_t at = begin; at < end;) {
     const auto data = from.next_data(at);
     at = std::max(at, data ? *data : at);
     if (at >= end) break;
+    if (buffer.empty()) buffer.resize(std::min(kCopied, end - at));
     const auto hole = from.next_hole(at);
     const std::uint64_t until = std::min(end, std::max(hole ? *hole : end, at + 1));
     const Bytes piece = as_writable_bytes(buffer).first(std::min<std::uint64_t>(buffer.size(), until - at));

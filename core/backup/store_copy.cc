@@ -155,8 +155,16 @@ class StoreCopy {
     std::vector<std::pair<std::uint64_t, std::uint64_t>>
         sums;  // of what was written: where, and what it must be
     std::uint64_t written = 0;
-    for (std::uint64_t at = 0; at < info.size; at += kRead) {
-      const std::size_t n = std::min<std::uint64_t>(kRead, info.size - at);
+    for (std::uint64_t at = 0, next = 0; at < info.size; at = next) {
+      next = at + std::min<std::uint64_t>(kRead, info.size - at);
+      // A sparse file may be of any length. What the target has already is looked at.
+      const auto data = at < known ? Result<std::uint64_t>(at) : source->next_data(at);
+      if (data && *data >= next) {
+        next = *data >= info.size ? info.size : *data / kRead * kRead;
+        note(next - at);
+        continue;
+      }
+      const std::size_t n = next - at;
       const auto got = source->read_at(at, as_writable_bytes(bytes).first(n));
       if (!got) return cannot_read(name, got.error());
       if (*got != n)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "core/composite/composite_store.h"
 #include "core/composite/record.h"
@@ -14,26 +16,37 @@ namespace {
 class DirectoryPaths {
  public:
   explicit DirectoryPaths(FileSystem& fs) : fs_(fs) {}
-  ~DirectoryPaths() {
-    for (const InodeId ino : referenced_) fs_.forget(ino, 1);
-  }
+  ~DirectoryPaths() { forget(); }
   DirectoryPaths(const DirectoryPaths&) = delete;
   DirectoryPaths& operator=(const DirectoryPaths&) = delete;
 
-  // nullopt: it is gone.
+  // nullopt: it is gone. Without recursion: a tree may be deep.
   std::optional<std::string> of(InodeId directory) {
-    if (directory == kRootInode) return "";
     if (const auto known = known_.find(directory); known != known_.end()) return known->second;
-    if (!fs_.lookup(directory, ".")) return std::nullopt;
-    referenced_.push_back(directory);
-    const auto at = fs_.last_place(directory);
-    if (!at) return std::nullopt;
-    auto above = of(at->parent);
-    if (!above) return std::nullopt;
-    return known_[directory] = *above + "/" + at->name;
+    std::vector<std::string> names;  // upwards
+    std::size_t bytes = 0;
+    std::unordered_set<InodeId> met;  // rows of a damaged store may lead in a circle
+    forget();
+    for (InodeId at = directory; at != kRootInode;) {
+      if (!met.insert(at).second || !fs_.lookup(at, ".")) return std::nullopt;
+      referenced_.push_back(at);
+      auto place = fs_.last_place(at);
+      if (!place) return std::nullopt;
+      at = place->parent;
+      bytes += 1 + place->name.size();
+      names.push_back(std::move(place->name));
+    }
+    std::string path;
+    path.reserve(bytes);
+    for (auto name = names.rbegin(); name != names.rend(); ++name) path.append("/").append(*name);
+    return known_[directory] = std::move(path);
   }
 
  private:
+  void forget() {
+    for (const InodeId ino : std::exchange(referenced_, {})) fs_.forget(ino, 1);
+  }
+
   FileSystem& fs_;
   std::unordered_map<InodeId, std::string> known_;
   std::vector<InodeId> referenced_;

@@ -64,13 +64,13 @@ Result<PlacedFiles> PlacedFiles::below(FileSystem& fs, const std::string& path) 
   if (!S_ISDIR(start.mode)) {
     CFFS_TRY(const FilePlace place, PlaceFinder(fs).find(path));
     const std::size_t slash = shown.rfind('/');
-    found.directories_.push_back({place.parent, shown.substr(0, slash)});
+    found.directories_.push_back({place.parent, kNone, shown.substr(0, slash)});
     found.names_ = shown.substr(slash + 1);
     found.files_.push_back({place, 0, 0, static_cast<std::uint16_t>(found.names_.size())});
     found.bytes_ = place.size;
     return found;
   }
-  found.directories_.push_back({start.ino, shown});
+  found.directories_.push_back({start.ino, kNone, shown});
   std::unordered_set<InodeId> met{start.ino};
   for (std::size_t i = 0; i < found.directories_.size(); ++i) CFFS_TRY_VOID(found.walk(fs, i, met));
   return found;
@@ -89,19 +89,19 @@ Status PlacedFiles::walk(FileSystem& fs, std::size_t directory, std::unordered_s
 
 Status PlacedFiles::take(FileSystem& fs, std::uint32_t directory, const Entry& entry,
                          std::unordered_set<InodeId>& met) {
-  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  constexpr std::size_t kMost = kNone;
   if (S_ISDIR(entry.type)) {
-    if (directories_.size() >= kMost) return fail(EOVERFLOW, directories_[directory].path);
-    std::string path = directories_[directory].path + "/" + entry.name;
+    if (directories_.size() >= kMost) return fail(EOVERFLOW, path_of(directory));
     if (!met.insert(entry.ino).second)
-      return fail(Error::corruption("directory '" + path + "' has two names"));
-    directories_.push_back({entry.ino, std::move(path)});
+      return fail(
+          Error::corruption("directory '" + path_of(directory) + "/" + entry.name + "' has two names"));
+    directories_.push_back({entry.ino, directory, entry.name});
     return {};
   }
   if (!S_ISREG(entry.type)) return {};
   CFFS_TRY(const auto inode, inode_of(fs, entry));
   if (!inode) return {};
-  if (files_.size() >= kMost) return fail(EOVERFLOW, directories_[directory].path);
+  if (files_.size() >= kMost) return fail(EOVERFLOW, path_of(directory));
   files_.push_back({place_of(*inode, directories_[directory].ino), names_.size(), directory,
                     static_cast<std::uint16_t>(entry.name.size())});
   names_ += entry.name;
@@ -110,10 +110,19 @@ Status PlacedFiles::take(FileSystem& fs, std::uint32_t directory, const Entry& e
 }
 
 std::string PlacedFiles::path(std::size_t i) const {
-  const std::string& above = directories_[files_[i].directory].path;
-  std::string path;
-  path.reserve(above.size() + 1 + files_[i].name_bytes);
-  return path.append(above).append("/").append(name(i));
+  return path_of(files_[i].directory).append("/").append(name(i));
+}
+
+std::string PlacedFiles::path_of(std::uint32_t directory) const {
+  std::size_t bytes = 0;
+  for (std::uint32_t at = directory; at != kNone; at = directories_[at].above)
+    bytes += directories_[at].name.size() + 1;
+  std::string path(bytes - 1, '/');  // the first has its slashes
+  for (std::uint32_t at = directory; at != kNone; at = directories_[at].above) {
+    bytes -= directories_[at].name.size() + 1;
+    directories_[at].name.copy(path.data() + bytes, std::string::npos);
+  }
+  return path;
 }
 
 std::vector<std::uint32_t> PlacedFiles::by_path() const {
@@ -155,27 +164,40 @@ Result<FilePlace> PlaceFinder::find(const std::string& path) {
   return is_link ? find_by_link(path) : place;
 }
 
-// By the rows of the names on the way, one for each directory that is new; what is no plain name of a directory is find_path()'s.
+// By the rows of the names on the way, one for each directory that is new. Without recursion, and by parent and name: a path may be
+// longer than a stack, and with a path for each level it would take the square of its length.
 Result<InodeId> PlaceFinder::directory(std::string_view path, const std::string& file) {
-  if (path.find_first_not_of('/') == std::string_view::npos) return kRootInode;
-  if (const auto known = directories_.find(std::string(path)); known != directories_.end())
-    return known->second;
-  if (directories_.size() >= kMostDirectories) directories_.clear();
-  const std::size_t slash = path.rfind('/');
-  const std::string_view name = path.substr(slash == std::string_view::npos ? 0 : slash + 1);
-  if (!name.empty() && name != "." && name != "..") {
-    const std::string_view above = path.substr(0, slash == std::string_view::npos ? 0 : slash);
-    CFFS_TRY(const InodeId parent, directory(above, file));
+  InodeId at = kRootInode;
+  for (std::size_t from = 0; from < path.size();) {
+    const std::size_t end = std::min(path.find('/', from), path.size());
+    const std::string_view name = path.substr(from, end - from);
+    if (!name.empty() && name != ".") {
+      CFFS_TRY(at, directory_in(at, name, path.substr(0, end), file));
+    }
+    from = end + 1;
+  }
+  return at;
+}
+
+// What is no plain name of a directory is find_path()'s. `path`: with the name.
+Result<InodeId> PlaceFinder::directory_in(InodeId parent, std::string_view name, std::string_view path,
+                                          const std::string& file) {
+  std::string key = std::to_string(parent.value);
+  key.append("/").append(name);
+  if (name != "..") {
+    if (const auto known = directories_.find(key); known != directories_.end()) return known->second;
     CFFS_TRY(const Row row, fs_.table().get_row(entry_key(fs_.name_hash(), parent, name)));
     const Entry* const entry = row.find(name);
     if (entry == nullptr) return fail(ENOENT, file);
-    if (S_ISDIR(entry->type)) return directories_[std::string(path)] = entry->ino;
+    if (directories_.size() >= kMostDirectories) directories_.clear();
+    if (S_ISDIR(entry->type)) return directories_[std::move(key)] = entry->ino;
     if (!S_ISLNK(entry->type)) return fail(ENOTDIR, file);
   }
   CFFS_TRY(const Attributes found, find_path(fs_, std::string(path), LastLink::follow, file));
   fs_.forget(found.ino, 1);
   if (!S_ISDIR(found.mode)) return fail(ENOTDIR, file);
-  return directories_[std::string(path)] = found.ino;
+  if (name != "..") directories_[std::move(key)] = found.ino;
+  return found.ino;
 }
 
 // Where the links end is not in the path.

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -55,8 +56,11 @@ class PlacedFiles {
   };
   struct Directory {
     InodeId ino;
-    std::string path;
+    std::uint32_t above = kNone;  // with whole paths, a deep tree would take the square of its depth
+    std::string name;             // the first: all of its path
   };
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  std::string path_of(std::uint32_t directory) const;
   // `met`: directories so far; rows of a damaged store may lead in a circle.
   Status walk(FileSystem& fs, std::size_t directory, std::unordered_set<InodeId>& met);
   Status take(FileSystem& fs, std::uint32_t directory, const Entry& entry, std::unordered_set<InodeId>& met);
@@ -77,13 +81,15 @@ class PlaceFinder {
 
  private:
   Result<InodeId> directory(std::string_view path, const std::string& file);
+  Result<InodeId> directory_in(InodeId parent, std::string_view name, std::string_view path,
+                               const std::string& file);
   Result<FilePlace> find_by_link(const std::string& path);
 
   FileSystem& fs_;
   std::string last_directory_;
   InodeId last_ino_;
   bool has_last_ = false;
-  std::unordered_map<std::string, InodeId> directories_;
+  std::unordered_map<std::string, InodeId> directories_;  // by "PARENT/NAME"
 };
 
 }  // namespace cffs

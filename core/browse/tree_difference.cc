@@ -59,6 +59,7 @@ class Comparison {
       const bool left = at.in_first < at.first.size(), right = at.in_second < at.second.size();
       if (!left && !right) {
         open_.pop_back();
+        path_.resize(open_.empty() ? 0 : open_.back().path_bytes);
         CFFS_TRY_VOID(first_.leave());
         CFFS_TRY_VOID(second_.leave());
         continue;
@@ -80,14 +81,12 @@ class Comparison {
 
  private:
   struct Opened {
-    std::string path;
+    std::size_t path_bytes = 0;
     std::vector<ListedEntry> first, second;
     std::size_t in_first = 0, in_second = 0;
   };
 
-  std::string path_of(const std::string& name) const {
-    return open_.empty() || open_.back().path.empty() ? name : open_.back().path + "/" + name;
-  }
+  std::string path_of(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
 
   void tell(Difference difference) {
     ++count_.differences;
@@ -199,20 +198,19 @@ class Comparison {
 
   // A directory that only one side can list is left out: no name of it is told from one that is not there.
   Status descend(const std::string& name) {
-    Opened next{path_of(name), {}, {}, 0, 0};
     auto left = first_.enter(name);
     if (!left) {
-      trouble(next.path, left.error());
+      trouble(path_of(name), left.error());
       return {};
     }
     auto right = second_.enter(name);
     if (!right) {
-      trouble(next.path, right.error());
+      trouble(path_of(name), right.error());
       return first_.leave();
     }
-    next.first = std::move(*left);
-    next.second = std::move(*right);
-    open_.push_back(std::move(next));
+    if (!path_.empty()) path_ += '/';
+    path_ += name;
+    open_.push_back({path_.size(), std::move(*left), std::move(*right), 0, 0});
     return {};
   }
 
@@ -221,6 +219,7 @@ class Comparison {
   const DifferenceOptions& options_;
   DifferenceCount count_;
   std::vector<Opened> open_;
+  std::string path_;  // of the directory that both are in
   std::string first_bytes_ = std::string(256u << 10, '\0'), second_bytes_ = first_bytes_;
 };
 

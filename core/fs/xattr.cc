@@ -14,8 +14,6 @@ namespace cffs {
 namespace {
 
 constexpr std::size_t kXattrNameMax = 255;
-constexpr std::size_t kXattrValueMax = 64 * 1024;
-constexpr std::size_t kTotalMax = 128 * 1024;  // of one inode; a row is read whole
 constexpr std::size_t kNamesMax = 64 * 1024;   // of one inode: what listxattr(2) can return
 
 auto position(Xattrs& xattrs, std::string_view name) {
@@ -93,7 +91,7 @@ Status put_xattr(Inode& inode, std::string_view name, std::string_view value, co
     total += key.size() + v.size();
     names += key.size() + 1;
   }
-  if (total > kTotalMax || names > kNamesMax) return fail(ENOSPC);
+  if (total > kXattrsMax || names > kNamesMax) return fail(ENOSPC);
   return {};
 }
 

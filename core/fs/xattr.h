@@ -1,6 +1,7 @@
 // What an inode may carry as extended attributes, whoever sets them: a call, or an import.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -8,6 +9,9 @@
 #include "core/table/inode.h"
 
 namespace cffs {
+
+constexpr std::size_t kXattrValueMax = 64 * 1024;
+constexpr std::size_t kXattrsMax = 128 * 1024;  // names and values of one inode; a row is read whole
 
 // Adds or replaces one. ACLs are checked and change the mode with them. EOPNOTSUPP: a namespace that nobody defined, or a
 // list for a symlink; EACCES: a default list for what is no directory; EINVAL: a namespace without a name, or no list;

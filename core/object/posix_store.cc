@@ -41,6 +41,12 @@ Result<std::unique_ptr<PosixStore>> PosixStore::open_directory(const std::string
                                                                Owners wanted) {
   FileDescriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail(errno, directory);
+  return of_open_directory(std::move(fd), directory, access, wanted);
+}
+
+Result<std::unique_ptr<PosixStore>> PosixStore::of_open_directory(FileDescriptor fd,
+                                                                  const std::string& directory, Access access,
+                                                                  Owners wanted) {
   CFFS_TRY(StoreOwners owners, look_at_owners(fd.get(), directory));
   if (owners.foreign && wanted == Owners::own) {
     return fail(Error{ErrorKind::usage, EPERM,

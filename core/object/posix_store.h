@@ -24,6 +24,11 @@ class PosixStore final : public ObjectStore {
   static Result<std::unique_ptr<PosixStore>> open_directory(const std::string& directory,
                                                             Access access = Access::read_write,
                                                             Owners owners = Owners::own);
+  // The same of one that is open already; `directory` is what it is called.
+  static Result<std::unique_ptr<PosixStore>> of_open_directory(FileDescriptor opened,
+                                                               const std::string& directory,
+                                                               Access access = Access::read_write,
+                                                               Owners owners = Owners::own);
   bool zeros_hold_room() const override { return true; }
   bool is_private() const override { return !checks_files_; }
 

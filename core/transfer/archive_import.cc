@@ -56,8 +56,14 @@ class ArchiveReader {
       return {};
     }
     const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
-    Inode attributes = inode_of(entry, is_tar);
+    AttributesLeftOut left;
+    Inode attributes = inode_of(entry, is_tar, left);
     if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
+    if (left.count > 0) {
+      target_.failed("'" + path + "': " + std::to_string(left.count) + " of its extended attributes ('" +
+                     left.first + "') are more than a file can have, and were left out");
+      acl_is_readable = acl_is_readable && !left.has_acl;
+    }
     for (const std::string& problem : take_acls(entry, acl_is_readable, attributes))
       target_.failed("'" + path + "': " + problem);
     if (!holds_time_of(entry)) target_.time_changed();
@@ -209,10 +215,11 @@ class ArchiveReader {
       la_int64_t offset = 0;
       const int state = archive_read_data_block(archive_, &bytes, &size, &offset);
       if (state == ARCHIVE_EOF) return {};
-      if (state != ARCHIVE_OK) {  // a warning is of this member alone: its checksum or its length is wrong
+      // All but the last is of this member alone: a wrong checksum or length, a method that nobody knows.
+      if (state != ARCHIVE_OK) {
         const char* text = archive_error_string(archive_);
         const Status damaged = fail(Error::usage(text != nullptr ? text : "the archive cannot be read"));
-        if (state < ARCHIVE_WARN) archive_state_ = damaged;
+        if (state == ARCHIVE_FATAL) archive_state_ = damaged;
         return damaged;
       }
       if (size == 0) continue;
@@ -354,7 +361,7 @@ Status import_archive(const std::string& source, ImportTarget& target) {
     }
     if (target.stopped()) return {};
     // What of it nobody read, so that it does not count to the next one's header.
-    if (archive_read_data_skip(a.get()) < ARCHIVE_WARN) return problem();
+    if (archive_read_data_skip(a.get()) == ARCHIVE_FATAL) return problem();
   }
 }
 

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "core/base/clock.h"
+#include "core/fs/acl.h"
+#include "core/fs/xattr.h"
 
 namespace cffs {
 namespace {
@@ -42,14 +44,25 @@ std::string attribute_name(std::string_view text) {
 }
 
 // bsdtar writes each in two ways, of which libarchive takes back the name of one.
-Xattrs attributes_of(archive_entry* entry) {
+Xattrs attributes_of(archive_entry* entry, AttributesLeftOut& left_out) {
+  constexpr std::size_t kNameMost = 3 * 255;  // each byte as "%3D"
   std::map<std::string, std::string> read;
+  std::size_t held = 0;
   const char* name = nullptr;
   const void* value = nullptr;
   std::size_t size = 0;
   archive_entry_xattr_reset(entry);
-  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK)
-    read.emplace(name, std::string(static_cast<const char*>(value), size));
+  while (archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
+    const std::string_view called = name;
+    const std::size_t bytes = called.size() + size;
+    if (called.size() > kNameMost || size > kXattrValueMax || held + bytes > 2 * kXattrsMax) {
+      if (++left_out.count == 1) left_out.first = called.substr(0, kNameMost);
+      left_out.has_acl = left_out.has_acl || is_acl(called);
+      continue;
+    }
+    held += bytes;
+    read.emplace(called, std::string(static_cast<const char*>(value), size));
+  }
   std::set<std::string> taken_back;
   for (const auto& [written, bytes] : read) {
     std::string real = attribute_name(written);
@@ -73,7 +86,7 @@ uid_t owner_of(la_int64_t id) {
 
 }  // namespace
 
-Inode inode_of(archive_entry* entry, bool is_tar) {
+Inode inode_of(archive_entry* entry, bool is_tar, AttributesLeftOut& left_out) {
   Inode inode;
   // A header has room for more bits than a mode has.
   inode.mode = archive_entry_filetype(entry) | (archive_entry_perm(entry) & 07777);
@@ -86,7 +99,7 @@ Inode inode_of(archive_entry* entry, bool is_tar) {
                        ? time_of(archive_entry_atime(entry), archive_entry_atime_nsec(entry), is_tar)
                        : inode.mtime_ns;
   inode.ctime_ns = inode.btime_ns = inode.mtime_ns;
-  inode.xattrs = attributes_of(entry);
+  inode.xattrs = attributes_of(entry, left_out);
   return inode;
 }
 

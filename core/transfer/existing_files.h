@@ -20,6 +20,7 @@ class ExistingFiles {
 
   // Nothing is in this directory but what this import brings: nobody looks there.
   void is_new(InodeId directory) { new_.insert(directory); }
+  void none_is_new() { new_.clear(); }
   bool is_empty(InodeId directory) const;
 
   enum class What { nothing, same, differs, directory };

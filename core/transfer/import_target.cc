@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "core/base/clock.h"
 #include "core/base/no_room.h"
+#include "core/fs/acl.h"
 #include "core/fs/check_name.h"
 #include "core/transfer/store_destination.h"
 
@@ -16,6 +19,15 @@ namespace {
 constexpr std::size_t kMostPending = 8192;  // files of one job
 // Of all jobs together, unless there is one alone: a member may be large, and is in memory as a file, in a composite, and packed.
 constexpr std::uint64_t kMostBytes = 128u << 20;
+
+// Of all directories, until they get theirs at the end: what a few compressed bytes of an archive may stand for.
+constexpr std::uint64_t kMostHeldAttributes = 128u << 20;
+
+std::uint64_t xattr_bytes(const Xattrs& xattrs) {
+  std::uint64_t bytes = 0;
+  for (const auto& [name, value] : xattrs) bytes += name.size() + value.size();
+  return bytes;
+}
 
 std::string taken(const std::string& path, const Destination& to) {
   return "'" + path + "' is already " + to.where() + ", and differs; with --update it is replaced";
@@ -119,6 +131,15 @@ void ImportTarget::left_out(std::uint64_t files) {
 
 ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& name, const Inode& attributes,
                                             const ExistingFiles::SameContent& same) {
+  bool is_there = false;
+  const Place place = look_for_place(parent, name, attributes, same, is_there);
+  if (place == Place::none && !is_there) links_.did_not_come(parent, name);
+  return place;
+}
+
+ImportTarget::Place ImportTarget::look_for_place(InodeId parent, const std::string& name,
+                                                 const Inode& attributes,
+                                                 const ExistingFiles::SameContent& same, bool& is_there) {
   using What = ExistingFiles::What;
   const auto looked = existing_.look(parent, name, attributes, same);
   if (!looked) {
@@ -130,6 +151,7 @@ ImportTarget::Place ImportTarget::place_for(InodeId parent, const std::string& n
     case What::nothing:
       return Place::free;
     case What::same:
+      is_there = true;
       // One file there and two in the source, which may have other modes: this name gets its own.
       if (rules_.update && found.linked) {
         const auto& first = linked_.try_emplace(*found.linked, parent, name).first->second;
@@ -179,6 +201,7 @@ void ImportTarget::only(InodeId directory, std::string_view path,
   const auto there = to_->names(directory);
   if (!there) return failed(there.error().message());
   for (const auto& [name, is_directory] : *there) {
+    if (rules_.is_to_stop()) return;
     const std::string inside = std::string(path) + (path.empty() ? "" : "/") + name;
     if (names.contains(name) || rules_.excludes.match(inside, is_directory)) continue;
     if (to_->is_its_own(directory, name)) continue;
@@ -242,7 +265,8 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   places_.note(*made, parent, name);
   // One that is there, and that the source does not speak of, stays as it is.
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
-  const bool first = directories_.try_emplace(*made, wanted).second;
+  const bool first = !directories_.contains(*made);
+  if (first) keep_attributes(*made, wanted);
   if (first && !is_new) {
     CFFS_TRY_VOID(clear(*made));
   }
@@ -250,7 +274,24 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
 }
 
 void ImportTarget::directory_attributes(InodeId directory, const Inode& attributes) {
-  directories_[directory] = attributes;
+  keep_attributes(directory, attributes);
+}
+
+void ImportTarget::keep_attributes(InodeId directory, std::optional<Inode> attributes) {
+  std::optional<Inode>& kept = directories_[directory];
+  if (kept) held_attributes_ -= xattr_bytes(kept->xattrs);
+  if (attributes && held_attributes_ + xattr_bytes(attributes->xattrs) > kMostHeldAttributes) {
+    if (!std::exchange(attributes_left_out_, true)) {
+      failed("'" + path_of(directory, "") +
+             "': extended attributes of directories wait for the end of an import, and there are more than "
+             "128 MiB; those of this one, and of others that come after it, were left out");
+    }
+    const std::string* const acl = find_xattr(attributes->xattrs, kAccessAcl);
+    if (acl != nullptr) attributes->mode = mode_without_acl(attributes->mode, *acl);
+    attributes->xattrs.clear();
+  }
+  if (attributes) held_attributes_ += xattr_bytes(attributes->xattrs);
+  kept = std::move(attributes);
 }
 
 void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes, ReadFile read,
@@ -263,8 +304,10 @@ void ImportTarget::small_file(InodeId parent, std::string name, Inode attributes
   const std::uint64_t size = attributes.size;
   Pending file{parent, std::move(name), std::move(attributes),
                size,   std::move(read), place == Place::replaces};
+  file.held = xattr_bytes(file.attributes.xattrs);
   const bool grouped = small_->in_a_group(size);
-  pending_.add(std::move(file), grouped);
+  const std::uint64_t held = file.held;
+  pending_.add(std::move(file), grouped, held);
   hand_out();
 }
 
@@ -277,18 +320,23 @@ void ImportTarget::hand_out() {
   for (auto& share : pending_.take()) {
     auto files = std::make_shared<std::vector<Pending>>(std::move(share));
     std::uint64_t bytes = 0;
-    for (const Pending& file : *files) bytes += file.size;
+    for (const Pending& file : *files) bytes += file.size + file.held;
     // One that is large takes several times its length; nothing else is at work beside it.
     jobs_.add([this, files] { load(std::move(*files)); }, bytes >= kMostBytes / 4 ? kMostBytes : bytes);
   }
 }
 
 void ImportTarget::load(std::vector<Pending> files) {
-  if (stopped()) return left_out(files.size());
+  const auto did_not_come = [this](const Pending& file) { links_.did_not_come(file.parent, file.name); };
+  if (stopped()) {
+    std::for_each(files.begin(), files.end(), did_not_come);
+    return left_out(files.size());
+  }
   std::vector<NewFile> ready;
+  std::vector<const Pending*> brought;  // in their order
   struct Replacement {
-    InodeId parent;
-    std::string temporary, name;
+    const Pending* file;
+    std::string temporary;
   };
   std::vector<Replacement> replacements;
   std::string first_path;
@@ -296,33 +344,47 @@ void ImportTarget::load(std::vector<Pending> files) {
   for (Pending& file : files) {
     auto content = file.read(file.attributes);
     if (!content) {
+      did_not_come(file);
       failed(content.error().message());
       continue;
     }
     if (ready.empty()) first_path = path_of(file.parent, file.name);
-    if (file.replaces) {
-      replacements.push_back({file.parent, to_->temporary_name(), file.name});
-      file.name = replacements.back().temporary;
-    }
+    if (file.replaces) replacements.push_back({&file, to_->temporary_name()});
     bytes += content->size();
-    ready.push_back({file.parent, std::move(file.name), std::move(file.attributes), std::move(*content)});
+    brought.push_back(&file);
+    ready.push_back({file.parent, file.replaces ? replacements.back().temporary : file.name,
+                     std::move(file.attributes), std::move(*content)});
   }
   const std::size_t n = ready.size();
   const auto loaded = small_->load(std::move(ready));
   if (!loaded) {
     failed_to_write(first_path, loaded.error(), n);
+    for (const Pending* file : brought) did_not_come(*file);
     // Some of them may have come before that.
-    for (const Replacement& r : replacements) (void)to_->remove(r.parent, r.temporary, false);
+    for (const Replacement& r : replacements) (void)to_->remove(r.file->parent, r.temporary, false);
     return;
   }
-  const std::set<std::string> there(loaded->begin(), loaded->end());
-  for (const std::string& name : *loaded) failed(taken(name, *to_));
+  std::set<std::string> there(loaded->begin(), loaded->end());
+  // Of two directories' files of one name it may be either.
+  for (const Pending* file : brought) {
+    if (there.empty()) break;
+    if (file->replaces || !there.contains(file->name)) continue;
+    did_not_come(*file);
+    failed(taken(path_of(file->parent, file->name), *to_));
+  }
   std::uint64_t updated = 0, kept = 0;
   for (const Replacement& r : replacements) {
-    if (there.contains(r.temporary)) continue;  // somebody else's
-    const Status done = existing_.take_name(r.parent, r.temporary, r.name);
+    const auto& [parent, name] = std::tie(r.file->parent, r.file->name);
+    if (there.contains(r.temporary)) {  // somebody else's
+      did_not_come(*r.file);
+      failed(taken(path_of(parent, r.temporary), *to_));
+      continue;
+    }
+    const Status done = existing_.take_name(parent, r.temporary, name);
     done ? ++updated : ++kept;
-    if (!done) failed("'" + path_of(r.parent, r.name) + "': " + done.error().message());
+    if (done) continue;
+    did_not_come(*r.file);
+    failed("'" + path_of(parent, name) + "': " + done.error().message());
   }
   tally_.count([&](ImportReport& r) {
     r.files += n - loaded->size() - kept;
@@ -341,7 +403,10 @@ void ImportTarget::large_file_now(InodeId parent, const std::string& path, const
 // It has no name until all of it is there, so that whoever is killed leaves no part of it.
 void ImportTarget::write_large(InodeId parent, const std::string& path, const std::string& name,
                                const Inode& attributes, const CopyFile& copy, bool replaces) {
-  if (stopped()) return left_out(1);
+  if (stopped()) {
+    links_.did_not_come(parent, name);
+    return left_out(1);
+  }
   const std::string as = replaces ? to_->temporary_name() : name;
   std::uint64_t came = 0;
   const CopyFile copy_or_stop = [&](const WriteAt& write) {
@@ -356,6 +421,7 @@ void ImportTarget::write_large(InodeId parent, const std::string& path, const st
   Status done = to_->make_file(parent, as, attributes, copy_or_stop);
   tally_.count([&](ImportReport& r) { r.under_way -= came; });
   if (done && replaces) done = existing_.take_name(parent, as, name);
+  if (!done) links_.did_not_come(parent, name);
   if (!done && done.error().errno_value == EEXIST) {
     // It was not there when this was begun.
     return failed(rules_.update ? "'" + path +
@@ -396,8 +462,10 @@ void ImportTarget::make_node(InodeId parent, const std::string& name, const Inod
   const bool replaces = place == Place::replaces;
   const std::string as = replaces ? to_->temporary_name() : name;
   Status done = to_->make_node(parent, as, attributes);
-  if (!done) return failed_to_write(path_of(parent, name), done.error(), 1);
-  if (replaces) done = existing_.take_name(parent, as, name);
+  const bool is_made = done.has_value();
+  if (is_made && replaces) done = existing_.take_name(parent, as, name);
+  if (!done) links_.did_not_come(parent, name);
+  if (!is_made) return failed_to_write(path_of(parent, name), done.error(), 1);
   if (!done) return failed("'" + path_of(parent, name) + "': " + done.error().message());
   tally_.count([&](ImportReport& r) {
     ++(r.*counter);
@@ -407,6 +475,22 @@ void ImportTarget::make_node(InodeId parent, const std::string& name, const Inod
 
 void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
   links_.add({parent, std::move(name), first_parent, std::move(first_name)});
+}
+
+void ImportTarget::source_complete() {
+  pending_.all_complete();
+  hand_out();
+  jobs_.wait();
+  make_all_links();
+  links_.all_come_again();
+  existing_.none_is_new();
+}
+
+// A link whose first name did not come any more is no failure.
+void ImportTarget::make_all_links() {
+  for (const WaitingLinks::Link& link : links_.take()) {
+    if (!rules_.is_to_stop()) make_link(link);
+  }
 }
 
 // What links to it by now are names of what it was until now, or it is one itself: all that is there so far is made.
@@ -420,6 +504,7 @@ void ImportTarget::make_links_of(InodeId parent, const std::string& name) {
 
 void ImportTarget::forget_earlier(InodeId parent, const std::string& name) {
   make_links_of(parent, name);
+  links_.comes_again(parent, name);
   pending_.erase_if([&](const Pending& p) { return p.parent == parent && p.name == name; });
   jobs_.wait();  // whatever is on its way must have arrived before it can be replaced
   const auto there = to_->look(parent, name);
@@ -438,10 +523,12 @@ void ImportTarget::make_link(const WaitingLinks::Link& link) {
   using Made = WaitingLinks::Made;
   const auto path = [&] { return path_of(link.parent, link.name); };
   auto made = links_.make(link, rules_.update);
-  if (made == Made::not_over_a_directory) {
-    if (!directory_goes(link.parent, link.name)) return;
+  if (made == Made::not_over_a_directory && directory_goes(link.parent, link.name))
     made = links_.make(link, rules_.update);
-  }
+  // An archive may have links to links.
+  const bool is_there = made == Made::anew || made == Made::replaced || made == Made::was_there;
+  if (!is_there) links_.did_not_come(link.parent, link.name);
+  if (made == Made::not_over_a_directory) return;
   if (!made) return failed("hard link '" + path() + "': " + made.error().message());
   if (*made == Made::not_over_another) return failed(taken(path(), *to_));
   tally_.count([&](ImportReport& r) {
@@ -454,10 +541,7 @@ Result<ImportReport> ImportTarget::finish() {
   pending_.all_complete();
   hand_out();
   jobs_.wait();
-  // A link whose first name did not come any more is no failure.
-  for (const WaitingLinks::Link& link : links_.take()) {
-    if (!rules_.is_to_stop()) make_link(link);
-  }
+  make_all_links();
   to_->end_temporaries();
   // What is in a directory comes before it, which may not be entered any more then.
   std::vector<InodeId> directories;

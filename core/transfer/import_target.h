@@ -78,6 +78,8 @@ class ImportTarget {
   void expect_repeats() { to_->expect_repeats(); }
   // and where it comes by one again, which removes a name that this import made.
   void forget_earlier(InodeId parent, const std::string& name);
+  // Nothing more comes of one source: what comes of another finds it there, and the later one counts as in a second import.
+  void source_complete();
   void failed(const std::string& problem);
   // Of an archive, as it lies, this many bytes more have been read.
   void archive_read(std::uint64_t bytes);
@@ -105,11 +107,14 @@ class ImportTarget {
     std::uint64_t size = 0;
     ReadFile read;
     bool replaces = false;
+    std::uint64_t held = 0;  // bytes of its attributes
   };
   // What is to be done with a file: nothing more (it is there, or may not come), or to make it, perhaps in another's place.
   enum class Place { none, free, replaces };
   Place place_for(InodeId parent, const std::string& name, const Inode& attributes,
                   const ExistingFiles::SameContent& same);
+  Place look_for_place(InodeId parent, const std::string& name, const Inode& attributes,
+                       const ExistingFiles::SameContent& same, bool& is_there);
   void write_large(InodeId parent, const std::string& path, const std::string& name, const Inode& attributes,
                    const CopyFile& copy, bool replaces);
   Status clear(InodeId directory);
@@ -120,6 +125,8 @@ class ImportTarget {
   void failed_to_write(const std::string& path, const Error& error, std::uint64_t files);
   void left_out(std::uint64_t files);
   void hand_out();
+  void keep_attributes(InodeId directory, std::optional<Inode> attributes);
+  void make_all_links();
   void make_links_of(InodeId parent, const std::string& name);
   void make_link(const WaitingLinks::Link& link);
   void load(std::vector<Pending> files);
@@ -139,6 +146,8 @@ class ImportTarget {
   // Which name of the source a file with several names is.
   std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
+  std::uint64_t held_attributes_ = 0;                              // of these, bytes of the extended ones
+  bool attributes_left_out_ = false;                               // and that is told
   JobQueue jobs_;
 };
 

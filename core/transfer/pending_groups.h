@@ -25,10 +25,11 @@ class PendingGroups {
   PendingGroups(std::uint64_t share_bytes, std::size_t share_files)
       : share_bytes_(share_bytes), share_files_(share_files) {}
 
-  // Files of size 0, and others that are in no group, go with whatever is there.
-  void add(File file, bool in_a_group) {
+  // Files of size 0, and others that are in no group, go with whatever is there. `held`: bytes that it has in memory beside its content,
+  // which count for what may wait, and for no group.
+  void add(File file, bool in_a_group, std::uint64_t held = 0) {
     const std::uint64_t size = file.size;
-    if (!in_a_group) return complete({std::move(file)}, size);
+    if (!in_a_group) return complete({std::move(file)}, size, held);
     const auto known = open_.find(file.parent.value);
     auto group = known == open_.end() ? open(file.parent) : known->second;
     if (!group->files.empty() &&
@@ -39,13 +40,17 @@ class PendingGroups {
     groups_.splice(groups_.end(), groups_, group);  // it waits from now
     group->bytes += size;
     open_bytes_ += size;
+    group->held += held;
+    open_held_ += held;
     ++group->added;
     ++open_files_;
     group->files.push_back(std::move(file));
-    while ((open_bytes_ > kOpenShares * share_bytes_ || open_files_ > kOpenShares * share_files_) &&
+    while ((open_bytes_ > kOpenShares * share_bytes_ || open_files_ > kOpenShares * share_files_ ||
+            open_held_ > kMostHeld) &&
            groups_.size() > 1) {
       close(groups_.begin());
     }
+    if (group->held > kMostHeld) close(group);
   }
   // No more files of this directory are to come.
   void directory_complete(InodeId directory) {
@@ -55,7 +60,7 @@ class PendingGroups {
   void all_complete() {
     while (!groups_.empty()) close(groups_.begin());
     if (!share_.empty()) ready_.push_back(std::exchange(share_, {}));
-    share_size_ = 0;
+    share_size_ = share_held_ = 0;
   }
   // Shares that a worker can have: groups in the order in which they were complete.
   std::vector<std::vector<File>> take() { return std::exchange(ready_, {}); }
@@ -71,37 +76,42 @@ class PendingGroups {
 
  private:
   static constexpr std::uint64_t kOpenShares = 4;
+  static constexpr std::uint64_t kMostHeld = 16u << 20;
 
   struct Group {
     InodeId directory;
     std::vector<File> files;
     std::uint64_t bytes = 0;
     std::size_t added = 0;
+    std::uint64_t held = 0;
   };
   using Groups = std::list<Group>;
 
   typename Groups::iterator open(InodeId directory) {
-    groups_.push_back({directory, {}, 0, 0});
+    groups_.push_back({directory, {}, 0, 0, 0});
     return open_[directory.value] = std::prev(groups_.end());
   }
   void close(typename Groups::iterator group) {
     open_.erase(group->directory.value);
     open_bytes_ -= group->bytes;
     open_files_ -= group->added;
-    complete(std::move(group->files), group->bytes);
+    open_held_ -= group->held;
+    complete(std::move(group->files), group->bytes, group->held);
     groups_.erase(group);
   }
-  void complete(std::vector<File> files, std::uint64_t bytes) {
+  void complete(std::vector<File> files, std::uint64_t bytes, std::uint64_t held) {
     if (bytes > share_bytes_) {  // one large file: alone; those before and behind it go on sharing
       ready_.push_back(std::move(files));
       return;
     }
-    const bool full = share_size_ + bytes > share_bytes_ || share_.size() + files.size() > share_files_;
+    const bool full = share_size_ + bytes > share_bytes_ || share_.size() + files.size() > share_files_ ||
+                      share_held_ + held > kMostHeld;
     if (full && !share_.empty()) {
       ready_.push_back(std::exchange(share_, {}));
-      share_size_ = 0;
+      share_size_ = share_held_ = 0;
     }
     share_size_ += bytes;
+    share_held_ += held;
     share_.insert(share_.end(), std::make_move_iterator(files.begin()), std::make_move_iterator(files.end()));
   }
 
@@ -111,8 +121,9 @@ class PendingGroups {
   std::unordered_map<std::uint64_t, typename Groups::iterator> open_;
   std::uint64_t open_bytes_ = 0;
   std::size_t open_files_ = 0;
+  std::uint64_t open_held_ = 0;
   std::vector<File> share_;
-  std::uint64_t share_size_ = 0;
+  std::uint64_t share_size_ = 0, share_held_ = 0;
   std::vector<std::vector<File>> ready_;
 };
 

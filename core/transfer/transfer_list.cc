@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kName = ".cffs-transfer-";
 constexpr std::string_view kFirstWords = "cffs: names of a transfer that is under way, in the list ";
-constexpr std::size_t kMostListBytes = 64u << 20;
+constexpr std::size_t kListPieceBytes = 1u << 20, kMostEntryBytes = 16u << 20;
 constexpr int kList = O_WRONLY | O_APPEND | O_CLOEXEC;
 constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
@@ -132,23 +132,35 @@ void TransferList::end() {
   file_.reset();
 }
 
+// In pieces: of a transfer of millions it is long. False: it cannot be read to its end.
+bool TransferList::clear_listed(int folder, int list, std::uint64_t from, std::uint64_t& gone) {
+  std::string text;  // from the entry on that is not whole yet
+  for (std::uint64_t at = from;;) {
+    const std::size_t before = text.size();
+    if (before > kMostEntryBytes) return false;  // none of ours has one like that
+    text.resize(before + kListPieceBytes);
+    const ssize_t n = read_fully(list, at, as_writable_bytes(text).subspan(before));
+    if (n < 0) return false;
+    text.resize(before + static_cast<std::size_t>(n));
+    at += static_cast<std::uint64_t>(n);
+    std::string_view left(text);
+    for (std::size_t end; (end = left.find('\0')) != std::string_view::npos; left.remove_prefix(end + 1)) {
+      if (take_away(folder, left.substr(0, end))) ++gone;
+    }
+    if (n == 0) return true;
+    text.erase(0, text.size() - left.size());
+  }
+}
+
 std::uint64_t TransferList::clear(int folder) {
   std::uint64_t gone = 0;
   for (const std::string& name : names_in(folder)) {
     const FileDescriptor file = open_list(folder, name);
     if (!file || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
     struct stat st {};
-    if (::fstat(file.get(), &st) != 0 || static_cast<std::uint64_t>(st.st_size) > kMostListBytes) continue;
-    std::string text(static_cast<std::size_t>(st.st_size), '\0');
-    const ssize_t n = read_fully(file.get(), 0, as_writable_bytes(text));
-    if (n < 0) continue;
-    text.resize(static_cast<std::size_t>(n));
-    std::string_view left(text);
-    left.remove_prefix(first_line(st.st_ino).size());
-    for (std::size_t end; (end = left.find('\0')) != std::string_view::npos; left.remove_prefix(end + 1)) {
-      if (take_away(folder, left.substr(0, end))) ++gone;
-    }
-    (void)::unlinkat(folder, name.c_str(), 0);
+    if (::fstat(file.get(), &st) != 0) continue;
+    if (clear_listed(folder, file.get(), first_line(st.st_ino).size(), gone))
+      (void)::unlinkat(folder, name.c_str(), 0);
   }
   return gone;
 }

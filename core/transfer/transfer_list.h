@@ -42,6 +42,7 @@ class TransferList {
   static constexpr ino_t kNotYet = 0;  // no file's number
   static bool is_meant(ino_t number, const struct stat& there);
   static bool take_away(int folder, std::string_view entry);
+  static bool clear_listed(int folder, int list, std::uint64_t from, std::uint64_t& gone);
   bool begin(FileDescriptor file) CFFS_REQUIRES(mutex_);
   bool make_unseen() CFFS_REQUIRES(mutex_);
   bool make_named() CFFS_REQUIRES(mutex_);

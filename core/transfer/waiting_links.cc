@@ -1,9 +1,17 @@
 #include "core/transfer/waiting_links.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace cffs {
+namespace {
+
+std::size_t hash_of(InodeId parent, const std::string& name) {
+  return std::hash<std::string>()(std::to_string(parent.value) + "/" + name);
+}
+
+}  // namespace
 
 bool WaitingLinks::concern(InodeId parent, const std::string& name) const {
   return std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
@@ -14,7 +22,29 @@ bool WaitingLinks::concern(InodeId parent, const std::string& name) const {
 
 std::vector<WaitingLinks::Link> WaitingLinks::take() { return std::exchange(links_, {}); }
 
+void WaitingLinks::did_not_come(InodeId parent, const std::string& name) {
+  const std::size_t hash = hash_of(parent, name);
+  const MutexLock guard(mutex_);
+  missing_.insert(hash);
+}
+
+void WaitingLinks::comes_again(InodeId parent, const std::string& name) {
+  const std::size_t hash = hash_of(parent, name);
+  const MutexLock guard(mutex_);
+  missing_.erase(hash);
+}
+
+void WaitingLinks::all_come_again() {
+  const MutexLock guard(mutex_);
+  missing_.clear();
+}
+
 Result<WaitingLinks::Made> WaitingLinks::make(const Link& link, bool update) {
+  {
+    const MutexLock guard(mutex_);
+    if (missing_.contains(hash_of(link.first_parent, link.first_name)))
+      return fail(Error::usage("its first name, '" + link.first_name + "', did not come"));
+  }
   const auto first = to_.look(link.first_parent, link.first_name);
   if (!first && first.error().errno_value != ENOENT) return fail(first.error());
   if (!first) return fail(Error::usage("its first name is missing"));

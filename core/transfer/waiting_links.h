@@ -1,10 +1,15 @@
 // Hard links of a source, until what they lead to is there: the first name may come after them, or may still be on its way.
-// Of one thread.
+// A first name that did not come leads to what was there before, which is another file: what links to it does not come either.
+//
+// Of one thread, but for did_not_come().
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/transfer/destination.h"
 #include "core/transfer/existing_files.h"
 
@@ -25,6 +30,12 @@ class WaitingLinks {
   bool is_empty() const { return links_.empty(); }
   // Whether this name is one of a link that waits, or the first that it leads to.
   bool concern(InodeId parent, const std::string& name) const;
+  // Of a file whose name shows something else, or nothing. From any thread.
+  void did_not_come(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
+  // It comes once more.
+  void comes_again(InodeId parent, const std::string& name) CFFS_EXCLUDES(mutex_);
+  // All names may come once more.
+  void all_come_again() CFFS_EXCLUDES(mutex_);
   // All that wait, in the order of the source; none does any more.
   std::vector<Link> take();
 
@@ -36,6 +47,9 @@ class WaitingLinks {
   Destination& to_;
   ExistingFiles& existing_;
   std::vector<Link> links_;
+  Mutex mutex_;  // leaf
+  // By their hashes: all files of a source may be refused.
+  std::unordered_set<std::size_t> missing_ CFFS_GUARDED_BY(mutex_);
 };
 
 }  // namespace cffs

@@ -63,7 +63,11 @@ WholeFile::~WholeFile() {
 }
 
 Status WholeFile::finish() {
-  if (in_place_) return {};
+  if (in_place_) {
+    // What a device could not write nobody would be told of. A pipe knows of no such thing.
+    const bool synced = ::fsync(fd_.get()) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP;
+    return synced ? Status() : Status(fail(errno, path_));
+  }
   if (::fsync(fd_.get()) != 0) return fail(errno, path_);
   if (partial_.empty()) {
     // A file without a name gets one only where there is none yet.

@@ -321,6 +321,54 @@ TEST_CASE("an owner whose number no file has is nobody", "[transfer]") {
   CHECK(owners_of("last").first == 4'294'967'294);
 }
 
+TEST_CASE("an archive's attributes take memory by what files can have of them", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/attributes.tar";
+  const char type = GENERATE('0', '5');
+  {
+    std::ofstream out(path, std::ios::binary);
+    const std::string one = pax("SCHILY.xattr.user.x", std::string(900'000, 'x'));
+    for (int i = 0; i < 60; ++i) out << one << header("f" + std::to_string(i), type, 0);
+    out << pax("SCHILY.xattr.user.y", "small") << header("last", type, 0) << std::string(1024, '\0');
+  }
+  TransferStore store;
+  ImportTarget target(*store.fs, 1, nullptr);
+  const std::uint64_t before = bytes_held();
+  REQUIRE(import_archive(path, target));
+  CHECK(bytes_held() < before + (10u << 20));
+  const auto report = target.finish();
+  REQUIRE(report);
+  CHECK(report->failed == 60);
+  REQUIRE_FALSE(report->problems.empty());
+  CHECK(report->problems.front() ==
+        "'f0': 1 of its extended attributes ('user.x') are more than a file can have, and were left out");
+  const auto last = store.fs->lookup(kRootInode, "last");
+  REQUIRE(last);
+  CHECK(store.fs->getxattr(last->ino, "user.y").value() == "small");
+  CHECK(store.fs->lookup(kRootInode, "f59"));
+}
+
+TEST_CASE("what directories' attributes take until the end of an import is bounded", "[transfer]") {
+  TransferStore store;
+  ImportTarget target(*store.fs, 1, nullptr);
+  Inode attributes;
+  attributes.mode = S_IFDIR | 0755;
+  attributes.xattrs = {{"user.x", std::string(60'000, 'x')}, {"user.y", std::string(60'000, 'y')}};
+  constexpr int kDirectories = 1500;
+  const std::uint64_t before = bytes_held();
+  for (int i = 0; i < kDirectories; ++i) {
+    const auto made = target.directory(kRootInode, "d" + std::to_string(i), attributes);
+    REQUIRE(made);
+    target.directory_attributes(*made, attributes);  // as archives have it: again
+  }
+  CHECK(bytes_held() < before + (150u << 20));
+  const auto report = target.finish();
+  REQUIRE(report);
+  CHECK(report->failed == 1);
+  CHECK(store.fs->getxattr(store.fs->lookup(kRootInode, "d0")->ino, "user.x").value().size() == 60'000);
+  CHECK_FALSE(store.fs->getxattr(store.fs->lookup(kRootInode, "d1499")->ino, "user.x"));
+}
+
 TEST_CASE("an archive whose header has no end is refused", "[transfer]") {
   const TemporaryDirectory directory;
   const std::string path = directory.path + "/bomb.tar";

@@ -50,6 +50,7 @@ TEST_CASE("damage is named, copied with the checksums that tell of it, and named
     const auto done = used.back_up(place);
     REQUIRE(done);
     CHECK(done->damaged == 3);
+    CHECK(done->rows_damaged == 0);
     const auto says = [&](const std::string& words) {
       return std::any_of(used.said.begin(), used.said.end(),
                          [&](const std::string& s) { return s.find(words) != std::string::npos; });
@@ -135,6 +136,7 @@ TEST_CASE("a backup is not replaced by one that lacks rows") {
   const auto rest = Backup(**opened, other, options).run();
   REQUIRE(rest);
   CHECK(rest->damaged > 0);
+  CHECK(rest->rows_damaged > 0);
   CHECK(contents_of_copy(other.store()).size() < before.size() + 1);
 }
 

@@ -153,6 +153,20 @@ TEST_CASE("in directories: a backup that was cut is cleared away, and refusals l
   CHECK(disk.names() == std::set<std::string>{"store", "b"});
 }
 
+TEST_CASE("a link where a backup is prepared leads to no store that is emptied") {
+  OnDisk disk;
+  REQUIRE(disk.back_up("victim"));
+  const auto whole = disk.look("victim");
+  std::filesystem::create_directory_symlink(disk.at("victim"), disk.at(".b.unfinished"));
+  CHECK(disk.refusal("b").find("is needed for the backup, and is no directory") != std::string::npos);
+  CHECK(disk.look("victim") == whole);
+  CHECK(disk.names() == std::set<std::string>{"store", "victim", ".b.unfinished"});
+  std::filesystem::remove(disk.at(".b.unfinished"));
+  std::filesystem::create_directory_symlink(disk.at("victim"), disk.at(".b.former"));
+  CHECK_FALSE(disk.back_up("b"));
+  CHECK(disk.look("victim") == whole);
+}
+
 TEST_CASE("an empty directory becomes a backup, and keeps its mode") {
   OnDisk disk;
   std::filesystem::create_directory(disk.at("b"));

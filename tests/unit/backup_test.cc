@@ -1,10 +1,18 @@
 // What a backup keeps and copies; that it is of its moment; that nothing which ends it early harms the one before, or the store.
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <new>
+#include <random>
+#include <utility>
 
+#include "core/backup/blob_copies.h"
+#include "core/backup/copied_runs.h"
 #include "core/object/faulty_store.h"
 #include "core/table/pending_removal.h"
 #include "core/table/table.h"
 #include "tests/model/memory_place.h"
+#include "tests/passing_object.h"
+#include "tests/passing_store.h"
 #include "tests/unit/backed_up_store.h"
 
 namespace cffs::test {
@@ -243,6 +251,102 @@ TEST_CASE("users who meet a full medium get the room that a backup holds") {
   place.begin();
   REQUIRE(used.back_up(place));
   CHECK(contents_of_copy(place.store()) == contents(*used.fs));
+}
+
+TEST_CASE("a sparse file of any length is copied by what it has", "[backup]") {
+  static constexpr std::uint64_t kHuge = std::uint64_t{1} << 61, kData = 3'000'000;
+  // Data at its beginning and at its end.
+  class Huge final : public PassingObject {
+   public:
+    using PassingObject::PassingObject;
+    Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+      const std::uint64_t n = std::min<std::uint64_t>(out.size(), kHuge - std::min(kHuge, offset));
+      std::fill_n(out.begin(), n, std::byte{'x'});
+      return static_cast<std::size_t>(n);
+    }
+    Status write_at(std::uint64_t, ConstBytes data) override {
+      written += data.size();
+      return {};
+    }
+    Status truncate(std::uint64_t size) override {
+      truncated = size;
+      return {};
+    }
+    Result<ObjectInfo> info() const override { return ObjectInfo{kHuge, 2 * kData}; }
+    Result<std::uint64_t> next_data(std::uint64_t offset) const override {
+      return offset < kData ? offset : std::min(kHuge, std::max(offset, kHuge - kData));
+    }
+    Result<std::uint64_t> next_hole(std::uint64_t offset) const override {
+      return offset < kData ? kData : offset < kHuge - kData ? offset : kHuge;
+    }
+    std::uint64_t written = 0, truncated = 0;
+  };
+  class Place final : public PassingStore {
+   public:
+    using PassingStore::PassingStore;
+    Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+      if (std::exchange(lacks_memory, false)) throw std::bad_alloc();
+      CFFS_TRY(auto below, below_.create(name, how));
+      made = std::make_shared<Huge>(std::move(below));
+      return std::shared_ptr<Object>(made);
+    }
+    std::shared_ptr<Huge> made;
+    bool lacks_memory = false;
+  };
+  MemoryStore memory;
+  Place place(memory);
+  const auto source =
+      std::make_shared<Huge>(std::move(*memory.create("source", ObjectStore::Create::truncate)));
+  BlobCopies copies(place);
+  const InodeId ino{7};
+  const auto copy = [&] {
+    return copies.copy(ino, source, kHuge, false, [](std::uint64_t) { return true; });
+  };
+  SECTION("at once") {
+    const auto done = copy();
+    REQUIRE(done);
+    CHECK(done->bytes == 2 * kData);
+    CHECK(place.made->truncated == kHuge);
+  }
+  SECTION("with what was kept of it before it was changed") {
+    copies.keep(ino, source, kHuge, kHuge / 2, 10);   // nothing is there
+    copies.keep(ino, source, kHuge, kHuge - 10, 10);  // one block
+    REQUIRE(place.made);
+    CHECK(place.made->written == 65536);
+    copies.keep(ino, source, kHuge, 0, kHuge);  // it is cut to nothing
+    CHECK(place.made->written >= 2 * kData);
+    const std::uint64_t written = place.made->written;
+    const auto done = copy();
+    REQUIRE(done);
+    CHECK(place.made->written == written);
+    CHECK(copies.good());
+  }
+  SECTION("memory that ends is the backup's failure, and no change's") {
+    place.lacks_memory = true;
+    copies.keep(ino, source, kHuge, 0, 10);
+    copies.keep(ino, source, kHuge, 0, 10);
+    REQUIRE_FALSE(copies.good());
+    CHECK(copies.good().error().errno_value == ENOMEM);
+  }
+}
+
+TEST_CASE("a copy knows which runs of a blob it has", "[backup]") {
+  std::mt19937 random(11);
+  CopiedRuns runs;
+  std::vector<bool> there(200);
+  for (int i = 0; i < 2000; ++i) {
+    if (i % 40 == 0) runs = {}, there.assign(there.size(), false);
+    const std::uint64_t begin = random() % there.size(), end = begin + random() % 12;
+    runs.add(begin, std::min<std::uint64_t>(end, there.size()));
+    for (std::uint64_t at = begin; at < end && at < there.size(); ++at) there[at] = true;
+    for (std::uint64_t at = 0; at < there.size(); ++at) {
+      std::uint64_t behind = at, next = at;
+      while (behind < there.size() && there[behind]) ++behind;
+      REQUIRE(runs.end_of(at) == behind);
+      while (next < there.size() && !there[next]) ++next;
+      if (!there[at]) REQUIRE(runs.next_run(at, there.size()) == next);
+    }
+  }
 }
 
 TEST_CASE("one backup at a time") {

@@ -88,6 +88,12 @@ ends 2 no-such-command
 # --- what no help tells: options that exclude each other, or have no effect ---
 
 "$cffs" format s && mkdir p && touch p/file a.zip x.log && tar -cf a.tar p || exit 1
+# What could not be said was not done: 1 is "all that was found is mended", and not that.
+"$cffs" fsck s >/dev/full 2>err
+[ $? = 8 ] || wrong "cffs fsck whose answer does not fit: not 8: $(cat err)"
+"$cffs" backup s b >/dev/full 2>err
+[ $? = 8 ] || wrong "cffs backup whose answer does not fit: not 8: $(cat err)"
+rm -rf b
 while read -ra words; do
   case ${words[0]:-#} in \#*) continue ;; esac
   ends 2 "${words[@]}"

@@ -193,6 +193,27 @@ TEST_CASE("what waits in an import is bounded, in bytes and in files, over howev
   }
 }
 
+TEST_CASE("what files that wait in an import have beside their content is bounded", "[import]") {
+  struct File {
+    InodeId parent;
+    std::uint64_t size = 0;
+  };
+  constexpr std::uint64_t kHeld = 100'000, kMostWait = 600;
+  const std::uint64_t size = GENERATE(0u, 1u);
+  const std::uint64_t directories = GENERATE(1u, 10'000u);
+  PendingGroups<File> pending(std::uint64_t{64} << 20, 8192);
+  std::uint64_t given = 0, most = 0;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    pending.add({InodeId{i % directories + 1}, size}, size > 0, kHeld);
+    for (const auto& share : pending.take()) given += share.size();
+    most = std::max(most, i + 1 - given);
+  }
+  CHECK(most < kMostWait);
+  pending.all_complete();
+  for (const auto& share : pending.take()) given += share.size();
+  CHECK(given == 5000);
+}
+
 TEST_CASE("a file that is larger than a worker's share is alone in one, and cuts no other", "[import]") {
   struct File {
     InodeId parent;

@@ -217,6 +217,24 @@ TEST_CASE("what a transfer expected by its name alone goes as long as it has not
   CHECK(names_in(*to) == Names{".cffs-import-7-1", ".cffs-import-7-3", "file"});
 }
 
+TEST_CASE("what a transfer left that had replaced millions goes with the next", "[transfer]") {
+  TemporaryDirectory plain;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FileDescriptor folder(::open(plain.path.c_str(), O_RDONLY | O_DIRECTORY));
+    TransferList list(folder.get());
+    const std::string long_path = "gone/" + std::string(4000, 'x') + "/.cffs-import-7-";
+    for (int i = 0; i < 20'000; ++i) list.expect(long_path + std::to_string(i));  // 80 MB
+    list.expect(".cffs-import-7-0");
+    put(plain.path + "/.cffs-import-7-0", "");
+    ::_exit(0);
+  }
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  const auto to = std::move(*DirectoryDestination::at(plain.path, false));
+  CHECK(to->begin().value() == 1);
+  CHECK(names_in(*to).empty());
+}
+
 TEST_CASE("what lives is not taken for killed, nor its list for what is to go", "[transfer]") {
   OneStore store;
   TemporaryDirectory plain;

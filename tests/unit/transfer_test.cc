@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <tuple>
 #include <utility>
 
 #include "core/object/file_descriptor.h"
@@ -244,6 +246,140 @@ TEST_CASE("names that are one file where they come and several in the source are
   CHECK(at_a.st_ino != at_b.st_ino);
   CHECK((at_a.st_mode & 07777) == 0600);
   CHECK((at_b.st_mode & 07777) == 0644);
+  REQUIRE(from.fs->close());
+}
+
+TEST_CASE("of several sources that have a path the later one counts, each time", "[transfer]") {
+  TransferStore to;
+  TemporaryDirectory full, later;
+  const std::string large(3'000'000, 'f'), larger(3'000'001, 'l');
+  for (const auto& [path, small, big] :
+       {std::tuple(full.path, "full", &large), std::tuple(later.path, "later", &larger)}) {
+    std::filesystem::create_directory(path + "/d");
+    std::ofstream(path + "/d/small") << small;
+    std::ofstream(path + "/d/same") << "same";
+    std::ofstream(path + "/d/large") << *big;
+    std::filesystem::create_hard_link(path + "/d/small", path + "/d/link");
+    REQUIRE(::utimensat(AT_FDCWD, (path + "/d/same").c_str(), std::array<timespec, 2>{}.data(), 0) == 0);
+  }
+  const auto import = [&](bool update) {
+    ImportRules rules;
+    rules.update = update;
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    REQUIRE(import_directory(full.path, target));
+    target.source_complete();
+    REQUIRE(import_directory(later.path, target));
+    return target.finish().value();
+  };
+  const auto look = [&](const std::string& name) {
+    const InodeId d = to.fs->lookup(kRootInode, "d")->ino;
+    const auto there = to.fs->lookup(d, name);
+    REQUIRE(there);
+    std::string bytes(there->size, '\0');
+    REQUIRE(to.fs->read(there->ino, 0, as_writable_bytes(bytes)) == bytes.size());
+    return bytes;
+  };
+  SECTION("replaced") {
+    for (int time = 0; time < 3; ++time) {
+      const ImportReport report = import(true);
+      for (const std::string& problem : report.problems) CHECK(problem == "");
+      CHECK(look("small") == "later");
+      CHECK(look("link") == "later");
+      CHECK(look("large") == larger);
+    }
+  }
+  SECTION("refused where nothing may be replaced") {
+    const ImportReport report = import(false);
+    CHECK(report.same == 1);
+    CHECK(report.failed == 3);
+    CHECK(look("small") == "full");
+    CHECK(look("large") == large);
+    const auto names = [&](const std::string& name) {
+      return std::any_of(report.problems.begin(), report.problems.end(), [&](const std::string& p) {
+        return p.find("'d/" + name + "'") != std::string::npos;
+      });
+    };
+    CHECK(names("small"));
+    CHECK(names("large"));
+  }
+  REQUIRE(to.fs->close());
+}
+
+TEST_CASE("what did not come has no links, and its old content no new names", "[transfer]") {
+  TransferStore to;
+  ImportRules rules;
+  const auto there = [&](const std::string& name) { return to.fs->lookup(kRootInode, name).has_value(); };
+  SECTION("refused") {
+    to.file("a", 7);
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    Inode attributes;
+    attributes.mode = S_IFREG | 0644;
+    attributes.size = 5;
+    target.small_file(kRootInode, "a", attributes, [](Inode&) { return Result<std::string>("hello"); });
+    target.hard_link(kRootInode, "b", kRootInode, "a");
+    const auto report = target.finish();
+    REQUIRE(report);
+    CHECK(report->failed == 2);
+    CHECK(report->links == 0);
+    CHECK(to.content("a") == "xxxxxxx");
+    CHECK_FALSE(there("b"));
+  }
+  SECTION("not to be read") {
+    to.file("a", 7);
+    to.file("b", 3);
+    rules.update = true;
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    Inode attributes;
+    attributes.mode = S_IFREG | 0644;
+    attributes.size = 5;
+    const bool is_large = GENERATE(false, true);
+    if (is_large) {
+      target.large_file(kRootInode, "a", attributes, [](const WriteAt&) { return Status(fail(EIO)); });
+    } else {
+      target.small_file(kRootInode, "a", attributes, [](Inode&) { return Result<std::string>(fail(EIO)); });
+    }
+    target.hard_link(kRootInode, "b", kRootInode, "a");
+    target.hard_link(kRootInode, "c", kRootInode, "b");
+    const auto report = target.finish();
+    REQUIRE(report);
+    CHECK(report->failed == 3);
+    CHECK(to.content("b") == "xxx");
+    CHECK_FALSE(there("c"));
+  }
+  SECTION("but what comes once more has") {
+    to.file("a", 7);
+    ImportTarget target(*to.fs, 2, nullptr, rules);
+    Inode attributes;
+    attributes.mode = S_IFREG | 0644;
+    attributes.size = 5;
+    target.expect_repeats();
+    target.large_file_now(kRootInode, "f", "f", attributes,
+                          [](const WriteAt&) { return Status(fail(EIO)); });
+    target.forget_earlier(kRootInode, "f");
+    target.small_file(kRootInode, "f", attributes, [](Inode&) { return Result<std::string>("again"); });
+    target.hard_link(kRootInode, "g", kRootInode, "f");
+    const auto report = target.finish();
+    REQUIRE(report);
+    CHECK(report->failed == 1);
+    CHECK(to.content("g") == "again");
+  }
+  REQUIRE(to.fs->close());
+}
+
+TEST_CASE("a device that could not write an archive is told of, and a pipe is none", "[transfer]") {
+  TransferStore from;
+  from.file("a", 7);
+  TemporaryDirectory out;
+  const std::string pipe = out.path + "/pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const FileDescriptor reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  REQUIRE(reader);
+  CHECK(export_archive(*from.fs, "", pipe, ArchiveForm{}));
+  failing_fsync = EIO;
+  const auto failed = export_archive(*from.fs, "", pipe, ArchiveForm{});
+  failing_fsync = 0;
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().errno_value == EIO);
   REQUIRE(from.fs->close());
 }
 

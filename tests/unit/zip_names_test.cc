@@ -13,6 +13,7 @@
 
 #include "core/base/bytes.h"
 #include "tests/unit/temporary_directory.h"
+#include "tests/unit/transfer_store.h"
 
 namespace cffs::test {
 namespace {
@@ -21,6 +22,7 @@ struct ZipMember {
   std::string name, data;
   mode_t mode = S_IFREG | 0644;
   bool is_utf8 = false;  // it says so
+  std::size_t method = 0;  // of compression, as it says: 0 is none
 };
 constexpr std::uint8_t kMadeByUnix = 3, kMadeOnDos = 0;
 
@@ -48,7 +50,7 @@ void write_zip(const std::string& path, const std::vector<ZipMember>& members,
   std::string zip;
   std::vector<std::size_t> offsets;
   const auto common = [](std::string& out, const ZipMember& m) {
-    zip_u16(out, 10), zip_u16(out, m.is_utf8 ? 0x800 : 0), zip_u16(out, 0);  // version, flags, stored
+    zip_u16(out, 10), zip_u16(out, m.is_utf8 ? 0x800 : 0), zip_u16(out, m.method);  // version, flags
     zip_u32(out, 0x21 << 16);                            // 1980-01-01
     zip_u32(out, crc_of(m.data)), zip_u32(out, m.data.size()), zip_u32(out, m.data.size());
     zip_u16(out, m.name.size()), zip_u16(out, 0);
@@ -106,6 +108,23 @@ std::vector<std::string> member_names(const std::vector<ReadMember>& all) {
 }
 
 }  // namespace
+
+TEST_CASE("a member of a zip that nobody can decompress costs no other", "[transfer]") {
+  const TemporaryDirectory dir;
+  const std::string zip = dir.path + "/a.zip";
+  const std::vector<ZipMember> members{{"a", "one"}, {"b", "two", S_IFREG | 0644, false, 97}, {"c", "three"}};
+  write_zip(zip, members, {0, 1, 2}, kMadeByUnix);
+  TransferStore store;
+  Status done;
+  const ImportReport report = store.import(zip, done);
+  REQUIRE(done);
+  CHECK(report.files == 2);
+  CHECK(report.failed == 1);
+  REQUIRE(report.problems.size() == 1);
+  CHECK(report.problems.front().starts_with("'b': "));
+  CHECK(store.content("a") == "one");
+  CHECK(store.content("c") == "three");
+}
 
 TEST_CASE("a zip made on Unix keeps its backslashes, in whatever order its directory is", "[transfer]") {
   const TemporaryDirectory dir;

@@ -36,6 +36,13 @@ with open(path, 'r+b') as f:
     f.seek(at); byte = f.read(1)[0]
     f.seek(at); f.write(bytes([byte ^ 1]))
 PY
+  check "mount" "$cffs" mount "$store" "$mnt"
+  check "what was exported earlier" bash -c "mkdir -p '$base/work/earlier/many' && (cd '$base/work/earlier/many' && seq -f name%g 3000 | xargs touch)"
+  check "is not made as the rest of a damaged mount" refused "rows of .* cannot be read: by --update --delete .* nothing was changed" bash -c "'$cffs' export --update --delete '$mnt' '$base/work/earlier' 2>&1 >/dev/null | grep -v 'rows are missing' >&2; exit \${PIPESTATUS[0]}"
+  check "all of it is there" test "$(find "$base/work/earlier/many" -type f | wc -l)" = 3000
+  check "what can be read comes, and that some cannot is told" bash -c "'$cffs' export '$mnt' '$base/work/rest' 2>'$base/work/err'; test \$? = 1 && grep -q 'files may be missing, or as they were earlier' '$base/work/err' && test -n \"\$(ls '$base/work/rest/many')\""
+  check "umount" "$cffs" umount "$mnt"
+  rm -rf "$base/work/earlier" "$base/work/rest"
   for how in "" "-o ro"; do
     check "mount $how" "$cffs" mount $how "$store" "$mnt"
     check "ls fails $how" bash -c "! ls '$mnt/many' >'$base/work/listed' 2>'$base/work/err' && grep -q 'Input/output error' '$base/work/err'"

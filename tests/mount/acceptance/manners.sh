@@ -77,6 +77,10 @@ case_manners() {
   flock --wait 30 "$lock" true
   check "a dead mount is explained" refused "the daemon of this mount is gone; .* cffs umount $mnt, then cffs mount $store $mnt" "$cffs" stat "$mnt"
   check "by each command" refused "the daemon of this mount is gone" "$cffs" export "$mnt:linux" "$base/work/out"
+  "$cffs" fsck "$mnt" 2>/dev/null
+  check "which is no check that mended all" test $? = 8
+  "$cffs" diff "$mnt" "$base/work" 2>/dev/null
+  check "nor a difference" test $? = 2
   check "and listed" says "^  store $store, dead" "$cffs" list
   check "what helps: umount" "$cffs" umount "$mnt"
   check "and mount" "$cffs" mount "$store" "$mnt"
@@ -154,6 +158,7 @@ case_interrupted() {
   check "of which nothing is there" test ! -e "$base/work/out.tar"
   check "another store" bash -c "rm -rf '$base/work/another' && '$cffs' format '$base/work/another'"
   check "import is interrupted" interrupted "what has come stays, the same command goes on" ' files, ' "${slow[@]}" import "$base/work/many" "$base/work/another"
+  check "so it is before anything has come" bash -c "sleep 4 | timeout --preserve-status -s INT 2 '$cffs' import --quiet - '$base/work/another' 2>'$base/work/err'; test \${PIPESTATUS[1]} = 130 && grep -q 'it was interrupted' '$base/work/err' && ! grep -q 'Interrupted system call' '$base/work/err'"
   check "which leaves it closed" bash -c "'$cffs' import --quiet '$base/work/many' '$base/work/another' 2>&1 | grep 'checking all rows' && exit 1 || true"
   check "diff" "$cffs" diff "$base/work/another" "$base/work/many"
   rm -rf "$base/work/another" "$out"

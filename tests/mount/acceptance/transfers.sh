@@ -226,6 +226,12 @@ case_moving() {
   check "behind a colon neither" refused "'../x': name the directory from the root on" "$cffs" import "$src" "$store:../x"
   check "and out of one" refused "'\.\.': name what is in the store from its root on, without '\.\.'" "$cffs" export "$store:.." "$base/work/up"
   check "--delete alone" refused "goes with --update" "$cffs" import --delete "$src" "$store"
+  mkdir -p "$base/work/full/d" "$base/work/incr/d" && echo full >"$base/work/full/d/f" && echo later >"$base/work/incr/d/f"
+  touch -d 2020-01-01 "$base/work/full/d/f" && tar -cf "$base/work/full.tar" -C "$base/work/full" d && tar -cf "$base/work/incr.tar" -C "$base/work/incr" d
+  for i in 1 2; do
+    check "two sources that have a file" "$cffs" import --update --to=two "$base/work/full.tar" "$base/work/incr.tar" "$store"
+    check "of which the later counts" test "$("$cffs" cat "$store:two/d/f")" = later
+  done
   check "--delete of two sources" refused "is for one source" "$cffs" import --update --delete "$src" "$src/c" "$store"
   chmod 0 "$src/linux/netfilter"
   check "what cannot be read takes nothing away" bash -c "setpriv --reuid 65534 --clear-groups true 2>/dev/null || exit 0; cp -a '$store' '$base/work/theirs' && chown -R 65534 '$base/work/theirs' && ! setpriv --reuid 65534 --clear-groups '$cffs' import --update --delete '$src' '$base/work/theirs' 2>/dev/null; '$cffs' --version >/dev/null && test -n \"\$('$cffs' ls --foreign-owner '$base/work/theirs:linux/netfilter')\""
@@ -299,6 +305,7 @@ case_backup() {
   check "another directory" refused "is there and is no backup: name a place that does not exist" "$cffs" backup "$mnt" "$base/work/out"
   mkdir "$base/work/tiny" && mount -t tmpfs -o size=4m tmpfs "$base/work/tiny"
   check "a place that is full is told" refused "No space left" "$cffs" backup "$mnt" "$base/work/tiny/copy"
+  check "also to who asks later" bash -c "'$cffs' backup --status '$mnt' >/dev/null 2>'$base/work/err'; test \$? = 8 && grep -q 'No space left' '$base/work/err'"
   check "and empty again" test "$(ls -A "$base/work/tiny" | wc -l)" = 0
   umount "$base/work/tiny"
 
@@ -345,6 +352,11 @@ case_backup() {
   check "mount read-only" bash -c "'$cffs' umount '$mnt' && '$cffs' mount -o ro '$store' '$mnt'"
   check "a backup of that" bash -c "'$cffs' backup '$mnt' '$base/work/of-ro'; test \$? = 4"
   check "an export of that" bash -c "'$cffs' export '$mnt:1' '$base/work/ro-out' && diff -r '$mnt/1' '$base/work/ro-out'"
+  check "umount" "$cffs" umount "$mnt"
+  check "a mount that becomes read-only" bash -c "'$cffs' mount '$store' '$mnt' && '$cffs' mount -o remount,ro '$store' '$mnt'"
+  check "cannot be asked for a backup" refused "was made read-only by a remount.* cffs mount -o remount,rw" "$cffs" backup "$mnt" "$base/work/of-remounted"
+  check "nor for an export" refused "was made read-only by a remount.* cffs mount -o remount,rw" "$cffs" export "$mnt:1" "$base/work/remounted-out"
+  check "until it is writable again" bash -c "'$cffs' mount -o remount,rw '$store' '$mnt' && '$cffs' export '$mnt:1' '$base/work/remounted-out' && diff -r '$mnt/1' '$base/work/remounted-out'"
   check "umount" "$cffs" umount "$mnt"
 }
 
