@@ -97,8 +97,9 @@ TEST_CASE("a superblock that the medium does not give counts as one that is lost
         REQUIRE(store->create("new", ObjectStore::Create::exclusive));
       }
       REQUIRE(bad.state->unreadable.empty());  // both are written
-      bad.check_objects(*bad.opened(), kNothingIsLost);
-      CHECK_FALSE(bad.opened()->was_scanned());
+      const auto again = bad.opened();
+      bad.check_objects(*again, kNothingIsLost);
+      CHECK_FALSE(again->was_scanned());
     }
   }
   const OnBadMedium bad(true);
