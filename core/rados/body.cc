@@ -1,6 +1,7 @@
 #include "core/rados/body.h"
 
 #include <algorithm>
+#include <new>
 #include <random>
 
 #include "core/object/blocking_section.h"
@@ -9,7 +10,9 @@ namespace cffs::rados {
 namespace {
 
 constexpr std::size_t kTogether = 256 * 1024;  // bytes that lie end to end are sent in one operation
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+// What an object grows to: as a file of ext4. There is an end, for its pieces go one by one.
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 40;
+constexpr std::uint64_t kMostBytesEver = std::uint64_t{1} << 63;  // earlier programs let it grow to
 constexpr std::uint64_t kProbesAtOnce = 32;  // pieces that are looked for side by side
 
 std::string_view text(ConstBytes bytes) {
@@ -41,20 +44,23 @@ Result<std::optional<std::pair<std::uint64_t, std::uint64_t>>> last_of(const Sha
                                                                        std::uint64_t end) {
   std::vector<std::uint64_t> sizes(end - begin, 0);
   std::vector<time_t> times(sizes.size(), 0);
+  // All that takes memory comes before what is begun, which writes into these vectors.
+  std::vector<std::string> names;
+  for (std::uint64_t piece = begin; piece < end; ++piece) names.push_back(shared.piece_name(id, piece));
   std::vector<rados_completion_t> asked;
+  asked.reserve(sizes.size());
   int failed = 0;
   for (std::uint64_t i = 0; i < sizes.size() && failed == 0; ++i) {
     rados_completion_t one = nullptr;
     if (librados().aio_create_completion2(nullptr, nullptr, &one) != 0) failed = -ENOMEM;
     if (failed != 0) break;
-    failed = std::min(0, librados().aio_stat(shared.pool->io(), shared.piece_name(id, begin + i).c_str(), one,
-                                             &sizes[i], &times[i]));
+    failed = std::min(0, librados().aio_stat(shared.pool->io(), names[i].c_str(), one, &sizes[i], &times[i]));
     if (failed == 0) asked.push_back(one);
     if (failed != 0) librados().aio_release(one);
   }
   announce_blocking();
   std::optional<std::pair<std::uint64_t, std::uint64_t>> last;
-  // What was begun writes into these vectors: all of it is waited for.
+  // All of it is waited for.
   for (std::uint64_t i = 0; i < asked.size(); ++i) {
     (void)librados().aio_wait_for_complete(asked[i]);
     const int code = librados().aio_get_return_value(asked[i]);
@@ -95,43 +101,57 @@ Body::Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together
 }
 
 Result<std::shared_ptr<Body>> Body::load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind) {
+  return load_pieces(std::move(shared), id, kind, true);
+}
+
+Result<std::shared_ptr<Body>> Body::load_to_remove(std::shared_ptr<Shared> shared, ObjectId id) {
+  return load_pieces(std::move(shared), id, Kind::changes, false);
+}
+
+// The last piece that is there, from behind.
+Status Body::find_end(std::uint64_t first_bytes) {
+  size_ = first_bytes;
+  const auto& spans = written_.spans();
+  for (auto span = spans.rbegin(); span != spans.rend(); ++span) {
+    const std::uint64_t first = std::max<std::uint64_t>(1, span->begin);
+    for (std::uint64_t end = span->end; end > first;) {
+      const std::uint64_t begin = std::max(first, end - std::min(end, kProbesAtOnce));
+      CFFS_TRY(const auto last, last_of(*shared_, id_, begin, end));
+      if (last) {
+        size_ = last->first * shared_->piece_bytes + last->second;
+        return {};
+      }
+      end = begin;
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Body>> Body::load_pieces(std::shared_ptr<Shared> shared, ObjectId id, Kind kind,
+                                                bool to_its_end) {
   const auto body = std::make_shared<Body>(shared, id, nullptr, kind);
   const std::string first = shared->piece_name(id, 0);
   const auto found = shared->pool->stat(first);
   if (!found && found.error().errno_value == ENOENT) return body;
   if (!found) return fail(found.error());
   // A first piece whose first write was refused, and whose later one was not, has none; then it is the only one.
-  const std::string written = found->attribute("bound");
-  std::uint64_t bound = 1;
-  if (!written.empty()) {
-    CFFS_TRY(bound, number_of(written, first + ": attribute bound"));
-  }
-  if (bound > kMostBytes / shared->piece_bytes)
-    return fail(Error::corruption(first + ": attribute bound says more than an object can have"));
+  std::optional<WrittenPieces> written = WrittenPieces();
+  if (const std::string text = found->attribute("bound"); !text.empty())
+    written = WrittenPieces::parse(text, kMostBytesEver / shared->piece_bytes);
+  if (!written) return fail(Error::corruption(first + ": attribute bound names no pieces"));
   std::uint64_t born = 0;
   if (const std::string text = found->attribute("born"); !text.empty()) {
     CFFS_TRY(born, number_of(text, first + ": attribute born"));
   }
-  std::uint64_t size = found->size;
-  // The last piece that is there, from behind.
-  for (std::uint64_t end = bound; end > 1;) {
-    const std::uint64_t begin = std::max<std::uint64_t>(1, end - std::min(end, kProbesAtOnce));
-    CFFS_TRY(const auto last, last_of(*shared, id, begin, end));
-    if (last) {
-      size = last->first * shared->piece_bytes + last->second;
-      break;
-    }
-    end = begin;
-  }
   const std::string cut = found->attribute("cut");
   const MutexLock guard(body->mutex_);
-  body->size_ = size;
   body->born_ = born;
-  body->durable_bound_ = body->bound_ = std::max<std::uint64_t>(bound, 1);
+  body->durable_written_ = body->written_ = std::move(*written);
   body->has_first_piece_ = true;
+  if (to_its_end) CFFS_TRY_VOID(body->find_end(found->size));
   if (!cut.empty()) {
     CFFS_TRY(const std::uint64_t end, number_of(cut, first + ": attribute cut"));
-    if (end > kMostBytes)
+    if (end > kMostBytesEver)
       return fail(Error::corruption(first + ": attribute cut says more than an object can have"));
     body->size_ = end;  // its last piece may still be a hole
     body->cut_unfinished_ = true;
@@ -255,25 +275,43 @@ std::optional<PageCache::Source::Lasting> Body::lasting() const {
 // --- writing
 
 Pool::Done Body::landed(std::uint64_t offset, std::size_t bytes) {
-  shared_->on_the_way.enter(bytes);
-  return [self = shared_from_this(), offset, bytes, ended = flights_.one()](int code) {
-    self->shared_->on_the_way.leave(bytes);
-    if (code != 0 && bytes > 0) {
-      const MutexLock guard(self->lost_mutex_);
-      // A full pool refuses all that comes, end to end.
-      const bool goes_on =
-          !self->lost_.empty() && self->lost_.back().end == offset && self->lost_.back().code == code;
-      if (goes_on) self->lost_.back().end = offset + bytes;
-      if (!goes_on) self->lost_.push_back({offset, offset + bytes, code});
-      self->has_lost_.store(true, std::memory_order_release);
+  // Off its way however it ends, also where memory runs out before it is sent: then nothing is lost, whoever wrote it is told, or tries again.
+  struct Way {
+    Way(std::shared_ptr<Shared> its_store, std::size_t its_bytes)
+        : shared(std::move(its_store)), bytes(its_bytes) {
+      shared->on_the_way.enter(bytes);
     }
+    ~Way() { shared->on_the_way.leave(bytes); }
+    Way(const Way&) = delete;
+    Way& operator=(const Way&) = delete;
+    const std::shared_ptr<Shared> shared;
+    const std::size_t bytes;
+  };
+  constexpr int kNothingWasSent = 0;
+  return [self = shared_from_this(), offset, way = std::make_shared<Way>(shared_, bytes),
+          ended = flights_.one(kNothingWasSent)](int code) {
+    if (code != 0 && way->bytes > 0) self->lose({offset, offset + way->bytes, code});
     ended(code);
   };
+}
+
+void Body::lose(const Lost& lost) {
+  const MutexLock guard(lost_mutex_);
+  // A full pool refuses all that comes, end to end.
+  const bool goes_on = !lost_.empty() && lost_.back().end == lost.begin && lost_.back().code == lost.code;
+  try {
+    if (goes_on) lost_.back().end = lost.end;
+    if (!goes_on) lost_.push_back(lost);
+  } catch (const std::bad_alloc&) {  // on a thread of librados's
+    all_lost_ = lost.code;
+  }
+  has_lost_.store(true, std::memory_order_release);
 }
 
 Status Body::not_lost(std::uint64_t offset, std::uint64_t length) const {
   if (!has_lost_.load(std::memory_order_acquire)) return {};
   const MutexLock guard(lost_mutex_);
+  CFFS_TRY_VOID(first_error(all_lost_));
   for (const Lost& lost : lost_)
     if (offset < lost.end && lost.begin < offset + length) return first_error(lost.code);
   return {};
@@ -300,8 +338,8 @@ Status Body::settle() {
   return first_error(naming_->wait());
 }
 
-void Body::set_first_attributes(WriteOperation& operation, std::uint64_t bound) const {
-  operation.set_attribute("bound", std::to_string(bound));
+void Body::set_first_attributes(WriteOperation& operation, const WrittenPieces& written) const {
+  operation.set_attribute("bound", written.text());
   if (born_ != 0) operation.set_attribute("born", std::to_string(born_));
 }
 
@@ -310,23 +348,33 @@ Status Body::make_first_piece() {
   CFFS_TRY_VOID(settle());
   WriteOperation operation;
   operation.create(false);
-  set_first_attributes(operation, bound_);
+  set_first_attributes(operation, written_);
   shared_->pool->start(operation, piece_name(0), landed(0, 0));
   has_first_piece_ = true;
   return {};
 }
 
-Status Body::reach(std::uint64_t piece) {
-  if (piece < durable_bound_) return {};
+Status Body::may_end_at(std::uint64_t end) const {
+  if (end <= std::max(kMostBytes, size_)) return {};
+  return fail(EFBIG);
+}
+
+Status Body::reach(std::uint64_t first, std::uint64_t last) {
+  bool all = true;
+  for (std::uint64_t piece = first; piece <= last && all; ++piece) all = durable_written_.contains(piece);
+  if (all) return {};
   CFFS_TRY_VOID(settle());
-  const std::uint64_t bound = piece < bound_ ? bound_ : std::max(piece + 1, bound_ * 2);
+  WrittenPieces written = written_;
+  for (std::uint64_t piece = first; piece <= last; ++piece) written.add(piece);
+  WrittenPieces durable = written;
   WriteOperation operation;
   operation.create(false);
-  set_first_attributes(operation, bound);
+  set_first_attributes(operation, written);
   announce_blocking();
   CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(0)));
   has_first_piece_ = true;
-  durable_bound_ = bound_ = bound;
+  durable_written_ = std::move(durable);
+  written_ = std::move(written);
   return {};
 }
 
@@ -334,7 +382,7 @@ void Body::send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_
   if (piece == 0 && !has_first_piece_) {
     WriteOperation operation;
     operation.create(false);
-    set_first_attributes(operation, bound_);
+    set_first_attributes(operation, written_);
     operation.write(offset, bytes);
     shared_->pool->start(operation, piece_name(0), landed(offset, bytes.size()));
     has_first_piece_ = true;
@@ -347,7 +395,7 @@ void Body::send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_
 Status Body::send_bytes(std::uint64_t offset, std::string_view bytes) {
   CFFS_TRY_VOID(settle());
   const std::uint64_t piece_bytes = shared_->piece_bytes;
-  CFFS_TRY_VOID(reach((offset + bytes.size() - 1) / piece_bytes));
+  CFFS_TRY_VOID(reach(offset / piece_bytes, (offset + bytes.size() - 1) / piece_bytes));
   for (std::size_t at = 0; at < bytes.size();) {
     const std::uint64_t piece = (offset + at) / piece_bytes;
     const std::uint64_t within = offset + at - piece * piece_bytes;
@@ -371,6 +419,7 @@ Status Body::write(std::uint64_t offset, ConstBytes data) {
   if (data.empty()) return {};
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(usable());
+  CFFS_TRY_VOID(may_end_at(offset + data.size()));
   // Nothing of `data` is taken before what may fail is over.
   const bool goes_on = offset == pending_at_ + pending_.size() && pending_.size() + data.size() <= kTogether;
   if (!pending_.empty() && !goes_on) CFFS_TRY_VOID(send_pending());
@@ -413,8 +462,9 @@ Status Body::sync() {
 
 void Body::expect(std::uint64_t bytes) {
   const MutexLock guard(mutex_);
+  constexpr std::uint64_t kMostPieces = 1024;  // a larger one may be sparse
   // Known from the beginning, it is one attribute of the first write.
-  if (!has_first_piece_ && bytes > 0) bound_ = std::max(bound_, last_piece(bytes) + 1);
+  if (!has_first_piece_ && bytes > 0) written_.add_first(std::min(last_piece(bytes) + 1, kMostPieces));
 }
 
 }  // namespace cffs::rados

@@ -13,6 +13,7 @@
 
 #include "core/rados/page_cache.h"
 #include "core/rados/pool.h"
+#include "core/rados/written_pieces.h"
 
 namespace cffs::rados {
 
@@ -52,6 +53,8 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Body(std::shared_ptr<Shared> shared, ObjectId id, std::shared_ptr<Together> naming, Kind kind);
   // One that is there. An object whose first piece nobody wrote is empty.
   static Result<std::shared_ptr<Body>> load(std::shared_ptr<Shared> shared, ObjectId id, Kind kind);
+  // One that is to be removed: its end is not looked for.
+  static Result<std::shared_ptr<Body>> load_to_remove(std::shared_ptr<Shared> shared, ObjectId id);
 
   ObjectId id() const { return id_; }
   const Shared& shared() const { return *shared_; }
@@ -72,8 +75,8 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Status sync();
   // It will have so many bytes.
   void expect(std::uint64_t bytes);
-  // Removes all pieces, and waits for that.
-  Status remove_pieces();
+  // Removes all pieces, and waits for that. Once `stops`: ECANCELED, and what is left is noted for whoever goes on.
+  Status remove_pieces(const std::atomic<bool>& stops);
 
   PageCache::ObjectNumber number() const override { return id_; }
   void fetch(std::uint64_t offset, std::uint64_t length,
@@ -89,16 +92,30 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   Status send_pending() CFFS_REQUIRES(mutex_);
   Status send_bytes(std::uint64_t offset, std::string_view bytes) CFFS_REQUIRES(mutex_);
   void send_to_piece(std::uint64_t piece, std::uint64_t offset, std::string_view bytes) CFFS_REQUIRES(mutex_);
-  // Pieces up to and with this one may be written.
-  Status reach(std::uint64_t piece) CFFS_REQUIRES(mutex_);
+  static Result<std::shared_ptr<Body>> load_pieces(std::shared_ptr<Shared> shared, ObjectId id, Kind kind,
+                                                   bool to_its_end);
+  Status find_end(std::uint64_t first_bytes) CFFS_REQUIRES(mutex_);
+  // EFBIG: nothing may end there.
+  Status may_end_at(std::uint64_t end) const CFFS_REQUIRES(mutex_);
+  // These pieces may be written.
+  Status reach(std::uint64_t first, std::uint64_t last) CFFS_REQUIRES(mutex_);
   Status make_first_piece() CFFS_REQUIRES(mutex_);
-  void set_first_attributes(WriteOperation& operation, std::uint64_t bound) const CFFS_REQUIRES(mutex_);
+  void set_first_attributes(WriteOperation& operation, const WrittenPieces& written) const
+      CFFS_REQUIRES(mutex_);
+  // Those of [begin, end) that may be there go.
+  Status remove_between(std::uint64_t begin, std::uint64_t end) CFFS_REQUIRES(mutex_);
+  Status zero_in_piece(std::uint64_t piece, std::uint64_t within, std::uint64_t n) CFFS_REQUIRES(mutex_);
   Status set_end(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status cut(std::uint64_t size) CFFS_REQUIRES(mutex_);
   Status punch_pieces(std::uint64_t offset, std::uint64_t end) CFFS_REQUIRES(mutex_);
   Status settle() CFFS_REQUIRES(mutex_);
   // What is to be told of a write of `bytes` from `offset` on.
   Pool::Done landed(std::uint64_t offset, std::size_t bytes);
+  struct Lost {
+    std::uint64_t begin = 0, end = 0;
+    int code = 0;
+  };
+  void lose(const Lost& lost);
   // A write to this range was refused: nobody gets what lay there before for what somebody wrote.
   Status not_lost(std::uint64_t offset, std::uint64_t length) const;
   Status first_error(int code) const;
@@ -115,19 +132,16 @@ class Body final : public PageCache::Source, public std::enable_shared_from_this
   std::uint64_t size_ CFFS_GUARDED_BY(mutex_) = 0;
   std::uint64_t born_ CFFS_GUARDED_BY(mutex_) =
       0;  // one that grows: what tells it from all others; 0: nothing
-  std::uint64_t bound_ CFFS_GUARDED_BY(mutex_) = 1;          // no piece from here on was ever written
-  std::uint64_t durable_bound_ CFFS_GUARDED_BY(mutex_) = 1;  // and that is written down
-  bool has_first_piece_ CFFS_GUARDED_BY(mutex_) = false;     // or it is on its way
-  bool cut_unfinished_ CFFS_GUARDED_BY(mutex_) = false;      // by a program that is gone
+  WrittenPieces written_ CFFS_GUARDED_BY(mutex_);          // no other piece was ever written
+  WrittenPieces durable_written_ CFFS_GUARDED_BY(mutex_);  // and that is written down
+  bool has_first_piece_ CFFS_GUARDED_BY(mutex_) = false;   // or it is on its way
+  bool cut_unfinished_ CFFS_GUARDED_BY(mutex_) = false;    // by a program that is gone
   std::uint64_t pending_at_ CFFS_GUARDED_BY(mutex_) = 0;
   std::string pending_ CFFS_GUARDED_BY(mutex_);  // written, and not sent
-  struct Lost {
-    std::uint64_t begin = 0, end = 0;
-    int code = 0;
-  };
   mutable Mutex lost_mutex_;  // leaf; callbacks take it
   std::vector<Lost> lost_
       CFFS_GUARDED_BY(lost_mutex_);  // writes that were refused, until the store is opened again
+  int all_lost_ CFFS_GUARDED_BY(lost_mutex_) = 0;  // the error of one that there was no memory to note
   std::atomic<bool> has_lost_{false};
 };
 

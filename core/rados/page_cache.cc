@@ -1,28 +1,47 @@
 #include "core/rados/page_cache.h"
 
+#include <new>
+
 #include "core/object/blocking_section.h"
 
 namespace cffs::rados {
 
-std::vector<std::pair<std::uint64_t, std::uint64_t>> PageCache::claim(ObjectNumber object,
-                                                                      std::uint64_t first,
-                                                                      std::uint64_t last) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
-  for (std::uint64_t page = first; page <= last; ++page) {
-    const auto [at, is_new] = pages_.try_emplace(Key{object, page});
-    if (!is_new) continue;
-    at->second = std::make_shared<Page>();
-    at->second->age = ages_.insert(ages_.end(), at->first);
-    // A run lies in one file of a local cache, so that what is short there is short at its end.
-    const bool begins = runs.empty() || runs.back().first + runs.back().second != page;
-    if (begins || page % LocalFile::kPages == 0) {
-      runs.emplace_back(page, 1);
-    } else {
-      ++runs.back().second;
-    }
+// What may throw comes before anything is anywhere.
+void PageCache::claim_page(const Key& key, Runs& runs) {
+  if (pages_.contains(key)) return;
+  const auto page = std::make_shared<Page>();
+  std::list<Key> age{key};
+  page->age = age.begin();
+  // A run lies in one file of a local cache, so that what is short there is short at its end.
+  const bool goes_on = !runs.empty() && runs.back().first + runs.back().second == key.page;
+  if (!goes_on || key.page % LocalFile::kPages == 0) runs.emplace_back(key.page, 0);
+  pages_.emplace(key, page);
+  ages_.splice(ages_.end(), age);
+  ++runs.back().second;
+}
+
+PageCache::Runs PageCache::claim(ObjectNumber object, std::uint64_t first, std::uint64_t last) {
+  Runs runs;
+  try {
+    for (std::uint64_t page = first; page <= last; ++page) claim_page({object, page}, runs);
+  } catch (...) {
+    for (const auto& [begin, pages] : runs)
+      for (std::uint64_t page = begin; page < begin + pages; ++page) erase(pages_.find(Key{object, page}));
+    throw;
   }
   fetches_ += runs.size();
   return runs;
+}
+
+void PageCache::start(const Source& source, const Runs& runs) {
+  for (auto run = runs.begin(); run != runs.end(); ++run) {
+    try {
+      start(source, run->first, run->second);
+    } catch (...) {
+      for (; run != runs.end(); ++run) take(source.number(), run->first, run->second, fail(ENOMEM));
+      throw;
+    }
+  }
 }
 
 void PageCache::start(const Source& source, std::uint64_t first, std::uint64_t pages) {
@@ -36,13 +55,20 @@ void PageCache::start(const Source& source, std::uint64_t first, std::uint64_t p
     kept.source->fetch(
         first * kPageBytes, pages * kPageBytes,
         [local, number = kept.number, end = kept.end, first, taken](Result<std::string> bytes) {
-          if (bytes) local->keep(number, first, end, *bytes);
+          try {
+            if (bytes) local->keep(number, first, end, *bytes);
+          } catch (const std::bad_alloc&) {  // it is not kept
+          }
           taken(std::move(bytes));
         });
   };
   local_->read(lasting->number, first, pages, lasting->end, [fetch, taken](std::optional<std::string> bytes) {
-    if (!bytes) return fetch();
-    taken(std::move(*bytes));
+    if (bytes) return taken(std::move(*bytes));
+    try {
+      fetch();
+    } catch (const std::bad_alloc&) {  // on a thread of the local cache's
+      taken(fail(ENOMEM));
+    }
   });
 }
 
@@ -53,16 +79,22 @@ void PageCache::take(ObjectNumber object, std::uint64_t first, std::uint64_t pag
     const auto at = pages_.find(Key{object, first + i});
     if (at == pages_.end() || at->second->state != Page::State::arriving) continue;
     Page& page = *at->second;
-    if (!bytes) {  // for those who wait, and nobody after them
+    try {
+      if (bytes) {
+        const std::size_t begin = std::min<std::size_t>(i * kPageBytes, bytes->size());
+        page.bytes.reserve(kPageBytes);
+        page.bytes.assign(*bytes, begin, kPageBytes);
+        page.bytes.resize(kPageBytes);  // what nobody wrote is zeros
+      } else {
+        page.error = bytes.error();
+      }
+      page.state = bytes ? Page::State::here : Page::State::failed;
+    } catch (const std::bad_alloc&) {  // on a thread of librados's
       page.state = Page::State::failed;
-      page.error = bytes.error();
-    } else {
-      const std::size_t begin = std::min<std::size_t>(i * kPageBytes, bytes->size());
-      page.bytes = bytes->substr(begin, kPageBytes);
-      page.bytes.resize(kPageBytes);  // what nobody wrote is zeros
-      page.state = Page::State::here;
+      page.error = Error::os(ENOMEM);
     }
-    if (!bytes || page.is_void) erase(at);
+    // An error is for those who wait, and nobody after them.
+    if (page.state == Page::State::failed || page.is_void) erase(at);
   }
   --fetches_;
   make_room();
@@ -103,7 +135,7 @@ Status PageCache::read(const Source& source, std::uint64_t offset, Bytes out) {
       const auto runs = claim(object, number, std::min(last, number + capacity_pages_ / 4));
       const std::shared_ptr<Page> claimed = pages_.find(Key{object, number})->second;
       guard.unlock();
-      for (const auto& [first, pages] : runs) start(source, first, pages);
+      start(source, runs);
       guard.lock();
       // It may have failed, and gone, before anybody could wait for it: to ask again would be for ever.
       if (claimed->state == Page::State::failed) return fail(claimed->error);
@@ -154,12 +186,12 @@ double PageCache::share(ObjectNumber object, std::uint64_t offset, std::uint64_t
 
 void PageCache::prefetch(const Source& source, std::uint64_t offset, std::uint64_t length) {
   if (length == 0) return;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> runs;
+  Runs runs;
   {
     const MutexLock guard(mutex_);
     runs = claim(source.number(), offset / kPageBytes, (offset + length - 1) / kPageBytes);
   }
-  for (const auto& [first, pages] : runs) start(source, first, pages);
+  start(source, runs);
 }
 
 void PageCache::drop_page(Pages::iterator page) {
@@ -169,15 +201,17 @@ void PageCache::drop_page(Pages::iterator page) {
 
 void PageCache::drop(ObjectNumber object, std::uint64_t offset, std::uint64_t length) {
   const MutexLock guard(mutex_);
-  const std::uint64_t first = offset / kPageBytes;
-  if (length == 0) {  // rare: a walk over all there is
+  const std::uint64_t first = offset / kPageBytes,
+                      last = length == 0 ? ~std::uint64_t{0} : (offset + length - 1) / kPageBytes;
+  if (last - first >= pages_.size()) {  // rare: a walk over all there is
     for (auto at = pages_.begin(); at != pages_.end();) {
       const auto here = at++;
-      if (here->first.object == object && here->first.page >= first) drop_page(here);
+      if (here->first.object == object && here->first.page >= first && here->first.page <= last)
+        drop_page(here);
     }
     return;
   }
-  for (std::uint64_t number = first; number <= (offset + length - 1) / kPageBytes; ++number) {
+  for (std::uint64_t number = first; number <= last; ++number) {
     if (const auto at = pages_.find(Key{object, number}); at != pages_.end()) drop_page(at);
   }
 }

@@ -33,7 +33,8 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
    public:
     virtual ~Source() = default;
     virtual ObjectNumber number() const = 0;
-    // Starts reading; `done` is called once, from whatever thread, maybe before this returns. What lies behind the end is left out.
+    // Starts reading; `done` is called once, from whatever thread, maybe before this returns; never where this throws (std::bad_alloc).
+    // What lies behind the end is left out.
     virtual void fetch(std::uint64_t offset, std::uint64_t length,
                        std::function<void(Result<std::string>)> done) const = 0;
     // Bytes that never change may be kept where they are not seen to.
@@ -88,10 +89,13 @@ class PageCache : public std::enable_shared_from_this<PageCache> {
     std::list<Key>::iterator age;
   };
   using Pages = std::unordered_map<Key, std::shared_ptr<Page>, Hash>;
+  using Runs = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // first page, pages
 
-  // What is absent in [first, last], in runs, becomes arriving.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> claim(ObjectNumber object, std::uint64_t first,
-                                                             std::uint64_t last) CFFS_REQUIRES(mutex_);
+  // What is absent in [first, last], in runs, becomes arriving; where it throws, nothing does.
+  Runs claim(ObjectNumber object, std::uint64_t first, std::uint64_t last) CFFS_REQUIRES(mutex_);
+  void claim_page(const Key& key, Runs& runs) CFFS_REQUIRES(mutex_);
+  // Where it throws, those that were not started have failed, for want of memory.
+  void start(const Source& source, const Runs& runs);
   void start(const Source& source, std::uint64_t first, std::uint64_t pages);
   void take(ObjectNumber object, std::uint64_t first, std::uint64_t pages, Result<std::string> bytes);
   void erase(Pages::iterator page) CFFS_REQUIRES(mutex_);

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -51,9 +52,14 @@ void end_write(rados_completion_t completion, void* argument) {
 void end_read(rados_completion_t completion, void* argument) {
   const std::unique_ptr<Running> running(static_cast<Running*>(argument));
   const int code = librados().aio_get_return_value(completion);
-  if (code < 0 && code != -ENOENT) return running->read(fail(running->pool.error(code, running->what)));
-  running->bytes.resize(code < 0 ? 0 : running->got);
-  running->read(std::move(running->bytes));
+  Result<std::string> answer = fail(ENOMEM);
+  try {
+    if (code < 0 && code != -ENOENT) answer = fail(running->pool.error(code, running->what));
+    running->bytes.resize(code < 0 ? 0 : running->got);
+    if (code >= 0 || code == -ENOENT) answer = std::move(running->bytes);
+  } catch (const std::bad_alloc&) {  // librados knows no exceptions; whoever waits is told
+  }
+  running->read(std::move(answer));
 }
 
 // Starts what `submit` submits with a completion that ends in `end`; an operation that cannot be started ends at once.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/bytes.h"
@@ -113,19 +114,21 @@ class Pool {
   mutable std::atomic<unsigned> callbacks_{0};
 };
 
-// Waits for operations that were started.
+// Waits for operations that were started, also before it goes: they tell it.
 class Together {
  public:
-  Pool::Done one() {
-    const MutexLock guard(mutex_);
-    const std::uint64_t number = ++started_;
-    running_.insert(number);
-    return [this, number](int code) {
-      const MutexLock at_its_end(mutex_);
-      if (code != 0 && first_error_ == 0) first_error_ = code;
-      running_.erase(number);
-      done_.notify_all();
-    };
+  Together() = default;
+  ~Together() { (void)wait(); }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+  // What is to be told of one that is started now. Where it goes without having been told, since memory ran out before anything was
+  // started, it has ended like that, too: with `unstarted`.
+  Pool::Done one(int unstarted = ENOMEM) {
+    auto running = std::make_shared<Running>();
+    running->unstarted = unstarted;
+    begin(*running);
+    return [running = std::move(running)](int code) { running->end(code); };
   }
   // Until all that were started before have ended; what is started meanwhile is not waited for. 0, or the first error of all.
   int wait() {
@@ -136,6 +139,33 @@ class Together {
   }
 
  private:
+  struct Running {
+    Together* all = nullptr;  // null: it has ended
+    std::uint64_t number = 0;
+    int unstarted = 0;
+
+    Running() = default;
+    ~Running() { end(unstarted); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    void end(int code) {
+      if (Together* const told = std::exchange(all, nullptr)) told->end(number, code);
+    }
+  };
+  void begin(Running& running) {
+    const MutexLock guard(mutex_);
+    running.number = started_ + 1;
+    running_.insert(running.number);
+    ++started_;
+    running.all = this;
+  }
+  void end(std::uint64_t number, int code) {
+    const MutexLock guard(mutex_);
+    if (code != 0 && first_error_ == 0) first_error_ = code;
+    running_.erase(number);
+    done_.notify_all();
+  }
+
   Mutex mutex_;
   CondVar done_;
   std::uint64_t started_ CFFS_GUARDED_BY(mutex_) = 0;

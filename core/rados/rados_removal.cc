@@ -29,7 +29,8 @@ void RadosStore::reap() {
       reaping_ = false;
       reaper_wake_.notify_all();
       while (gone_.empty() && !reaper_ends_) reaper_wake_.wait(mutex_);
-      if (gone_.empty() || pool_->is_shut_out()) {
+      // What is left has its notes, for whoever opens the store next.
+      if (gone_.empty() || pool_->is_shut_out() || leaves_the_rest_.load()) {
         gone_.clear();
         if (reaper_ends_) return;
         continue;
@@ -41,11 +42,11 @@ void RadosStore::reap() {
     // Pieces go when nobody can find their object after a crash any more; else the note stays, for whoever opens the store next.
     if (!names_.wait()) continue;
     if (gone.body == nullptr) {
-      auto body = Body::load(shared_, gone.id, Body::Kind::changes);
+      auto body = Body::load_to_remove(shared_, gone.id);
       if (!body) continue;
       gone.body = std::move(*body);
     }
-    if (gone.body->remove_pieces()) names_.forget(gone.id);
+    if (gone.body->remove_pieces(leaves_the_rest_)) names_.forget(gone.id);
   }
 }
 

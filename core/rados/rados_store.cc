@@ -1,6 +1,7 @@
 #include "core/rados/rados_store.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/base/thread.h"
 #include "core/object/blocking_section.h"
@@ -22,6 +23,7 @@ constexpr std::uint64_t kPieceBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kCacheBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kIdsAtOnce = 65536;
 constexpr std::size_t kMostIdle = 4096;  // bodies without a handle that are remembered
+constexpr std::chrono::seconds kPatience{10};  // for who closes the store, with pieces that are removed
 // "cffs-rados" and a version: an older program refuses what it does not know.
 constexpr const char* kFormat = "cffs-rados 1 ";
 
@@ -202,7 +204,14 @@ Status RadosStore::finish() {
   const Status named = names_.wait();
   if (!named && done) done = named;
   const MutexLock guard(mutex_);
-  while ((!gone_.empty() || reaping_) && !pool_->is_shut_out()) reaper_wake_.wait(mutex_);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while ((!gone_.empty() || reaping_) && !pool_->is_shut_out()) {
+    if (reaper_wake_.wait_until(mutex_, until)) continue;
+    leaves_the_rest_.store(true);
+    reaper_wake_.notify_all();
+    while ((!gone_.empty() || reaping_) && !pool_->is_shut_out()) reaper_wake_.wait(mutex_);
+    leaves_the_rest_.store(false);
+  }
   return done;
 }
 

@@ -3,6 +3,7 @@
 // Names are read when the store is locked, or at the first call without a lock.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <thread>
@@ -83,7 +84,7 @@ class RadosStore final : public ObjectStore {
   void forget_contents(const std::vector<std::string>& names) CFFS_REQUIRES(mutex_);
   void reap();
   void end_reaping();
-  // All that was written is durable, and nothing that is gone is left.
+  // All that was written is durable, and nothing that is gone is left; but large objects that were removed keep nobody waiting for long.
   Status finish();
   void end(std::unique_ptr<rados::Ownership> ownership);
   Result<SpaceInfo> space_of_pool() const;
@@ -108,6 +109,7 @@ class RadosStore final : public ObjectStore {
   std::deque<Gone> gone_ CFFS_GUARDED_BY(mutex_);
   bool reaping_ CFFS_GUARDED_BY(mutex_) = false;  // one is being removed
   bool reaper_ends_ CFFS_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> leaves_the_rest_{false};  // to whoever opens the store next
   std::thread reaper_;
   Mutex space_mutex_;
   SpaceInfo space_ CFFS_GUARDED_BY(space_mutex_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 #include <unordered_map>
 
@@ -63,6 +64,7 @@ struct Read {
   std::vector<Body::Found> objects;
   std::map<OnodeId, Onode> committed;  // of those whose live sector is newer: what is durable
   std::vector<OnodeId> gone, damaged;
+  std::vector<std::string> unread;  // what the medium does not give; a sentence each
   std::uint64_t version = 0;
 };
 
@@ -112,6 +114,29 @@ void judge(std::string_view sectors, const Epoch& epoch, const Geometry& g, Onod
   read.objects.push_back(std::move(found));
 }
 
+// Of a region whose head the medium does not give: what lies in it may be objects' whose onodes are elsewhere, and those stay. Which of its own
+// onodes are of an earlier life of it nobody knows.
+RegionHead unread_head() { return {RegionKind::small, 0, 0, 0}; }
+
+// Onodes [first, first + count) of a region one by one, where they could not be read together.
+Status judge_each(const BlockDevice& device, const Epoch& epoch, const Geometry& g, std::uint64_t region,
+                  std::uint32_t first, std::uint32_t count, const RegionHead& head, Read& read) {
+  std::string block(kBlock, '\0');
+  for (std::uint32_t index = first; index < first + count; ++index) {
+    const OnodeId id{static_cast<std::uint32_t>(region), index};
+    if (auto done = device.read(onode_offset(g, id, 0), as_writable_bytes(block)); !done) {
+      if (!done.error().is_damage()) return done;
+      read.damaged.push_back(id);
+      read.unread.push_back(
+          "onode " + std::to_string(index) + " of region " + std::to_string(region) +
+          " cannot be read; an object may be missing, or shown as an earlier one of its name");
+      continue;
+    }
+    judge(block, epoch, g, id, head, read);
+  }
+  return {};
+}
+
 Result<Read> scan(const BlockDevice& device, const Geometry& g, const Epoch& epoch) {
   Read read;
   constexpr std::uint64_t kAhead = 8;
@@ -131,6 +156,12 @@ Result<Read> scan(const BlockDevice& device, const Geometry& g, const Epoch& epo
     ask(region + kAhead);
     Status problem;
     read.heads.push_back(read_head(device, g, region, problem));
+    if (!problem && problem.error().is_damage()) {
+      read.heads.back() = {unread_head(), 0};
+      read.unread.push_back("the head of region " + std::to_string(region) +
+                            " cannot be read; objects whose onodes lie there are missing");
+      continue;
+    }
     CFFS_TRY_VOID(problem);
     const RegionHead& head = read.heads.back().first;
     if (head.kind == RegionKind::unused || head.onodes_begun == 0) continue;
@@ -139,7 +170,11 @@ Result<Read> scan(const BlockDevice& device, const Geometry& g, const Epoch& epo
       const DeviceRange range{(g.first_block(region) + 1 + first) * kBlock, count * kBlock};
       if (device.next_data(range.offset) >= range.offset + range.length) continue;
       table.resize(range.length);
-      CFFS_TRY_VOID(device.read(range.offset, as_writable_bytes(table)));
+      if (const auto whole = device.read(range.offset, as_writable_bytes(table)); !whole) {
+        if (!whole.error().is_damage()) return fail(whole.error());
+        CFFS_TRY_VOID(judge_each(device, epoch, g, region, first, count, head, read));
+        continue;
+      }
       for (std::uint32_t i = 0; i < count; ++i) {
         judge(std::string_view(table).substr(i * kBlock), epoch, g,
               {static_cast<std::uint32_t>(region), first + i}, head, read);
@@ -234,12 +269,18 @@ Result<Superblock> read_superblock(const BlockDevice& device) {
   if (device.size() < kHeadBlocks * kBlock)
     return fail(Error::usage(device.description() + " is no region store: it has " +
                              std::to_string(device.size()) + " bytes"));
+  std::optional<Error> unread;
   for (const std::uint64_t copy : {0u, 1u}) {
-    CFFS_TRY_VOID(device.read(copy * kBlock, as_writable_bytes(sector)));
+    if (auto read = device.read(copy * kBlock, as_writable_bytes(sector)); !read) {
+      if (!read.error().is_damage()) return fail(read.error());
+      unread = std::move(read).error();
+      continue;
+    }
     CFFS_TRY(auto found, decode_superblock(sector));
     copies += found ? 1 : 0;
     if (found && (!newest || found->version > newest->version)) newest = std::move(found);
   }
+  if (!newest && unread) return fail(std::move(*unread));  // it may be one
   if (!newest) {
     return fail(Error::usage(device.description() +
                              " is no region store; cffs format --backend=region makes one of it"));
@@ -271,8 +312,13 @@ Status write_superblock(BlockDevice& device, const Superblock& superblock) {
 
 Result<Epoch> read_epoch(const BlockDevice& device, const Geometry& geometry) {
   std::string sector(kSectorBytes, '\0');
-  CFFS_TRY_VOID(device.read(kEpochOffset, as_writable_bytes(sector)));
   const Epoch now{device.incarnation(), 0};
+  if (auto read = device.read(kEpochOffset, as_writable_bytes(sector)); !read) {
+    if (!read.error().is_damage()) return fail(std::move(read).error());
+    // It may have said that a flush failed: live sectors are believed as little as if it had, whatever their mark.
+    std::random_device random;
+    return Epoch{now.incarnation, std::uint64_t{random() | 1u} << 32};
+  }
   const auto noted = decode_epoch(sector, geometry);
   return noted && noted->incarnation == now.incarnation ? *noted : now;
 }
@@ -289,11 +335,13 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
   std::optional<Read> read;
   if (superblock.clean && !superblock.checkpoint.empty()) read = read_checkpoint(device, superblock);
   CFFS_TRY(const Epoch epoch, read_epoch(device, g));
-  Recovered result{Regions(g), {}, {}, {}, {}, {}, {}, 0, epoch, !read};
+  Recovered result{Regions(g), {}, {}, {}, {}, {}, {}, 0, epoch, !read, false};
   if (!read) {
     CFFS_TRY(read, scan(device, g, epoch));
   }
   result.version = read->version;
+  result.hides_something = !read->unread.empty();
+  result.damaged = std::move(read->unread);
   result.gone = std::move(read->gone);
   for (std::uint64_t region = 0; region < g.regions; ++region)
     result.regions.restore_head(region, read->heads[region].first, read->heads[region].second);

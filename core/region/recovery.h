@@ -10,8 +10,8 @@
 
 namespace cffs::region {
 
-// The newer of the two superblocks. `usage`: none, or a newer program's. Where there is only one, the one that is lost may have been
-// newer, and have said that the store is used: it counts as not clean, and its checkpoint as none.
+// The newer of the two superblocks; one that the medium does not give counts as lost. `usage`: none, or a newer program's. Where there is
+// only one, the one that is lost may have been newer, and have said that the store is used: it counts as not clean, and its checkpoint as none.
 Result<Superblock> read_superblock(const BlockDevice& device);
 // To the place of the older one; durable once that range is flushed.
 Result<DeviceRange> put_superblock(BlockDevice& device, const Superblock& superblock);
@@ -30,8 +30,10 @@ struct Recovered {
   std::uint64_t version = 0;            // the newest of all
   Epoch epoch;
   bool scanned = false;
+  // The medium did not give an onode or a region's head: what these may name nobody knows, so no block counts as free.
+  bool hides_something = false;
 };
-// Of now; what was noted in an earlier incarnation does not count.
+// Of now; what was noted in an earlier incarnation does not count. Where the note cannot be read, one whose mark nothing has.
 Result<Epoch> read_epoch(const BlockDevice& device, const Geometry& geometry);
 // After a flush that failed: what live sectors say of the time before is not believed any more. As well as such a device takes it.
 void end_epoch(BlockDevice& device, const Geometry& geometry, Epoch epoch);

@@ -51,11 +51,16 @@ Status RegionStore::format(BlockDevice& device, const Format& format) {
 Result<bool> RegionStore::is_store(const BlockDevice& device) {
   if (device.size() < kHeadBlocks * kBlock) return false;
   std::string sector(kSectorBytes, '\0');
+  Status unread;
   for (const std::uint64_t copy : {0u, 1u}) {
-    CFFS_TRY_VOID(device.read(copy * kBlock, as_writable_bytes(sector)));
+    if (auto read = device.read(copy * kBlock, as_writable_bytes(sector)); !read) {
+      unread = std::move(read);
+      continue;
+    }
     const auto found = decode_superblock(sector);
     if (!found || *found) return true;  // also one of a newer program
   }
+  CFFS_TRY_VOID(unread);  // it may be one
   return false;
 }
 
@@ -81,6 +86,7 @@ Status RegionStore::load() {
   CFFS_TRY(superblock_, read_superblock(*device_));
   CFFS_TRY(Recovered recovered, recover(*device_, superblock_));
   scanned_ = recovered.scanned;
+  hides_something_ = recovered.hides_something;
   if (shared_) shared_->ended.store(true, std::memory_order_release);  // its handles still read
   shared_ = std::shared_ptr<Shared>(new Shared{
       *device_, superblock_.geometry, Allocation(*device_, std::move(recovered.regions)), recovered.epoch});
@@ -160,10 +166,21 @@ Status RegionStore::say_in_use(Shared& shared) {
   return {};
 }
 
+// Blocks of an object whose onode the medium does not give are taken for free, and the medium may give it the next time.
+Status RegionStore::knows_what_is_free() {
+  if (!hides_something_) return {};
+  const MutexLock names(names_mutex_);
+  const std::string what = damaged_.empty() ? std::string() : damaged_.front();
+  return fail(Error::corruption(device_->description() + ": " + what +
+                                "; nothing is written where its blocks may be. It can be read (mount -o ro, "
+                                "cffs export), and cffs copy makes another of what is there"));
+}
+
 Status RegionStore::begin_use(Shared& shared) {
   if (shared.in_use.load()) return {};
   if (shared.device.is_read_only()) return fail(EROFS);
   if (shared.ended.load()) return fail(EBADF);
+  CFFS_TRY_VOID(knows_what_is_free());
   if (!superblock_.clean) CFFS_TRY_VOID(settle_recovered());
   CFFS_TRY_VOID(say_in_use(shared));
   shared.in_use.store(true, std::memory_order_release);
@@ -232,23 +249,43 @@ void RegionStore::abandon() {
   if (shared_) let_go();
 }
 
+std::string RegionStore::owner_text() const {
+  std::string text(kOwnerBytes, '\0');
+  if (!device_->read(kOwnerOffset, as_writable_bytes(text))) return "somebody whose name cannot be read";
+  return text.substr(0, text.find('\0'));
+}
+
+// A block that the medium does not give is written whole: the rest of it would have to be read else. One that it does not take, either, is done
+// without: nobody depends on a name, and a note that cannot be read is believed to say the worst.
+Status RegionStore::write_owner(std::string_view owner) {
+  std::string text(owner.substr(0, kOwnerBytes - 1));
+  text.resize(kSectorBytes, '\0');  // behind it is the epoch
+  std::string before(kBlock, '\0');
+  if (device_->read(kOwnerOffset, as_writable_bytes(before)))
+    return device_->write(kOwnerOffset, as_bytes(text));
+  CFFS_TRY(const Superblock superblock, read_superblock(*device_));
+  CFFS_TRY(const Epoch epoch, read_epoch(*device_, superblock.geometry));
+  text += encode(epoch, superblock.geometry);
+  text.resize(kBlock, '\0');
+  Status done = device_->write(kOwnerOffset, as_bytes(text));
+  if (!done && !done.error().is_damage()) return done;
+  return {};
+}
+
 Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
   auto held = device_->lock(true);
   if (!held && held.error().errno_value == EBUSY && held.error().kind == ErrorKind::os) {
     if (device_->lock(false)) return fail(EBUSY, kSomebodyReads);
-    std::string text(kOwnerBytes, '\0');
-    CFFS_TRY_VOID(device_->read(kOwnerOffset, as_writable_bytes(text)));
-    return fail(EBUSY, text.substr(0, text.find('\0')));
+    return fail(EBUSY, owner_text());
   }
   if (!held) return fail(std::move(held).error());
-  std::string text(owner.substr(0, kOwnerBytes - 1));
-  text.resize(kSectorBytes, '\0');  // behind it is the epoch
-  CFFS_TRY_VOID(device_->write(kOwnerOffset, as_bytes(text)));
+  CFFS_TRY_VOID(write_owner(owner));
   const MutexLock guard(state_mutex_);
   if (!shared_ || !shared_->in_use.load()) {  // it may be another's since it was looked at
     CFFS_TRY_VOID(forget_what_is_lost());
     CFFS_TRY_VOID(load());
   }
+  CFFS_TRY_VOID(knows_what_is_free());
   if (!superblock_.clean) CFFS_TRY_VOID(begin_use(*shared_));
   return std::unique_ptr<StoreLock>(std::make_unique<Lock>(*this, std::move(*held)));
 }
@@ -256,9 +293,7 @@ Result<std::unique_ptr<StoreLock>> RegionStore::lock(std::string_view owner) {
 Result<std::unique_ptr<StoreLock>> RegionStore::lock_for_reading() {
   auto held = device_->lock(false);
   if (!held && held.error().errno_value == EBUSY) {
-    std::string text(kOwnerBytes, '\0');
-    CFFS_TRY_VOID(device_->read(kOwnerOffset, as_writable_bytes(text)));
-    return fail(EBUSY, text.substr(0, text.find('\0')));
+    return fail(EBUSY, owner_text());
   }
   if (!held) return fail(std::move(held).error());
   const MutexLock guard(state_mutex_);

@@ -69,11 +69,15 @@ class RegionStore final : public ObjectStore {
   Status forget_what_is_lost() CFFS_REQUIRES(state_mutex_);
   // The state, read if it was not; for a change, marked as in use.
   Result<std::shared_ptr<region::Shared>> state(bool changes);
+  // `corruption`: there are blocks of which nobody knows whose they are.
+  Status knows_what_is_free() CFFS_REQUIRES(state_mutex_);
   Status begin_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
   Status say_in_use(region::Shared& shared) CFFS_REQUIRES(state_mutex_);
   // Everything durable, the checkpoint written, the state let go of.
   Status finish();
   Status write_checkpoint(region::Shared& shared) CFFS_REQUIRES(state_mutex_, names_mutex_);
+  std::string owner_text() const;
+  Status write_owner(std::string_view owner);
   void end(std::unique_ptr<StoreLock> lock);
   void end_reading();
   void let_go() CFFS_REQUIRES(state_mutex_);
@@ -105,6 +109,7 @@ class RegionStore final : public ObjectStore {
       CFFS_GUARDED_BY(state_mutex_);                    // not durably so, when the store was read
   unsigned readers_ CFFS_GUARDED_BY(state_mutex_) = 0;  // that hold the lock to look
   bool scanned_ CFFS_GUARDED_BY(state_mutex_) = false;
+  bool hides_something_ CFFS_GUARDED_BY(state_mutex_) = false;
   region::CommitTurns<region::Body> commit_turns_;
   std::atomic<bool> cleaning_{false};
   Mutex removals_mutex_;  // while removals are made durable; before names_mutex_

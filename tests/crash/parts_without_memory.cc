@@ -19,6 +19,7 @@
 #include "core/fs/file_system.h"
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
+#include "core/rados/page_cache.h"
 #include "core/reorganise/regroup_jobs.h"
 #include "core/reorganise/reorganiser.h"
 #include "tests/crash/each_allocation.h"
@@ -145,6 +146,31 @@ TEST_CASE("a content that could not be claimed for want of memory is nobody's", 
         another.give_up(content);
         claims.wait_for({content});
       });
+}
+
+TEST_CASE("pages of a pool that could not be kept for want of memory are asked for anew", "[parts]") {
+  class Letters final : public rados::PageCache::Source {
+   public:
+    rados::PageCache::ObjectNumber number() const override { return 7; }
+    void fetch(std::uint64_t, std::uint64_t length,
+               std::function<void(Result<std::string>)> done) const override {
+      done(std::string(length, 'l'));
+    }
+  };
+  const auto cache = std::make_shared<rados::PageCache>(std::uint64_t{1} << 20);
+  const Letters source;
+  std::string out(5 * rados::kPageBytes, '?');
+  REQUIRE(cache->read(source, 2 * rados::kPageBytes, as_writable_bytes(out).first(1)));
+  with_each_allocation_failing([&] { (void)cache->read(source, 0, as_writable_bytes(out)); },
+                               [&] {
+                                 cache->drain();
+                                 out.assign(out.size(), '?');
+                                 REQUIRE(cache->read(source, 0, as_writable_bytes(out)));
+                                 CHECK(out.find_first_not_of('l') == std::string::npos);
+                                 cache->drop(7,
+                                             3 * rados::kPageBytes);  // so that there is a run on each side
+                                 cache->drop(7, 0, 2 * rados::kPageBytes);
+                               });
 }
 
 TEST_CASE("an object that could not be noted for want of memory disturbs no sync", "[parts]") {

@@ -2,6 +2,7 @@
 // object had there since, and its end between those that it had since. Pieces of 64 KiB, so that little writing is many of them.
 //   CFFS_POOL_SEEDS=n  so many sequences
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
@@ -251,6 +252,184 @@ TEST_CASE("where a change of an object in a pool fails half way, memory shows wh
   }
   CHECK(failures > 8);
   CHECK(cuts > 4);
+}
+
+namespace {
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30, kTiB = kGiB << 10;
+
+// A store of small pieces, and how many of its operations changed something since it was last asked.
+struct CountedPool {
+  std::shared_ptr<MemoryPool> pool = pool_of_small_pieces();
+  std::shared_ptr<std::atomic<std::uint64_t>> changes = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::unique_ptr<RadosStore> store;
+  std::unique_ptr<StoreLock> lock;
+
+  CountedPool() {
+    pool->on_change([changes = changes](const std::string&) { ++*changes; });
+    open();
+  }
+  ~CountedPool() { pool->on_change(nullptr); }
+  void open() {
+    lock.reset();
+    store.reset();
+    store = std::move(*RadosStore::open(objects_address(), false));
+    lock = std::move(*store->lock("a test"));
+  }
+  std::uint64_t since() { return changes->exchange(0); }
+  bool has(std::uint64_t piece) const {
+    return pool->medium().find("objects.0000000000000001." + rados::hexadecimal(piece, 8)) != nullptr;
+  }
+};
+
+std::string bytes_at(const Object& object, std::uint64_t offset, std::size_t bytes) {
+  std::string out(bytes, '?');
+  const auto n = object.read_at(offset, as_writable_bytes(out));
+  REQUIRE(n);
+  out.resize(*n);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("what is done with a sparse object takes as long as what lies in it", "[pool]") {
+  CountedPool counted;
+  constexpr std::uint64_t kEnough = 100;  // operations
+  auto object = *counted.store->create("blobs/a", ObjectStore::Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes("begin")));
+  (void)counted.since();
+  REQUIRE(object->truncate(kTiB));
+  CHECK(counted.since() < kEnough);
+  REQUIRE(object->punch_hole(2, kTiB - 10));
+  CHECK(counted.since() < kEnough);
+  CHECK(bytes_at(*object, 0, 5) == std::string("be\0\0\0", 5));
+  REQUIRE(object->truncate(0));
+  CHECK(counted.since() < kEnough);
+  CHECK(object->info()->size == 0);
+  // Bytes far behind the others.
+  REQUIRE(object->truncate(kTiB));
+  REQUIRE(object->write_at(kTiB / 2 + kPiece - 3, as_bytes("middle")));  // over two pieces
+  REQUIRE(object->write_at(kGiB, as_bytes("early")));
+  REQUIRE(object->sync());
+  (void)counted.since();
+  object.reset();
+  counted.open();
+  object = *counted.store->open("blobs/a");
+  CHECK(object->info()->size == kTiB);
+  CHECK(bytes_at(*object, kTiB / 2 + kPiece - 4, 8) == std::string("\0middle\0", 8));
+  CHECK(bytes_at(*object, kGiB, 5) == "early");
+  (void)counted.since();
+  REQUIRE(object->truncate(kTiB / 2 + kPiece - 2));
+  CHECK(counted.since() < kEnough);
+  REQUIRE(object->truncate(kTiB));
+  CHECK(bytes_at(*object, kTiB / 2 + kPiece - 4, 8) == std::string("\0m\0\0\0\0\0\0", 8));
+  CHECK(bytes_at(*object, kGiB, 5) == "early");
+  REQUIRE(object->sync());
+  (void)counted.since();
+  REQUIRE(counted.store->remove("blobs/a"));
+  object.reset();
+  counted.open();
+  CHECK(counted.since() < kEnough);
+  for (const std::uint64_t at : {std::uint64_t{0}, kGiB, kTiB / 2, kTiB / 2 + kPiece, kTiB - 1})
+    CHECK_FALSE(counted.has(at / kPiece));
+}
+
+TEST_CASE("where a change of a sparse object fails half way, nothing that was cut off comes back", "[pool]") {
+  constexpr std::uint64_t kCut = kPiece + 100, kFirst = 100 * kPiece, kSecond = 300 * kPiece;
+  std::uint64_t failures = 0;
+  for (const bool anew : {true, false}) {
+    for (std::uint64_t nth = 1;; ++nth) {
+      INFO("change " << nth << (anew ? ", opened anew" : ""));
+      CountedPool counted;
+      auto object = *counted.store->create("blobs/a", ObjectStore::Create::exclusive);
+      for (const std::uint64_t at : {std::uint64_t{0}, kFirst, kSecond})
+        REQUIRE(object->write_at(at, as_bytes("bytes")));
+      REQUIRE(object->sync());
+      counted.pool->refuse_change(nth);
+      const bool done = object->truncate(kCut).has_value();
+      counted.pool->refuse_change(0);
+      failures += done ? 0 : 1;
+      if (anew) {
+        object.reset();
+        counted.open();
+        object = *counted.store->open("blobs/a");
+      }
+      const bool is_cut = object->info()->size == kCut;
+      REQUIRE((is_cut || (!done && object->info()->size == kSecond + 5)));
+      REQUIRE(object->truncate(2 * kSecond));
+      for (const std::uint64_t at : {kFirst, kSecond})
+        CHECK(bytes_at(*object, at, 5) == (is_cut ? std::string(5, '\0') : "bytes"));
+      CHECK(bytes_at(*object, 0, 5) == "bytes");
+      if (done) break;
+    }
+  }
+  CHECK(failures > 8);
+}
+
+TEST_CASE("an object in a pool ends somewhere, and what is as long as that opens again", "[pool]") {
+  CountedPool counted;
+  auto object = *counted.store->create("blobs/a", ObjectStore::Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes("begin")));
+  for (const std::uint64_t end : {16 * kTiB + 1, std::uint64_t{5} << 60}) {
+    CHECK(object->truncate(end).error().errno_value == EFBIG);
+    CHECK(object->write_at(end - 1, as_bytes("x")).error().errno_value == EFBIG);
+  }
+  CHECK(object->info()->size == 5);
+  for (const std::uint64_t end : {12 * kTiB, 13 * kTiB, 16 * kTiB}) {
+    REQUIRE(object->truncate(end));
+    REQUIRE(object->sync());
+    object.reset();
+    counted.open();
+    object = *counted.store->open("blobs/a");
+    CHECK(object->info()->size == end);
+    CHECK(bytes_at(*object, 0, 5) == "begin");
+  }
+}
+
+// Programs before this one let it grow to 8 EiB, and said of all pieces to its end, or to twice that, that they might be there.
+TEST_CASE("an object that an earlier program let grow beyond all bounds opens", "[pool]") {
+  using Kind = PoolMedium::Step::Kind;
+  CountedPool counted;
+  auto object = *counted.store->create("blobs/a", ObjectStore::Create::exclusive);
+  REQUIRE(object->write_at(0, as_bytes("begin")));
+  REQUIRE(object->sync());
+  object.reset();
+  counted.lock.reset();
+  counted.store.reset();
+  const std::uint64_t last = (std::uint64_t{1} << 63) / kPiece - 1;
+  const std::string name = "objects.0000000000000001.";
+  const auto client = counted.pool->new_client();
+  REQUIRE(counted.pool->change(client, name + rados::hexadecimal(last, 8),
+                               {{Kind::write, 0, 3, "", "end"}}) == 0);
+  for (const std::uint64_t bound : {last + 1, last + 1000}) {
+    REQUIRE(counted.pool->change(client, name + "00000000",
+                                 {{Kind::set_attribute, 0, 0, "bound", std::to_string(bound)}}) == 0);
+    counted.open();
+    object = *counted.store->open("blobs/a");
+    CHECK(object->info()->size == last * kPiece + 3);
+    CHECK(bytes_at(*object, 0, 5) == "begin");
+    object.reset();
+  }
+  // Its pieces are looked for longer than anybody waits for a store to be closed: whoever opens it next goes on.
+  REQUIRE(counted.store->remove("blobs/a"));
+  counted.lock.reset();
+  counted.store.reset();
+  CHECK_FALSE(counted.has(last));
+  REQUIRE(counted.has(0));
+  const std::string left = counted.pool->medium().find(name + "00000000")->attributes.at("bound");
+  CHECK(std::stoull(left) < last);
+  CHECK(std::stoull(left) > 1);
+}
+
+TEST_CASE("an operation that was never started keeps nobody waiting", "[pool]") {
+  rados::Together all;
+  { const auto told = all.one(); }
+  CHECK(all.wait() == ENOMEM);
+  rados::Together others;
+  { const auto told = others.one(0); }
+  const auto told = others.one();
+  told(0);
+  CHECK(others.wait() == 0);
 }
 
 }  // namespace cffs::test

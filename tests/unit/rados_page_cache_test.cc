@@ -1,6 +1,7 @@
 // What a store in a Ceph pool keeps of what it read (core/rados/page_cache.h), on a source that answers when it is told to.
 #include <catch2/catch.hpp>
 #include <deque>
+#include <new>
 #include <thread>
 
 #include "core/rados/address.h"
@@ -186,6 +187,37 @@ TEST_CASE("pages: a source that refuses at once is asked once") {
   REQUIRE_FALSE(refused);
   REQUIRE(refused.error().errno_value == ESHUTDOWN);
   REQUIRE(source.requests == 1);
+}
+
+TEST_CASE("pages: what could not be asked for in want of memory is asked for anew, and nobody waits for it") {
+  class Greedy final : public PageCache::Source {
+   public:
+    PageCache::ObjectNumber number() const override { return 7; }
+    void fetch(std::uint64_t offset, std::uint64_t length,
+               std::function<void(Result<std::string>)> done) const override {
+      if (++requests == greedy_at) throw std::bad_alloc();
+      done(letters(10 * kPageBytes).substr(offset, length));
+    }
+    mutable int requests = 0;
+    int greedy_at = 0;
+  };
+  const auto cache = std::make_shared<PageCache>(1 << 20);
+  Greedy source;
+  std::string out(kPageBytes, '?');
+  // What is absent is in three runs, of which the second one fails.
+  for (const std::uint64_t page : {1, 3})
+    REQUIRE(cache->read(source, page * kPageBytes, as_writable_bytes(out)));
+  source.greedy_at = source.requests + 2;
+  out.assign(5 * kPageBytes, '?');
+  REQUIRE_THROWS_AS(cache->read(source, 0, as_writable_bytes(out)), std::bad_alloc);
+  cache->drain();
+  REQUIRE(cache->read(source, 0, as_writable_bytes(out)));
+  REQUIRE(out == letters(out.size()));
+  cache->drop(7, 0);
+  source.greedy_at = source.requests + 1;
+  REQUIRE_THROWS_AS(cache->prefetch(source, 0, kPageBytes), std::bad_alloc);
+  cache->clear();
+  REQUIRE(cache->read(source, 0, as_writable_bytes(out)));
 }
 
 TEST_CASE("addresses of stores in a Ceph pool") {

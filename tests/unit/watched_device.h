@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +22,8 @@ class WatchedDevice final : public BlockDevice {
     std::uint64_t untrue = 0;  // bytes that room() tells of and nobody gets, as where there is a quota
     std::uint64_t begin = 0, piece = 1;
     std::set<std::uint64_t> provided;  // pieces
+    // Blocks of 4 KiB that the medium does not give, until somebody writes the whole of one: then it lies elsewhere.
+    std::set<std::uint64_t> unreadable;
     std::uint64_t largest_read = 0, bytes_read = 0, asked = 0, refused = 0, given_back = 0,
                   unprovided_writes = 0;
   };
@@ -30,6 +33,9 @@ class WatchedDevice final : public BlockDevice {
   Status read(std::uint64_t offset, Bytes out) const override {
     state_->largest_read = std::max<std::uint64_t>(state_->largest_read, out.size());
     state_->bytes_read += out.size();
+    const auto bad = state_->unreadable.lower_bound(offset / kSystemBlock);
+    if (bad != state_->unreadable.end() && *bad * kSystemBlock < offset + out.size())
+      return fail(EIO, "watched");
     return device_.read(offset, out);
   }
   Status write(std::uint64_t offset, ConstBytes data) override {
@@ -37,6 +43,13 @@ class WatchedDevice final : public BlockDevice {
         !state_->provided.contains((offset - state_->begin) / state_->piece)) {
       ++state_->unprovided_writes;
       return fail(ENOSPC, "watched");
+    }
+    const std::uint64_t end = offset + data.size();
+    for (std::uint64_t block = offset / kSystemBlock; block * kSystemBlock < end; ++block) {
+      const bool is_whole = offset <= block * kSystemBlock && (block + 1) * kSystemBlock <= end;
+      // The rest of it would have to be read.
+      if (!is_whole && state_->unreadable.contains(block)) return fail(EIO, "watched");
+      if (is_whole) state_->unreadable.erase(block);
     }
     return device_.write(offset, data);
   }
@@ -68,6 +81,8 @@ class WatchedDevice final : public BlockDevice {
   std::string description() const override { return "watched"; }
 
  private:
+  static constexpr std::uint64_t kSystemBlock = 4096;  // bytes that are read and written together
+
   const std::shared_ptr<State> state_;
   MemoryDevice device_;
 };
