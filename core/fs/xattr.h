@@ -10,8 +10,8 @@
 
 namespace cffs {
 
-constexpr std::size_t kXattrValueMax = 64 * 1024;
-constexpr std::size_t kXattrsMax = 128 * 1024;  // names and values of one inode; a row is read whole
+inline constexpr std::size_t kXattrValueMax = 64 * 1024;
+inline constexpr std::size_t kXattrsMax = 128 * 1024;  // names and values of one inode; a row is read whole
 
 // Adds or replaces one. ACLs are checked and change the mode with them. EOPNOTSUPP: a namespace that nobody defined, or a
 // list for a symlink; EACCES: a default list for what is no directory; EINVAL: a namespace without a name, or no list;
