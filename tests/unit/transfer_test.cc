@@ -353,8 +353,7 @@ TEST_CASE("what did not come has no links, and its old content no new names", "[
     attributes.mode = S_IFREG | 0644;
     attributes.size = 5;
     target.expect_repeats();
-    target.large_file_now(kRootInode, "f", "f", attributes,
-                          [](const WriteAt&) { return Status(fail(EIO)); });
+    target.large_file_now(kRootInode, "f", "f", attributes, [](const WriteAt&) { return Status(fail(EIO)); });
     target.forget_earlier(kRootInode, "f");
     target.small_file(kRootInode, "f", attributes, [](Inode&) { return Result<std::string>("again"); });
     target.hard_link(kRootInode, "g", kRootInode, "f");
