@@ -596,5 +596,25 @@ case_follow() {
     check "an image" refused "cannot be followed: that is for stores in a directory or a pool" "$cffs" mount -o ro,follow "$base/work/image" "$follower"
   fi
   end_followers
+
+  # The device fails while the kernel waits with what it is told for an answer that nobody gives any more.
+  if command -v strace >/dev/null; then
+    local tracer reader
+    "$cffs" mount -f --transport=device -o ro,follow=0.1 "$store" "$follower" 2>"$base/work/err" & local daemon=$!
+    check "follow in the foreground" within 20 mountpoint -q "$follower"
+    check "it answers" ls "$follower/site"
+    strace -f -qq -o /dev/null -p $daemon -e trace=read -P /dev/fuse -e inject=read:error=EIO:delay_enter=4000000 & tracer=$!
+    sleep 1
+    stat "$follower/site/nobody" >/dev/null 2>&1 & reader=$!
+    sleep 0.3
+    touch "$mnt/site/another" && sync "$mnt/site/page"
+    over() { ! kill -0 $daemon 2>/dev/null; }
+    check "an error of the device ends one who follows" within 20 over || kill -9 $daemon
+    kill -9 $tracer 2>/dev/null
+    wait $daemon $tracer $reader
+    check "which is told" grep -q 'Input/output error' "$base/work/err"
+    check "and nothing is mounted" bash -c "! mountpoint -q '$follower'"
+  fi
+  end_followers
   check "umount" timeout 60 "$cffs" umount "$mnt"
 }
