@@ -361,6 +361,47 @@ os.execv(sys.argv[1], sys.argv[1:])' "$cffs" mount -f "$store" "$mnt"
   check "fsck" "$cffs" fsck "$store"
 }
 
+# What a daemon has of whoever mounts: nothing of theirs stays in use, their closed descriptors and pipes do no harm, and what they see of
+# others' names are lines.
+case_inherited() {
+  fresh || return 1
+  local closed daemon inode
+  exec 9>"$base/work/locked"
+  flock 9
+  check "mount beside a lock" "$cffs" mount "$store" "$mnt"
+  exec 9>&-
+  check "the lock is free when who took it lets go" flock --nonblock "$base/work/locked" true
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+    check "mount $closed" timeout 60 bash -c "'$cffs' mount '$store' '$mnt' $closed"
+    check "what is written there is no log" bash -c "echo line >'$mnt/file' && grep -qx line '$mnt/file'"
+    check "umount $closed" timeout 60 bash -c "'$cffs' umount '$mnt' $closed"
+  done
+  check "what cannot be said is an error still" bash -c "! '$cffs' stat '$store' >&- 2>'$base/work/err' && grep -q 'standard output: Bad file descriptor' '$base/work/err'"
+  check "nor was anything written by it" "$cffs" fsck "$store"
+
+  # A damaged file whose name would be lines of its own, on standard error; then with nobody who reads those.
+  local name=$'large\ncffs: all is well\e[2K'
+  "$cffs" mount "$store" "$mnt" || return 1
+  head -c 3000000 /dev/urandom >"$mnt/$name"
+  inode=$(stat -c %i "$mnt/$name")
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  truncate -s 1000 "$store/blobs/0/$inode"
+  "$cffs" mount -f "$store" "$mnt" 2>"$base/work/said" & daemon=$!
+  within 20 mountpoint -q "$mnt"
+  check "a damaged file" bash -c '! cat "$1" >/dev/null 2>&1' - "$mnt/$name"
+  check "is told of in a line" bash -c "grep -q 'large.x0acffs: all is well.x1b.2K' '$base/work/said' && ! grep -q '^cffs: all' '$base/work/said' && ! grep -q \$'\e' '$base/work/said'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  wait $daemon
+  "$cffs" mount -f "$store" "$mnt" 2> >(exec true) & daemon=$!
+  within 20 mountpoint -q "$mnt"
+  check "the file, and nobody who reads the log" bash -c '! cat "$1" >/dev/null 2>&1' - "$mnt/$name"
+  check "the mount goes on" bash -c "echo more >'$mnt/file' && grep -qx more '$mnt/file'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  wait $daemon
+  check "and ends in order" test $? = 0
+}
+
 case_successors() {
   local round way holder
   fresh || return 1
