@@ -7,7 +7,7 @@ case_options() {
   silent="defaults rw ro suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime strictatime
     nostrictatime nolazytime silent loud nomand noiversion symfollow nosymfollow auto noauto nofail _netdev user nouser users owner group
     comment=words x-systemd.automount x-gvfs-hide acl noacl user_xattr nogrpid sysvgroups nodiscard noquota commit=7 commit=0
-    allow_other allow_root default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
+    allow_other default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
   ignored="lazytime mand iversion X-mount.mkdir X-mount.subdir=d loop offset=0 sizelimit=0 private shared slave
     journal_checksum journal_async_commit journal_dev=8 journal_path=/dev/x journal_ioprio=3 noload norecovery data=journal data=ordered
     data=writeback data_err=abort barrier barrier=0 nobarrier max_batch_time=1 min_batch_time=1 auto_da_alloc noauto_da_alloc delalloc
@@ -28,6 +28,8 @@ case_options() {
     check "-o $option is ignored with a word" works "$option" "cffs: mount option '$option' has no effect on a cffs mount and is ignored"
   done
   check "silent keeps the word back" works silent,lazytime ""
+  check "one that keeps nobody out is refused" refused "'allow_root' would not keep others than root out .*allow_other" "$cffs" mount -o allow_root "$store" "$mnt"
+  check "a comma within quotes" works 'fsname="a,b"' ""
   check "one that nobody knows is refused" refused "unknown mount option 'lazytimes'" "$cffs" mount -o rw,lazytimes "$store" "$mnt"
 
   # What they do.
