@@ -10,8 +10,9 @@ namespace cffs {
 namespace {
 
 // Known to every libfuse, or to mount(2) through it.
-constexpr std::array kForFuse = {"allow_other", "default_permissions", "nosuid", "suid",  "nodev",   "dev",
-                                 "noexec",      "exec",                "sync",   "async", "dirsync", "auto_unmount"};
+constexpr std::array kForFuse = {
+    "allow_other", "default_permissions", "nosuid", "suid", "nodev", "dev", "noexec", "exec", "sync", "async",
+    "dirsync",     "auto_unmount"};
 // Labels of SELinux: the kernel's where it has that, else they can mean nothing.
 constexpr std::array kLabels = {"context", "fscontext", "defcontext", "rootcontext"};
 // Words for mount(8) and systemd, of a mount that is there already, or for what a mount does anyway; nothing to do.

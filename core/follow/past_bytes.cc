@@ -66,7 +66,8 @@ Status PastBytes::look() {
 Status PastBytes::still_kept(std::uint64_t checkpoint, bool published) const {
   CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
   // The writer took us for gone, or what it published is lost.
-  const bool forgotten = (!last.kept && last.sequence >= checkpoint) || (published && last.sequence < checkpoint);
+  const bool forgotten =
+      (!last.kept && last.sequence >= checkpoint) || (published && last.sequence < checkpoint);
   if (last.oldest > checkpoint || forgotten) return gone();
   return {};
 }

@@ -58,8 +58,7 @@ Result<std::vector<std::int64_t>> days_later(const std::vector<std::string>& nam
     if (times.back()) known.push_back(*times.back());
   }
   const std::int64_t beginning = time_of_day_of_beginning(known);
-  for (std::size_t i = 0; i < names.size(); ++i)
-    days[i] = times[i] && times[i]->first_ns < beginning ? 1 : 0;
+  for (std::size_t i = 0; i < names.size(); ++i) days[i] = times[i] && times[i]->first_ns < beginning ? 1 : 0;
   return days;
 }
 

@@ -81,7 +81,8 @@ TEST_CASE("accesses that come at once take no more than the ring") {
   MemoryStore store;
   constexpr std::uint64_t kRing = 64 << 10;
   AccessRecord record(store, kRing);
-  for (std::uint64_t i = 0; i < 100'000; ++i) record.note({static_cast<std::int64_t>(i), InodeId{i * 7919}, 1});
+  for (std::uint64_t i = 0; i < 100'000; ++i)
+    record.note({static_cast<std::int64_t>(i), InodeId{i * 7919}, 1});
   REQUIRE(record.flush());
   std::uint64_t bytes = 0;
   const auto names = store.list("accesses");

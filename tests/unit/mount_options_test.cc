@@ -29,7 +29,8 @@ TEST_CASE("a quoted value of a mount option has its commas, and no quotes", "[op
   CHECK(o.access_times == AccessTimes::never);
   const auto words = fuse_arguments(o, "/srv/store", true, false);
   CHECK(std::find(words.begin(), words.end(), R"(fsname=a\,b\\c)") != words.end());  // as libfuse takes it
-  CHECK(std::none_of(words.begin(), words.end(), [](const auto& word) { return word == "fsname=/srv/store"; }));
+  CHECK(
+      std::none_of(words.begin(), words.end(), [](const auto& word) { return word == "fsname=/srv/store"; }));
   CHECK(options_of(R"(plan=/a"b"c)").policy.plan == R"(/a"b"c)");
   CHECK(options_of("fsname=name").fuse_options == std::vector<std::string>{"fsname=name"});
 }
