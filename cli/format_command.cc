@@ -219,8 +219,8 @@ void add_format(CLI::App& app, int& exit_code) {
       ->required();
   command
       ->add_option("--inline-max", o->inline_max,
-                   "Largest file kept in the table for good (policy none; one that was durable before it "
-                   "grew: four times)")
+                   "Largest file kept in the table for good (policy none; one that has bytes and grows: "
+                   "four times)")
       ->capture_default_str();
   command->add_option(
       "--composite-file-max", o->composite_file_max,

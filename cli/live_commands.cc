@@ -54,6 +54,10 @@ std::string human_time(double ns) {
 
 std::uint64_t count_in(const LiveJson& json, const char* key) { return json.value(key, std::uint64_t{0}); }
 
+std::uint64_t count_since(const LiveJson& now, const LiveJson& before, const char* key) {
+  return count_in(now, key) - std::min(count_in(now, key), count_in(before, key));
+}
+
 // Those of one interval: what the buckets have more than before.
 std::vector<std::pair<std::uint64_t, std::uint64_t>> buckets_since(const LiveJson& now,
                                                                    const LiveJson& before) {
@@ -84,18 +88,18 @@ void print_requests(const LiveJson& now, const LiveJson& before, double seconds)
   for (const auto& [kind, of] : now.at("requests").items()) {
     const LiveJson old =
         before.is_object() ? before.at("requests").value(kind, LiveJson::object()) : LiveJson::object();
-    const std::uint64_t n = count_in(of, "count") - std::min(count_in(of, "count"), count_in(old, "count"));
+    const std::uint64_t n = count_since(of, old, "count");
     if (n == 0) continue;
     const auto buckets = buckets_since(of.at("buckets"), old.value("buckets", LiveJson::array()));
     std::string errors;
     const LiveJson all_errors = of.value("errors", LiveJson::object());
     const LiveJson old_errors = old.value("errors", LiveJson::object());
     for (const auto& [name, count] : all_errors.items()) {
-      const std::uint64_t more = count.get<std::uint64_t>() - count_in(old_errors, name.c_str());
-      if (more > 0) errors += fmt::format(" {} {}", name, more);
+      const std::uint64_t more = count_since(all_errors, old_errors, name.c_str());
+      if (more > 0) errors += fmt::format(" {} {}", printable(name), more);
     }
-    const std::uint64_t bytes = count_in(of, "bytes") - count_in(old, "bytes");
-    fmt::print("{:<16}{:>12}{:>10.0f}{:>11}{:>11}{:>11}{:>11}{:>11} {}\n", kind, n,
+    const std::uint64_t bytes = count_since(of, old, "bytes");
+    fmt::print("{:<16}{:>12}{:>10.0f}{:>11}{:>11}{:>11}{:>11}{:>11} {}\n", printable(kind), n,
                static_cast<double>(n) / std::max(seconds, 1e-3), human_time(percentile(buckets, 0.5)),
                human_time(percentile(buckets, 0.9)), human_time(percentile(buckets, 0.99)),
                human_time(percentile(buckets, 0.999)), bytes > 0 ? human_bytes(bytes) : "", errors);
@@ -152,7 +156,7 @@ void print_rest(const LiveJson& s) {
       count_in(memory, "inodes_asleep"));
   std::string lines;
   for (const auto& [level, n] : s.at("log_lines").items())
-    lines += fmt::format("{} {} {}", lines.empty() ? "" : ",", n.get<std::uint64_t>(), level);
+    lines += fmt::format("{} {} {}", lines.empty() ? "" : ",", n.get<std::uint64_t>(), printable(level));
   fmt::print("process      {} of {} descriptors, {} threads, {:.1f} s of processor; log lines:{}\n",
              count_in(process, "descriptors"), count_in(process, "most_descriptors"),
              count_in(process, "threads"), process.value("cpu_seconds", 0.0), lines);
@@ -195,7 +199,9 @@ Status run_stats(const StatsFlags& o) {
       fmt::print("{}\n", now.dump());
     } else {
       begin_picture();
-      const double seconds = now.value("uptime_s", 0.0) - before.value("uptime_s", 0.0);
+      const bool is_another = now.value("uptime_s", 0.0) < before.value("uptime_s", 0.0);  // mounted anew
+      if (is_another) before = nullptr;
+      const double seconds = now.value("uptime_s", 0.0) - (is_another ? 0.0 : before.value("uptime_s", 0.0));
       fmt::print("{}, the last {:.1f} s; below, since the mount began\n", o.path, seconds);
       print_requests(now, before, seconds);
       print_rest(now);

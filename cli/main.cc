@@ -1,4 +1,7 @@
 // cffs: one binary, a subcommand for each task. Called as mount.cffs, mount.fuse.cffs or mount.fuseblk.cffs it is the helper of mount(8).
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -42,9 +45,18 @@ int could_not_run(const std::string& command) {
   return command == "cffs diff" ? 2 : 1;
 }
 
+// Who calls may have closed one of the first three descriptors; the next file, a store's too, would become standard error. Here it becomes
+// one by which nothing can be read, or written: a command still fails that has something to say.
+void fill_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  fill_standard_descriptors();
   CLI::App app{"cffs keeps millions of small files in few large objects, and shows them as ordinary files."};
   app.set_version_flag("--version", std::string("cffs ") + CFFS_VERSION);
   app.require_subcommand(1);

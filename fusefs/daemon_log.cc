@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/base/printable.h"
+
 namespace cffs {
 namespace {
 
@@ -73,12 +75,15 @@ void DaemonLog::write(Level level, const std::string& line) {
   counts_[static_cast<std::size_t>(level) - static_cast<std::size_t>(Level::error)].fetch_add(
       1, std::memory_order_relaxed);
   if (to_journal(level, line)) return;
+  const std::string shown =
+      printable(line);  // names of files are in it, and whoever made them is not to write lines of his own
   if (!foreground_) {
-    ::syslog(static_cast<int>(level), "%s", line.c_str());
+    ::syslog(static_cast<int>(level), "%s", shown.c_str());
   } else if (to_service_) {
-    std::fprintf(stderr, "<%d>%s: %s\n", static_cast<int>(level), mount_point_.c_str(), line.c_str());
+    std::fprintf(stderr, "<%d>%s: %s\n", static_cast<int>(level), printable(mount_point_).c_str(),
+                 shown.c_str());
   } else {
-    std::fprintf(stderr, "cffs: %s\n", line.c_str());
+    std::fprintf(stderr, "cffs: %s\n", shown.c_str());
   }
 }
 

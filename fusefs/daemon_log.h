@@ -3,6 +3,8 @@
 //   in the foreground     to standard error, "cffs: LINE"; where that is the journal's (a systemd service: JOURNAL_STREAM), to the journal
 //   as a daemon           to the journal where there is one, else to syslog
 //
+// On standard error and in syslog a line is one line, of what can be shown (core/base/printable.h): names of files are in it.
+//
 // To the journal with fields: CFFS_MOUNT, CFFS_STORE beside MESSAGE and PRIORITY, in its own protocol
 // (https://systemd.io/JOURNAL_NATIVE_PROTOCOL/), which takes one datagram and no library. Who writes waits for nobody: a journal that does
 // not take the datagram at once is passed by, and the line goes as without it (with "<N>" before it, where standard error is the

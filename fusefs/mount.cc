@@ -6,16 +6,19 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <utility>
 
 #include "core/backend/store_at.h"
+#include "core/base/printable.h"
 #include "core/plan/policy_choice.h"
 #include "core/rados/address.h"
 #include "fusefs/connection.h"
 #include "fusefs/mount_point.h"
 #include "fusefs/nested_places.h"
+#include "fusefs/process_list.h"
 #include "fusefs/readiness.h"
 #include "fusefs/remount.h"
 #include "fusefs/serving.h"
@@ -39,11 +42,21 @@ Result<std::string> store_place(const std::string& path) {
   return absolute(path);
 }
 
+// What the daemon got from whoever mounts: files, pipes and locks of theirs, which would be in use for as long as the mount is.
+void close_inherited(int kept) {
+  for (const std::string& name : names_in("/proc/self/fd")) {
+    int fd = -1;
+    (void)std::from_chars(name.data(), name.data() + name.size(), fd);
+    if (fd > STDERR_FILENO && fd != kept) (void)::close(fd);
+  }
+}
+
 // The life of the daemon, in the forked process.
 [[noreturn]] void be_daemon(const MountOptions& options, const std::string& store,
                             const std::string& mount_point, FileDescriptor to_parent) {
   (void)::setsid();
   (void)::chdir("/");
+  close_inherited(to_parent.get());
   const FileDescriptor null(::open("/dev/null", O_RDWR));
   // stderr stays until the mount is ready: libfuse explains there why it refuses an option.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) (void)::dup2(null.get(), fd);
@@ -52,7 +65,7 @@ Result<std::string> store_place(const std::string& path) {
   const Status done = serve(options, store, mount_point, readiness);
   if (!done) {
     readiness.report(done.error().message(), done.error().errno_value);
-    ::syslog(LOG_ERR, "%s: %s", mount_point.c_str(), done.error().message().c_str());
+    ::syslog(LOG_ERR, "%s: %s", printable(mount_point).c_str(), printable(done.error().message()).c_str());
   }
   ::_exit(done ? 0 : 1);
 }
@@ -134,8 +147,9 @@ Status mount_store(const MountOptions& options) {
     }
     checked.metrics_at = std::move(address);
   }
-  // A file that may not become so large is an error of whoever writes, not the end of the mount.
-  (void)::signal(SIGXFSZ, SIG_IGN);
+  // A file that may not become so large is an error of whoever writes, not the end of the mount; nor is a pipe that nobody reads, to which
+  // the log goes (-f), or whose reader was ended while the daemon made the mount.
+  for (const int signal : {SIGXFSZ, SIGPIPE}) (void)::signal(signal, SIG_IGN);
   if (options.foreground) {
     Readiness readiness(mount_point, "serving " + store + " on " + mount_point);
     return serve(checked, store, mount_point, readiness);

@@ -10,10 +10,13 @@
 #include <map>
 #include <optional>
 
+#include "core/object/file_descriptor.h"
 #include "fusefs/process_list.h"
 
 namespace cffs {
 namespace {
+
+constexpr const char* kConnections = "/sys/fs/fuse/connections/";
 
 // Whether an open thing is on the mount in question.
 using OnMount = std::function<bool(const struct statx&)>;
@@ -146,7 +149,6 @@ unsigned long connection_number(const std::string& device) {
 }
 
 Connection connection_of(const std::string& device) {
-  constexpr const char* kConnections = "/sys/fs/fuse/connections/";
   if (names_in(kConnections).empty()) {
     // Not mounted, or nobody at all uses FUSE; the latter is not worth telling apart.
     return Connection::unknown;
@@ -154,6 +156,12 @@ Connection connection_of(const std::string& device) {
   return ::access((kConnections + std::to_string(connection_number(device))).c_str(), F_OK) == 0
              ? Connection::lives
              : Connection::gone;
+}
+
+bool abort_connection(const std::string& device) {
+  const std::string file = kConnections + std::to_string(connection_number(device)) + "/abort";
+  const FileDescriptor abort(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  return abort && ::write(abort.get(), "1", 1) == 1;
 }
 
 }  // namespace cffs

@@ -25,5 +25,8 @@ enum class Connection { lives, gone, unknown };
 Connection connection_of(const std::string& device);
 // By which the kernel lists it: the number that it has for a device.
 unsigned long connection_number(const std::string& device);
+// Ends the connection of a mount that is there: whoever waits for an answer gets an error. False where the kernel's list of them is not
+// mounted, or the mount is somebody else's.
+bool abort_connection(const std::string& device);
 
 }  // namespace cffs

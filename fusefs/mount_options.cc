@@ -10,11 +10,9 @@ namespace cffs {
 namespace {
 
 // Known to every libfuse, or to mount(2) through it.
-constexpr std::array kForFuse = {"allow_other", "allow_root", "default_permissions",
-                                 "nosuid",      "suid",       "nodev",
-                                 "dev",         "noexec",     "exec",
-                                 "sync",        "async",      "dirsync",
-                                 "auto_unmount"};
+constexpr std::array kForFuse = {
+    "allow_other", "default_permissions", "nosuid", "suid", "nodev", "dev", "noexec", "exec", "sync", "async",
+    "dirsync",     "auto_unmount"};
 // Labels of SELinux: the kernel's where it has that, else they can mean nothing.
 constexpr std::array kLabels = {"context", "fscontext", "defcontext", "rootcontext"};
 // Words for mount(8) and systemd, of a mount that is there already, or for what a mount does anyway; nothing to do.
@@ -135,11 +133,16 @@ bool about_symlinks(const std::string& name, MountOptions& options) {
   return true;
 }
 
+// Quotes around a value keep its commas; they are no part of it.
+std::string unquoted(const std::string& value) {
+  const bool quoted = value.size() >= 2 && value.front() == '"' && value.back() == '"';
+  return quoted ? value.substr(1, value.size() - 2) : value;
+}
+
 // libfuse splits at commas; a backslash keeps those of a value.
 std::string escaped(const std::string& word) {
   std::string plain;
   for (const char c : word) {
-    if (c == '"') continue;
     if (c == ',' || c == '\\') plain += '\\';
     plain += c;
   }
@@ -156,7 +159,7 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
     if (word.empty()) continue;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const std::string value = equals == std::string::npos ? std::string() : word.substr(equals + 1);
+    const std::string value = equals == std::string::npos ? std::string() : unquoted(word.substr(equals + 1));
     if (name == "policy") {
       options.policy.name = value;
     } else if (name == "plan") {
@@ -210,8 +213,13 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
       options.acl = name == "acl";
     } else if (name == "noallow_other") {
       options.others = false;
+    } else if (name == "allow_root") {
+      // libfuse keeps others out with each request; what the kernel opens and finds by itself has none.
+      return fail(Error::command_line(
+          "mount option 'allow_root' would not keep others than root out of a cffs mount: leave it out, then "
+          "it is yours alone, or give allow_other and take everybody's rights from its root directory"));
     } else if (name == "fsname" || name == "subtype") {
-      options.fuse_options.push_back(word);
+      options.fuse_options.push_back(name + "=" + escaped(value));
     } else if (contains(kForFuse, name)) {
       options.fuse_options.push_back(word);
     } else if (about_access_times(name, options) || about_symlinks(name, options)) {
@@ -224,7 +232,7 @@ Status apply_option_list(const std::string& list, MountOptions& options) {
     } else if (name == "silent") {
       options.silent = true;
     } else if (contains(kLabels, name) && selinux_is_on()) {
-      options.fuse_options.push_back(escaped(word));
+      options.fuse_options.push_back(name + "=" + escaped(value));
     } else if (contains(kLabels, name) || contains(kWithoutEffect, name) || name.starts_with("X-") ||
                name.starts_with("verity.")) {
       options.remarks.push_back("mount option '" + word + "' has no effect on a cffs mount and is ignored");

@@ -1,6 +1,7 @@
 #include "fusefs/serving.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #include "fusefs/machine_facts.h"
 #include "fusefs/metrics_server.h"
 #include "fusefs/mount_attributes.h"
+#include "fusefs/mount_holders.h"
 #include "fusefs/mount_table.h"
 #include "fusefs/operations.h"
 #include "fusefs/outcome.h"
@@ -76,21 +78,31 @@ struct Served {
   DaemonLog& log;
 };
 
+// Whoever waits for an answer gets an error, also where somebody has the device open in the midst of a notification. Root can do it where
+// the kernel's list of connections is not mounted, too; then the mount may be gone. Nothing where it is gone already: others may have its
+// number.
+void end_answers(const std::string& device, const std::string& mount_point) {
+  const auto there = mounted_at(mount_point);
+  if (!there || there->device != device || abort_connection(device)) return;
+  (void)::umount2(mount_point.c_str(), MNT_FORCE);
+}
+
 // As if its process had ended: who waits for an answer, or asks from now on, gets an error from the kernel. The mount stays to be taken
-// down; by its abort file libfuse would take it for gone already.
+// down: by a connection that was aborted libfuse would take it for gone already.
 void sever(fuse_session* session) {
   const FileDescriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (nowhere) (void)::dup3(nowhere.get(), fuse_session_fd(session), O_CLOEXEC);
 }
 
-// Until the mount ends, or a signal or a problem ends it.
-Status serve_requests(const Served& served, Readiness& readiness) {
+// Until the mount ends, or a signal or a problem ends it. `device`: the mount's, where it can be seen.
+Status serve_requests(const Served& served, const std::string& device, Readiness& readiness) {
   RawRequests& raw = served.raw;
   HiddenTop top(served.session, served.context);
   MountContext& context = served.context;
   UnaskedPages unasked(served.session, context.fs);
   if (served.fills_cache) unasked.begin();
   RequestServer* serving = nullptr;
+  std::atomic<bool> breaks_off = false;  // nobody serves any more, and nobody has asked for that
   RequestServer::Setup setup;
   setup.session = served.session;
   setup.threads = served.threads;
@@ -101,13 +113,17 @@ Status serve_requests(const Served& served, Readiness& readiness) {
     return top.serve(request) || raw.serve(request);
   };
   setup.log = [&log = served.log](const std::string& line) { log.write(DaemonLog::Level::notice, line); };
-  setup.complain = [&log = served.log](const std::string& line) { log.write(DaemonLog::Level::error, line); };
+  setup.complain = [&log = served.log, &breaks_off](const std::string& line) {
+    breaks_off = true;
+    log.write(DaemonLog::Level::error, line);
+  };
   setup.on_agreed = [&](bool over_ring) {
     context.over_ring = over_ring;
     if (served.transport != Transport::ring || context.below_top) return;
     if (over_ring) {
       readiness.report({});
     } else {
+      breaks_off = true;
       serving->stop();
     }
   };
@@ -116,9 +132,12 @@ Status serve_requests(const Served& served, Readiness& readiness) {
   CFFS_TRY_VOID(server.begin());
   FollowNotices notices(context);
   CFFS_TRY_VOID(notices.begin());
-  SignalWatch watch([&server, &notices, &unasked] {
+  const auto end_notices = [&notices, &unasked] {
     notices.end();
     unasked.end();
+  };
+  SignalWatch watch([&] {
+    end_notices();
     server.stop();
   });
   if (!context.below_top) CFFS_TRY_VOID(watch.begin());
@@ -137,13 +156,20 @@ Status serve_requests(const Served& served, Readiness& readiness) {
                if (stepped_down) {
                  readiness.report({});
                } else {
+                 breaks_off = true;
                  server.stop();
                }
              }));
   }
   Status result;
-  if (const int problem = server.run(); problem != 0) result = fail(problem, "/dev/fuse");
-  if (steps) sever(served.session);  // else it would wait for ever, for an answer that nobody gives
+  const int problem = server.run();
+  if (problem != 0) result = fail(problem, "/dev/fuse");
+  // Who has asked would wait for ever for an answer that nobody gives, and so would whoever tells the kernel something for them.
+  if (problem != 0 || breaks_off) {
+    end_answers(device, served.mount_point);
+    end_notices();
+  }
+  if (steps || problem != 0 || breaks_off) sever(served.session);
   if (step.joinable()) step.join();
   if (result) result = server.refusal();
   return result ? stepped_down : result;
@@ -154,7 +180,7 @@ Status serve_mounted(const Served& served, const MountOptions& options, Readines
                      FileDescriptor& leaving) {
   const auto ours = mounted_at(served.mount_point);
   Status result = set_mount_attributes(served.mount_point, options);
-  if (result) result = serve_requests(served, readiness);
+  if (result) result = serve_requests(served, ours ? ours->device : std::string(), readiness);
   leaving = mark_as_leaving();
   if (options.foreground) (void)tell_service_manager("STOPPING=1\nSTATUS=making everything durable");
   // A mount that lives on elsewhere may be gone from here, and another be in its place: that is not ours to take down.
@@ -180,7 +206,7 @@ bool is_refused_for_others(const MountOptions& options) {
   return ::geteuid() != 0 && !user_allow_other().value_or(false) &&
          ::faccessat(AT_FDCWD, "/dev/fuse", R_OK | W_OK, AT_EACCESS) == 0 &&
          std::any_of(options.fuse_options.begin(), options.fuse_options.end(),
-                     [](const std::string& word) { return word == "allow_other" || word == "allow_root"; });
+                     [](const std::string& word) { return word == "allow_other"; });
 }
 
 // `as_device` becomes false where the kernel mounts it in another way only.

@@ -89,8 +89,9 @@ class PastBlob final : public PastObject {
   template <typename Ask>
   Result<std::uint64_t> unless_changed(const Ask& ask, std::uint64_t where_changed) const {
     if (!below_) return where_changed;
+    const std::uint64_t checkpoint = view_.sequence();
     const Result<std::uint64_t> now = ask();
-    CFFS_TRY(const bool changed, past_.has(ino_, view_.sequence()));
+    CFFS_TRY(const bool changed, past_.has(ino_, checkpoint, view_.published()));
     if (changed) return where_changed;
     return now;
   }
@@ -143,7 +144,7 @@ Result<std::shared_ptr<Object>> CheckpointView::open(std::string_view name) {
   if (const auto ino = blob_number(name)) {
     if (!below && below.error().errno_value != ENOENT) return below;
     if (!below) {
-      CFFS_TRY(const bool kept, past_.has(*ino, sequence()));
+      CFFS_TRY(const bool kept, past_.has(*ino, sequence(), published()));
       if (!kept) return below;
     }
     return std::shared_ptr<Object>(

@@ -421,14 +421,19 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
     }
     const auto take_back = [&] {
       if (!counts) return;
-      const MutexLock guard(mutex_);
-      (void)known_.forget(attributes.ino, 1);
-      const MutexLock inner(found.state->mutex);
-      if (is_first) {
-        found.state->referred.erase(ino);
-      } else {
-        spare.pop_back();
+      {
+        const MutexLock guard(mutex_);
+        const bool nobody = known_.forget(attributes.ino, 1);
+        if (!is_first) spare.pop_back();
+        if (!is_first) return;
+        const MutexLock inner(found.state->mutex);
+        if (nobody) found.state->referred.erase(ino);
+        if (nobody) return;
       }
+      // The engine takes its reference back behind this, and who came meanwhile relies on it: they get another.
+      if (within_memory([&] { return found.state->fs->lookup(found.ino, entry.name); })) return;
+      const MutexLock inner(found.state->mutex);
+      found.state->referred.erase(ino);
     };
     try {
       if (visit(DirectoryEntry{entry.name, entry.cookie, attributes})) return true;

@@ -62,9 +62,20 @@ Status PastBytes::look() {
   return {};
 }
 
-Result<bool> PastBytes::has(InodeId ino, std::uint64_t checkpoint) {
+// What goes is said before it goes: so of what was not there nothing had been.
+Status PastBytes::still_kept(std::uint64_t checkpoint, bool published) const {
+  CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
+  // The writer took us for gone, or what it published is lost.
+  const bool forgotten =
+      (!last.kept && last.sequence >= checkpoint) || (published && last.sequence < checkpoint);
+  if (last.oldest > checkpoint || forgotten) return gone();
+  return {};
+}
+
+Result<bool> PastBytes::has(InodeId ino, std::uint64_t checkpoint, bool published) {
   const MutexLock guard(mutex_);
   CFFS_TRY_VOID(look());
+  CFFS_TRY_VOID(still_kept(checkpoint, published));
   return std::any_of(epochs_.lower_bound(checkpoint), epochs_.end(),
                      [ino](const auto& entry) { return entry.second.files.contains(ino); });
 }
@@ -89,11 +100,7 @@ Result<std::size_t> PastBytes::restore(InodeId ino, std::uint64_t checkpoint, bo
       have = std::max<std::size_t>(have, std::min(out.size(), piece.offset + piece.length - offset));
     }
   }
-  // What goes is said before it goes: so of what was not there nothing had been.
-  CFFS_TRY(const Checkpoint last, read_checkpoint(store_));
-  // The writer took us for gone, or what it published is lost.
-  const bool forgotten = (!last.kept && last.sequence >= checkpoint) || (published && last.sequence < checkpoint);
-  if (last.oldest > checkpoint || forgotten) return gone();
+  CFFS_TRY_VOID(still_kept(checkpoint, published));
   return have;
 }
 

@@ -24,8 +24,8 @@ class PastBytes {
   // `published`: that checkpoint was, and is not the store as it was found at rest.
   Result<std::size_t> restore(InodeId ino, std::uint64_t checkpoint, bool published, std::uint64_t offset,
                               Bytes out, std::size_t have);
-  // Whether anything of the blob was kept since that checkpoint.
-  Result<bool> has(InodeId ino, std::uint64_t checkpoint);
+  // Whether anything of the blob was kept since that checkpoint. To be asked after the blob itself. ESTALE: as above.
+  Result<bool> has(InodeId ino, std::uint64_t checkpoint, bool published);
 
  private:
   struct Piece {
@@ -40,6 +40,8 @@ class PastBytes {
   // Reads what has been kept since the last call.
   Status look() CFFS_REQUIRES(mutex_);
   static Status look_at(Epoch& epoch);
+  // ESTALE: what that checkpoint needs may be gone, also where there was nothing of it.
+  Status still_kept(std::uint64_t checkpoint, bool published) const;
 
   ObjectStore& store_;
   Mutex mutex_;

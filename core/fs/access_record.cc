@@ -30,6 +30,39 @@ Result<std::vector<std::uint64_t>> segments(ObjectStore& store) {
 // Multiplication spreads process numbers, which are dense.
 std::uint64_t spread(std::uint64_t stream) { return (stream * 0x9e3779b97f4a7c15u) >> 40; }
 
+using Accesses = std::vector<AccessRecord::Access>;
+
+// As many of them as `most` bytes hold, but one at least; `next` goes behind them.
+std::string take_block(Accesses::const_iterator& next, Accesses::const_iterator end, std::uint64_t most) {
+  constexpr std::size_t kCountMost = 5;  // of its varint
+  std::string list;
+  ByteWriter w(list);
+  std::int64_t time = 0;
+  std::int64_t file = 0;
+  std::size_t count = 0;
+  for (; next != end; ++next, ++count) {
+    const std::size_t before = list.size();
+    w.svarint(next->time_ms - time);
+    w.svarint(static_cast<std::int64_t>(next->file.value) - file);
+    w.varint(next->stream);
+    if (count > 0 && kBlockHeader + kCountMost + list.size() > most) {
+      list.resize(before);
+      break;
+    }
+    time = next->time_ms;
+    file = static_cast<std::int64_t>(next->file.value);
+  }
+  std::string payload;
+  ByteWriter(payload).varint(count);
+  payload += list;
+  std::string block;
+  ByteWriter head(block);
+  head.u32(kBlockMagic);
+  head.u32(static_cast<std::uint32_t>(payload.size()));
+  head.u64(checksum(payload));
+  return block + payload;
+}
+
 }  // namespace
 
 void AccessRecord::note(const Access& access) noexcept {
@@ -66,24 +99,12 @@ Status AccessRecord::flush() {
     if (sampling_ > 0 && accesses.size() < kMostPerFlush / 4) --sampling_;
   }
   if (accesses.empty()) return {};
-  std::string payload;
-  ByteWriter w(payload);
-  w.varint(accesses.size());
-  std::int64_t time = 0;
-  std::int64_t file = 0;
-  for (const Access& a : accesses) {
-    w.svarint(a.time_ms - time);
-    w.svarint(static_cast<std::int64_t>(a.file.value) - file);
-    w.varint(a.stream);
-    time = a.time_ms;
-    file = static_cast<std::int64_t>(a.file.value);
-  }
-  std::string block;
-  ByteWriter head(block);
-  head.u32(kBlockMagic);
-  head.u32(static_cast<std::uint32_t>(payload.size()));
-  head.u64(checksum(payload));
-  block += payload;
+  for (auto next = accesses.cbegin(); next != accesses.cend();)
+    CFFS_TRY_VOID(append(take_block(next, accesses.cend(), bytes_ / kSegments)));
+  return {};
+}
+
+Status AccessRecord::append(const std::string& block) {
   if (!segment_ || (segment_bytes_ > 0 && segment_bytes_ + block.size() > bytes_ / kSegments)) {
     CFFS_TRY_VOID(open_segment());
   }

@@ -27,7 +27,7 @@ class AccessRecord {
     std::uint64_t stream = 0;
   };
 
-  // `bytes`: size of the ring.
+  // `bytes`: size of the ring. No object of it is larger than an eighth, but of one access.
   AccessRecord(ObjectStore& store, std::uint64_t bytes) : store_(store), bytes_(bytes) {}
 
   // What there is no memory for is left out: whoever was read for may have had the answer already.
@@ -41,6 +41,7 @@ class AccessRecord {
   static constexpr std::size_t kMostPerFlush = 200'000;
   static constexpr unsigned kSegments = 8;
   Status open_segment() CFFS_REQUIRES(flush_mutex_);
+  Status append(const std::string& block) CFFS_REQUIRES(flush_mutex_);
 
   ObjectStore& store_;
   const std::uint64_t bytes_;

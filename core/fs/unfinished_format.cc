@@ -26,7 +26,10 @@ constexpr std::string_view kStoreNames[] = {"lock",
                                             "checkpoint",
                                             "kept",
                                             "plan.unfinished",
-                                            "catalogue.unfinished"};
+                                            "catalogue.unfinished",
+                                            "repair.unfinished",
+                                            "backup",
+                                            "copying"};
 constexpr std::string_view kOwnerText = "pid ";  // this_process()
 
 std::string_view top_of(std::string_view name) { return name.substr(0, name.find('/')); }

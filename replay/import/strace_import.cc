@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "replay/import/strace_days.h"
 #include "replay/logs/line_reader.h"
 #include "replay/logs/line_sample.h"
 #include "replay/logs/words.h"
@@ -262,9 +263,11 @@ Status import_strace(const std::vector<std::string>& names, TraceBuilder& builde
   };
   StraceImporter importer(builder, builder.root());
   std::vector<Source> sources;
+  CFFS_TRY(const std::vector<std::int64_t> later, days_later(names));
   for (const std::string& name : names) {
     CFFS_TRY(LineReader reader, LineReader::open(name));
     Source source{std::move(reader), 0, {}, {}, true};
+    source.clock.begin_days_later(later[sources.size()]);
     (void)whole_number(std::string_view(name).substr(name.rfind('.') + 1), source.process);
     sources.push_back(std::move(source));
   }

@@ -153,13 +153,12 @@ bool take_result(std::string_view rest, StraceLine& into) {
 }  // namespace
 
 std::int64_t StraceClock::at(const StraceLine& line) {
-  constexpr std::int64_t kDay = 86'400'000'000'000;
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 2;  // whatever the recording says
   if (!line.time_ns) return now_ns_;
   if (line.relative) return now_ns_ = std::min(kMost, now_ns_ + *line.time_ns);
-  const bool of_day = *line.time_ns < kDay;
+  const bool of_day = *line.time_ns < kDayNs;
   if (of_day) {
-    if (*line.time_ns + kDay / 2 < last_of_day_ns_ && days_ns_ < kMost) days_ns_ += kDay;
+    if (*line.time_ns + kDayNs / 2 < last_of_day_ns_ && days_ns_ < kMost) days_ns_ += kDayNs;
     last_of_day_ns_ = *line.time_ns;
   }
   return now_ns_ = *line.time_ns + (of_day ? days_ns_ : 0);

@@ -33,6 +33,8 @@ struct StraceLine {
 
 // A time stamp of -t, -tt, -ttt or -r in nanoseconds; false: it is none.
 bool strace_time(std::string_view word, std::int64_t& time_ns);
+inline constexpr std::int64_t kDayNs = 86'400'000'000'000;
+
 // When a recording's lines were written, whichever times they have: nanoseconds since the epoch, or since the midnight before the
 // first line (-t, -tt: a step back of more than half a day is another day), or since the first line (-r).
 class StraceClock {
@@ -40,6 +42,8 @@ class StraceClock {
   // Of each line in a row; of one without a time it is the one before.
   std::int64_t at(const StraceLine& line);
   std::int64_t now_ns() const { return now_ns_; }
+  // Before the first line: of a recording that has begun so many days before it.
+  void begin_days_later(std::int64_t days) { days_ns_ = days * kDayNs; }
 
  private:
   std::int64_t now_ns_ = 0, last_of_day_ns_ = 0, days_ns_ = 0;

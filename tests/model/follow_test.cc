@@ -218,6 +218,9 @@ TEST_CASE("follow: what was kept goes when its time is over, and at once where n
   REQUIRE(node);
   std::string bytes(10, '\0');
   REQUIRE(followed->read(node->ino, 0, as_writable_bytes(bytes)).error().errno_value == ESTALE);
+  // Also of where its data lies: the object has that of a later one.
+  REQUIRE(followed->next_hole(node->ino, 0).error().errno_value == ESTALE);
+  REQUIRE(followed->next_data(node->ino, 0).error().errno_value == ESTALE);
   REQUIRE(*followed->move_on());
   REQUIRE(tree_of(*followed).at("large").content.substr(70'000, 3) == "bbb");
 

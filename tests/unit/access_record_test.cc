@@ -77,6 +77,30 @@ TEST_CASE("too many accesses at once: whole streams are kept or dropped") {
   for (const auto& [stream, n] : streams) REQUIRE(n == 1000);
 }
 
+TEST_CASE("accesses that come at once take no more than the ring") {
+  MemoryStore store;
+  constexpr std::uint64_t kRing = 64 << 10;
+  AccessRecord record(store, kRing);
+  for (std::uint64_t i = 0; i < 100'000; ++i)
+    record.note({static_cast<std::int64_t>(i), InodeId{i * 7919}, 1});
+  REQUIRE(record.flush());
+  std::uint64_t bytes = 0;
+  const auto names = store.list("accesses");
+  for (const std::string& name : *names) {
+    const std::uint64_t size = (*store.open(name))->info()->size;
+    CHECK(size <= kRing / 8);
+    bytes += size;
+  }
+  CHECK(bytes <= kRing);
+  CHECK(bytes > kRing / 2);
+  std::vector<InodeId> found;
+  REQUIRE(AccessRecord::visit(store, [&](const AccessRecord::Access& a) { found.push_back(a.file); }));
+  REQUIRE(found.size() > 5'000);
+  // The last of them, in a row.
+  for (std::size_t i = 0; i < found.size(); ++i)
+    REQUIRE(found[i] == InodeId{(100'000 - found.size() + i) * 7919});
+}
+
 TEST_CASE("a mount whose accesses find no room is closed in order") {
   MemoryStore below;
   NoRoomForRecord store(below);

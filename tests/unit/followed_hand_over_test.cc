@@ -187,4 +187,19 @@ TEST_CASE("the next state's groups are told of, too", "[hand_over]") {
   for (const auto& [node, content] : s.given_beside(0)) CHECK(content == s.read(node));
 }
 
+TEST_CASE("who looks a name up that a listing has no room for goes on in the same state", "[hand_over]") {
+  FollowedGroup s;
+  s.change(3, 'X');  // nobody has asked the new state for the files
+  std::vector<InodeId> asked;
+  REQUIRE(s.followed->readdir(s.directory, 0, true, [&](const DirectoryEntry& entry) {
+    if (entry.name.front() == '.') return true;
+    const auto found = s.followed->lookup(s.directory, entry.name);
+    REQUIRE(found);
+    asked.push_back(KnownNodes::number_of(found->ino));
+    return false;
+  }));
+  REQUIRE(asked.size() == 1);
+  CHECK(s.followed->state()->getattr(asked.front()));
+}
+
 }  // namespace cffs::test

@@ -2,6 +2,7 @@
 #include "fusefs/metrics_server.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -223,4 +224,18 @@ TEST_CASE("lines go to the journal with their level and whose they are") {
   // Nobody reads: whoever writes does not wait.
   for (int i = 0; i < 40; ++i) log.write(DaemonLog::Level::notice, "again");
   REQUIRE(log.counts().back().second == 40);
+}
+
+TEST_CASE("on standard error a line of the log is one line, whatever files are called") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/said";
+  const FileDescriptor own(::dup(STDERR_FILENO));
+  const FileDescriptor said(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  REQUIRE(::dup2(said.get(), STDERR_FILENO) == STDERR_FILENO);
+  DaemonLog log(true, "/mnt", "/srv/store", directory.path + "/none");
+  log.write(DaemonLog::Level::warning, "inode 7 (a\ncffs: all is well\x1b[2K\xff, \xc3\xa4): damaged");
+  REQUIRE(::dup2(own.get(), STDERR_FILENO) == STDERR_FILENO);
+  std::ifstream in(path);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  CHECK(text == "cffs: inode 7 (a\\x0acffs: all is well\\x1b[2K\\xff, \xc3\xa4): damaged\n");
 }

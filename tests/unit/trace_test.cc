@@ -539,6 +539,15 @@ TEST_CASE("files of strace -ff with times of day are merged by day, and such of 
                       "23:59:59 mkdir(\"/r/b\", 0755) = 0\n00:00:01 mkdir(\"/r/c\", 0755) = 0\n"});
   CHECK(words(done.trace) == List{"mkdir a", "mkdir b", "mkdir c", "mkdir d"});
   CHECK(times_ms(done.trace) == std::vector<std::int64_t>{0, 1000, 3000, 4000});
+  // A process that was started behind midnight; and one half a day after the recording began.
+  CHECK(words(imported_files({"23:59:58 mkdir(\"/r/a\", 0755) = 0\n00:00:02 mkdir(\"/r/c\", 0755) = 0\n",
+                              "00:00:01 mkdir(\"/r/b\", 0755) = 0\n"})
+                  .trace) == List{"mkdir a", "mkdir b", "mkdir c"});
+  CHECK(words(imported_files({"23:59:58 mkdir(\"/r/a\", 0755) = 0\n", "00:00:01 mkdir(\"/r/b\", 0755) = 0\n"})
+                  .trace) == List{"mkdir a", "mkdir b"});
+  CHECK(words(imported_files({"01:00:00 mkdir(\"/r/a\", 0755) = 0\n14:00:02 mkdir(\"/r/c\", 0755) = 0\n",
+                              "14:00:01 mkdir(\"/r/b\", 0755) = 0\n"})
+                  .trace) == List{"mkdir a", "mkdir b", "mkdir c"});
   Status refused;
   (void)imported_files({"     0.000000 mkdir(\"/r/a\", 0755) = 0\n     0.000100 mkdir(\"/r/b\", 0755) = 0\n",
                         "     0.000000 mkdir(\"/r/c\", 0755) = 0\n     0.000100 mkdir(\"/r/d\", 0755) = 0\n"},

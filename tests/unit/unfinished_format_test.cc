@@ -111,6 +111,7 @@ TEST_CASE("where anything of somebody's lies no store is made, and all stays as 
       {"followers", "text", false},
       {"table/000005.ldb", "rows", false},
       {"blobs/0/1", "data", false},
+      {"backup", "mine", false},
       {"superblock.copy", "text", false},
   }));
   CAPTURE(name, is_begun);
@@ -141,7 +142,8 @@ TEST_CASE("a store that is being filled is none, and what is left of it goes wit
   }
   SECTION("who filled it was killed") {
     fs.reset();
-    replace(store, "blobs/0/7", "half of it");
+    for (const char* left : {"blobs/0/7", "repair.unfinished", "backup", "copying"})
+      replace(store, left, "half of it");
     const auto opened = FileSystem::open(store, quiet());
     REQUIRE(!opened);
     CHECK(opened.error().errno_value == ENOENT);

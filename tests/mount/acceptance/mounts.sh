@@ -7,7 +7,7 @@ case_options() {
   silent="defaults rw ro suid nosuid dev nodev exec noexec sync async dirsync atime noatime diratime nodiratime relatime norelatime strictatime
     nostrictatime nolazytime silent loud nomand noiversion symfollow nosymfollow auto noauto nofail _netdev user nouser users owner group
     comment=words x-systemd.automount x-gvfs-hide acl noacl user_xattr nogrpid sysvgroups nodiscard noquota commit=7 commit=0
-    allow_other allow_root default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
+    allow_other default_permissions auto_unmount noallow_other fsname=name subtype=cffs"
   ignored="lazytime mand iversion X-mount.mkdir X-mount.subdir=d loop offset=0 sizelimit=0 private shared slave
     journal_checksum journal_async_commit journal_dev=8 journal_path=/dev/x journal_ioprio=3 noload norecovery data=journal data=ordered
     data=writeback data_err=abort barrier barrier=0 nobarrier max_batch_time=1 min_batch_time=1 auto_da_alloc noauto_da_alloc delalloc
@@ -28,6 +28,8 @@ case_options() {
     check "-o $option is ignored with a word" works "$option" "cffs: mount option '$option' has no effect on a cffs mount and is ignored"
   done
   check "silent keeps the word back" works silent,lazytime ""
+  check "one that keeps nobody out is refused" refused "'allow_root' would not keep others than root out .*allow_other" "$cffs" mount -o allow_root "$store" "$mnt"
+  check "a comma within quotes" works 'fsname="a,b"' ""
   check "one that nobody knows is refused" refused "unknown mount option 'lazytimes'" "$cffs" mount -o rw,lazytimes "$store" "$mnt"
 
   # What they do.
@@ -361,6 +363,47 @@ os.execv(sys.argv[1], sys.argv[1:])' "$cffs" mount -f "$store" "$mnt"
   check "fsck" "$cffs" fsck "$store"
 }
 
+# What a daemon has of whoever mounts: nothing of theirs stays in use, their closed descriptors and pipes do no harm, and what they see of
+# others' names are lines.
+case_inherited() {
+  fresh || return 1
+  local closed daemon inode
+  exec 9>"$base/work/locked"
+  flock 9
+  check "mount beside a lock" "$cffs" mount "$store" "$mnt"
+  exec 9>&-
+  check "the lock is free when who took it lets go" flock --nonblock "$base/work/locked" true
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+    check "mount $closed" timeout 60 bash -c "'$cffs' mount '$store' '$mnt' $closed"
+    check "what is written there is no log" bash -c "echo line >'$mnt/file' && grep -qx line '$mnt/file'"
+    check "umount $closed" timeout 60 bash -c "'$cffs' umount '$mnt' $closed"
+  done
+  check "what cannot be said is an error still" bash -c "! '$cffs' stat '$store' >&- 2>'$base/work/err' && grep -q 'standard output: Bad file descriptor' '$base/work/err'"
+  check "nor was anything written by it" "$cffs" fsck "$store"
+
+  # A damaged file whose name would be lines of its own, on standard error; then with nobody who reads those.
+  local name=$'large\ncffs: all is well\e[2K'
+  "$cffs" mount "$store" "$mnt" || return 1
+  head -c 3000000 /dev/urandom >"$mnt/$name"
+  inode=$(stat -c %i "$mnt/$name")
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  truncate -s 1000 "$store/blobs/0/$inode"
+  "$cffs" mount -f "$store" "$mnt" 2>"$base/work/said" & daemon=$!
+  within 20 mountpoint -q "$mnt"
+  check "a damaged file" bash -c '! cat "$1" >/dev/null 2>&1' - "$mnt/$name"
+  check "is told of in a line" bash -c "grep -q 'large.x0acffs: all is well.x1b.2K' '$base/work/said' && ! grep -q '^cffs: all' '$base/work/said' && ! grep -q \$'\e' '$base/work/said'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  wait $daemon
+  "$cffs" mount -f "$store" "$mnt" 2> >(exec true) & daemon=$!
+  within 20 mountpoint -q "$mnt"
+  check "the file, and nobody who reads the log" bash -c '! cat "$1" >/dev/null 2>&1' - "$mnt/$name"
+  check "the mount goes on" bash -c "echo more >'$mnt/file' && grep -qx more '$mnt/file'"
+  check "umount" timeout 60 "$cffs" umount "$mnt"
+  wait $daemon
+  check "and ends in order" test $? = 0
+}
+
 case_successors() {
   local round way holder
   fresh || return 1
@@ -594,6 +637,26 @@ case_follow() {
     check "is written anew" caught_up same "$mnt" "$second"
     "$cffs" format --backend=region --size=256M "$base/work/image" >/dev/null
     check "an image" refused "cannot be followed: that is for stores in a directory or a pool" "$cffs" mount -o ro,follow "$base/work/image" "$follower"
+  fi
+  end_followers
+
+  # The device fails while the kernel waits with what it is told for an answer that nobody gives any more.
+  if command -v strace >/dev/null; then
+    local tracer reader
+    "$cffs" mount -f --transport=device -o ro,follow=0.1 "$store" "$follower" 2>"$base/work/err" & local daemon=$!
+    check "follow in the foreground" within 20 mountpoint -q "$follower"
+    check "it answers" ls "$follower/site"
+    strace -f -qq -o /dev/null -p $daemon -e trace=read -P /dev/fuse -e inject=read:error=EIO:delay_enter=4000000 & tracer=$!
+    sleep 1
+    stat "$follower/site/nobody" >/dev/null 2>&1 & reader=$!
+    sleep 0.3
+    touch "$mnt/site/another" && sync "$mnt/site/page"
+    over() { ! kill -0 $daemon 2>/dev/null; }
+    check "an error of the device ends one who follows" within 20 over || kill -9 $daemon
+    kill -9 $tracer 2>/dev/null
+    wait $daemon $tracer $reader
+    check "which is told" grep -q 'Input/output error' "$base/work/err"
+    check "and nothing is mounted" bash -c "! mountpoint -q '$follower'"
   fi
   end_followers
   check "umount" timeout 60 "$cffs" umount "$mnt"

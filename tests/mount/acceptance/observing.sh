@@ -106,6 +106,21 @@ case_live() {
   check "umount" "$cffs" umount "$mnt"
   check "the port is free" "$cffs" mount -o metrics=127.0.0.1:$port "$store" "$mnt"
   check "killed" kill_daemon
+  # A directory that says what mounts say, as a stranger's may; and, while it is watched, another mount's, which has done less.
+  mkdir "$base/work/stranger"
+  numbers() {  # uptime, count, bytes, errors
+    printf '{"uptime_s": %s, "requests": {"re\\u001b[2Jad": {"count": %s, "bytes": %s, "errors": {"EI\\u0007O": %s}, "buckets": [[9, %s]]}}, "read_ahead": {}, "frames": {}, "table": {"files_by_level": []}, "commits": {}, "backlog": {}, "written": {}, "memory": {}, "process": {}, "log_lines": {"er\\u001b[1mror": 1}}' "$1" "$2" "$3" "$4" "$2"
+  }
+  if setfattr -n user.cffs.live -v "$(numbers 100 50 5000 7)" "$base/work/stranger" 2>/dev/null; then
+    check "names of strangers" bash -c "'$cffs' stats '$base/work/stranger' >'$base/work/shown' && grep -q '^re.x1b.2Jad' '$base/work/shown' && ! LC_ALL=C grep -q \$'[\e\a]' '$base/work/shown'"
+    timeout -s INT 4 "$cffs" stats --watch=1 "$base/work/stranger" >"$base/work/shown" & local watcher=$!
+    sleep 0.5
+    setfattr -n user.cffs.live -v "$(numbers 2 60 3000 3)" "$base/work/stranger"
+    wait $watcher
+    check "another mount's numbers are all new" bash -c "sed -n 3p '$base/work/shown' | grep -Eq '^re.x1b.2Jad +60 +30 .* 3000 B +EI.x07O 3$' || ! head -n 3 '$base/work/shown'"
+  else
+    echo "  no user attributes in $base: not tried"
+  fi
   check "no mount" refused "is not where a store is mounted" "$cffs" stats "$base/work"
   check "nothing there" refused "No such file" "$cffs" top "$base/work/nowhere"
 }
