@@ -103,14 +103,16 @@ a new store's table is not synced
 
 an fsync does not sync the blob
 @ core/fs/durability.cc
--if (Status done = blob->sync(); !done) {
-+if (Status done; !done) {
+-    Status done = blob->sync();
++    Status done;
 
 after an fsync that failed things go on
 @ core/fs/durability.cc
--    if (Status done = blob->sync(); !done) {
+-dirty_objects_->sync_of(ino, blob.get());
+-    if (!done) {
 -      table_->poison();
-+    if (Status done = blob->sync(); !done) {
++dirty_objects_->sync_of(ino, blob.get());
++    if (!done) {
 
 an fsync does not sync the log
 @ core/fs/durability.cc
@@ -238,8 +240,8 @@ a blob with a hole is not synced by the commit
 
 a rename over a name does not sync the source
 @ core/fs/rename.cc
--if (Status done = (*object)->sync(); !done) {
-+if (Status done; !done) {
+-Status done = (*object)->sync();
++Status done;
 
 after a rename whose source could not be synced things go on
 @ core/fs/rename.cc
@@ -471,9 +473,9 @@ a piece of an object in a pool is written before it is written down where to loo
 @ core/rados/body.cc
 -  CFFS_TRY_VOID(shared_->pool->run(operation, piece_name(0)));
 -  has_first_piece_ = true;
--  durable_bound_
+-  durable_written_
 +  has_first_piece_ = true;
-+  durable_bound_
++  durable_written_
 
 a sync of an object in a pool waits for nothing
 @ core/rados/body.cc
