@@ -34,7 +34,8 @@ Status Engine::allocate(InodeId ino, std::uint64_t offset, std::uint64_t length,
   if (S_ISDIR(node.type)) return fail(EISDIR);
   if (!S_ISREG(node.type)) return fail(ENODEV);
   const bool punches = mode == AllocateMode::punch_hole;
-  if (!punches) CFFS_TRY_VOID(space_.charge(bytes_to_find(node, offset, length)));
+  const std::uint64_t bytes = punches ? 0 : bytes_to_find(node, offset, length);
+  if (bytes > 0) CFFS_TRY_VOID(space_.charge(bytes));
   CFFS_TRY_VOID(table_->begin_changes());
   announce_blocking();  // an object may take its time to find room
 

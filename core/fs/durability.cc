@@ -27,7 +27,7 @@ Status Engine::fsync(InodeId ino) {
   }
   if (blob) {
     Status done = blob->sync();
-    if (done) done = dirty_objects_->sync_of(ino, blob.get());
+    if (done && !table_->failed()) done = dirty_objects_->sync_of(ino, blob.get());
     if (!done) {
       table_->poison();
       return done;

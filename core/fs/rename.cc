@@ -203,7 +203,7 @@ class Engine::RenameOperation {
       return false;
     }
     Status done = (*object)->sync();
-    if (done) done = e_.dirty_objects_->sync_of(from_.seen->inode.ino, object->get());
+    if (done && !e_.table_->failed()) done = e_.dirty_objects_->sync_of(from_.seen->inode.ino, object->get());
     if (!done) {
       e_.table_->poison();  // as after an fsync that failed: what the medium holds is no longer known
       return fail(std::move(done).error());

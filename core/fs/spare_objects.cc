@@ -9,12 +9,22 @@ bool SpareObjects::is_one(std::string_view name) {
   return name.starts_with(folder);
 }
 
+namespace {
+
+std::string probe_name() { return std::string(SpareObjects::kFolder) + "/probe"; }
+
+}  // namespace
+
 // Those of an earlier user of the store.
 void SpareObjects::look() {
   if (looked_) return;
   const auto names = store_.list(kFolder);
   if (!names) return;
-  held_.insert(names->begin(), names->end());
+  for (const std::string& name : *names) {
+    // The probe of one who was killed while he asked; there, it says that none is refused.
+    if (name == probe_name()) (void)store_.remove(name);
+    if (name != probe_name()) held_.insert(name);
+  }
   looked_ = true;
 }
 
@@ -40,9 +50,8 @@ void SpareObjects::hold(const SpaceInfo& space) {
 
 // A quota may leave its user none where the file system has many.
 bool SpareObjects::is_one_refused() {
-  const std::string name = std::string(kFolder) + "/probe";
-  const auto made = store_.create(name, ObjectStore::Create::keep);
-  if (made) (void)store_.remove(name);
+  const auto made = store_.create(probe_name(), ObjectStore::Create::keep);
+  if (made) (void)store_.remove(probe_name());
   return !made && made.error().errno_value == EDQUOT;
 }
 

@@ -42,7 +42,8 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
   CFFS_TRY(const NodePtr found, rows_.node(ino));
   Node& node = *found;
   if (!S_ISREG(node.type)) return fail(EINVAL);
-  CFFS_TRY_VOID(space_.charge(bytes_to_find(node, offset, data.size())));
+  const std::uint64_t bytes = bytes_to_find(node, offset, data.size());
+  if (bytes > 0) CFFS_TRY_VOID(space_.charge(bytes));
   CFFS_TRY_VOID(table_->begin_changes());
   Status done = with_room([&] { return write_to_home(node, offset, data, caller); });
   homes_.limit_dirty();

@@ -137,8 +137,14 @@ TEST_CASE("who wants far more room than there is takes none from who holds some"
   const InodeId file = make(*fs, "file", "f");
   REQUIRE(fs->sync());
   KeepsNothing keeper;
+  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
+  REQUIRE(fs->sync());
   auto moment = fs->hold_moment(keeper);
   REQUIRE(moment);
+  REQUIRE(fs->unlink(kRootInode, "large"));
+  fs->forget(large, 1);
+  REQUIRE(fs->sync());
+  REQUIRE(store.list("held")->size() == 1);
   store.show_available(kMedium / 2);
   CHECK_FALSE(fs->allocate(file, 0, kMedium / 4 * 3, AllocateMode::reserve, true, kRoot));
   CHECK((*moment)->good());
