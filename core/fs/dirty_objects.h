@@ -128,7 +128,7 @@ class DirtyObjects {
   }
 
   const std::size_t most_;
-  Mutex sync_mutex_;  // before mutex_
+  Mutex sync_mutex_;                                                 // before mutex_
   mutable Mutex mutex_;                                              // leaf
   Status result_ CFFS_GUARDED_BY(mutex_);                            // the first failure
   std::deque<Noted> objects_ CFFS_GUARDED_BY(mutex_);                // oldest first

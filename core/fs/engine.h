@@ -228,7 +228,8 @@ class Engine final : public FileSystem {
   Status build_truncate(Node& node, ContentChange& change, std::uint64_t size)
       CFFS_REQUIRES(node.mutex, row_stripes);
   // Of a change of so much of the file, how many bytes need room that it has not got yet.
-  std::uint64_t bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length) CFFS_EXCLUDES(node.mutex);
+  std::uint64_t bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length)
+      CFFS_EXCLUDES(node.mutex);
   Status make_room_to_grow(Node& node, std::uint64_t size) CFFS_EXCLUDES(node.mutex, row_stripes);
   void give_room_back(Node& node) CFFS_REQUIRES(node.mutex);
   Status build_allocate(Node& node, ContentChange& change, std::uint64_t offset, std::uint64_t length,

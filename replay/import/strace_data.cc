@@ -131,7 +131,8 @@ bool StraceCalls::data(std::string_view n) {
   } else if (n.starts_with("preadv") || n.starts_with("pwritev")) {
     // Of preadv2 and pwritev2, which move the file's own offset then.
     const bool own_offset = n.ends_with('2') && argument(3) == "-1";
-    const std::size_t flags = line.arguments.size() - 1;  // a kernel of 64 bits is asked with one offset, another with two halves
+    const std::size_t flags =
+        line.arguments.size() - 1;  // a kernel of 64 bits is asked with one offset, another with two halves
     move(0, n.starts_with("pwritev"), 0, own_offset ? std::nullopt : std::optional(number(3)),
          n.ends_with('2') && holds(argument(flags), "RWF_APPEND"));
   } else if (n == "sendfile") {

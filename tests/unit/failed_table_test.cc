@@ -20,10 +20,10 @@ namespace {
 class ToldOnce final : public PassingStore {
  public:
   using PassingStore::PassingStore;
-  std::string name;                  // of that object
-  bool failed = false;               // somebody was told
-  std::function<void()> behind_it;   // called once, by the next sync
-  std::size_t opened = 0;            // how often, once made
+  std::string name;                 // of that object
+  bool failed = false;              // somebody was told
+  std::function<void()> behind_it;  // called once, by the next sync
+  std::size_t opened = 0;           // how often, once made
 
   Result<std::shared_ptr<Object>> create(std::string_view object, Create how) override {
     return handle(object, below_.create(object, how), true);
