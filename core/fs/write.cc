@@ -55,10 +55,10 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
 std::uint64_t Engine::bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t end = offset + length;
   const ReadLock guard(node.mutex);
-  const Inode& inode = node.inode;
-  const bool dense = inode.home == Home::blob && inode.allocated >= inode.size;
+  const std::uint64_t size = node.inode.size, allocated = node.inode.allocated;
+  const bool dense = node.inode.home == Home::blob && allocated >= size;
   if (!dense) return length;
-  return end <= inode.allocated ? 0 : end - std::min(end, std::max(offset, inode.size));
+  return end <= allocated ? 0 : end - std::min(end, std::max(offset, size));
 }
 
 Status Engine::write_to_home(Node& node, std::uint64_t offset, ConstBytes data, const Caller& caller) {
@@ -100,7 +100,7 @@ Result<Engine::Written> Engine::write_blob(Node& node, std::uint64_t offset, Con
     if (node.dirty_epoch != dirty_objects_->epoch()) {
       const std::uint64_t epoch = dirty_objects_->epoch();
       const Status noted = within_memory([&]() -> Status {
-        dirty_objects_->note(node.inode.ino, object);
+        dirty_objects_->note(node.ino, object);
         return {};
       });
       if (!noted) {
