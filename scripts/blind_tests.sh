@@ -209,7 +209,7 @@ an early sync of blobs that failed is no reason to stop
 
 blobs that were written to are not synced by the commit
 @ core/fs/write.cc
--dirty_objects_->note(node.inode.ino, object);
+-dirty_objects_->note(node.ino, object);
 +
 
 what lies behind a blob's end is not cut before a write behind it
