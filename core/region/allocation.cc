@@ -192,9 +192,19 @@ void Allocation::durable(const Heads& heads) {
 
 std::uint64_t Allocation::free_blocks() const {
   const MutexLock guard(mutex_);
+  return free_now();
+}
+
+std::uint64_t Allocation::free_now() const {
   std::uint64_t blocks = regions_.sure_blocks();
   for (const auto& [who, spare] : spares_) blocks += spare.run.count;
   return blocks;
+}
+
+Allocation::Room Allocation::room() const {
+  const MutexLock guard(mutex_);
+  return {regions_.blocks_of_all(), free_now(),           regions_.maybe_blocks(), regions_.blocks_of_one(),
+          regions_.free_onodes(),   regions_.was_refused()};
 }
 
 Regions Allocation::regions() const {

@@ -52,6 +52,14 @@ class Allocation {
   // What the file system below says that it has, and refused to who asked (a quota): one is asked for again.
   void ask_again();
   std::uint64_t free_blocks() const;  // spares included; those that there is room for below
+  struct Room {
+    std::uint64_t blocks = 0;        // that have data, or may have some
+    std::uint64_t sure_blocks = 0;   // as free_blocks()
+    std::uint64_t maybe_blocks = 0;  // free, where room was not asked for yet
+    std::uint64_t blocks_of_one = 0, free_onodes = 0;
+    bool was_refused = false;  // Regions::was_refused()
+  };
+  Room room() const;  // without a look at every block: who writes asks often
   // Room of regions in which nothing is left goes back to what the device lies on, but for so many that may be needed again soon.
   void give_back_idle(std::size_t kept);
 
@@ -72,6 +80,7 @@ class Allocation {
   };
   Status write_heads() CFFS_REQUIRES(mutex_);
   void drop_all_spares() CFFS_REQUIRES(mutex_);
+  std::uint64_t free_now() const CFFS_REQUIRES(mutex_);
   // Whether the file system below tells of room for a region.
   bool says_to_have_room() const CFFS_REQUIRES(mutex_);
   // Whether what had no room below is to be asked for again.

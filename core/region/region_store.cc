@@ -456,27 +456,25 @@ void RegionStore::handle_gone(Shared& shared, const BodyPtr& body) {
 Result<SpaceInfo> RegionStore::space() {
   CFFS_TRY(const auto shared, state(false));
   shared->allocation.ask_again();
-  const Regions regions = shared->allocation.regions();
+  const Allocation::Room now = shared->allocation.room();
   SpaceInfo info;
-  for (const RegionKind kind : {RegionKind::unused, RegionKind::small, RegionKind::large})
-    info.total_bytes += regions.census(kind).blocks * kBlock;
-  std::uint64_t maybe = regions.maybe_blocks();
+  info.total_bytes = now.blocks * kBlock;
+  std::uint64_t maybe = now.maybe_blocks;
   if (const auto room = device_->room()) {  // whole regions of it
     const std::uint64_t one = shared->geometry.region_blocks * kBlock;
     // A quota is less than the file system tells: what was refused, and just now again, is not there.
-    const std::uint64_t most = regions.was_refused() ? 0 : *room / one * regions.blocks_of_one();
+    const std::uint64_t most = now.was_refused ? 0 : *room / one * now.blocks_of_one;
     const std::uint64_t there = std::min(maybe, most);
     info.total_bytes -= (maybe - there) * kBlock;
     maybe = there;
   }
-  std::uint64_t free = regions.sure_blocks() + maybe + shared->freed.load();
+  std::uint64_t free = now.sure_blocks + maybe + shared->freed.load();
   {
     const MutexLock guard(names_mutex_);
     for (const BodyPtr& body : removed_) free += body->info().allocated / kBlock;
   }
   info.free_bytes = info.available_bytes = free * kBlock;
-  const std::uint64_t kept = std::min(regions.free_onodes(), Regions::kOnodesKept);
-  info.free_inodes = regions.free_onodes() - kept;
+  info.free_inodes = now.free_onodes - std::min(now.free_onodes, Regions::kOnodesKept);
   {
     const MutexLock guard(names_mutex_);
     info.total_inodes = info.free_inodes + names_.size();

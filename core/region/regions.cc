@@ -301,6 +301,12 @@ void Regions::ask_again() {
   (void)release();
 }
 
+std::uint64_t Regions::blocks_of_all() const {
+  std::uint64_t blocks = 0;
+  for (const Region& region : regions_) blocks += data_blocks(region.head.kind);
+  return blocks;
+}
+
 std::uint64_t Regions::sure_blocks() const { return free_blocks_ - withheld_blocks_ - maybe_blocks(); }
 
 std::vector<std::uint64_t> Regions::idle() const {

@@ -61,6 +61,7 @@ class Regions {
     return unprovided_ * blocks_of_one();
   }  // where room was not asked for yet
   std::uint64_t blocks_of_one() const { return data_blocks(RegionKind::unused); }
+  std::uint64_t blocks_of_all() const;  // that have data, or may have some
   // Regions that have room and no kind; without the one that stays for onodes, where those are short.
   std::vector<std::uint64_t> idle() const;
   // For what lies there only until somebody needs the room: nothing is kept for anybody, and what has room comes first.

@@ -11,11 +11,10 @@
 #include "core/inspect/consistency.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/regrouping.h"
-#include "tests/passing_object.h"
-#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 #include "tests/test_seeds.h"
+#include "tests/wrapping_store.h"
 
 namespace cffs::test {
 namespace {
@@ -267,30 +266,13 @@ TEST_CASE("many threads, busy background") {
 
 namespace {
 
-// Blobs take their time to be read.
-class SlowReads final : public PassingStore {
- public:
-  using PassingStore::PassingStore;
-
-  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
-    return slow(name, below_.create(name, how));
-  }
-  Result<std::shared_ptr<Object>> open(std::string_view name) override {
-    return slow(name, below_.open(name));
-  }
-
- private:
-  struct Slow final : PassingObject {
-    using PassingObject::PassingObject;
-    Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-      thread_local std::minstd_rand random(std::random_device{}());
-      std::this_thread::sleep_for(std::chrono::milliseconds(2 + random() % 4));
-      return below_->read_at(offset, out);
-    }
-  };
-  static Result<std::shared_ptr<Object>> slow(std::string_view name, Result<std::shared_ptr<Object>> object) {
-    if (!object || !name.starts_with("blobs/")) return object;
-    return std::shared_ptr<Object>(std::make_shared<Slow>(std::move(*object)));
+// Takes its time to be read.
+struct SlowReads final : PassingObject {
+  using PassingObject::PassingObject;
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    thread_local std::minstd_rand random(std::random_device{}());
+    std::this_thread::sleep_for(std::chrono::milliseconds(2 + random() % 4));
+    return below_->read_at(offset, out);
   }
 };
 
@@ -299,7 +281,9 @@ class SlowReads final : public PassingStore {
 TEST_CASE("readers of a file who never pause keep out neither its writers nor the commit") {
   constexpr int kMost = 2'000;  // reads of each, where nobody else gets a turn
   MemoryStore objects;
-  SlowReads store(objects);
+  WrappingStore store(objects, "blobs/", [](std::shared_ptr<Object> object) {
+    return std::make_shared<SlowReads>(std::move(object));
+  });
   REQUIRE(FileSystem::format(store, {}, SystemClock()));
   auto fs = std::move(*FileSystem::open(store, quiet()));
   const InodeId file = fs->mknod(kRootInode, "large", S_IFREG | 0644, 0, kRoot)->ino;

@@ -8,10 +8,9 @@
 #include "core/reorganise/regrouping.h"
 #include "core/table/table.h"
 #include "grouping/policy.h"
-#include "tests/passing_object.h"
-#include "tests/passing_store.h"
 #include "tests/test_seeds.h"
 #include "tests/unit/sharing_store.h"
+#include "tests/wrapping_store.h"
 
 namespace cffs::test {
 
@@ -139,33 +138,15 @@ TEST_CASE("compaction takes those that share along as one", "[sharing]") {
 
 namespace {
 
-// Counts the bytes that are read of composites.
-class CountedReads final : public PassingStore {
- public:
-  using PassingStore::PassingStore;
-  std::uint64_t bytes = 0;
-
-  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
-    return counted(name, below_.create(name, how));
+// Counts the bytes that are read of it.
+struct CountedReads final : PassingObject {
+  CountedReads(std::uint64_t& count, std::shared_ptr<Object> below)
+      : PassingObject(std::move(below)), bytes(count) {}
+  Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
+    bytes += out.size();
+    return below_->read_at(offset, out);
   }
-  Result<std::shared_ptr<Object>> open(std::string_view name) override {
-    return counted(name, below_.open(name));
-  }
-
- private:
-  struct Counted final : PassingObject {
-    Counted(CountedReads& counts, std::shared_ptr<Object> below)
-        : PassingObject(std::move(below)), reads(counts) {}
-    Result<std::size_t> read_at(std::uint64_t offset, Bytes out) const override {
-      reads.bytes += out.size();
-      return below_->read_at(offset, out);
-    }
-    CountedReads& reads;
-  };
-  Result<std::shared_ptr<Object>> counted(std::string_view name, Result<std::shared_ptr<Object>> object) {
-    if (!object || !name.starts_with("composites/")) return object;
-    return std::shared_ptr<Object>(std::make_shared<Counted>(*this, std::move(*object)));
-  }
+  std::uint64_t& bytes;
 };
 
 }  // namespace
@@ -176,15 +157,18 @@ TEST_CASE("compaction reads a content once, however many share it", "[sharing]")
   s.fill(kKinds, kEach);
   REQUIRE(s.fs->close());
   s.fs.reset();
-  CountedReads counted(s.objects);
+  std::uint64_t read = 0;
+  WrappingStore counted(s.objects, "composites/", [&](std::shared_ptr<Object> object) {
+    return std::make_shared<CountedReads>(read, std::move(object));
+  });
   s.fs = std::move(*FileSystem::open(counted, quiet()));
   const CompositeId before = s.inode_of("k0.0").extent.composite;
   for (int k = 1; k < kKinds; ++k) {
     for (int i = 0; i < kEach; ++i) s.unlink(SharingStore::name(k, i));
   }
-  counted.bytes = 0;
+  read = 0;
   s.consolidate();
-  REQUIRE(counted.bytes < 10 * kLength);
+  REQUIRE(read < 10 * kLength);
   REQUIRE(s.inode_of("k0.0").extent.composite != before);
   REQUIRE(s.live() == kLength);
   s.expect_whole();
