@@ -203,7 +203,8 @@ std::uint64_t Allocation::free_now() const {
 
 Allocation::Room Allocation::room() const {
   const MutexLock guard(mutex_);
-  return {regions_.blocks_of_all(), free_now(),           regions_.maybe_blocks(), regions_.blocks_of_one(),
+  return {regions_.blocks_of_all(), free_now(),
+          regions_.maybe_blocks(),  regions_.blocks_of_one(),
           regions_.free_onodes(),   regions_.was_refused()};
 }
 
