@@ -86,8 +86,8 @@ Status Engine::commit() {
 }
 
 Status Engine::make_durable() {
-  homes_.note_durable_below(
-      counter_.peek());  // what leaves the table behind sync_dirty() is made durable by who writes
+  // What leaves the table behind sync_dirty() is made durable by who writes.
+  homes_.note_durable_below(counter_.peek());
   Status result;
   {
     const MutexLock no_moment_meanwhile(settling_);

@@ -7,6 +7,9 @@
 // A move is: look at files and read their contents, without holding anything; write the contents as records of a composite
 // and sync it; then switch the files' rows in one batch. A file that changed in between keeps its old home; its record is
 // dead weight, accounted as freed. Readers wait for that batch only. Ranks 3 and 4 (docs/CONCURRENCY.md) are taken here.
+//
+// What a mover read is damaged, or the medium does not give it (Error::is_damage()): what it is about stays where it is, and keeps nothing
+// else from moving.
 #pragma once
 
 #include <functional>
@@ -26,9 +29,6 @@
 #include "grouping/policy.h"
 
 namespace cffs {
-
-// What a mover read is damaged, or the medium does not give it: what it is about stays where it is, and keeps nothing else from moving.
-inline bool is_unreadable(const Error& error) { return error.is_damage(); }
 
 class Rehousing {
  public:

@@ -22,8 +22,10 @@ void SpareObjects::look() {
   if (!names) return;
   for (const std::string& name : *names) {
     // The probe of one who was killed while he asked; there, it says that none is refused.
-    if (name == probe_name()) (void)store_.remove(name);
-    if (name != probe_name()) held_.insert(name);
+    if (name == probe_name())
+      (void)store_.remove(name);
+    else
+      held_.insert(name);
   }
   looked_ = true;
 }

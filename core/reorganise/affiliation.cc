@@ -110,19 +110,19 @@ Status Affiliation::examine_mentioning(const FileToMove& file, std::set<FileId>&
   constexpr std::size_t kMostDocuments = 32;
   if (index.owner(file.inode.ino.value)) return {};
   const auto documents = index.mentioning(grouping::stem_of(file.at.name), kMostDocuments);
-  if (!documents && is_unreadable(documents.error())) return {};
+  if (!documents && documents.error().is_damage()) return {};
   if (!documents) return fail(documents.error());
   for (const auto& [number, at] : *documents) {
     if (index_of_.contains(number) || !looked_at.insert(number).second) continue;
     auto looked_up = fs_.rehousing().find(at, InodeId{number});
-    if (!looked_up && is_unreadable(looked_up.error())) continue;
+    if (!looked_up && looked_up.error().is_damage()) continue;
     CFFS_TRY(auto document, std::move(looked_up));
     if (!document || document->inode.size > kLargestDocument) {
       CFFS_TRY_VOID(index.forget(number, touched));
       continue;
     }
     const auto readable = fs_.rehousing().read(*document);
-    if (!readable && is_unreadable(readable.error())) continue;
+    if (!readable && readable.error().is_damage()) continue;
     if (!readable) return fail(readable.error());
     if (*readable) CFFS_TRY_VOID(examine(*document, index, options, touched));
   }
@@ -138,7 +138,7 @@ Status Affiliation::examine_renamed(ReferenceIndex& index, const grouping::Refer
     if (file.inode.size > kLargestDocument) continue;
     FileToMove document = file;
     const auto readable = fs_.rehousing().read(document);
-    if (!readable && is_unreadable(readable.error())) continue;
+    if (!readable && readable.error().is_damage()) continue;
     if (!readable) return fail(readable.error());
     if (*readable) CFFS_TRY_VOID(examine(document, index, options, touched));
   }
@@ -149,7 +149,7 @@ Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& a
   if (fs_.rehousing().referred(InodeId{file}).referred) return false;
   if (!at) return true;
   const auto found = fs_.rehousing().find(*at, InodeId{file});
-  if (!found && is_unreadable(found.error())) return false;  // nobody knows
+  if (!found && found.error().is_damage()) return false;  // nobody knows
   if (!found) return fail(found.error());
   return !*found;
 }
@@ -159,11 +159,11 @@ Result<bool> Affiliation::is_gone(FileId file, const std::optional<EntryName>& a
 Result<bool> Affiliation::has_to_stay(const Inode& inode) const {
   if (inode.home != Home::composite) return false;
   const auto account = fs_.table().get(Key::null_name(inode.extent.composite));
-  if (!account && !is_unreadable(account.error())) return fail(account.error());
+  if (!account && !account.error().is_damage()) return fail(account.error());
   if (!account || (*account && !decode_composite_row(**account))) return true;
   if (fs_.table().sharing() == Sharing::never) return false;
   const auto row = fs_.table().get(Key::member_files(inode.extent.composite, inode.extent.slot));
-  if (!row && !is_unreadable(row.error())) return fail(row.error());
+  if (!row && !row.error().is_damage()) return fail(row.error());
   if (!row) return true;
   if (!*row) return false;
   const auto files = decode_member_files(**row);
@@ -176,7 +176,7 @@ Result<const FileToMove*> Affiliation::look(FileId file, std::optional<EntryName
   if (!fresh) return it->second ? &*it->second : nullptr;
   if (const auto better = paths_.name_of(file)) at = better;
   auto looked_up = fs_.rehousing().find(at.value_or(EntryName{}), InodeId{file});
-  if (!looked_up && is_unreadable(looked_up.error())) return nullptr;
+  if (!looked_up && looked_up.error().is_damage()) return nullptr;
   CFFS_TRY(auto found, std::move(looked_up));
   if (!found) return nullptr;
   const Inode& inode = found->inode;
@@ -199,7 +199,7 @@ Result<bool> Affiliation::bring(FileId file, const std::optional<EntryName>& at)
   if (seen == nullptr || brought_ + seen->inode.size > kMostBrought) return false;
   FileToMove brought = *seen;
   auto readable = fs_.rehousing().read(brought);
-  if (!readable && is_unreadable(readable.error())) return false;
+  if (!readable && readable.error().is_damage()) return false;
   if (!readable) return fail(readable.error());
   if (!*readable) return false;
   brought_ += brought.inode.size;

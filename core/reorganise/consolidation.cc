@@ -59,7 +59,7 @@ Result<std::vector<FileToMove>> Consolidation::quiet_members(
   std::vector<FileToMove> found;
   for (const auto& [ino, at] : renamed) {
     auto looked_up = fs_.rehousing().find(at, ino);
-    if (!looked_up && is_unreadable(looked_up.error())) continue;
+    if (!looked_up && looked_up.error().is_damage()) continue;
     CFFS_TRY(auto file, std::move(looked_up));
     if (!file || file->inode.home != Home::composite) continue;  // a staged one comes with its directory
     if (!is_quiet(file->inode, quiet_before_ns_, fs_.clock())) {
@@ -114,7 +114,7 @@ Status Consolidation::run_directory(InodeId directory, bool& waiting) {
 // looked at again.
 Status Consolidation::run_where_readable(InodeId directory, bool& waiting, bool& unreadable) {
   const Status done = run_directory(directory, waiting);
-  if (done || slice_failed_ || !is_unreadable(done.error()) || fs_.table().failed()) return done;
+  if (done || slice_failed_ || !done.error().is_damage() || fs_.table().failed()) return done;
   fs_.log("files of directory " + std::to_string(directory.value) +
           " stay where they are: " + done.error().message());
   unreadable = true;
@@ -149,7 +149,7 @@ Status Consolidation::move(std::vector<FileToMove> files, const std::vector<File
   for (FileToMove& file : files) {
     if (!seen.insert(file.inode.ino).second) continue;
     const auto readable = fs_.rehousing().read(file);
-    if (!readable && is_unreadable(readable.error())) {
+    if (!readable && readable.error().is_damage()) {
       fs_.log("'" + printable(file.at.name) + "' (inode " + std::to_string(file.inode.ino.value) +
               ") stays where it is: " + readable.error().message());
       continue;

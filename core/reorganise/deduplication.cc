@@ -46,7 +46,7 @@ Result<Deduplication::Done> Deduplication::run() {
 // The first of a content offers it; who comes later is compared, and takes it.
 Status Deduplication::look(const EntryName& at, InodeId ino) {
   auto looked_up = fs_.rehousing().find(at, ino);
-  if (!looked_up && is_unreadable(looked_up.error())) return {};
+  if (!looked_up && looked_up.error().is_damage()) return {};
   CFFS_TRY(auto file, std::move(looked_up));
   if (!file || file->inode.home != Home::composite) return {};
   const Extent& own = file->inode.extent;

@@ -264,7 +264,7 @@ class Regrouping {
     CompositeFiller::Group files;
     for (const std::size_t i : group) {
       auto looked_up = find(files_[i]);
-      if (!looked_up && is_unreadable(looked_up.error())) {
+      if (!looked_up && looked_up.error().is_damage()) {
         fs_.log(described(files_[i]) + " stays where it is: " + looked_up.error().message());
         continue;
       }
@@ -273,7 +273,7 @@ class Regrouping {
       const Inode& inode = file->inode;  // it may have grown, and memory may have become short
       if (inode.home == Home::blob && !is_worth_a_member(inode.ino, inode.size)) continue;
       auto readable = fs_.rehousing().read(*file);
-      if (!readable && is_unreadable(readable.error())) {
+      if (!readable && readable.error().is_damage()) {
         fs_.log(described(files_[i]) + " stays where it is: " + readable.error().message());
         continue;
       }
@@ -315,7 +315,7 @@ class Regrouping {
       report_.bytes_to_move += f.size;
       if (options_.dry_run || stopped()) continue;
       const auto moved = reorganiser_.exclusively([&] { return leave_composite(f); });
-      if (!moved && !is_unreadable(moved.error())) return fail(moved.error());
+      if (!moved && !moved.error().is_damage()) return fail(moved.error());
       if (!moved) fs_.log(described(f) + " stays where it is: " + moved.error().message());
       if (moved) report_.files_moved += *moved;
       pace_->spent(f.size, [this] { return !stopped(); });

@@ -150,7 +150,7 @@ std::uint64_t Reorganiser::compact(CompositeId id) {
     return Compaction(fs_, filler_).run(id);
   });
   if (bytes) return *bytes;
-  if (is_unreadable(bytes.error()) || bytes.error().errno_value == ENOENT) {
+  if (bytes.error().is_damage() || bytes.error().errno_value == ENOENT) {
     fs_.log("composite " + std::to_string(id.value) + " is left as it is: " + bytes.error().message());
   } else {  // no room, no descriptor: that passes
     fs_.staged_directories().put_back_wasteful(id, kRetryMs);

@@ -36,7 +36,7 @@ Result<Repacking::Done> Repacking::run() {
     const auto packed =
         reorganiser_.exclusively([&] { return fs_.rehousing().pack(composite, *options_.compression); });
     const bool unreadable =
-        !packed && (is_unreadable(packed.error()) || packed.error().errno_value == ENOENT);
+        !packed && (packed.error().is_damage() || packed.error().errno_value == ENOENT);
     if (!packed && !unreadable) return fail(packed.error());
     if (!packed) {
       fs_.log("composite " + std::to_string(id.value) + " stays as it is: " + packed.error().message());

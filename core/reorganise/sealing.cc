@@ -53,7 +53,7 @@ Status Sealing::seal(const EntryName& at, InodeId ino, std::int64_t quiet_before
   later = quiet_before_ns != kAll && rehousing.waits_for_commit(ino);
   if (later) return {};
   auto looked_up = rehousing.find(at, ino);
-  if (!looked_up && is_unreadable(looked_up.error())) return {};
+  if (!looked_up && looked_up.error().is_damage()) return {};
   CFFS_TRY(const auto file, std::move(looked_up));
   if (!file || !wanted(fs_.store_format(), file->inode)) return {};
   later = !is_quiet(file->inode, quiet_before_ns, fs_.clock());
