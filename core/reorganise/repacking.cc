@@ -35,8 +35,7 @@ Result<Repacking::Done> Repacking::run() {
     const CompositeId composite = id;
     const auto packed =
         reorganiser_.exclusively([&] { return fs_.rehousing().pack(composite, *options_.compression); });
-    const bool unreadable =
-        !packed && (packed.error().is_damage() || packed.error().errno_value == ENOENT);
+    const bool unreadable = !packed && (packed.error().is_damage() || packed.error().errno_value == ENOENT);
     if (!packed && !unreadable) return fail(packed.error());
     if (!packed) {
       fs_.log("composite " + std::to_string(id.value) + " stays as it is: " + packed.error().message());
