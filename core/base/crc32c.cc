@@ -23,6 +23,10 @@ constexpr std::array<std::uint32_t, 256> sums_of_bytes() {
 constexpr auto kSumsOfBytes = sums_of_bytes();
 constexpr std::size_t low_byte(std::uint32_t value) { return value & 0xFF; }
 
+std::uint32_t with_byte(std::uint32_t sum, char byte) {
+  return kSumsOfBytes[low_byte(sum ^ static_cast<unsigned char>(byte))] ^ (sum >> 8);
+}
+
 // Of two polynomials, modulo the one above.
 std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   std::uint32_t result = 0;
@@ -41,6 +45,10 @@ std::uint32_t masked_crc32c(std::string_view bytes) {
   return masked(crc.checksum());
 }
 
+void RunningSum::take(char byte) { sum_ = with_byte(sum_, byte); }
+
+std::uint32_t RunningSum::masked_crc32c() const { return masked(~sum_); }
+
 RangeSums::RangeSums(std::size_t most_bytes) {
   shifts_.push_back(kOne);
   for (std::size_t n = 0; n < most_bytes; ++n)
@@ -51,7 +59,7 @@ void RangeSums::take(std::string_view bytes) {
   prefixes_.assign(1, 0);
   std::uint32_t sum = ~0u;
   for (const char c : bytes) {
-    sum = kSumsOfBytes[low_byte(sum ^ static_cast<unsigned char>(c))] ^ (sum >> 8);
+    sum = with_byte(sum, c);
     prefixes_.push_back(~sum);
   }
 }

@@ -9,6 +9,16 @@ namespace cffs {
 
 std::uint32_t masked_crc32c(std::string_view bytes);
 
+// The same of bytes that come one by one.
+class RunningSum {
+ public:
+  void take(char byte);
+  std::uint32_t masked_crc32c() const;
+
+ private:
+  std::uint32_t sum_ = ~0u;
+};
+
 // The same of any range of some bytes, whatever its length by some thirty steps: for who does not know where something that has such a
 // checksum begins, and tries each byte.
 class RangeSums {

@@ -77,6 +77,13 @@ FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& fo
   return options;
 }
 
+// Of a table that does not open for its rows.
+Error with_cure(Error error) {
+  if (error.kind == ErrorKind::corruption && error.context.find("cffs ") == std::string::npos)
+    error.context += "; cffs fsck --repair mends what can be";
+  return error;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSystemOptions wanted) {
@@ -121,10 +128,14 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   table_options.before_rows_become_durable = [dirty = prepared.dirty_objects.get()] {
     return dirty->sync_all();
   };
-  CFFS_TRY(prepared.table, Table::open(store, table_options));
+  const bool wants_cure = !options.keep_what_is_whole && !options.is_checkpoint;
+  auto table = Table::open(store, table_options);
+  if (!table) return fail(wants_cure ? with_cure(std::move(table).error()) : std::move(table).error());
+  prepared.table = std::move(*table);
   prefetch_table(store);  // now: it would keep the device from the few small reads of opening
   auto engine = std::make_unique<Engine>(store, std::move(options), format, std::move(prepared));
-  CFFS_TRY_VOID(engine->start());
+  if (Status done = engine->start(); !done)
+    return fail(wants_cure ? with_cure(std::move(done).error()) : std::move(done).error());
   return engine;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/fs/moment.h"
 #include "core/fs/publishing.h"
@@ -54,16 +55,22 @@ Result<bool> Removals::is_named(const PendingRemoval& removal) const {
   return !removal.is_object() || (inode && inode->home == Home::blob);
 }
 
+// Where a block of the rows that say what waits cannot be read, nothing goes until a repair: a row that had been taken back may show again.
 Status Removals::load() {
   Status done;
-  CFFS_TRY_VOID(table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
+  std::vector<PendingRemoval> found;
+  const Status scanned = table_.scan_tag(KeyTag::pending_removal, [&](Key key, std::string_view) {
     const auto removal = decode_pending_removal(key);
     const auto named = removal ? is_named(*removal) : Result<bool>(true);
     if (!named && named.error().kind != ErrorKind::corruption) done = fail(named.error());
-    if (named && !*named) queue(*removal);
+    if (named && !*named) found.push_back(*removal);
     return done.has_value();
-  }));
-  return done;
+  });
+  if (!scanned && scanned.error().kind == ErrorKind::corruption) return {};
+  CFFS_TRY_VOID(scanned);
+  CFFS_TRY_VOID(done);
+  for (const PendingRemoval& removal : found) queue(removal);
+  return {};
 }
 
 Status Removals::finish_blob(InodeId ino) {

@@ -41,18 +41,21 @@ void StagedDirectories::note_wasteful(const std::vector<CompositeId>& ids) {
   for (const CompositeId id : ids) wasteful_.try_emplace(id, 0);
 }
 
+// Where a block of these rows cannot be read, what it says waits for a repair, and the store opens: nothing is lost by waiting.
 Status StagedDirectories::load() {
   std::vector<InodeId> found;
-  CFFS_TRY_VOID(table_.scan_tag(KeyTag::staged_directory, [&](Key key, std::string_view) {
+  Status done = table_.scan_tag(KeyTag::staged_directory, [&](Key key, std::string_view) {
     found.push_back(InodeId{key.number()});
     return true;
-  }));
+  });
+  if (!done && done.error().kind != ErrorKind::corruption) return done;
   put_back(found);
   std::vector<CompositeId> wasteful;
-  CFFS_TRY_VOID(table_.scan_tag(KeyTag::wasteful_composite, [&](Key key, std::string_view) {
+  done = table_.scan_tag(KeyTag::wasteful_composite, [&](Key key, std::string_view) {
     wasteful.push_back(CompositeId{key.number()});
     return true;
-  }));
+  });
+  if (!done && done.error().kind != ErrorKind::corruption) return done;
   note_wasteful(wasteful);
   const MutexLock guard(mutex_);
   marked_.insert(wasteful.begin(), wasteful.end());

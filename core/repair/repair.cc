@@ -71,10 +71,11 @@ Result<std::vector<std::string>> Repair::run() {
   return std::move(mended_);
 }
 
-// Before any account is lowered: what it counts besides would be free for the next compaction.
+// Before any account is lowered: what it counts besides would be free for the next compaction. What a power cut tore off the end of a log was
+// not durable: what has no row then was removed, as far as anybody was told, and a mount brings none of it back.
 Status Repair::bring_back_members() {
   CFFS_TRY(auto report, LostMembers(
-                            fs_, what_ != Lost::nothing, [this]() -> const LostNames& { return catalogue(); },
+                            fs_, what_ == Lost::rows, [this]() -> const LostNames& { return catalogue(); },
                             [this] { return lost_and_found(); })
                             .run());
   lost_ = std::move(report.lost);
@@ -234,7 +235,7 @@ Status Repair::mend_data() {
     }
     return true;
   }));
-  if (what_ != Lost::nothing) {
+  if (what_ == Lost::rows) {
     for (const std::uint64_t ino : cut) CFFS_TRY_VOID(keep_data(InodeId{ino}));
   }
   CFFS_TRY_VOID(fs_.table().write(beyond));

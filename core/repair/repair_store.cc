@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
 #include "core/fs/recovery.h"
+#include "core/fs/space_guard.h"
 #include "core/object/store_use.h"
 #include "core/repair/lost_names.h"
 #include "core/repair/repair.h"
@@ -30,9 +32,11 @@ Result<bool> has_root(const Table& table) {
 }
 
 // All paths begin at its row, and without it nothing opens the store.
-Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreFormat& format) {
+Result<std::optional<std::string>> restore_root(ObjectStore& store, const StoreFormat& format,
+                                                const std::function<bool()>& when_full) {
   TableOptions options;
   options.values_apart = format.values_apart;
+  options.when_full = when_full;
   CFFS_TRY(const auto table, Table::open(store, options));
   CFFS_TRY(const bool there, has_root(*table));
   if (there) return std::optional<std::string>();
@@ -80,16 +84,32 @@ Result<std::vector<std::string>> damage_of_table(ObjectStore& store, const Error
   return looked;
 }
 
-// A table is made anew from what can be read of its files; the old ones stay, in table/lost.
-Result<std::vector<std::string>> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
+struct RebuiltTable {
+  std::vector<std::string> sentences;
+  bool rows_are_missing = false;
+};
+
+// A table is made anew from what can be read of its files; the old ones stay, in table/lost. `damaged`: a sentence for each file that is, or why
+// the table is made anew otherwise.
+Result<RebuiltTable> rebuild_damaged_table(ObjectStore& store, std::vector<std::string> damaged) {
   CFFS_TRY(const auto lock, use_alone(store, "cffs fsck"));
   CFFS_TRY(const StoreFormat format, read_format(store));
-  CFFS_TRY_VOID(Table::rebuild(store, format.values_apart));
-  damaged.emplace_back(
+  SpaceGuard space(store);
+  const auto when_full = [&space] { return space.give(); };
+  CFFS_TRY(const auto complete, Table::rebuild(store, format.values_apart, when_full));
+  RebuiltTable rebuilt;
+  for (std::string& sentence : damaged) {
+    const std::size_t tail = sentence.rfind(Table::kRowsMissing);
+    const bool is_complete = tail != std::string::npos && complete.contains(sentence.substr(0, sentence.find(':')));
+    if (is_complete) sentence.replace(tail, std::string::npos, "; all its rows were found");
+    rebuilt.rows_are_missing = rebuilt.rows_are_missing || !is_complete;
+  }
+  rebuilt.sentences = std::move(damaged);
+  rebuilt.sentences.emplace_back(
       "the table was made anew from the rows that can be read; the damaged files are kept in table/lost");
-  CFFS_TRY(auto root, restore_root(store, format));
-  if (root) damaged.push_back(std::move(*root));
-  return damaged;
+  CFFS_TRY(auto root, restore_root(store, format, when_full));
+  if (root) rebuilt.sentences.push_back(std::move(*root));
+  return rebuilt;
 }
 
 // What the note of a repair says where no durable row is missing. Else it says nothing, as of older programs.
@@ -166,9 +186,10 @@ Result<std::vector<std::string>> repair_store(ObjectStore& medium, FileSystemOpt
     CFFS_TRY(auto damage, damage_of_table(store, opened.error()));
     if (damage.empty()) return fail(opened.error());
     CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
-    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damage)));
-    mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = durable_rows_were_lost = true;
+    CFFS_TRY(const auto rebuilt, rebuild_damaged_table(store, std::move(damage)));
+    mended.insert(mended.end(), rebuilt.sentences.begin(), rebuilt.sentences.end());
+    if (rebuilt.rows_are_missing) rows_were_lost = durable_rows_were_lost = true;
+    if (!rows_were_lost) CFFS_TRY_VOID(note_finished(store));  // nor would the next repair miss any
     opened = FileSystem::open(store, options);
   }
   if (!opened) return fail(opened.error());
@@ -183,9 +204,10 @@ Result<std::vector<std::string>> repair_store(ObjectStore& medium, FileSystemOpt
   if (!damaged.empty()) {
     CFFS_TRY_VOID(fs->close());
     CFFS_TRY_VOID(note_unfinished(store, Repair::Lost::rows));
-    CFFS_TRY(const auto sentences, rebuild_damaged_table(store, std::move(damaged)));
-    mended.insert(mended.end(), sentences.begin(), sentences.end());
-    rows_were_lost = durable_rows_were_lost = true;
+    CFFS_TRY(const auto rebuilt, rebuild_damaged_table(store, std::move(damaged)));
+    mended.insert(mended.end(), rebuilt.sentences.begin(), rebuilt.sentences.end());
+    if (rebuilt.rows_are_missing) rows_were_lost = durable_rows_were_lost = true;
+    if (!rows_were_lost) CFFS_TRY_VOID(note_finished(store));  // nor would the next repair miss any
     CFFS_TRY(fs, FileSystem::open(store, options));
   }
   Repair repair(*fs, durable_rows_were_lost ? Repair::Lost::rows

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/base/bytes.h"
@@ -33,10 +34,12 @@ Result<PartialBytes> read_object(ObjectStore& store, const std::string& name) {
   return blocks;
 }
 
-// What the records of a manifest (leveldb/db/version_edit.cc) say of the logs.
+// What the records of a manifest (leveldb/db/version_edit.cc) say of the logs, and of the files that there are.
 struct Manifest {
   std::uint64_t first_log = 0;      // earlier ones are in tables
   std::uint64_t last_sequence = 0;  // of the changes that were in logs by then
+  std::uint64_t next_file = 0;      // the number of the next one
+  std::set<std::uint64_t> files;    // of all levels
 };
 
 // Behind each key: sequence and type. LevelDB takes them off without looking whether they are there.
@@ -67,6 +70,8 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
         manifest.last_sequence = r.varint();
         break;
       case next_file:
+        manifest.next_file = r.varint();
+        break;
       case previous_log:
         (void)r.varint();
         break;
@@ -75,11 +80,13 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
         if (r.string().size() < kKeyTail) return false;
         break;
       case deleted_file:
-        (void)r.varint();
-        (void)r.varint();
+        (void)r.varint();  // level; what goes from one to another is added behind it
+        manifest.files.erase(r.varint());
         break;
       case new_file:
-        for (int i = 0; i < 3; ++i) (void)r.varint();  // level, number, size
+        (void)r.varint();
+        manifest.files.insert(r.varint());
+        (void)r.varint();  // size
         for (int i = 0; i < 2; ++i) {                  // the smallest key, the largest
           if (r.string().size() < kKeyTail) return false;
         }
@@ -393,6 +400,7 @@ Result<ReplayPlan> check_replay(ObjectStore& store, const std::string& folder, b
   Manifest manifest;
   if (manifest_there) {
     CFFS_TRY(manifest, read_manifest(store, folder, name, keep_what_is_whole, note, plan));
+    if (!plan.rebuild) plan.parts = TableParts{manifest.files, manifest.next_file, manifest.first_log};
   }
   CFFS_TRY(std::vector<Log> logs,
            logs_since(store, folder, plan.rebuild ? 0 : manifest.first_log, note.logs));

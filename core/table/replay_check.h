@@ -18,6 +18,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,16 @@ struct LogDamage {
   std::string sentence() const;
 };
 
+// What a manifest that is whole says the table consists of. Other files of its time wait for their removal, or for who follows: without what
+// had been removed from others since, their rows would show again.
+struct TableParts {
+  std::set<std::uint64_t> files;
+  std::uint64_t next_file = 0;  // what has a number from here on is newer than the manifest
+  std::uint64_t first_log = 0;  // earlier ones are in files
+
+  bool has_file(std::uint64_t number) const { return number >= next_file || files.contains(number); }
+};
+
 struct ReplayPlan {
   std::map<std::string, std::string> instead;  // object: what LevelDB is to read in its place
   std::map<std::string, std::uint64_t> until;  // object: how far LevelDB is to read it, bytes
@@ -47,6 +58,7 @@ struct ReplayPlan {
   bool closed =
       false;  // nothing is damaged, and the last record of the last log says that the store was closed
   bool rebuild = false;  // CURRENT or the manifest is lost; leveldb::RepairDB makes one from what is there
+  std::optional<TableParts> parts;  // as the manifest says, where it is whole
 };
 
 // Reads CURRENT, the manifest and the logs of the table in `folder`, and holds them against `note`, where there is one; where values are apart, also those that rows which may not have been durable

@@ -141,30 +141,48 @@ Result<std::unique_ptr<Table>> Table::open(ObjectStore& store, const TableOption
   table->dropped_ = std::move(plan.dropped);
   CFFS_TRY_VOID(table->prepare_values(store, options, plan.closed));
   if (plan.rebuild) {
-    CFFS_TRY_VOID(repair_table(store, kFolder, o));
+    if (const auto done = repair_table(store, kFolder, o, plan.parts); !done) return fail(done.error());
     CFFS_TRY_VOID(remove_close_note(store, kFolder));
   }
   leveldb::DB* db = nullptr;
   const leveldb::Status status = undisturbed([&] { return leveldb::DB::Open(o, kFolder, &db); });
   if (!status.ok()) return fail(to_error(status));
   table->db_.reset(db);
+  // Who only looks at a table whose manifest is lost looks at what one repair makes of it in memory, and may find older rows: all of the table
+  // would come there.
+  const bool only_looks = options.in_memory && plan.rebuild;
+  if (!plan.closed && !options.is_checkpoint && !only_looks)
+    CFFS_TRY_VOID(table->finish_repair(store, options.in_memory));
   CFFS_TRY_VOID(table->load_values(plan.closed && !options.keep_what_is_whole));  // who mends, counts
   table->found_closed_ = plan.closed;
   table->found_logs_ = table->env_->log_ends();
   return table;
 }
 
-Status Table::rebuild(ObjectStore& store, bool values_apart) {
+Status Table::finish_repair(ObjectStore& store, bool in_memory) {
+  CFFS_TRY(const bool unmerged, is_table_unmerged(store));
+  if (!unmerged) return {};
+  if (in_memory) {
+    return fail(Error::corruption(store.description() +
+                                  ": a repair was begun and not finished; cffs fsck --repair goes on with it"));
+  }
+  return merge_repaired(store, *db_);
+}
+
+Result<std::set<std::string>> Table::rebuild(ObjectStore& store, bool values_apart,
+                                             const std::function<bool()>& when_full) {
   ReplayPlan plan;
   CFFS_TRY(const auto note, read_close_note(store, kFolder));
   CFFS_TRY(plan, check_replay(store, kFolder, true, values_apart, note));
   LevelDbEnv env(store);
+  env.set_when_full(when_full);
   show_as_planned(env, plan);
   CFFS_TRY_VOID(ValueLog::sync_all(store));
   const std::unique_ptr<const leveldb::FilterPolicy> filter(leveldb::NewBloomFilterPolicy(10));
-  CFFS_TRY_VOID(repair_table(store, kFolder, verified(env, *filter)));
+  CFFS_TRY(auto complete, repair_table(store, kFolder, verified(env, *filter), plan.parts));
   CFFS_TRY_VOID(remove_close_note(store, kFolder));
-  return store.sync_names();
+  CFFS_TRY_VOID(store.sync_names());
+  return complete;
 }
 
 Result<std::optional<std::string>> Table::get(Key key) const {
@@ -417,7 +435,7 @@ Result<std::vector<std::string>> Table::find_damaged_files() const {
       return fail(std::move(error));
     const std::vector<std::string> live = live_files(*db_);  // it may have been compacted away meanwhile
     if (std::find(live.begin(), live.end(), name) == live.end()) continue;
-    sentences.push_back(name + ": " + status.ToString() + "; rows are missing");
+    sentences.push_back(name + ": " + status.ToString() + std::string(kRowsMissing));
   }
   return sentences;
 }

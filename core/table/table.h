@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "core/base/mutex.h"
 #include "core/object/object_store.h"
@@ -112,8 +113,10 @@ class Table {
   // Damage in what had been durable: `corruption` (core/table/replay_check.h).
   static Result<std::unique_ptr<Table>> open(ObjectStore& store, const TableOptions& options);
   // Makes the table anew from the rows that can be read, where files of it are damaged; what cannot be read stays below table/lost.
-  // Nobody may have it open. `values_apart`: as it was made.
-  static Status rebuild(ObjectStore& store, bool values_apart);
+  // Nobody may have it open. `values_apart`: as it was made. `when_full`: as of TableOptions; opening it next takes room, too. Returns
+  // those of the damaged files of which no row is missing.
+  static Result<std::set<std::string>> rebuild(ObjectStore& store, bool values_apart,
+                                               const std::function<bool()>& when_full = nullptr);
   ~Table();
 
   Result<std::optional<std::string>> get(Key key) const;
@@ -151,7 +154,8 @@ class Table {
   std::uint64_t namespace_changes() const { return namespace_changes_.load(std::memory_order_relaxed); }
   // What was left out when the table was opened: rows may be missing, and what no row names may have had one.
   const std::vector<LogDamage>& dropped() const { return dropped_; }
-  // Reads every block of every file of the table; a sentence for each file that is damaged.
+  // Reads every block of every file of the table; a sentence for each file that is damaged: its name, a colon, what is wrong, and that.
+  static constexpr std::string_view kRowsMissing = "; rows are missing";
   Result<std::vector<std::string>> find_damaged_files() const;
   void compact();  // nothing where the table is read-only
   // Writes the rows in memory to a file, where the logs hold more than `most` bytes: who opens the table next has less to replay.
@@ -222,6 +226,7 @@ class Table {
   Status writable() const;
   Status write_first();
   Status put_through(leveldb::WriteBatch& changes, const Batch& batch, std::uint64_t erased_bytes);
+  Status finish_repair(ObjectStore& store, bool in_memory);
   // --- the value log: table_values.cc ---
   struct ValueChanges {
     std::vector<ValuePointer> placed, gone;
