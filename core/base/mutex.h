@@ -13,6 +13,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <shared_mutex>
 
@@ -110,7 +111,8 @@ class CondVar {
 };
 
 // Readers and writers take turns: readers that overlap without a pause would keep a writer out for good, as the C library's rwlock lets them by
-// default. While a writer waits whoever comes to read waits, too, behind that one writer. So no thread may hold one shared and take it shared again.
+// default. While a writer waits whoever comes to read waits, too, behind that one writer, and not behind the next: from then on he is one of
+// those whom the C library lets in first. So no thread may hold one shared and take it shared again.
 class CFFS_CAPABILITY("shared mutex") SharedMutex {
  public:
   SharedMutex() = default;
@@ -118,17 +120,22 @@ class CFFS_CAPABILITY("shared mutex") SharedMutex {
   SharedMutex& operator=(const SharedMutex&) = delete;
 
   void lock() CFFS_ACQUIRE() {
-    if (mutex_.try_lock()) return;
-    while (awaited_.exchange(1) != 0) awaited_.wait(1);
+    if (try_lock()) return;
+    std::uint64_t turn = turn_.load();
+    while (is_awaited(turn) || !turn_.compare_exchange_weak(turn, turn + 1)) {
+      if (is_awaited(turn)) turn_.wait(turn);
+      turn = turn_.load();
+    }
     mutex_.lock();
-    awaited_.store(0);
-    awaited_.notify_all();
+    turn_.fetch_add(1);
+    turn_.notify_all();
   }
   void unlock() CFFS_RELEASE() { mutex_.unlock(); }
-  // False: somebody has it.
-  bool try_lock() CFFS_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
+  // False: somebody has it, or a writer waits for it.
+  bool try_lock() CFFS_TRY_ACQUIRE(true) { return !is_awaited(turn_.load()) && mutex_.try_lock(); }
   void lock_shared() CFFS_ACQUIRE_SHARED() {
-    if (awaited_.load(std::memory_order_relaxed) != 0) awaited_.wait(1);
+    const std::uint64_t turn = turn_.load();
+    if (is_awaited(turn)) turn_.wait(turn);
     mutex_.lock_shared();
   }
   void unlock_shared() CFFS_RELEASE_SHARED() { mutex_.unlock_shared(); }
@@ -138,8 +145,10 @@ class CFFS_CAPABILITY("shared mutex") SharedMutex {
   void assert_held_shared() const CFFS_ASSERT_SHARED_CAPABILITY(this) {}
 
  private:
+  static bool is_awaited(std::uint64_t turn) { return turn % 2 != 0; }
+
   std::shared_mutex mutex_;
-  std::atomic<int> awaited_{0};  // 1: by a writer
+  std::atomic<std::uint64_t> turn_{0};  // odd: a writer waits
 };
 
 class CFFS_SCOPED_CAPABILITY ReadLock {

@@ -9,30 +9,36 @@
 namespace cffs {
 namespace {
 
-constexpr std::string_view kStoreNames[] = {"lock",
-                                            "followers",
-                                            "table",
-                                            "values",
-                                            "composites",
-                                            "blobs",
-                                            "superblock.copy",
-                                            "reserve",
-                                            "spare",
-                                            "plan",
-                                            "accesses",
-                                            kUnfinishedSuperblock,
-                                            "held",
-                                            "catalogue",
-                                            "checkpoint",
-                                            "kept",
-                                            "plan.unfinished",
-                                            "catalogue.unfinished",
-                                            "repair.unfinished",
-                                            "backup",
-                                            "copying"};
+constexpr std::string_view kSingle[] = {"lock",
+                                        "followers",
+                                        "superblock.copy",
+                                        "reserve",
+                                        "plan",
+                                        kUnfinishedSuperblock,
+                                        "catalogue",
+                                        "checkpoint",
+                                        "plan.unfinished",
+                                        "catalogue.unfinished",
+                                        "repair.unfinished",
+                                        "table.unmerged",
+                                        "backup",
+                                        "copying"};
+constexpr std::string_view kWithObjectsBelow[] = {"table", "values", "composites", "blobs",
+                                                  "spare", "accesses", "held",     "kept"};
 constexpr std::string_view kOwnerText = "pid ";  // this_process()
 
 std::string_view top_of(std::string_view name) { return name.substr(0, name.find('/')); }
+
+template <std::size_t N>
+bool has(const std::string_view (&names)[N], std::string_view wanted) {
+  return std::find(std::begin(names), std::end(names), wanted) != std::end(names);
+}
+
+// A folder with the name of a single object is somebody else's.
+bool is_store_object(std::string_view name) {
+  const std::string_view top = top_of(name);
+  return has(kSingle, name) || (top != name && has(kWithObjectsBelow, top));
+}
 
 // Those of the backend, which it makes when a store is locked: before there can be a mark.
 bool is_lock(std::string_view name) { return name == "lock" || name == "followers"; }
@@ -59,7 +65,7 @@ tl::unexpected<Error> not_empty(const ObjectStore& store, std::string_view name)
 }  // namespace
 
 bool is_store_name(std::string_view top_name) {
-  return std::find(std::begin(kStoreNames), std::end(kStoreNames), top_name) != std::end(kStoreNames);
+  return has(kSingle, top_name) || has(kWithObjectsBelow, top_name);
 }
 
 Status check_formattable(ObjectStore& store) {
@@ -72,7 +78,7 @@ Status check_formattable(ObjectStore& store) {
   for (const std::string& name : names) {
     const std::string_view top = top_of(name);
     if (top == "lost+found") continue;  // a file system's own
-    if (!is_store_name(top) || (!is_begun && !is_lock(name))) return not_empty(store, top);
+    if (!is_store_object(name) || (!is_begun && !is_lock(name))) return not_empty(store, top);
     if (is_begun || !is_lock(name)) continue;
     CFFS_TRY(const bool is_ours, is_our_lock(store, name));
     if (!is_ours) return not_empty(store, name);

@@ -314,6 +314,30 @@ TEST_CASE("readers of a file who never pause keep out neither its writers nor th
   fs->forget(file, 1);
 }
 
+TEST_CASE("writers who never pause keep out no reader") {
+  SharedMutex mutex;
+  std::atomic<bool> done{false};
+  std::atomic<int> writes{0};
+  std::vector<std::thread> writers;
+  for (int i = 0; i < 4; ++i) {
+    writers.emplace_back([&] {
+      while (!done) {
+        const WriteLock lock(mutex);
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        ++writes;
+      }
+    });
+  }
+  while (writes < 10) std::this_thread::yield();
+  constexpr int kReads = 300;
+  const int before = writes;
+  for (int i = 0; i < kReads; ++i) const ReadLock lock(mutex);
+  const int between = writes - before;
+  done = true;
+  for (std::thread& writer : writers) writer.join();
+  CHECK(between < 5 * kReads);  // one or two each; without turns ten to a hundred
+}
+
 TEST_CASE("many threads while the store is regrouped by every policy") {
   for (const std::uint64_t seed : seeds(3)) busy(seed, true);
 }
