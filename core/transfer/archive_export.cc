@@ -65,6 +65,18 @@ std::optional<std::uint64_t> add_holes(FileSystem& fs, const Attributes& file, a
   return runs->empty() ? 1 : runs->back().offset + runs->back().bytes;
 }
 
+// What tells of holes in a tar has the name that libarchive made for a plain header: where none can have the whole name it has left out
+// the middle by then, and readers believe it.
+bool may_have_holes(std::string_view name) {
+  constexpr std::size_t kName = 100, kPrefix = 155;
+  if (name.size() < kName) return true;
+  const auto is_ascii = [](char c) { return static_cast<signed char>(c) >= 0; };
+  if (!std::all_of(name.begin(), name.end(), is_ascii)) return false;
+  if (name.size() == kName) return true;
+  const std::size_t split = name.find('/', name.size() - kName - 1);
+  return split != std::string_view::npos && split != 0 && split + 1 < name.size() && split <= kPrefix;
+}
+
 // Memory for as many zeros as are never looked at: of what a list says is a hole libarchive counts the bytes, and reads none.
 class Zeros {
  public:
@@ -157,13 +169,13 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       }
       archive_entry_xattr_add_entry(e, x.c_str(), value.data(), value.size());
     }
-    if (!form.has_holes()) {
+    const bool has_holes = form.has_holes() && may_have_holes(name);
+    if (!has_holes) {
       CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
       if (mostly_hole) {
         report.fail("'" + file.path +
-                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros: it was "
-                    "left out; "
-                    "export to a tar or a directory keeps it");
+                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros, as a tar does of a "
+                    "name of more than 100 bytes: it was left out; export to a directory keeps it");
         return {};
       }
     }
@@ -183,7 +195,7 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
     std::optional<std::uint64_t> data_end;  // of a file with holes
     if (has_data) {
       archive_entry_set_size(e, static_cast<la_int64_t>(f.size));
-      if (form.has_holes()) data_end = add_holes(fs, f, e);
+      if (has_holes) data_end = add_holes(fs, f, e);
     }
     std::optional<Utf8Locale> marked;
     if (is_zip && Utf8Locale::has(name)) marked.emplace();

@@ -267,6 +267,44 @@ TEST_CASE("a time before 1970 has its fraction in an archive on either way", "[t
   }
 }
 
+// libarchive tells of holes with the path that fits a plain header, of which it has left out the middle.
+TEST_CASE("a file with holes and a long path comes into its own place of a tar", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/holes.tar";
+  const std::string middle(150, 'x');
+  TransferStore from, to;
+  const auto inode_of = [&](FileSystem& fs, const std::string& name, bool make) {
+    InodeId at = kRootInode;
+    for (const std::string& folder : {std::string("d"), middle, std::string("sub")}) {
+      if (make) (void)fs.mkdir(at, folder, 0755, kRoot);
+      const auto found = fs.lookup(at, folder);
+      REQUIRE(found);
+      at = found->ino;
+    }
+    if (make) REQUIRE(fs.mknod(at, name, S_IFREG | 0644, 0, kRoot));
+    return fs.lookup(at, name);
+  };
+  constexpr std::uint64_t kHole = 1u << 20;
+  const std::vector<std::string> names = {"\xc3\xbc", "u", std::string(101, 'n')};
+  for (const std::string& name : names) {
+    const auto file = inode_of(*from.fs, name, true);
+    REQUIRE(file);
+    REQUIRE(from.fs->write(file->ino, kHole, as_bytes("end of " + name), kRoot));
+  }
+  REQUIRE(export_archive(*from.fs, "/", path, ArchiveForm{}, ImportRules{}, nullptr));
+  Status done;
+  (void)to.import(path, done);
+  REQUIRE(done);
+  for (const std::string& name : names) {
+    INFO(name);
+    const auto file = inode_of(*to.fs, name, false);
+    REQUIRE(file);
+    std::string bytes(name.size() + 7, '\0');
+    REQUIRE(to.fs->read(file->ino, kHole, as_writable_bytes(bytes)) == bytes.size());
+    CHECK(bytes == "end of " + name);
+  }
+}
+
 // They cannot be held; the nearest that can be are the same on every machine.
 TEST_CASE("an archive's times may be of any century", "[transfer]") {
   const TemporaryDirectory directory;
