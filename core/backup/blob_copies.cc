@@ -81,6 +81,7 @@ Status BlobCopies::keep_blocks(InodeId ino, const Object& object, std::uint64_t 
 // A hole that nobody has written to since the moment is one of the copy's, however long it is. Where no data is known to be, or to be
 // none, it is asked of piece by piece.
 std::uint64_t BlobCopies::past_hole(Blob& blob, const Object& object, std::uint64_t at) {
+  at = blob.there.end_of(at);  // the object may be shorter by now
   if (at >= blob.object_bytes) return blob.object_bytes;
   const auto data = object.next_data(at);
   if (!data || *data <= at) return at;

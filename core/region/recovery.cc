@@ -368,6 +368,14 @@ Result<Recovered> recover(const BlockDevice& device, const Superblock& superbloc
       continue;
     }
     auto mapping = Mapping::load(device, g, found.id, found.onode);
+    if (!mapping && mapping.error().is_shortage()) return fail(mapping.error());
+    // Where the medium does not give a node nobody knows what the object has: nothing may be given away, nor may an older one show.
+    if (!mapping && mapping.error().kind != ErrorKind::corruption) {
+      result.hides_something = true;
+      result.damaged.push_back(found.onode.name + ": " + mapping.error().message());
+      names.insert(found.onode.name);
+      continue;
+    }
     std::string problem = mapping ? "" : mapping.error().message();
     std::vector<Run> claimed;
     if (mapping) {

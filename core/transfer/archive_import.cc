@@ -177,7 +177,7 @@ class ArchiveReader {
       bytes.copy(bytes_read.data() + offset, bytes.size());
       return {};
     });
-    if (!read) return left_out(place.path, read.error());
+    if (!read) return left_out(place.path, read.error(), &place);
     auto shared = std::make_shared<std::string>(std::move(bytes_read));
     target_.small_file(place.parent, place.name, attributes,
                        [shared](Inode&) -> Result<std::string> { return std::move(*shared); });
@@ -197,13 +197,18 @@ class ArchiveReader {
   }
 
   // Of a member that cannot be kept: the others are, where the archive can still be read and the store be written.
-  Status left_out(const std::string& path, const Error& error) {
+  Status left_out(const std::string& path, const Error& error, const CpioLinks::Place* place = nullptr) {
     if (!archive_state_) return archive_state_;
     const bool own_fault = error.kind != ErrorKind::os || error.errno_value == ENOTDIR ||
                            error.errno_value == EEXIST || error.errno_value == ENAMETOOLONG ||
                            error.errno_value == EINVAL;
     if (!own_fault) return fail(error);
-    target_.failed("'" + path + "': " + error.message() + "; it was left out");
+    const std::string problem = "'" + path + "': " + error.message() + "; it was left out";
+    if (place == nullptr) {
+      target_.failed(problem);
+    } else {
+      target_.did_not_come(place->parent, place->name, problem);
+    }
     return {};
   }
 

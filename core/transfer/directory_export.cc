@@ -40,7 +40,13 @@ class StoreSource {
     const Status done = S_ISDIR(file.attributes.mode) ? directory(file) : give(file);
     if (!done) {
       const bool whole = done.error().kind == ErrorKind::usage;  // names the file itself
-      target_.failed(whole ? done.error().message() : "'" + file.path + "': " + done.error().message());
+      const std::string problem =
+          whole ? done.error().message() : "'" + file.path + "': " + done.error().message();
+      if (S_ISDIR(file.attributes.mode)) {
+        target_.failed(problem);
+      } else {
+        target_.did_not_come(levels_.back().made, name_of(file), problem);
+      }
     }
     return {};
   }

@@ -379,11 +379,11 @@ class Walk {
       return regular({root_, inside(name), shown, st}, name, parent, std::move(attributes));
     const Status taken =
         take_xattrs(target_, shown, xattrs_of_path(proc_path_of(here_.get()) + "/" + name), attributes);
-    if (!taken) return target_.failed(taken.error().message());
+    if (!taken) return target_.did_not_come(parent, name, taken.error().message());
     if (!S_ISLNK(st.st_mode)) return target_.special(parent, name, attributes);
     std::string link(4096, '\0');
     const ssize_t n = ::readlinkat(here_.get(), name.c_str(), link.data(), link.size());
-    if (n < 0) return target_.failed(Error::os(errno, shown).message());
+    if (n < 0) return target_.did_not_come(parent, name, Error::os(errno, shown).message());
     attributes.target.assign(link.data(), static_cast<std::size_t>(n));
     target_.symlink(parent, name, attributes);
   }
@@ -408,17 +408,17 @@ class Walk {
     }
     // Its attributes are those of the file that is open here, and so is what is read.
     auto opened = file.open_in(here_.get(), name);
-    if (!opened) return target_.failed(opened.error().message());
+    if (!opened) return target_.did_not_come(parent, name, opened.error().message());
     if (small) {
       auto content = read_small(file, *opened, attributes);
-      if (!content) return target_.failed(content.error().message());
+      if (!content) return target_.did_not_come(parent, name, content.error().message());
       auto shared = std::make_shared<std::string>(std::move(*content));
       return target_.small_file(
           parent, name, attributes, [shared](Inode&) -> Result<std::string> { return std::move(*shared); },
           same);
     }
     if (const Status taken = file.take_attributes(*opened, attributes); !taken)
-      return target_.failed(taken.error().message());
+      return target_.did_not_come(parent, name, taken.error().message());
     const auto fd = std::make_shared<const FileDescriptor>(std::move(*opened));
     const auto copy = [path = file.path(), fd, size = attributes.size](const ImportTarget::WriteAt& write) {
       return copy_large(path, *fd, size, write);

@@ -265,8 +265,8 @@ Result<InodeId> ImportTarget::directory(InodeId parent, const std::string& name,
   places_.note(*made, parent, name);
   // One that is there, and that the source does not speak of, stays as it is.
   const auto wanted = implied && !is_new ? std::nullopt : std::optional(attributes);
-  const bool first = !directories_.contains(*made);
-  if (first) keep_attributes(*made, wanted);
+  const bool first = of_source_.insert(*made).second;
+  if (first && (wanted || !directories_.contains(*made))) keep_attributes(*made, wanted);
   if (first && !is_new) {
     CFFS_TRY_VOID(clear(*made));
   }
@@ -473,6 +473,11 @@ void ImportTarget::make_node(InodeId parent, const std::string& name, const Inod
   });
 }
 
+void ImportTarget::did_not_come(InodeId parent, const std::string& name, const std::string& problem) {
+  links_.did_not_come(parent, name);
+  failed(problem);
+}
+
 void ImportTarget::hard_link(InodeId parent, std::string name, InodeId first_parent, std::string first_name) {
   links_.add({parent, std::move(name), first_parent, std::move(first_name)});
 }
@@ -484,6 +489,8 @@ void ImportTarget::source_complete() {
   make_all_links();
   links_.all_come_again();
   existing_.none_is_new();
+  of_source_.clear();
+  linked_.clear();
 }
 
 // A link whose first name did not come any more is no failure.

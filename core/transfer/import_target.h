@@ -13,6 +13,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/fs/file_system.h"
@@ -81,6 +82,8 @@ class ImportTarget {
   // Nothing more comes of one source: what comes of another finds it there, and the later one counts as in a second import.
   void source_complete();
   void failed(const std::string& problem);
+  // The same of a file that may have other names: those are no names of what is there by this one.
+  void did_not_come(InodeId parent, const std::string& name, const std::string& problem);
   // Of an archive, as it lies, this many bytes more have been read.
   void archive_read(std::uint64_t bytes);
   // A source's time is none that can be held.
@@ -146,6 +149,7 @@ class ImportTarget {
   // Which name of the source a file with several names is.
   std::unordered_map<InodeId, std::pair<InodeId, std::string>> linked_;
   std::unordered_map<InodeId, std::optional<Inode>> directories_;  // whose attributes come at the end
+  std::unordered_set<InodeId> of_source_;                          // of these, what the present source has
   std::uint64_t held_attributes_ = 0;                              // of these, bytes of the extended ones
   bool attributes_left_out_ = false;                               // and that is told
   JobQueue jobs_;

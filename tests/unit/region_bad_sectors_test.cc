@@ -210,4 +210,47 @@ TEST_CASE("a region's head that the medium does not give hides what has its onod
   closed.check_objects(*store, kNothingIsLost);
 }
 
+// One of many extents: they are in a block of their own.
+TEST_CASE("a node that the medium does not give hides its object, and nothing is written until it does",
+          "[bad_sectors]") {
+  constexpr int kExtents = 60;
+  for (const bool closed : {false, true}) {
+    INFO((closed ? "closed" : "killed"));
+    const OnBadMedium bad(closed);
+    {
+      const auto store = bad.opened();
+      const auto lock = store->lock("a test");
+      REQUIRE(lock);
+      const auto object = *store->create("blobs/many", ObjectStore::Create::exclusive);
+      for (std::uint64_t i = 0; i < kExtents; ++i) REQUIRE(object->write_at(i * 2 * kBlock, as_bytes(std::string(kBlock, 'm'))));
+      REQUIRE(object->sync());
+      if (!closed) store->abandon();
+    }
+    WatchedDevice device(bad.state);
+    const auto recovered = recover(device, *read_superblock(device));
+    REQUIRE(recovered);
+    std::set<std::uint64_t> nodes;
+    for (const Mapping& mapping : recovered->mappings) {
+      for (const Run& run : mapping.node_runs()) nodes.insert(run.block);
+    }
+    REQUIRE(nodes.size() == 1);
+    bad.state->unreadable = nodes;
+    {
+      const auto store = bad.opened();
+      const auto looks = store->lock_for_reading();
+      REQUIRE(looks);
+      bad.check_objects(*store, kNothingIsLost);
+      REQUIRE(store->layout()->damaged.size() == 1);
+      CHECK(store->layout()->damaged.front().starts_with("blobs/many: "));
+    }
+    CHECK_FALSE(bad.opened()->lock("a test"));
+    bad.state->unreadable.clear();
+    const auto store = bad.opened();
+    REQUIRE(store->lock("a test"));
+    std::string bytes(kBlock, '?');
+    REQUIRE((*store->open("blobs/many"))->read_at((kExtents - 1) * 2 * kBlock, as_writable_bytes(bytes)));
+    CHECK((bytes == std::string(kBlock, 'm')));
+  }
+}
+
 }  // namespace cffs::test
