@@ -262,6 +262,8 @@ TEST_CASE("of several sources that have a path the later one counts, each time",
     std::filesystem::create_hard_link(path + "/d/small", path + "/d/link");
     REQUIRE(::utimensat(AT_FDCWD, (path + "/d/same").c_str(), std::array<timespec, 2>{}.data(), 0) == 0);
   }
+  REQUIRE(::chmod((full.path + "/d").c_str(), 0755) == 0);
+  REQUIRE(::chmod((later.path + "/d").c_str(), 0700) == 0);
   const auto import = [&](bool update) {
     ImportRules rules;
     rules.update = update;
@@ -286,6 +288,7 @@ TEST_CASE("of several sources that have a path the later one counts, each time",
       CHECK(look("small") == "later");
       CHECK(look("link") == "later");
       CHECK(look("large") == larger);
+      CHECK((to.fs->lookup(kRootInode, "d")->mode & 07777) == 0700);
     }
   }
   SECTION("refused where nothing may be replaced") {
