@@ -105,7 +105,7 @@ class SpaceGuard {
   Mutex mutex_;  // before the store's; one asks it at a time
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
-  std::atomic<Means> means_{Means::asks};  // changed under mutex_
+  std::atomic<Means> means_{Means::asks};           // changed under mutex_
   std::optional<std::chrono::steady_clock::time_point> let_go_at_ CFFS_GUARDED_BY(mutex_);
   SpareObjects spares_ CFFS_GUARDED_BY(mutex_);
 };

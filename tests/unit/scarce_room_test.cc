@@ -56,16 +56,17 @@ struct KeepsNothing final : BlobKeeper {
 
 }  // namespace
 
-TEST_CASE("what is far more than there is is refused, asks nobody, and leaves the account of room as it was", "[room]") {
+TEST_CASE("what is far more than there is is refused, asks nobody, and leaves the account of room as it was",
+          "[room]") {
   MemoryStore store;
   store.show_available(1000);
   SpaceGuard guard(store);
   int asked = 0;
   guard.on_shortage([&](std::uint64_t) { return ++asked, true; });
   guard.on_lasting_shortage([&](std::uint64_t) { return ++asked, true; });
-  for (const std::uint64_t bytes :
-       {kMedium / 2, kMedium + 1, kMedium * 100, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
-        std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t bytes : {kMedium / 2, kMedium + 1, kMedium * 100,
+                                    static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+                                    std::numeric_limits<std::uint64_t>::max()}) {
     for (int i = 0; i < 20; ++i) {
       CHECK_FALSE(guard.charge(bytes));
       CHECK_FALSE(guard.charge_mover(bytes));
