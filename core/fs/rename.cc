@@ -404,7 +404,7 @@ Status Engine::rename(InodeId from_ino, std::string_view from_name, InodeId to_i
   // A row with a longer name, or one more that says where a member is now. Of what is kept free, too: only the table's own share is not for
   // this, or names alone could stop it for good.
   const std::uint64_t bytes = from_name.size() + to_name.size();
-  if (!space_.try_charge(bytes)) CFFS_TRY_VOID(space_.charge_to_give_back(bytes));
+  CFFS_TRY_VOID(space_.charge_name(bytes));
   const std::int64_t at = now();
   RenameOperation operation(*this, {from, from_name, rows_.entry_key(from_ino, from_name), {}, {}, {}, {}},
                             {to, to_name, rows_.entry_key(to_ino, to_name), {}, {}, {}, {}}, mode, at);

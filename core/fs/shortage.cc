@@ -12,11 +12,9 @@ Result<SpaceInfo> Engine::statfs() { return space_.space(); }
 // What was removed gives its room back with the commit only: who is short of room does not wait for the next.
 bool Engine::give_back_removed(std::uint64_t cost) {
   constexpr std::uint64_t kGarbageMin = 8u << 20;  // less is not worth the time that the caller waits
-  constexpr std::uint64_t kNearly = 1u << 30;
   // Who asks for far more than there is gets it from nobody: backups and those who follow go on. Else he waits neither for these to have
   // moved on, nor for a backup to let go of what it holds.
-  const auto space = space_.space();
-  const bool may_help = cost == 0 || !space || cost <= space->available_bytes + kNearly;
+  const bool may_help = cost == 0 || space_.is_possible(cost);
   const bool kept = may_help && publishing_.give_up();
   const bool held = (may_help && moments_.give_up()) || kept;
   const bool parted = nameless_.parting.await();

@@ -15,6 +15,7 @@ namespace {
 constexpr std::int64_t kTrancheBytes = 16 << 20;
 constexpr std::uint64_t kMostGranted = kTrancheBytes;
 constexpr std::uint64_t kLeast = 1u << 20;         // for the rows that say what gives room back
+constexpr std::uint64_t kMostHopedFor = 1u << 30;  // to come back at once, beside what there is
 constexpr std::uint64_t kStep = 1u << 20;          // the reserve grows by no less, unless it is whole then
 constexpr std::uint64_t kZerosAtATime = 1u << 20;  // others wait for no more of them
 constexpr std::chrono::milliseconds kLongestForZeros{250};  // of a commit, or of opening
@@ -93,10 +94,9 @@ Result<bool> SpaceGuard::look(std::uint64_t cost) {
   return has_room(cost);
 }
 
-// Nobody gives anything up for what is larger than the medium.
 bool SpaceGuard::is_possible(std::uint64_t cost) {
   const auto space = store_.space();
-  return !space || cost <= space->total_bytes;
+  return !space || (cost <= space->total_bytes && cost <= space->available_bytes + kMostHopedFor);
 }
 
 Status SpaceGuard::charge_mover(std::uint64_t bytes) {
@@ -142,6 +142,16 @@ Status SpaceGuard::charge_to_give_back(std::uint64_t bytes) {
     }
     if (!give()) return as_others;
   }
+}
+
+Status SpaceGuard::charge_name(std::uint64_t bytes) {
+  if (try_charge(bytes)) return {};
+  {
+    const MutexLock guard(mutex_);
+    CFFS_TRY(const SpaceInfo now, store_.space());
+    if (now.available_bytes >= bytes + kLeast) return {};
+  }
+  return charge_to_give_back(bytes);
 }
 
 bool SpaceGuard::try_charge(std::uint64_t bytes) {

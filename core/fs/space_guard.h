@@ -49,10 +49,16 @@ class SpaceGuard {
   // The same for work that gives back more than it takes, as compaction does: it may use what is kept free, and of the reserve
   // what the table does not need.
   Status charge_to_give_back(std::uint64_t bytes);
+  // The same for a name. Where what is kept free suffices, nobody is asked to remove anything, or gives up a backup.
+  Status charge_name(std::uint64_t bytes) CFFS_EXCLUDES(mutex_);
   // The same without removing anything: with locks too.
   bool try_charge(std::uint64_t bytes);
+  // False: what is kept free is all that the table has. Then whatever may take room is charged, also what is changed in place.
+  bool holds_room() const { return means_.load(std::memory_order_relaxed) != Means::none; }
   // What who was refused is told: ENOSPC, or EDQUOT where it was a quota.
   Status refusal() const { return fail(reason_.load(std::memory_order_relaxed)); }
+  // False: more than the medium has, or by far more than there is. Nobody gives anything up for that, or looks for any.
+  bool is_possible(std::uint64_t cost);
   // Asks who moves files for room, for so many bytes and some to come. False: there is none to be had. To be called without locks.
   bool ask_movers(std::uint64_t bytes) CFFS_EXCLUDES(asking_);
   // What others than us may use.
@@ -70,7 +76,6 @@ class SpaceGuard {
 
   bool grant(std::uint64_t cost);
   Result<bool> look(std::uint64_t cost) CFFS_EXCLUDES(mutex_);
-  bool is_possible(std::uint64_t cost);
   Status find_object() CFFS_REQUIRES(mutex_);
   Result<bool> has_room(std::uint64_t cost) CFFS_REQUIRES(mutex_);
   std::uint64_t margin(const SpaceInfo& space) const CFFS_REQUIRES(mutex_);
@@ -100,7 +105,7 @@ class SpaceGuard {
   Mutex mutex_;  // before the store's; one asks it at a time
   std::shared_ptr<Object> object_ CFFS_GUARDED_BY(mutex_);
   std::uint64_t held_ CFFS_GUARDED_BY(mutex_) = 0;  // bytes
-  Means means_ CFFS_GUARDED_BY(mutex_) = Means::asks;
+  std::atomic<Means> means_{Means::asks};           // changed under mutex_
   std::optional<std::chrono::steady_clock::time_point> let_go_at_ CFFS_GUARDED_BY(mutex_);
   SpareObjects spares_ CFFS_GUARDED_BY(mutex_);
 };

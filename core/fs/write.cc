@@ -51,13 +51,14 @@ Status Engine::write(InodeId ino, std::uint64_t offset, ConstBytes data, const C
 }
 
 // What is changed in place has its room already, as who reserved some (fallocate) may count on; pages of a mapping are written when nobody
-// can be told. Where the medium copies what is changed it says itself that it has none.
+// can be told. Where the medium copies what is changed it says itself that it has none; but where nothing holds the table's room either, it
+// would be the table that is told.
 std::uint64_t Engine::bytes_to_find(Node& node, std::uint64_t offset, std::uint64_t length) {
   const std::uint64_t end = offset + length;
   const ReadLock guard(node.mutex);
   const std::uint64_t size = node.inode.size, allocated = node.inode.allocated;
   const bool dense = node.inode.home == Home::blob && allocated >= size;
-  if (!dense) return length;
+  if (!dense || !space_.holds_room()) return length;
   return end <= allocated ? 0 : end - std::min(end, std::max(offset, size));
 }
 

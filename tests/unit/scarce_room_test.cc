@@ -16,6 +16,8 @@
 #include "core/object/blocking_section.h"
 #include "core/object/memory_store.h"
 #include "core/reorganise/reorganiser.h"
+#include "tests/passing_object.h"
+#include "tests/passing_store.h"
 #include "tests/test_callers.h"
 #include "tests/test_options.h"
 
@@ -31,22 +33,40 @@ InodeId make(FileSystem& fs, const std::string& name, const std::string& content
   return made->ino;
 }
 
+// Its reserve has the room that it asks for, as on a file system with fallocate.
+class RoomHoldingStore final : public PassingStore {
+ public:
+  using PassingStore::PassingStore;
+  Result<std::shared_ptr<Object>> create(std::string_view name, Create how) override {
+    CFFS_TRY(std::shared_ptr<Object> made, PassingStore::create(name, how));
+    if (name != SpaceGuard::kObjectName) return made;
+    return std::shared_ptr<Object>(std::make_shared<Reserve>(std::move(made)));
+  }
+
+ private:
+  struct Reserve final : PassingObject {
+    using PassingObject::PassingObject;
+    Status allocate(std::uint64_t offset, std::uint64_t length) override { return truncate(offset + length); }
+  };
+};
+
 struct KeepsNothing final : BlobKeeper {
   void keep(InodeId, const std::shared_ptr<Object>&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
 };
 
 }  // namespace
 
-TEST_CASE("what is larger than any medium is refused, and leaves the account of room as it was", "[room]") {
+TEST_CASE("what is far more than there is is refused, asks nobody, and leaves the account of room as it was",
+          "[room]") {
   MemoryStore store;
   store.show_available(1000);
   SpaceGuard guard(store);
   int asked = 0;
   guard.on_shortage([&](std::uint64_t) { return ++asked, true; });
   guard.on_lasting_shortage([&](std::uint64_t) { return ++asked, true; });
-  for (const std::uint64_t bytes :
-       {kMedium + 1, kMedium * 100, static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
-        std::numeric_limits<std::uint64_t>::max()}) {
+  for (const std::uint64_t bytes : {kMedium / 2, kMedium + 1, kMedium * 100,
+                                    static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()),
+                                    std::numeric_limits<std::uint64_t>::max()}) {
     for (int i = 0; i < 20; ++i) {
       CHECK_FALSE(guard.charge(bytes));
       CHECK_FALSE(guard.charge_mover(bytes));
@@ -95,13 +115,14 @@ TEST_CASE(
 }
 
 TEST_CASE("what has its room already is changed in place on a full medium", "[room]") {
-  MemoryStore store;
+  MemoryStore memory;
+  RoomHoldingStore store(memory);
   REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
   auto fs = std::move(*FileSystem::open(store, quiet()));
   const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
   const InodeId other = make(*fs, "other", "o");
   REQUIRE(fs->sync());
-  store.show_available(0);
+  memory.show_available(0);
   CHECK_FALSE(fs->allocate(other, 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
   const std::string changed(1'000, 'c');
   CHECK(fs->write(large, 1'000, as_bytes(changed), kRoot));
@@ -112,6 +133,20 @@ TEST_CASE("what has its room already is changed in place on a full medium", "[ro
   std::string bytes(1'000, '\0');
   REQUIRE(fs->read(large, 1'000, as_writable_bytes(bytes)));
   CHECK(bytes == changed);
+}
+
+// A file system that holds none for us copies what is changed, as like as not: its last room is LevelDB's.
+TEST_CASE("where nothing holds the table's room a change in place does not take it", "[room]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
+  REQUIRE(fs->sync());
+  store.show_available(0);
+  CHECK_FALSE(fs->allocate(large, 0, 2 * kMedium, AllocateMode::reserve, true, kRoot));
+  const Status changed = fs->write(large, 1'000, as_bytes(std::string(1'000, 'c')), kRoot);
+  REQUIRE_FALSE(changed);
+  CHECK(changed.error().errno_value == ENOSPC);
 }
 
 TEST_CASE("new names do not take what the table needs of a full medium", "[room]") {
@@ -151,6 +186,27 @@ TEST_CASE("who wants far more room than there is takes none from who holds some"
   store.show_available(0);
   CHECK_FALSE(fs->write(file, 0, as_bytes(std::string(100'000, 'f')), kRoot));
   CHECK_FALSE((*moment)->good());
+  moment->reset();
+}
+
+TEST_CASE("a rename that what is kept free suffices for takes nothing from who holds a moment", "[room]") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
+  auto fs = std::move(*FileSystem::open(store, quiet()));
+  const InodeId file = make(*fs, "file", "f");
+  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
+  REQUIRE(fs->sync());
+  KeepsNothing keeper;
+  auto moment = fs->hold_moment(keeper);
+  REQUIRE(moment);
+  REQUIRE(fs->unlink(kRootInode, "large"));
+  fs->forget(large, 1);
+  REQUIRE(fs->sync());
+  REQUIRE(store.list("held")->size() == 1);
+  store.show_available(2 << 20);  // less than users may have
+  CHECK_FALSE(fs->allocate(file, 0, kMedium / 4 * 3, AllocateMode::reserve, true, kRoot));
+  CHECK(fs->rename(kRootInode, "file", kRootInode, "renamed", RenameMode::replace, kRoot));
+  CHECK((*moment)->good());
   moment->reset();
 }
 
