@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "cli/commands.h"
 #include "cli/replay_flags.h"
@@ -14,6 +15,7 @@
 #include "replay/results/counters.h"
 #include "replay/results/environment.h"
 #include "replay/results/results_file.h"
+#include "replay/trace/trace_summary.h"
 
 namespace cffs::cli {
 namespace {
@@ -47,16 +49,22 @@ class ReplayTarget {
   std::unique_ptr<replay::Target> target_;
 };
 
-Status check_tree(const replay::Trace& trace, replay::Target& target, const std::string& where) {
-  for (const replay::InitialEntry& entry : trace.initial) {
-    replay::FileFacts facts;
-    const std::string& path = trace.path(entry.path);
-    if (entry.kind != 'f' || target.stat(path, false, facts) == 0) continue;
-    return fail(Error::usage(fmt::format(
-        "{}/{} is not there: the trace starts from a tree; make it with --make-tree, or give --fresh", where,
-        path)));
-  }
-  return {};
+// Whether the tree is there, by its first file: a look at each would bring every name into memory before the first operation is
+// timed. Caches that stay as they are are not touched at all, but for a trace that would write into whatever is there.
+Status check_tree(const replay::Trace& trace, const ReplayFlags& o, ReplayTarget& target,
+                  const std::string& where) {
+  if (o.replay.fresh) return {};
+  if (o.replay.cache == replay::CacheState::as_is && !replay::summary_of(trace).changes) return {};
+  const auto first = std::find_if(trace.initial.begin(), trace.initial.end(),
+                                  [](const replay::InitialEntry& entry) { return entry.kind == 'f'; });
+  if (first == trace.initial.end()) return {};
+  CFFS_TRY(replay::Target * root, target.open(""));
+  const std::string& path = trace.path(first->path);
+  replay::FileFacts facts;
+  if (root->stat(path, false, facts) == 0) return {};
+  return fail(Error::usage(fmt::format(
+      "{}/{} is not there: the trace starts from a tree; make it with --make-tree, or give --fresh", where,
+      path)));
 }
 
 std::string name_of_target(const ReplayFlags& o, const replay::MountFacts& mount) {
@@ -84,9 +92,11 @@ Status make_initial_tree(const replay::Trace& trace, const ReplayFlags& o, Repla
 
 // Plays all rounds, and counts what each costs the device and the daemon below `where`.
 Result<replay::ReplayResult> play(const replay::Trace& trace, const ReplayFlags& o, ReplayTarget& target,
-                                  const std::string& where, ProgressLine& progress) {
+                                  const std::string& where, ProgressLine& progress,
+                                  const std::function<Status(replay::Run&)>& played) {
   std::unique_ptr<replay::Meter> meter;
   replay::ReplayHooks hooks;
+  hooks.played = played;
   hooks.target = [&](const std::string& below) { return target.open(below); };
   hooks.progress = [&](const std::string& text) { progress.show(text); };
   hooks.measure = [&](bool begin, replay::Run& run) {
@@ -104,26 +114,37 @@ Result<replay::ReplayResult> play(const replay::Trace& trace, const ReplayFlags&
   return replay::replay(trace, o.replay, hooks);
 }
 
-// What the runs were of, where, and with which flags: for the results file.
-void describe(std::vector<replay::Run>& runs, const replay::Trace& trace, const replay::LoadReport& report,
+// What an operation waits for, what is checked and what went before: runs are compared where all of it is the same.
+std::string phase_of(const ReplayFlags& o) {
+  std::string words = fmt::format("{}, {} thread{}", o.cache, o.replay.schedule.threads,
+                                  o.replay.schedule.threads == 1 ? "" : "s");
+  if (o.think != "zero") words += fmt::format(", think {}, idle {:g} s", o.think, o.longest_idle_s);
+  if (o.replay.warm_up > 0) words += fmt::format(", after {:g} of it", o.replay.warm_up);
+  if (o.check != "content") words += ", check " + o.check;
+  if (o.replay.fresh) words += ", fresh";
+  return words;
+}
+
+// What the run was of, where, and with which flags: for the results file.
+void describe(replay::Run& run, const replay::Trace& trace, const replay::LoadReport& report,
               const ReplayFlags& o, const std::string& where) {
   const replay::MountFacts mount = replay::mount_of(where);
-  for (replay::Run& run : runs) {
-    run.benchmark = "replay";
-    run.workload = trace.about.contains("source") ? trace.about.at("source") : o.inputs.front();
-    run.phase = fmt::format("{}, {} thread{}", o.cache, o.replay.schedule.threads,
-                            o.replay.schedule.threads == 1 ? "" : "s");
-    run.target = name_of_target(o, mount);
-    run.parameters = {{"threads", std::to_string(o.replay.schedule.threads)},
-                      {"think", o.think},
-                      {"cache", o.cache},
-                      {"warm_up", fmt::format("{}", o.replay.warm_up)},
-                      {"check", o.check},
-                      {"hosts", std::to_string(report.hosts)}};
-    run.environment = replay::environment();
-    run.environment["libfuse"] = fuse_library_version();
-    run.environment["mount"] = mount.type + " " + mount.source + " " + mount.options;
-  }
+  run.benchmark = "replay";
+  run.workload = trace.about.contains("source") ? trace.about.at("source") : o.inputs.front();
+  if (report.hosts > 1) run.workload += fmt::format(", {} hosts", report.hosts);
+  run.phase = phase_of(o);
+  run.target = name_of_target(o, mount);
+  run.parameters = {{"threads", std::to_string(o.replay.schedule.threads)},
+                    {"think", o.think},
+                    {"longest_idle_s", fmt::format("{:g}", o.longest_idle_s)},
+                    {"cache", o.cache},
+                    {"warm_up", fmt::format("{}", o.replay.warm_up)},
+                    {"check", o.check},
+                    {"fresh", o.replay.fresh ? "1" : "0"},
+                    {"hosts", std::to_string(report.hosts)}};
+  run.environment = replay::environment();
+  run.environment["libfuse"] = fuse_library_version();
+  run.environment["mount"] = mount.type + " " + mount.source + " " + mount.options;
 }
 
 // Operations that did not follow from those before: when the trace was made, or now.
@@ -165,14 +186,14 @@ Result<int> run_replay(ReplayFlags o) {
     if (!o.json) fmt::print("made the tree in {}\n", o.target);
     return 0;
   }
-  if (!o.replay.fresh) {
-    CFFS_TRY(replay::Target * root, target.open(""));
-    CFFS_TRY_VOID(check_tree(trace, *root, where));
-  }
-  CFFS_TRY(replay::ReplayResult result, play(trace, o, target, where, progress));
+  CFFS_TRY_VOID(check_tree(trace, o, target, where));
+  CFFS_TRY(const replay::ReplayResult result,
+           play(trace, o, target, where, progress, [&](replay::Run& run) -> Status {
+             describe(run, trace, report, o, where);
+             if (o.results.empty()) return {};
+             return replay::add_results(o.results, {run});
+           }));
   progress.clear();
-  describe(result.runs, trace, report, o, where);
-  if (!o.results.empty()) CFFS_TRY_VOID(replay::add_results(o.results, result.runs));
   if (o.json) {
     print_json(result, o, trace, report);
   } else {

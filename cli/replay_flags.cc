@@ -133,8 +133,7 @@ void add_replay_flags(CLI::App& command, ReplayFlags& o) {
   command.add_flag("--cold", o.cold, "The same as --cache=cold")->excludes(cache);
   command.add_option("--before", o.before, "Command run whenever the target is opened, say to mount it anew");
   command
-      .add_option("--warm-up", o.replay.warm_up,
-                  "Share of the operations that is played first and not counted")
+      .add_option("--warm-up", o.replay.warm_up, "Share of the operations that is played first and not timed")
       ->check(between(0.0, 0.99));
   command.add_option("--rounds", o.replay.rounds, "Rounds; means come with 90 % confidence intervals")
       ->check(CLI::Range(1u, 1000u))

@@ -17,31 +17,34 @@
 namespace cffs::cli {
 namespace {
 
-// Trees that somebody else made hold other bytes, and that is no fault of the target's.
-std::string hint_of(const replay::PlayReport& r) {
+// Trees that somebody else made hold other bytes, or lack files, and that is no fault of the target's.
+std::string hint_of(const replay::PlayReport& r, const ReplayFlags& o) {
+  if (r.missing > 0 && !o.replay.fresh)
+    return " (the trace starts from a tree: where it is not there, make it with --make-tree, or give "
+           "--fresh)";
   const bool contents_only = r.wrong_content > 0 && r.wrong_content == r.problems();
   return contents_only ? " (contents are those that --make-tree and --fresh write; for any other tree give "
                          "--check=size)"
                        : "";
 }
 
-void print_problems(const replay::PlayReport& r) {
+void print_problems(const replay::PlayReport& r, const ReplayFlags& o) {
   if (r.problems() == 0) return;
   fmt::print(
       "{} operations came out otherwise than they must: {} failed, {} were not refused, {} with another "
       "error, {} "
       "of another size, {} with other bytes; the first: {}{}\n",
       r.problems(), r.failed, r.not_refused, r.other_error, r.wrong_size, r.wrong_content, r.first_problem,
-      hint_of(r));
+      hint_of(r, o));
 }
 
-void print_rounds(const replay::ReplayResult& result) {
+void print_rounds(const replay::ReplayResult& result, const ReplayFlags& o) {
   for (std::size_t i = 0; i < result.runs.size(); ++i) {
     const replay::Run& run = result.runs[i];
     fmt::print("round {}: replayed {} operations, {} read, {} written, in {:.2f} s: {:.0f}/s\n", run.round,
                run.operations, human_bytes(result.reports[i].read_bytes),
                human_bytes(result.reports[i].written_bytes), run.seconds, run.rate());
-    print_problems(result.reports[i]);
+    print_problems(result.reports[i], o);
   }
   std::vector<double> rates;
   for (const replay::Run& run : result.runs) rates.push_back(run.rate());
@@ -168,7 +171,7 @@ void print_input(const replay::Trace& trace, const replay::LoadReport& report) {
 }
 
 void print_result(const replay::ReplayResult& result, const ReplayFlags& o) {
-  print_rounds(result);
+  print_rounds(result, o);
   print_latencies(result.runs);
   fmt::print("\n");
   print_cost(result, o);
@@ -191,7 +194,7 @@ void print_json(const replay::ReplayResult& result, const ReplayFlags& o, const 
              json_of(result, o, trace, report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   const auto& problem = result.reports.back().first_problem;
   if (!problem.empty())
-    std::fprintf(stderr, "cffs: %s%s\n", problem.c_str(), hint_of(result.reports.back()).c_str());
+    std::fprintf(stderr, "cffs: %s%s\n", problem.c_str(), hint_of(result.reports.back(), o).c_str());
 }
 
 }  // namespace cffs::cli

@@ -29,6 +29,15 @@ six==1.16.0 --hash=sha256:8abb2f1d86890a2dfb989f9a77cfcfd3e47c2a354b01111771326f
 sum=$(printf '%s\n%s\n' "$building" "$needed" | sha256sum | cut -d ' ' -f 1)
 [ "$(cat "$place/installed" 2>/dev/null)" != "$sum" ] || exit 0
 
+# What another version left, or who was interrupted, is not mixed with this: it goes first. Nothing else does, so what is in the way must have
+# the mark of this script, or be what versions without one have made: a virtual environment, and the sum of what is in it.
+made_here() {
+  [ "$(cat "$place/made_by" 2>/dev/null)" = install_spark.sh ] || { [ -e "$place/pyvenv.cfg" ] && grep -qxE '[0-9a-f]{64}' "$place/installed" 2>/dev/null; }
+}
+if [ -n "$(ls -A "$place" 2>/dev/null)" ] && ! made_here; then
+  fail "$place is neither empty nor what this script has made: name another directory"
+fi
+
 # A Java that is there is used, whoever installed it.
 packages=()
 [ -n "${JAVA_HOME:-}" ] || command -v java >/dev/null || packages+=(openjdk-17-jre-headless)
@@ -38,12 +47,8 @@ python=/usr/bin/python3  # Debian's own, whatever else is on the path
 [ "$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])')" = 3.11 ] || python=$(command -v python3.11) ||
   fail "Spark 3.5 wants Python 3.11, which is neither /usr/bin/python3 nor in PATH: install it"
 
-# What another version left, or who was interrupted, is not mixed with this.
-if [ -n "$(ls -A "$place" 2>/dev/null)" ] && [ ! -e "$place/installed" ] && [ ! -e "$place/install.log" ]; then
-  fail "$place is neither empty nor what this script has made: name another directory"
-fi
 rm -rf "$place"
-mkdir -p "$place" && : >"$place/install.log"
+mkdir -p "$place" && echo "install_spark.sh" >"$place/made_by" && : >"$place/install.log"
 $python -m venv "$place" || fail "no virtual environment could be made in $place, see above"
 log=$place/install.log
 pip() {

@@ -47,17 +47,23 @@ xmltodict==1.0.4 --hash=sha256:a4a00d300b0e1c59fc2bfccb53d7b2e88c32f200df138a0dd
 sum=$(printf '%s\n%s\n' "$jars" "$needed" | sha256sum | cut -d ' ' -f 1)
 [ "$(cat "$place/installed" 2>/dev/null)" != "$sum" ] || exit 0
 
+# What another version left, or who was interrupted, is not mixed with this: it goes first. Nothing else does, so what is in the way must have
+# the mark of this script, or be what versions without one have made: a virtual environment, and the sum of what is in it.
+made_here() {
+  [ "$(cat "$place/made_by" 2>/dev/null)" = install_spark_places.sh ] || { [ -e "$place/pyvenv.cfg" ] && grep -qxE '[0-9a-f]{64}' "$place/installed" 2>/dev/null; }
+}
+if [ -n "$(ls -A "$place" 2>/dev/null)" ] && ! made_here; then
+  fail "$place is neither empty nor what this script has made: name another directory"
+fi
+
 packages=()
 command -v mvn >/dev/null || packages+=(maven)
 python=/usr/bin/python3  # Debian's own, whatever else is on the path
 [ -x $python ] && $python -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv)
 [ ${#packages[@]} = 0 ] || "$here/install_packages.sh" "${packages[@]}"
 
-if [ -n "$(ls -A "$place" 2>/dev/null)" ] && [ ! -e "$place/installed" ] && [ ! -e "$place/install.log" ]; then
-  fail "$place is neither empty nor what this script has made: name another directory"
-fi
 rm -rf "$place"
-mkdir -p "$place" && : >"$place/install.log"
+mkdir -p "$place" && echo "install_spark_places.sh" >"$place/made_by" && : >"$place/install.log"
 $python -m venv "$place" || fail "no virtual environment could be made in $place, see above"
 echo "   downloading HDFS, Hadoop's client of S3 and moto (340 MB) to $place"
 log=$place/install.log

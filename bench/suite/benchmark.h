@@ -12,6 +12,7 @@ namespace cffs::bench {
 class Session;
 
 enum class Size { tiny, small, paper };  // seconds; a minute for all default targets; as published
+const char* name_of(Size size);
 
 struct Parameter {
   std::string name, help;

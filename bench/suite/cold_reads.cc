@@ -64,12 +64,12 @@ Status read_pieces(Session& session, Rig& rig, const std::string& what, unsigned
   return {};
 }
 
-Status sweep_as_listed(Session& session, Rig& rig, const Notes& notes) {
+Status sweep_as_listed(Session& session, Rig& rig, std::uint64_t files, const Notes& notes) {
   CFFS_TRY_VOID(rig.cool());
   Phase phase(session, rig, "sweep as listed");
   Lane& lane = phase.lane();
   std::vector<std::string> directories{""};
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, found = 0;
   while (!directories.empty()) {
     const std::string directory = std::move(directories.back());
     directories.pop_back();
@@ -87,12 +87,19 @@ Status sweep_as_listed(Session& session, Rig& rig, const Notes& notes) {
       if (!S_ISREG(facts.mode)) continue;
       const std::int64_t n = lane.time("read", [&] { return read_file(rig.target(), path); });
       CFFS_TRY_VOID(must(n, path));
+      if (static_cast<std::uint64_t>(n) != facts.size)
+        return fail(
+            Error::usage(fmt::format("{}: {} has {} bytes, {} were read", rig.name(), path, facts.size, n)));
+      ++found;
       bytes += static_cast<std::uint64_t>(n);
     }
     directories.insert(directories.end(), std::make_move_iterator(below.rbegin()),
                        std::make_move_iterator(below.rend()));
   }
   for (const auto& [metric, value] : notes) phase.note(metric, value);
+  if (found != files)
+    return fail(
+        Error::usage(fmt::format("{}: {} files were brought in, {} are listed", rig.name(), files, found)));
   phase.note("content_bytes", static_cast<double>(bytes));
   phase.finish();
   return {};

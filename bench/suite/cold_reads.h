@@ -26,6 +26,6 @@ Status read_pieces(Session& session, Rig& rig, const std::string& what, unsigned
                    const Notes& notes = {});
 
 // One phase, as tar, cp and grep -r go through a tree: a directory is listed, then each entry looked at, and read where it is a file.
-Status sweep_as_listed(Session& session, Rig& rig, const Notes& notes = {});
+Status sweep_as_listed(Session& session, Rig& rig, std::uint64_t files, const Notes& notes = {});
 
 }  // namespace cffs::bench

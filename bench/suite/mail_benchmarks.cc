@@ -44,6 +44,10 @@ class Postmark {
   }
 
  private:
+  struct File {
+    std::string path;
+    std::uint64_t size;
+  };
   std::uint64_t size() { return smallest_ + random_() % (largest_ - smallest_ + 1); }
 
   Status create(Lane& lane) {
@@ -52,48 +56,50 @@ class Postmark {
                                               : fmt::format("s{}/m{}", random_() % directories, next_++);
     const std::span<const char> data(data_.data(), size());
     CFFS_TRY_VOID(must(lane.time("create", [&] { return make_file(target_, path, data); }), path));
-    files_.push_back(path);
+    files_.push_back({path, data.size()});
     return {};
   }
   Status remove(Lane& lane, std::size_t index) {
-    const std::string path = files_[index];
+    const std::string path = files_[index].path;
     files_[index] = files_.back();
     files_.pop_back();
     return must(lane.time("delete", [&] { return target_.unlink(path); }), path);
   }
-  Status read(Lane& lane, const std::string& path) {
+  Status read(Lane& lane, const File& of) {
     return must(lane.time("read",
                           [&] {
-                            const std::int64_t file = target_.open(path, O_RDONLY, 0);
+                            const std::int64_t file = target_.open(of.path, O_RDONLY, 0);
                             if (file < 0) return file;
                             std::int64_t n = 0;
                             std::uint64_t at = 0;
                             while ((n = target_.read(file, at, buffer_)) > 0)
                               at += static_cast<std::uint64_t>(n);
                             (void)target_.close(file);
-                            return n;
+                            return n < 0 || at == of.size ? n : -EIO;
                           }),
-                path);
+                of.path);
   }
-  Status append(Lane& lane, const std::string& path) {
+  Status append(Lane& lane, File& of) {
     const std::span<const char> data(data_.data(), size());
-    return must(lane.time("append",
-                          [&] {
-                            const std::int64_t file = target_.open(path, O_WRONLY, 0);
-                            if (file < 0) return file;
-                            replay::FileFacts facts;
-                            std::int64_t n = target_.stat(file, facts);
-                            if (n >= 0) n = target_.write(file, facts.size, data);
-                            (void)target_.close(file);
-                            return n;
-                          }),
-                path);
+    CFFS_TRY_VOID(must(lane.time("append",
+                                 [&] {
+                                   const std::int64_t file = target_.open(of.path, O_WRONLY, 0);
+                                   if (file < 0) return file;
+                                   replay::FileFacts facts;
+                                   std::int64_t n = target_.stat(file, facts);
+                                   if (n >= 0) n = whole(target_.write(file, facts.size, data), data.size());
+                                   (void)target_.close(file);
+                                   return n;
+                                 }),
+                       of.path));
+    of.size += data.size();
+    return {};
   }
   // Two halves: a read or an append, and a create or a delete, with equal chances.
   Status transaction(Lane& lane) {
     if (!files_.empty()) {
-      const std::string& path = files_[random_() % files_.size()];
-      CFFS_TRY_VOID((random_() & 1) != 0 ? read(lane, path) : append(lane, path));
+      File& of = files_[random_() % files_.size()];
+      CFFS_TRY_VOID((random_() & 1) != 0 ? read(lane, of) : append(lane, of));
     }
     if (files_.empty() || (random_() & 1) != 0) return create(lane);
     return remove(lane, random_() % files_.size());
@@ -106,7 +112,7 @@ class Postmark {
   const std::uint64_t smallest_, largest_;
   const std::string data_;
   std::string buffer_;
-  std::vector<std::string> files_;
+  std::vector<File> files_;
   std::uint64_t next_ = 0;
 };
 

@@ -167,20 +167,20 @@ Status run_macro(Session& session, Rig& rig, const Counts& published) {
 }
 
 // MB/s over how full the disk is: a line for each target and kind of request, as the paper's figures have it.
-void print_throughput(const Session& session) {
+void print_throughput_of(const std::vector<const replay::Run*>& runs) {
   std::map<std::pair<std::string, std::string>, std::map<double, std::vector<double>>> lines;
   std::set<double> shares;
-  for (const replay::Run& run : session.runs()) {
-    const auto full = run.metrics.find("utilization_percent");
-    if (full == run.metrics.end()) continue;
+  for (const replay::Run* run : runs) {
+    const auto full = run->metrics.find("utilization_percent");
+    if (full == run->metrics.end()) continue;
     shares.insert(full->second);
-    const std::string phase = run.phase.substr(0, run.phase.rfind(" at "));
+    const std::string phase = run->phase.substr(0, run->phase.rfind(" at "));
     for (const char* kind : {"", "read_", "write_", "rewrite_"}) {
-      const auto value = run.metrics.find(std::string(kind) + "mb_per_s");
-      if (value == run.metrics.end()) continue;
+      const auto value = run->metrics.find(std::string(kind) + "mb_per_s");
+      if (value == run->metrics.end()) continue;
       std::string name = phase;
       if (*kind != 0) name += std::string(", ") + std::string(kind).substr(0, std::string(kind).size() - 1);
-      lines[{name, run.target}][full->second].push_back(value->second);
+      lines[{name, run->target}][full->second].push_back(value->second);
     }
   }
   fmt::print("\n{:<28} {:<14}", "MB/s, median, disk full to", "target");
@@ -194,6 +194,13 @@ void print_throughput(const Session& session) {
       fmt::print(" {:>9}", found.empty() ? "-" : fmt::format("{:.1f}", found[found.size() / 2]));
     }
     fmt::print("\n");
+  }
+}
+
+void print_throughput(const Session& session) {
+  for (const auto& [workload, runs] : runs_by_workload(session.runs())) {
+    fmt::print("\n{}", workload);
+    print_throughput_of(runs);
   }
 }
 

@@ -78,7 +78,7 @@ Status run_old_disk(Session& session, Rig& rig) {
     large.push_back({fmt::format("large/{}", i), kLeastLarge + random() % (kMostLarge - kLeastLarge)});
   CFFS_TRY_VOID(make_files(session, rig, "large files", large));
 
-  CFFS_TRY_VOID(sweep_as_listed(session, rig));
+  CFFS_TRY_VOID(sweep_as_listed(session, rig, files.size() + small.size() + large.size()));
   CFFS_TRY_VOID(read_pieces(session, rig, "small files at random", 1, small,
                             at_random(small.size(), 0.1, session.seed())));
   return read_pieces(session, rig, "large files at random", 1, large,

@@ -59,7 +59,7 @@ Status run_reads(Session& session, Rig& rig) {
               visits(tree, files, session.number("visits"), session.seed())};
     if (!work.pieces.empty()) all.push_back(std::move(work));
   }
-  if (wants("listed")) CFFS_TRY_VOID(sweep_as_listed(session, rig, notes));
+  if (wants("listed")) CFFS_TRY_VOID(sweep_as_listed(session, rig, files.size(), notes));
   for (const Work& work : all) {
     for (const double threads : session.reals("threads")) {
       CFFS_TRY_VOID(

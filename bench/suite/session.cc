@@ -30,13 +30,16 @@ Status must(std::int64_t result, const std::string& what) {
   return {};
 }
 
+std::int64_t whole(std::int64_t written, std::size_t bytes) {
+  return written >= 0 && static_cast<std::size_t>(written) < bytes ? -EIO : written;
+}
+
 std::int64_t make_file(replay::Target& target, const std::string& path, std::span<const char> data) {
   const std::int64_t file = target.open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
   if (file < 0) return file;
-  const std::int64_t written = target.write(file, 0, data);
+  const std::int64_t written = whole(target.write(file, 0, data), data.size());
   const std::int64_t closed = target.close(file);
-  if (written < 0) return written;
-  return static_cast<std::size_t>(written) < data.size() ? -EIO : closed;
+  return written < 0 ? written : closed;
 }
 
 std::uint64_t bytes_of(const std::string& text) {
@@ -157,8 +160,22 @@ std::vector<std::string> Session::words(const std::string& name) const {
   return words;
 }
 
+const char* name_of(Size size) {
+  switch (size) {
+    case Size::tiny:
+      return "tiny";
+    case Size::small:
+      return "small";
+    case Size::paper:
+      break;
+  }
+  return "paper";
+}
+
 std::string Session::workload(std::uint64_t memory_bytes) const {
-  std::string words = options_.disk;
+  // By its name, too: what a size has in its own ways (shapes of trees, the disk's room) is no parameter.
+  std::string words = fmt::format("{}, {}", options_.disk, name_of(options_.size));
+  if (options_.image_bytes != 0) words += fmt::format(", {} MB disk", options_.image_bytes >> 20);
   if (options_.aged > 0) words += fmt::format(", aged {:g}", options_.aged);
   if (options_.mount_sync) words += ", -o sync";
   if (options_.sync) words += ", synced";
@@ -220,6 +237,8 @@ void Session::print_line(const replay::Run& run) const {
 std::map<std::string, std::string> Session::parameters() const {
   std::map<std::string, std::string> all{{"disk", options_.disk},
                                          {"memory_bytes", std::to_string(memory_bytes_)},
+                                         {"size", name_of(options_.size)},
+                                         {"image_bytes", std::to_string(image_bytes())},
                                          {"aged", fmt::format("{:g}", options_.aged)},
                                          {"seed", std::to_string(options_.seed)}};
   for (const Parameter& p : benchmark_.parameters) all[p.name] = text(p.name);
@@ -232,6 +251,7 @@ bool Session::take_earlier(const std::vector<replay::Run>& earlier, const std::s
   const std::size_t before = runs_.size();
   for (const replay::Run& run : earlier) {
     const bool same = std::all_of(wanted.begin(), wanted.end(), [&](const auto& parameter) {
+      if (parameter.second.empty()) return true;  // the benchmark chose, by its size
       const auto had = run.parameters.find(parameter.first);
       return had != run.parameters.end() && had->second == parameter.second;
     });
@@ -246,7 +266,8 @@ void Session::add(replay::Run run) {
   run.benchmark = benchmark_.name;
   run.workload = workload();
   run.round = round_;
-  for (auto& [name, value] : parameters()) run.parameters[name] = value;
+  // What the phase itself has said stays.
+  for (auto& [name, value] : parameters()) run.parameters.try_emplace(name, value);
   std::string mount = run.environment["mount"];
   run.environment = replay::environment();
   run.environment["mount"] = mount;
@@ -333,6 +354,18 @@ Status Session::run() {
   }
   if (benchmark_.summary) benchmark_.summary(*this);
   return {};
+}
+
+std::vector<std::pair<std::string, std::vector<const replay::Run*>>> runs_by_workload(
+    const std::vector<replay::Run>& runs) {
+  std::vector<std::pair<std::string, std::vector<const replay::Run*>>> all;
+  for (const replay::Run& run : runs) {
+    auto found =
+        std::find_if(all.begin(), all.end(), [&](const auto& known) { return known.first == run.workload; });
+    if (found == all.end()) found = all.insert(all.end(), {run.workload, {}});
+    found->second.push_back(&run);
+  }
+  return all;
 }
 
 const std::vector<Benchmark>& benchmarks() {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/suite/benchmark.h"
@@ -141,8 +142,13 @@ class Session {
   mutable Mutex one_tells_;
 };
 
+// Limits of memory are workloads of their own: a table is of one of them. In the order in which they ran.
+std::vector<std::pair<std::string, std::vector<const replay::Run*>>> runs_by_workload(
+    const std::vector<replay::Run>& runs);
 // Fails where a target's call failed: a benchmark that goes wrong must not look fast.
 Status must(std::int64_t result, const std::string& what);
+// What a write returned, where it was to write so many bytes: fewer are -EIO.
+std::int64_t whole(std::int64_t written, std::size_t bytes);
 // open with O_EXCL, write, close, as one: 0, or the first -errno.
 std::int64_t make_file(replay::Target& target, const std::string& path, std::span<const char> data);
 // Runs `work(thread)` on several threads; the first error counts.

@@ -146,8 +146,10 @@ Status run_combination(Session& session, Rig& rig, const Combination& c) {
         const std::int64_t file = target.open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
         if (file < 0) return file;
         for (std::uint64_t b = 0; b < c.blocks; ++b) {
-          const std::int64_t n = target.write(file, b * kBlock, block);
-          if (n < 0) return n;
+          const std::int64_t n = whole(target.write(file, b * kBlock, block), block.size());
+          if (n >= 0) continue;
+          (void)target.close(file);
+          return n;
         }
         return target.close(file);
       });
@@ -177,7 +179,7 @@ Status run_fdtree(Session& session, Rig& rig) {
 }
 
 // The article's pairs of tables: seconds, then rates, each a mean with the standard deviation below it.
-void print_article_tables(const Session& session) {
+void print_tables_of(const std::vector<const replay::Run*>& of_workload) {
   constexpr std::array<const char*, 4> kPhases{"directory create", "file create", "file remove",
                                                "directory remove"};
   std::map<std::string, std::map<std::string, std::map<std::string, std::vector<const replay::Run*>>>> runs;
@@ -185,12 +187,12 @@ void print_article_tables(const Session& session) {
   const auto note = [](std::vector<std::string>& list, const std::string& word) {
     if (std::find(list.begin(), list.end(), word) == list.end()) list.push_back(word);
   };
-  for (const replay::Run& run : session.runs()) {
-    const std::size_t colon = run.phase.find(": ");
-    const std::string shape = run.phase.substr(0, colon);
+  for (const replay::Run* run : of_workload) {
+    const std::size_t colon = run->phase.find(": ");
+    const std::string shape = run->phase.substr(0, colon);
     note(shapes, shape);
-    note(targets, run.target);
-    runs[shape][run.target][run.phase.substr(colon + 2)].push_back(&run);
+    note(targets, run->target);
+    runs[shape][run->target][run->phase.substr(colon + 2)].push_back(run);
   }
   const auto row = [&](const std::string& name, const std::vector<std::vector<double>>& columns) {
     fmt::print("{:<16}", name);
@@ -226,6 +228,13 @@ void print_article_tables(const Session& session) {
       }
       row(target, rates);
     }
+  }
+}
+
+void print_article_tables(const Session& session) {
+  for (const auto& [workload, runs] : runs_by_workload(session.runs())) {
+    fmt::print("\n{}\n", workload);
+    print_tables_of(runs);
   }
 }
 

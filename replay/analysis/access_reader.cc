@@ -308,19 +308,27 @@ Status AccessReader::read(const std::string& path, const Visit& visit, const Pro
 }
 
 void settle_directories(std::vector<LoggedFile>& files, LogFormat format) {
-  std::unordered_set<std::string> directories, paths;
+  // Parts of the files' own paths, not copies: of a path of 2,000 levels these would take a thousand times its bytes.
+  std::unordered_set<std::string_view> directories;
+  std::unordered_set<std::string> paths;
   for (const LoggedFile& f : files) {
-    for (std::size_t slash = f.path.rfind('/'); slash != std::string::npos && slash > 0;
-         slash = f.path.rfind('/', slash - 1)) {
-      if (!directories.insert(f.path.substr(0, slash)).second) break;
+    const std::string_view path = f.path;
+    for (std::size_t slash = path.rfind('/'); slash != path.npos && slash > 0;
+         slash = path.rfind('/', slash - 1)) {
+      if (!directories.insert(path.substr(0, slash)).second) break;
     }
   }
   // Of the paths as they were read those count that may be asked for.
   for (const LoggedFile& f : files) {
     if (f.path.ends_with("/index.html")) paths.insert(f.path);
   }
+  std::vector<LoggedFile*> of_directories;  // found before any path changes
   for (LoggedFile& f : files) {
-    if (!directories.contains(f.path)) continue;
+    if (directories.contains(f.path)) of_directories.push_back(&f);
+  }
+  directories.clear();
+  for (LoggedFile* one : of_directories) {
+    LoggedFile& f = *one;
     const std::string index = f.path + "/index.html";
     f.path = is_of_machine(format) || paths.contains(index) ? std::string() : index;
   }

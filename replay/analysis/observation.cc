@@ -64,9 +64,9 @@ Result<ObservedTree> tree_of(const std::string& directory, const std::vector<Log
 
 }  // namespace
 
-Result<Observed> observe(const std::vector<std::string>& logs, const AccessReaderOptions& options,
+Result<Observed> observe(const std::vector<std::string>& logs, const AnalysisOptions& options,
                          const std::string& tree, const Progress& on_progress) {
-  AccessReader reader(options);
+  AccessReader reader(options.reader);
   Observed observed;
   for (const std::string& log : logs) {
     const auto report = [&](const LogInput& input) {
@@ -78,9 +78,7 @@ Result<Observed> observe(const std::vector<std::string>& logs, const AccessReade
     CFFS_TRY_VOID(reader.read(
         log, [&](const grouping::Access& a) { observed.accesses.push_back(a); }, report));
   }
-  if (observed.accesses.empty()) {
-    return fail(Error::usage(logs.front() + ": no successful access in it"));
-  }
+  CFFS_TRY_VOID(check_inputs(reader.inputs(), options));
   observed.format = reader.format();
   reader.settle_directories();
   CFFS_TRY(observed.tree, tree_of(tree, reader.files()));

@@ -24,8 +24,8 @@ struct Observed {
   std::vector<grouping::Access> accesses;  // of all logs, in their order
   LogFormat format = LogFormat::automatic;
 };
-// `tree`: a directory; empty: the files of the logs alone.
-Result<Observed> observe(const std::vector<std::string>& logs, const AccessReaderOptions& options,
+// `tree`: a directory; empty: the files of the logs alone. What analyse() refuses of them (check_inputs) is refused.
+Result<Observed> observe(const std::vector<std::string>& logs, const AnalysisOptions& options,
                          const std::string& tree, const Progress& on_progress);
 
 // What mining finds in the first `count` accesses. ENOSPC: its temporary file could not be written.

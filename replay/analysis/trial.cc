@@ -85,7 +85,7 @@ std::size_t Trial::best(std::size_t disk) const {
 
 Result<Trial> try_policies(const std::vector<std::string>& logs, const TrialOptions& options,
                            const WorkTeller& on_progress) {
-  CFFS_TRY(const Observed observed, observe(logs, options.analysis.reader, options.tree, on_progress));
+  CFFS_TRY(const Observed observed, observe(logs, options.analysis, options.tree, on_progress));
   Trial trial;
   trial.files = observed.tree.files.size();
   trial.files_not_in_tree = observed.tree.missing;

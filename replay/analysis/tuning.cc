@@ -30,7 +30,7 @@ const Evaluation* Tuning::better_policy(const DiskProfile& disk) const {
 
 Result<Tuning> tune(const std::vector<std::string>& logs, const AnalysisOptions& options,
                     const TuningOptions& tuning, const WorkTeller& on_progress) {
-  CFFS_TRY(const Observed observed, observe(logs, options.reader, "", on_progress));
+  CFFS_TRY(const Observed observed, observe(logs, options, "", on_progress));
   Tuning tuned;
   tuned.accesses = observed.accesses.size();
   std::vector<grouping::Item> accesses;

@@ -1,5 +1,7 @@
 #include "replay/logs/fatrace_events.h"
 
+#include <algorithm>
+
 #include "replay/logs/strace_line.h"
 #include "replay/logs/words.h"
 
@@ -7,6 +9,7 @@ namespace cffs::replay {
 namespace {
 
 constexpr std::size_t kMostReading = 1u << 16;
+constexpr std::size_t kLongestNumber = 21;  // with what opens it
 constexpr std::int64_t kDay = 86'400'000'000'000;
 constexpr std::string_view kLetters = "RWCO+D<>";
 
@@ -18,10 +21,13 @@ struct Event {
 // "cat(3279): RC  /a"; the process's name may hold anything, "): " too: the first place that fits is it.
 std::optional<Event> event_of(std::string_view line) {
   for (std::size_t end = line.find("): "); end != line.npos; end = line.find("): ", end + 1)) {
-    const std::size_t open = line.rfind('(', end);
-    if (open == line.npos) continue;
+    // No further back than a number is long: a line may be a MiB of such places.
+    const std::string_view near =
+        line.substr(end - std::min(end, kLongestNumber), std::min(end, kLongestNumber));
+    const std::size_t open = near.rfind('(');
+    if (open == near.npos) continue;
     Event event;
-    if (!whole_number(line.substr(open + 1, end - open - 1), event.process)) continue;
+    if (!whole_number(near.substr(open + 1), event.process)) continue;
     std::string_view rest = line.substr(end + 3);
     event.letters = rest.substr(0, rest.find(' '));
     if (event.letters.empty() || event.letters.find_first_not_of(kLetters) != line.npos) continue;

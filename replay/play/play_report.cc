@@ -33,12 +33,19 @@ void PlayReport::merge(PlayReport& other) {
   written_bytes += other.written_bytes;
   checking_seconds += other.checking_seconds;
   late_seconds = std::max(late_seconds, other.late_seconds);
-  failed += other.failed;
-  not_refused += other.not_refused;
-  other_error += other.other_error;
-  wrong_size += other.wrong_size;
-  wrong_content += other.wrong_content;
-  if (first_problem.empty()) first_problem = other.first_problem;
+  const std::string first = first_problem;
+  add_problems_before(other);
+  if (!first.empty()) first_problem = first;
+}
+
+void PlayReport::add_problems_before(const PlayReport& earlier) {
+  failed += earlier.failed;
+  not_refused += earlier.not_refused;
+  other_error += earlier.other_error;
+  wrong_size += earlier.wrong_size;
+  wrong_content += earlier.wrong_content;
+  missing += earlier.missing;
+  if (!earlier.first_problem.empty()) first_problem = earlier.first_problem;
 }
 
 }  // namespace cffs::replay

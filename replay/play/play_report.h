@@ -44,11 +44,14 @@ struct PlayReport {
   std::uint64_t other_error = 0;  // failed as it should, with another errno
   std::uint64_t wrong_size = 0;   // of a read or a stat, or a number of entries
   std::uint64_t wrong_content = 0;
+  std::uint64_t missing = 0;  // of those that failed, because there is no such name
   std::string first_problem;
   std::uint64_t problems() const { return failed + not_refused + other_error + wrong_size + wrong_content; }
 
   LatencyHistogram all() const;
   void merge(PlayReport& other);
+  // What went wrong there went wrong here, before.
+  void add_problems_before(const PlayReport& earlier);
 };
 
 }  // namespace cffs::replay

@@ -93,6 +93,7 @@ void Player::Thread::record(const Step& step, std::int64_t latency_ns) {
   const Expected& expected = step.expected;
   if (!expected.compared) return;
   if (result_ < 0 && expected.error == 0) {
+    if (result_ == -ENOENT) ++report.missing;
     problem(step, report.failed, std::strerror(static_cast<int>(-result_)));
   } else if (result_ >= 0 && expected.error != 0) {
     problem(step, report.not_refused, fmt::format("succeeded, {} was due", std::strerror(expected.error)));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <utility>
 
 #include "core/object/file_descriptor.h"
 #include "replay/play/make_tree.h"
@@ -76,6 +77,52 @@ double overhead_of(const Trace& trace, const Schedule& schedule, const PlayOptio
   return report.operations == 0 ? 0 : report.seconds * 1e9 / static_cast<double>(report.operations);
 }
 
+// Plays the trace once, below a directory of its own where trees are fresh, and adds what that was to the result. `target` is the
+// whole one.
+Status play_round(const Trace& trace, const ReplayOptions& options, const ReplayHooks& hooks, unsigned round,
+                  const std::string& below, Target* target, ReplayResult& result) {
+  if (options.fresh) {
+    if (hooks.progress) hooks.progress(fmt::format("round {}: making the tree", round));
+    CFFS_TRY(target, hooks.target(below));
+    CFFS_TRY_VOID(make_tree(trace, *target));
+    (void)target->sync();
+    CFFS_TRY(target, hooks.target(below));  // after a remount, where there is one
+  }
+  CFFS_TRY_VOID(prepare_caches(trace, *target, options));
+  Run run;
+  run.round = round;
+  run.started_s = ::time(nullptr);
+  Player player(trace, result.schedule, target);
+  PlayOptions play = options.play;
+  play.progress = [&](std::uint64_t done) {
+    if (hooks.progress)
+      hooks.progress(fmt::format("round {}: {} of {} operations", round, done, result.schedule.operations));
+  };
+  PlayReport warm_up;
+  if (options.warm_up > 0) {
+    PlayOptions quick = play;
+    quick.think = 0;
+    warm_up = player.play(
+        quick, static_cast<std::uint64_t>(options.warm_up * static_cast<double>(trace.operations.size())));
+  }
+  if (hooks.measure) hooks.measure(true, run);
+  PlayReport report = player.play(play);
+  report.add_problems_before(warm_up);  // not counted is its time alone
+  fill_run(report, run);
+  if (hooks.measure) hooks.measure(false, run);
+  player.close_all();
+  run.metrics["replayer_ns_per_operation"] = result.overhead_ns;
+  if (hooks.played) CFFS_TRY_VOID(hooks.played(run));
+  result.reports.push_back(std::move(report));
+  result.runs.push_back(std::move(run));
+  return {};
+}
+
+Status remove_round(const ReplayHooks& hooks, const std::string& below) {
+  CFFS_TRY(Target * target, hooks.target(""));
+  return remove_tree(*target, below);
+}
+
 }  // namespace
 
 void fill_run(const PlayReport& report, Run& run) {
@@ -125,41 +172,15 @@ Result<ReplayResult> replay(const Trace& trace, const ReplayOptions& options, co
     const std::string below = options.fresh ? fmt::format("round-{}-{}", round, ::getpid()) : std::string();
     CFFS_TRY(Target * target, hooks.target(""));
     if (options.fresh) {
-      if (hooks.progress) hooks.progress(fmt::format("round {}: making the tree", round));
       const std::int64_t made = target->mkdir(below, 0755);
       if (made < 0) return fail(static_cast<int>(-made), below);
-      CFFS_TRY(target, hooks.target(below));
-      CFFS_TRY_VOID(make_tree(trace, *target));
-      (void)target->sync();
-      CFFS_TRY(target, hooks.target(below));  // after a remount, where there is one
     }
-    CFFS_TRY_VOID(prepare_caches(trace, *target, options));
-    Run run;
-    run.round = round;
-    run.started_s = ::time(nullptr);
-    Player player(trace, result.schedule, target);
-    PlayOptions play = options.play;
-    play.progress = [&](std::uint64_t done) {
-      if (hooks.progress)
-        hooks.progress(fmt::format("round {}: {} of {} operations", round, done, result.schedule.operations));
-    };
-    if (options.warm_up > 0) {
-      PlayOptions quick = play;
-      quick.think = 0;
-      (void)player.play(
-          quick, static_cast<std::uint64_t>(options.warm_up * static_cast<double>(trace.operations.size())));
+    Status played = play_round(trace, options, hooks, round, below, target, result);
+    if (options.fresh) {  // one that failed leaves nothing, either
+      const Status removed = remove_round(hooks, below);
+      if (played) played = removed;
     }
-    if (hooks.measure) hooks.measure(true, run);
-    result.reports.push_back(player.play(play));
-    fill_run(result.reports.back(), run);
-    if (hooks.measure) hooks.measure(false, run);
-    player.close_all();
-    run.metrics["replayer_ns_per_operation"] = result.overhead_ns;
-    result.runs.push_back(std::move(run));
-    if (options.fresh) {
-      CFFS_TRY(target, hooks.target(""));
-      CFFS_TRY_VOID(remove_tree(*target, below));
-    }
+    CFFS_TRY_VOID(std::move(played));
   }
   return result;
 }

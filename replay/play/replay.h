@@ -35,6 +35,8 @@ struct ReplayHooks {
   // What the run costs beside its time.
   std::function<void(bool begin, Run& run)> measure;
   std::function<void(const std::string&)> progress;
+  // After each round, with what it was: what a later one fails with does not lose it. May be null.
+  std::function<Status(Run& run)> played = {};
 };
 
 struct ReplayResult {

@@ -110,19 +110,34 @@ case_replay() {
     check "$t on a mount" clean_replay "$work/$t.db" --target="$mnt" --fresh --threads=3 --rounds=2 --results="$work/r.db"
   done
   check "recorded time" clean_replay "$work/c.db" --target="$mnt" --fresh --think=0.1 --longest-idle=0.05
+  check "a run is known by what it waited for and checked" sh -c "'$cffs' replay '$work/c.db' --target='$mnt' --fresh --check=size --think=0.01 --results='$work/apart.db' --json >/dev/null && '$cffs' replay '$work/c.db' --target='$mnt' --fresh --results='$work/apart.db' --json >/dev/null"
+  check "and not put beside others" equals 2 sqlite3 "$work/apart.db" "SELECT count(DISTINCT phase) FROM runs"
   check "fresh trees are gone" sh -c "[ -z \"\$(ls '$mnt')\" ]"
   check "strace output at once" clean_replay "$traces/c_project_session.strace.xz" --below=/home/dev/work --target="$mnt" --fresh --threads=2
   check "a web log's tree" "$cffs" replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --make-tree
   for state in as-is cold warm; do
     check "web log, $state" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --cache=$state --rounds=2 --warm-up=0.1 --results="$work/r.db"
   done
+  # What is not timed looks up no names: a target that was just mounted is cold.
+  "$cffs" umount "$mnt" && "$cffs" mount "$store" "$mnt"
+  check "a log as a trace" "$cffs" trace import "$traces/nasa_19950801.log.xz" -o "$work/web.db"
+  check "two requests of it" "$cffs" trace slice "$work/web.db" --first=1 --last=2 -o "$work/two.db"
+  looked() { "$cffs" stats "$mnt" --json | json "d['requests'].get('lookup', {}).get('count', 0)"; }
+  local before_replay
+  before_replay=$(looked)
+  check "are replayed" clean_replay "$work/two.db" --target="$mnt"
+  check "without a look at the whole tree" test $(($(looked) - before_replay)) -lt 12
+  mkdir "$work/none"
+  check "the tree of a log is missing" refused 'make it with --make-tree' sh -c "'$cffs' replay '$traces/nasa_19950801.log.xz' --min-files=1 --target='$work/none' --json >'$work/report'"
   (cd "$mnt" && find . -name '*.gif' | head -n 20 | sed 's/^..//') >"$work/list"
   check "web log, given cache" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --cache="list:$work/list"
   local victim
-  victim=$(sqlite3 "$work/web.db" 2>/dev/null; cd "$mnt" && find . -type f -size +10k -name '*.gif' | head -n 1)
+  victim=$(cd "$mnt" && find . -type f -size +10k -name '*.gif' | head -n 1)
   printf x | dd of="$mnt/$victim" bs=1 seek=5000 conv=notrunc status=none
   check "one wrong byte is found" sh -c "'$cffs' replay '$traces/nasa_19950801.log.xz' --min-files=1 --target='$mnt' | grep -q 'with other bytes'"
   check "unless contents are not checked" clean_replay "$traces/nasa_19950801.log.xz" --min-files=1 --target="$mnt" --check=size
+  rm "$mnt/$(sqlite3 "$work/web.db" "SELECT path FROM readable WHERE call='fetch' LIMIT 1")"
+  check "a file is missing that is wanted in what is not timed alone" refused 'No such file' sh -c "'$cffs' replay '$work/two.db' --target='$mnt' --check=size --warm-up=0.5 --json >'$work/report'"
   check "the tree is missing" refused 'is not there: the trace starts from a tree' "$cffs" replay "$work/dev.db" --target="$work/native" --json
   check "rounds need fresh trees" refused 'several rounds need --fresh' "$cffs" replay "$work/c.db" --target="$work/native" --rounds=2 --json
   check "two targets" refused 'either --target=DIR or --library=STORE' "$cffs" replay "$work/c.db" --target="$work" --library="$store"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 
 #include "bench/suite/session.h"
 
@@ -113,6 +114,44 @@ TEST_CASE("Each headline is of a step that runs both of its targets, and each st
       CHECK_FALSE(headline.phases.empty());
     }
   }
+}
+
+TEST_CASE(
+    "runs of another size or on a disk of another size are other work, and keep what their phase says") {
+  const Benchmark& fdtree = *find_benchmark("fdtree");
+  const auto named = [&](Size size, std::uint64_t image_bytes) {
+    SessionOptions options;
+    options.size = size;
+    options.image_bytes = image_bytes;
+    return Session(fdtree, options).workload();
+  };
+  REQUIRE(named(Size::tiny, 0) != named(Size::small, 0));
+  REQUIRE(named(Size::small, 0) != named(Size::paper, 0));
+  REQUIRE(named(Size::small, 0) != named(Size::small, 1u << 30));
+  Session session(fdtree, {});
+  replay::Run run;
+  run.phase = "small deep: file create";
+  run.parameters["d"] = "2";
+  session.add(run);
+  REQUIRE(session.runs().at(0).parameters.at("d") == "2");
+  REQUIRE(session.runs().at(0).parameters.at("size") == "small");
+}
+
+TEST_CASE("tables of several limits of memory are several tables") {
+  std::vector<replay::Run> runs(3);
+  runs[0].workload = "raw, 350 MB memory";
+  runs[1].workload = "raw, 700 MB memory";
+  runs[2].workload = "raw, 350 MB memory";
+  const auto tables = runs_by_workload(runs);
+  REQUIRE(tables.size() == 2);
+  REQUIRE(tables[0].second == std::vector<const replay::Run*>{&runs[0], &runs[2]});
+  REQUIRE(tables[1].second == std::vector<const replay::Run*>{&runs[1]});
+}
+
+TEST_CASE("a write that wrote less than it should is an error of a benchmark") {
+  REQUIRE(whole(4096, 4096) == 4096);
+  REQUIRE(whole(100, 4096) == -EIO);
+  REQUIRE(whole(-ENOSPC, 4096) == -ENOSPC);
 }
 
 }  // namespace cffs::bench

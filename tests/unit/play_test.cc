@@ -595,4 +595,70 @@ TEST_CASE("what reads must return is kept where it is checked, and up to a bound
   CHECK(played->reports[0].problems() == 0);
 }
 
+// Fetches of two files, each of them twice.
+Trace trace_of_fetches() {
+  Trace trace;
+  trace.about["root"] = "/";
+  for (const char* name : {"a", "b"}) trace.initial.push_back({trace.intern(name), 'f', 0644, 100, {}});
+  for (const char* name : {"a", "a", "b", "b"}) {
+    Operation o;
+    o.call = Call::fetch;
+    o.client = trace.client("c");
+    o.path = trace.intern(name);
+    o.result = 100;
+    trace.operations.push_back(o);
+  }
+  return trace;
+}
+
+TEST_CASE("play: what goes wrong in the part that is not timed is a problem of the round") {
+  const Trace trace = trace_of_fetches();
+  const TemporaryDirectory directory;
+  const auto target = make_directory_target(directory.path);
+  REQUIRE(target);
+  REQUIRE(make_tree(trace, **target));
+  ReplayOptions options;
+  options.warm_up = 0.5;
+  ReplayHooks hooks;
+  hooks.target = [&](const std::string&) -> Result<Target*> { return target->get(); };
+  const auto whole = replay(trace, options, hooks);
+  REQUIRE(whole);
+  REQUIRE(whole->reports.at(0).problems() == 0);
+  REQUIRE(whole->reports.at(0).operations == 2);
+  std::filesystem::remove(directory.path + "/a");
+  const auto lacking = replay(trace, options, hooks);
+  REQUIRE(lacking);
+  REQUIRE(lacking->reports.at(0).operations == 2);
+  REQUIRE(lacking->reports.at(0).failed == 2);
+  REQUIRE(lacking->reports.at(0).missing == 2);
+  REQUIRE(lacking->reports.at(0).first_problem.starts_with("operation 1,"));
+  REQUIRE(lacking->runs.at(0).metrics.at("problems") == 2);
+}
+
+TEST_CASE("play: a round that fails loses none before it, and leaves nothing on the target") {
+  const Trace trace = trace_of_fetches();
+  const TemporaryDirectory directory;
+  std::unique_ptr<Target> target;
+  ReplayOptions options;
+  options.rounds = 3;
+  options.fresh = true;
+  ReplayHooks hooks;
+  unsigned below_second = 0;
+  hooks.target = [&](const std::string& below) -> Result<Target*> {
+    if (below.starts_with("round-2") && ++below_second == 2) return fail(EIO, below);
+    CFFS_TRY(target, make_directory_target(directory.path + "/" + below));
+    return target.get();
+  };
+  std::vector<unsigned> played;
+  hooks.played = [&](Run& run) -> Status {
+    played.push_back(run.round);
+    return {};
+  };
+  const auto result = replay(trace, options, hooks);
+  REQUIRE(!result);
+  REQUIRE(result.error().errno_value == EIO);
+  REQUIRE(played == std::vector<unsigned>{1});
+  REQUIRE(std::filesystem::is_empty(directory.path));
+}
+
 }  // namespace cffs::replay::test

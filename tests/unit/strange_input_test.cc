@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include "core/database/database.h"
 #include "core/plan/plan_database.h"
 #include "replay/analysis/analysis.h"
+#include "replay/logs/document_tree.h"
 #include "replay/model/model_tree.h"
 #include "replay/trace/trace_file.h"
 #include "tests/unit/crafted_store.h"
@@ -232,6 +234,30 @@ TEST_CASE("logs that were written to fill memory do not", "[strange]") {
     REQUIRE(analysis);
     CHECK(analysis->plan.files.size() == 2);
     CHECK(held() - before < (20u << 20));
+  }
+  SECTION("deep paths") {
+    std::string deep;
+    for (int i = 0; i < 2000; ++i) deep += "/a";
+    std::ofstream out(path, std::ios::binary);
+    for (int i = 0; i < 200; ++i) out << web_line("a", "/" + std::to_string(i) + deep);
+    out.close();
+    const auto peak = [] {
+      std::ifstream status("/proc/self/status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.starts_with("VmHWM:")) return std::strtoull(line.c_str() + 6, nullptr, 10) << 10;
+      }
+      return 0ull;
+    };
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak is now what is held
+    const auto earlier = peak();
+    const auto analysis = analyse();
+    REQUIRE(analysis);
+    CHECK(analysis->plan.files.size() == 200);
+    replay::DocumentTree tree;
+    REQUIRE(tree.read_log(path));
+    tree.settle();
+    CHECK(tree.files().size() == 200);
+    CHECK(peak() - earlier < (150u << 20));
   }
   SECTION("a line without an end") {
     write_file(path, "");

@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "replay/analysis/observation.h"
+#include "replay/analysis/trial.h"
 #include "tests/unit/temporary_directory.h"
 
 namespace cffs::test {
@@ -85,6 +87,26 @@ TEST_CASE("where no group pays, tuning keeps tiny files in the table, as policy 
   REQUIRE(analysis);
   REQUIRE(analysis->plan.table_bytes == 4096);
   REQUIRE(analysis->plan.groups.empty());
+}
+
+TEST_CASE("a log of malformed lines is refused by who judges policies as by who mines them") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/log";
+  std::ofstream log(path);
+  get(log, 1, 0, "a/page.html", 4000);
+  for (int i = 0; i < 100; ++i) log << "no line of a log\n";
+  log.close();
+  replay::TrialOptions trial;
+  trial.analysis.reader.format = replay::LogFormat::common;
+  for (const double allowed : {0.1, 1.0}) {
+    INFO("share of malformed lines: " << allowed);
+    trial.analysis.max_bad = allowed;
+    const bool good = allowed == 1.0;
+    const auto judged = replay::observe({path}, trial.analysis, "", {});
+    REQUIRE(judged.has_value() == good);
+    if (!good) REQUIRE(judged.error().message().find("100 of 101 lines are malformed") != std::string::npos);
+    REQUIRE(replay::analyse({path}, trial.analysis, {}).has_value() == good);
+  }
 }
 
 }  // namespace cffs::test
