@@ -181,7 +181,8 @@ std::string store_to_ask(const std::string& path) {
 
 Error with_remount(Error error, const std::string& path) {
   const std::string store = store_to_ask(path);
-  if (error.errno_value != EBUSY || store == path) return error;
+  const auto mount = mounted_at(path);
+  if (error.errno_value != EBUSY || store == path || !mount || mount->follows()) return error;
   return Error::usage(fmt::format(
       "{} was made read-only by a remount: its daemon has the store for writing yet, and can be asked for "
       "nothing; unmount it, or make it one that can: cffs mount -o remount,rw {} {}",

@@ -77,10 +77,14 @@ std::vector<MountEntry> read_mount_table(const std::string& list) {
   return table;
 }
 
+// Without a look at it: a mount may be dead, and its daemon may be who asks.
 std::optional<MountEntry> mounted_at(const std::string& path) {
+  std::error_code error;
+  std::string whole = std::filesystem::absolute(path, error).lexically_normal().string();
+  while (whole.size() > 1 && whole.ends_with('/')) whole.pop_back();
   std::optional<MountEntry> found;
   for (MountEntry& entry : read_mount_table()) {
-    if (entry.point == path) found = std::move(entry);
+    if (entry.point == path || entry.point == whole) found = std::move(entry);
   }
   return found;
 }
