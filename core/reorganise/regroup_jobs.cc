@@ -80,13 +80,26 @@ Result<RegroupReport> RegroupJobs::do_job(const Job& job, std::uint64_t bytes_pe
   options.on_progress = [&](const WorkStep& step) { tell(step); };
   if (!job.policy) return change_storage(reorganiser_, options);
   if (job.dry_run) return regroup(reorganiser_, *job.policy, options);
-  CFFS_TRY_VOID(adopt(job.policy));
+  if (job.instead_of) {
+    CFFS_TRY(const bool adopted, adopt_instead_of(job.instead_of, job.policy));
+    if (!adopted) return RegroupReport{};
+  } else {
+    CFFS_TRY_VOID(adopt(job.policy));
+  }
   return regroup(reorganiser_, *fs_.policy(), options);
 }
 
 Status RegroupJobs::adopt(std::shared_ptr<const grouping::Policy> policy) {
   const MutexLock one_at_a_time(adopting_);
   return adopt_policy(fs_, std::move(policy));
+}
+
+Result<bool> RegroupJobs::adopt_instead_of(const std::shared_ptr<const grouping::Policy>& before,
+                                           std::shared_ptr<const grouping::Policy> policy) {
+  const MutexLock one_at_a_time(adopting_);
+  if (fs_.policy() != before) return false;
+  CFFS_TRY_VOID(adopt_policy(fs_, std::move(policy)));
+  return true;
 }
 
 // Memory that runs out fails the job and ends nothing else: what changes rows ends the process by itself where it must (RowLocks::Guard), all else
@@ -119,6 +132,7 @@ std::uint64_t RegroupJobs::budget() const {
 // What the record says, where it pays; nullopt where it does not.
 Result<std::optional<RegroupJobs::Job>> RegroupJobs::mined() {
   tell_mining();
+  auto before = fs_.policy();
   CFFS_TRY(const auto own, mine_own_accesses(fs_, false, fs_.read_ahead().worth));
   if (!own.groups) return std::optional<Job>();
   fs_.log("regrouping by what " + std::to_string(own.sessions) +
@@ -126,6 +140,7 @@ Result<std::optional<RegroupJobs::Job>> RegroupJobs::mined() {
           std::to_string(own.reads_now) + " reads become " + std::to_string(own.reads_then));
   Job wanted;
   wanted.policy = std::make_shared<grouping::FrequencyPolicy>(own.groups);
+  wanted.instead_of = std::move(before);
   return wanted;
 }
 

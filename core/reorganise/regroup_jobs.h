@@ -36,11 +36,17 @@ class RegroupJobs {
     std::optional<Compression> compression;
     std::optional<bool> dedupe;
     bool dry_run = false;
+    // Of a policy that was mined: nothing is done where somebody has given the store another one than this since it was begun; null: it is what
+    // somebody wants.
+    std::shared_ptr<const grouping::Policy> instead_of = nullptr;
   };
   // Returns at once; EBUSY where a job is under way.
   Status start(Job wanted);
   // adopt_policy(), for who is not a job: one at a time with the jobs, as each writes the plan anew.
   Status adopt(std::shared_ptr<const grouping::Policy> policy) CFFS_EXCLUDES(adopting_);
+  // False: the store has another policy than `before`, and keeps it.
+  Result<bool> adopt_instead_of(const std::shared_ptr<const grouping::Policy>& before,
+                                std::shared_ptr<const grouping::Policy> policy) CFFS_EXCLUDES(adopting_);
   // What is under way ends at the next group that is whole, as done, with what was moved until then. False: nothing is under way.
   bool cancel();
   // {"state": "idle" | "running" | "done" | "failed", "progress": a step (core/base/work_step.h), "error": ..., "report": {...},

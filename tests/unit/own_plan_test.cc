@@ -287,4 +287,24 @@ TEST_CASE("of two who give a store a plan at once each writes it whole") {
   CHECK((*kept)->members(0).size() == fs->policy()->plan()->members(0).size());
 }
 
+TEST_CASE("a plan that somebody gave while another was mined stays") {
+  MemoryStore store;
+  REQUIRE(FileSystem::format(store, repeatable(), SystemClock()));
+  const auto fs = std::move(*FileSystem::open(store, quiet()));
+  Reorganiser reorganiser(*fs);
+  RegroupJobs jobs(reorganiser, {});
+  const auto plan = [](const std::string& member) {
+    auto groups = std::make_shared<grouping::PlanGroups>();
+    groups->add_group({{member, 0}, {member + member, 0}});
+    return std::make_shared<grouping::FrequencyPolicy>(groups);
+  };
+  const auto before = fs->policy();
+  REQUIRE(jobs.adopt(plan("wanted")));
+  const auto wanted = fs->policy();
+  REQUIRE(jobs.adopt_instead_of(before, plan("mined")) == false);
+  CHECK(fs->policy() == wanted);
+  REQUIRE(jobs.adopt_instead_of(wanted, plan("mined")) == true);
+  CHECK(fs->policy() != wanted);
+}
+
 }  // namespace cffs::test
