@@ -227,8 +227,9 @@ Result<CompositeFiller::Filled> CompositeFiller::add_to_tail(std::vector<Group> 
     for (Group& group : groups) {
       for (FileToMove& file : group) {
         const Extent& old = file.inode.extent;
-        const bool was_member = shares_ && file.inode.home == Home::composite;
-        const auto together = was_member ? came_from.find({old.composite, old.slot}) : came_from.end();
+        const bool was_member = file.inode.home == Home::composite;
+        const bool may_share = was_member && (shares_ || file.content_before);
+        const auto together = may_share ? came_from.find({old.composite, old.slot}) : came_from.end();
         if (file.content_before && together == came_from.end()) {  // nobody brought the content
           left_.push_back(std::move(file));
           continue;
