@@ -116,8 +116,11 @@ Result<std::vector<Extent>> SharedMembers::write(Batch& batch) {
     freed.push_back(member.extent);
     if (member.has_row) batch.erase(Key::member_files(key.first, key.second));
     const Key found_by = content_key(member.extent);
-    CFFS_TRY(const auto now, content(found_by));
-    const bool names_it = now && now->extent.composite == key.first && now->extent.slot == key.second;
+    const auto looked = content(found_by);
+    if (!looked && !looked.error().is_damage()) return fail(looked.error());
+    // One that cannot be read may name it.
+    const bool names_it = !looked || (*looked && (*looked)->extent.composite == key.first &&
+                                      (*looked)->extent.slot == key.second);
     if (names_it && contents_.erase(found_by) == 0) batch.erase(found_by);
   }
   for (const auto& [key, row] : contents_) batch.put(key, encode_content_row(row));

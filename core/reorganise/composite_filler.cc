@@ -91,6 +91,22 @@ std::optional<Extent> CompositeFiller::twin_of(const FileToMove& file, Purpose p
   return stays ? std::nullopt : twin;
 }
 
+// Where rows of a twin cannot be read the others still find theirs, and that file is written by itself.
+Result<std::size_t> CompositeFiller::into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left) const {
+  auto all = fs_.rehousing().into_twins(files, left);
+  if (all || !all.error().is_damage()) return all;
+  left.clear();
+  std::size_t moved = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    std::vector<std::size_t> refused;
+    const auto one = fs_.rehousing().into_twins(files.subspan(i, 1), refused);
+    if (!one && !one.error().is_damage()) return fail(one.error());
+    if (!one || !refused.empty()) left.push_back(i);
+    moved += one ? *one : 0;
+  }
+  return moved;
+}
+
 Result<std::size_t> CompositeFiller::share(std::vector<Group>& groups, Purpose purpose) {
   std::vector<FileToMove> files;
   std::vector<std::size_t> groups_of;
@@ -109,7 +125,7 @@ Result<std::size_t> CompositeFiller::share(std::vector<Group>& groups, Purpose p
   for (std::size_t i = 0; i < files.size(); i += kRowsAtOnce) {
     const std::span some = std::span(files).subspan(i, std::min(kRowsAtOnce, files.size() - i));
     std::vector<std::size_t> left;
-    CFFS_TRY(const std::size_t n, fs_.rehousing().into_twins(some, left));
+    CFFS_TRY(const std::size_t n, into_twins(some, left));
     moved += n;
     for (const std::size_t k : left) {
       FileToMove& file = some[k];

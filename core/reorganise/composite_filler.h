@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/composite/twin_search.h"
@@ -51,6 +52,7 @@ class CompositeFiller {
   };
   static bool is_of_one_record(const FileToMove& a, const FileToMove& b);
   // What others have already is shared with them, and taken out of `groups`; the number of files.
+  Result<std::size_t> into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left) const;
   Result<std::size_t> share(std::vector<Group>& groups, Purpose purpose);
   std::optional<Extent> twin_of(const FileToMove& file, Purpose purpose) const;
   Result<Filled> write(std::vector<Group> groups, grouping::PolicyId policy, Purpose purpose);
