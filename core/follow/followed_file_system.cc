@@ -168,8 +168,7 @@ Result<bool> FollowedFileSystem::move_on() {
   }
   CFFS_TRY_VOID(store_.look_again(""));
   CFFS_TRY(StatePtr next, states_.open(checkpoint));
-  CFFS_TRY(const auto keys,
-           unless_damaged(changed_keys(store_, before->view->table(), checkpoint.table)));
+  CFFS_TRY(const auto keys, unless_damaged(changed_keys(store_, before->view->table(), checkpoint.table)));
   std::optional<StateChanges> changes;
   // After an end without a close blobs may be other than rows say.
   if (is_later && keys && !keys->contains(system_key(SystemField::unclean_ends))) {

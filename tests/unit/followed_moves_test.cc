@@ -185,7 +185,8 @@ TEST_CASE("where everything may have changed the root may have, too", "[follow]"
 
 TEST_CASE("a blob of a state is read by who may wait", "[follow]") {
   MemoryStore objects;
-  REQUIRE((*objects.create("blobs/0/5", ObjectStore::Create::keep))->write_at(0, as_bytes(std::string("data"))));
+  REQUIRE(
+      (*objects.create("blobs/0/5", ObjectStore::Create::keep))->write_at(0, as_bytes(std::string("data"))));
   PastBytes past(objects);
   Checkpoint checkpoint;
   checkpoint.sequence = 1;  // found at rest
