@@ -74,7 +74,7 @@ Status identify(const PackedObject& object, const Extent& extent) {
   std::array<std::byte, kCompositeHeaderBytes> header{};
   announce_blocking();
   const auto n = object.read_at(0, header);
-  if (!n && n.error().kind != ErrorKind::corruption) return fail(n.error());
+  if (!n && !n.error().is_damage()) return fail(n.error());
   if (n) {
     const std::string_view bytes(reinterpret_cast<const char*>(header.data()), *n);
     CFFS_TRY_VOID(check_composite_header(bytes, extent.composite));

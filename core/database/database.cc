@@ -193,6 +193,9 @@ Result<Database> Database::open(const std::string& path, const DatabaseKind& kin
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) return fail(errno, std::string(kind.noun) + " " + path);
   if (S_ISDIR(st.st_mode)) return fail(EISDIR, std::string(kind.noun) + " " + path);
+  if (!S_ISREG(st.st_mode)) {  // SQLite would wait for a pipe's writer
+    return fail(Error::usage(std::string(kind.noun) + " " + path + " is no regular file"));
+  }
   Database db(path, kind);
   CFFS_TRY_VOID(db.connect(path, SQLITE_OPEN_READONLY));
   db.distrust(static_cast<std::uint64_t>(st.st_size));

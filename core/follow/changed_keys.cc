@@ -56,6 +56,7 @@ Result<std::optional<std::set<Key>>> changed_keys(ObjectStore& store, const Tabl
     CFFS_TRY(std::string bytes, read_whole(**log));
     if (now != after.end() && bytes.size() > now->second) bytes.resize(now->second);
     const LogContent content = read_log(bytes);
+    if (content.damaged()) return std::optional<std::set<Key>>();  // behind that there may be others
     for (const LogRecord& record : content.before) {
       if (record.end > begin && !collect(record.bytes, keys)) return std::optional<std::set<Key>>();
     }

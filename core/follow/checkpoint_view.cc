@@ -69,6 +69,10 @@ class PastBlob final : public PastObject {
     std::fill(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), std::byte{0});
     return past_.restore(ino_, checkpoint, view_.published(), offset, out, n);
   }
+  // What was kept is looked for in the store with each read: that may wait for its device, or its network.
+  Result<std::optional<std::size_t>> try_read_at(std::uint64_t, Bytes) const override {
+    return std::optional<std::size_t>();
+  }
   Result<ObjectInfo> info() const override { return below_ ? below_->info() : ObjectInfo(); }
   // Where it has changed since, nobody knows of its holes: it has none. Asked after the object, as for its bytes.
   Result<std::uint64_t> next_data(std::uint64_t offset) const override {

@@ -18,6 +18,23 @@ constexpr std::int64_t kRetiredMs = 10'000;  // requests that were parked come b
 
 InodeId number_of(InodeId node) { return KnownNodes::number_of(node); }
 
+// What changed is not known where it cannot be read: then all of it may have. The damage stays, and whoever waited for its end would
+// stay where he is.
+template <typename Value>
+Result<std::optional<Value>> unless_damaged(Result<std::optional<Value>> found) {
+  if (!found && found.error().is_damage()) return std::optional<Value>();
+  return found;
+}
+Result<std::optional<StateChanges>> unless_damaged(Result<StateChanges> found) {
+  if (!found && found.error().is_damage()) return std::optional<StateChanges>();
+  if (!found) return fail(found.error());
+  return std::optional(std::move(*found));
+}
+
+bool means_absent(const Error& error) {
+  return error.errno_value == ENOENT || error.errno_value == ENOTDIR || error.errno_value == ESTALE;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FollowedFileSystem>> FollowedFileSystem::open(ObjectStore& store,
@@ -151,11 +168,11 @@ Result<bool> FollowedFileSystem::move_on() {
   }
   CFFS_TRY_VOID(store_.look_again(""));
   CFFS_TRY(StatePtr next, states_.open(checkpoint));
-  CFFS_TRY(const auto keys, changed_keys(store_, before->view->table(), checkpoint.table));
+  CFFS_TRY(const auto keys, unless_damaged(changed_keys(store_, before->view->table(), checkpoint.table)));
   std::optional<StateChanges> changes;
   // After an end without a close blobs may be other than rows say.
   if (is_later && keys && !keys->contains(system_key(SystemField::unclean_ends))) {
-    CFFS_TRY(changes, compare_states(before->fs->table(), next->fs->table(), *keys));
+    CFFS_TRY(changes, unless_damaged(compare_states(before->fs->table(), next->fs->table(), *keys)));
   }
   // A move that ended in the midst, for want of memory, has told nobody what it had changed by then.
   if (std::exchange(half_moved_, true)) changes.reset();
@@ -170,15 +187,25 @@ Moved FollowedFileSystem::adopt(StatePtr next, const std::optional<StateChanges>
   tell_likely_groups(*next);
   const MutexLock guard(mutex_);
   Moved moved = known_.move_on(current_, changes ? &*changes : nullptr);
-  retired_.emplace_back(at, std::move(current_));
+  retire(current_, at);
   current_ = std::move(next);
   return moved;
+}
+
+// Once each: two entries of one state would keep each other.
+void FollowedFileSystem::retire(const StatePtr& state, std::int64_t at) {
+  for (auto& retired : retired_) {
+    if (retired.second != state) continue;
+    retired.first = at;
+    return;
+  }
+  retired_.emplace_back(at, state);
 }
 
 // The state gets its one reference to the inode, found at that place. False: it is not there.
 Result<bool> FollowedFileSystem::refer(State& state, InodeId ino, const EntryName& place) {
   auto found = state.fs->lookup(place.parent, place.name);
-  if (!found && found.error().kind == ErrorKind::corruption) return fail(found.error());
+  if (!found && !means_absent(found.error())) return fail(found.error());
   if (!found) return false;
   bool had = found->ino != ino;
   if (!had) {
@@ -316,7 +343,7 @@ void FollowedFileSystem::closed(InodeId node) {
   // Without memory for that it stays pinned for as long as the node is known. Nobody could be told.
   (void)within_memory([&]() -> Status {
     mutex_.assert_held();
-    retired_.emplace_back(options_.clock->steady_ms(), known->pinned);
+    retire(known->pinned, options_.clock->steady_ms());
     known->pinned = nullptr;
     return {};
   });
@@ -394,11 +421,26 @@ Result<std::uint64_t> FollowedFileSystem::next_hole(InodeId node, std::uint64_t 
   return found->state->fs->next_hole(found->ino, offset);
 }
 
-// An entry's number is given before it is known whether the entry is taken: a move between the two leaves a number of before, whose
-// name the caller is told to forget after its listing.
 Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool refer,
                                    const std::function<bool(const DirectoryEntry&)>& visit) {
-  CFFS_TRY(const Found found, find(directory));
+  for (int attempt = 0;; ++attempt) {
+    CFFS_TRY(const Found found, find(directory));
+    bool visited = false, moved = false;
+    const Status done = list(found, cookie, refer, moved, [&](const DirectoryEntry& entry) {
+      visited = true;
+      return visit(entry);
+    });
+    // What there is by then is a part as any; nothing at all would be taken for the end.
+    if (!done || !moved || visited) return done;
+    if (attempt == kTriesAcrossMoves) return fail(ESTALE);
+  }
+}
+
+// An entry's number is given before it is known whether the entry is taken: a move between the two leaves a number of before, whose
+// name the caller is told to forget after its listing. Behind a move nothing more is given: a number of the new state would come with
+// what the old one had of it, and nobody is told of files that nobody knew.
+Status FollowedFileSystem::list(const Found& found, std::uint64_t cookie, bool refer, bool& moved,
+                                const std::function<bool(const DirectoryEntry&)>& visit) {
   std::vector<InodeId> spare;  // references that the state has already
   bool no_number = false;
   const Status done = found.state->fs->readdir(found.ino, cookie, refer, [&](const DirectoryEntry& entry) {
@@ -409,6 +451,8 @@ Status FollowedFileSystem::readdir(InodeId directory, std::uint64_t cookie, bool
     bool is_first = false;
     if (!relative) {
       const MutexLock guard(mutex_);
+      moved = counts && found.state != current_;
+      if (moved) return false;
       no_number = !known_.has_number(ino);
       if (no_number) return false;
       attributes.ino = known_.node_of(ino);

@@ -113,6 +113,7 @@ class FollowedFileSystem final : public UnchangingFileSystem {
         states_(store_, options_) {}
   Status find_first();
   Moved adopt(StatePtr next, const std::optional<StateChanges>& changes);
+  void retire(const StatePtr& state, std::int64_t at) CFFS_REQUIRES(mutex_);
   void tell_likely_groups(State& state);
   void run();
 
@@ -120,6 +121,9 @@ class FollowedFileSystem final : public UnchangingFileSystem {
   Result<Found> find(InodeId node);
   Result<bool> refer(State& state, InodeId ino, const EntryName& place);
   Status refer_path(const StatePtr& state, InodeId ino);
+  // Entries of one state. `moved`: it is not the current one any more, and entries that count references end there.
+  Status list(const Found& found, std::uint64_t cookie, bool refer, bool& moved,
+              const std::function<bool(const DirectoryEntry&)>& visit);
   // The caller has one more reference. False: the state is not the current one any more.
   bool note(const StatePtr& state, EntryName place, Attributes& attributes);
   template <typename Operation>

@@ -6,11 +6,24 @@
 
 #include "core/fs/kept_bytes.h"
 #include "core/fs/publishing.h"
+#include "core/table/table_log.h"
 
 namespace cffs {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{50};
+
+// A log whose user ended before it was cut has room behind its last record, and who writes next writes there: the state ends before it.
+Status leave_out_room(ObjectStore& store, TableState& table) {
+  for (auto& [name, bytes] : table.logs) {
+    CFFS_TRY(const auto log, store.open(name));
+    const auto content = read_whole(*log);
+    if (!content && content.error().is_damage()) continue;  // whoever opens the table tells of it
+    if (!content) return fail(content.error());
+    bytes = read_log(*content).size;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -36,6 +49,7 @@ Result<FollowedStates::StatePtr> FollowedStates::open_at_rest() {
   now.sequence = next_sequence(last, last_kept);
   now.at_ns = options_.clock->now_ns();
   CFFS_TRY(now.table, table_state_at_rest(store_));
+  CFFS_TRY_VOID(leave_out_room(store_, now.table));
   auto state = std::make_shared<FollowedState>();
   state->at_ns = now.at_ns;
   state->view = std::make_unique<CheckpointView>(store_, past_, now);

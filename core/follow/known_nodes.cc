@@ -100,6 +100,10 @@ Moved KnownNodes::move_on(const StatePtr& current, const StateChanges* changes) 
       moved.attributes.push_back(node);
       if (!known.is_directory && node == node_of(number_of(node))) files.push_back(number_of(node));
     }
+    if (!nodes_.contains(kRootInode)) {  // nobody looks it up, and it is shown all the same
+      moved.listings.push_back(kRootInode);
+      moved.attributes.push_back(kRootInode);
+    }
     for (const InodeId ino : files) set_apart(ino, current);
     return moved;
   }

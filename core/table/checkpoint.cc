@@ -85,11 +85,13 @@ Result<Checkpoint> read_checkpoint(ObjectStore& store) {
   for (int attempt = 0;; ++attempt) {
     CFFS_TRY_VOID(store.look_again_at(kCheckpointObject));
     const auto object = store.open(kCheckpointObject);
-    if (!object && object.error().errno_value == ENOENT) return Checkpoint();
+    if (!object && (object.error().errno_value == ENOENT || object.error().is_damage())) return Checkpoint();
     if (!object) return fail(object.error());
     std::string bytes(kCheckpointHeader + kLongestBody, '\0');
-    CFFS_TRY(const std::size_t n, (*object)->read_at(0, as_writable_bytes(bytes)));
-    bytes.resize(n);
+    const auto n = (*object)->read_at(0, as_writable_bytes(bytes));
+    if (!n && n.error().is_damage()) return Checkpoint();
+    if (!n) return fail(n.error());
+    bytes.resize(*n);
     auto checkpoint = decode_checkpoint(bytes);
     if (checkpoint || checkpoint.error().kind != ErrorKind::corruption) return checkpoint;
     if (attempt == kTries) return Checkpoint();

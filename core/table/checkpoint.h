@@ -41,7 +41,8 @@ std::string encode_checkpoint(const Checkpoint& checkpoint);
 // `corruption`: these bytes are none.
 Result<Checkpoint> decode_checkpoint(std::string_view bytes);
 
-// The last one that was published; one with sequence 0 where there never was any, or it is no whole one.
+// The last one that was published; one with sequence 0 where there never was any, or it is no whole one
+// or cannot be read.
 Result<Checkpoint> read_checkpoint(ObjectStore& store);
 // In place of the last one; durable on return.
 Status write_checkpoint(ObjectStore& store, const Checkpoint& checkpoint);

@@ -282,8 +282,9 @@ Result<WarmReport> warm_mount(const std::vector<std::string>& paths, const Store
   MountWarming warming(options);
   for (const std::string& path : paths) CFFS_TRY_VOID(warming.add(path));
   if (options.metadata_only || warming.report().memory_full) return warming.report();
-  const DataOrder order =
-      below != nullptr ? find_data_order(below->fs, below->paths).value_or(DataOrder()) : DataOrder();
+  const DataOrder order = below != nullptr
+                              ? find_data_order(below->fs, below->paths, options.go_on).value_or(DataOrder())
+                              : DataOrder();
   warming.sort_files(order);
   CFFS_TRY_VOID(warming.read());
   return warming.report();

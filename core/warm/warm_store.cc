@@ -239,7 +239,8 @@ Result<WarmReport> warm_store(ObjectStore& objects, FileSystem& fs, const std::v
   return report;
 }
 
-Result<DataOrder> find_data_order(FileSystem& fs, const std::vector<std::string>& paths) {
+Result<DataOrder> find_data_order(FileSystem& fs, const std::vector<std::string>& paths,
+                                  const std::function<bool()>& go_on) {
   DataOrder order;
   PlacedData placed;
   // Composites by their numbers, then blobs; what is in the table comes first, as nothing has to be fetched for it.
@@ -252,7 +253,7 @@ Result<DataOrder> find_data_order(FileSystem& fs, const std::vector<std::string>
       order[inode.ino.value] = kBlobs | inode.ino.value;
     }
   };
-  for (const std::string& path : paths) CFFS_TRY_VOID(placed.add(fs, path, nullptr));
+  for (const std::string& path : paths) CFFS_TRY_VOID(placed.add(fs, path, go_on));
   return order;
 }
 

@@ -36,7 +36,9 @@ using DataOrder = std::unordered_map<std::uint64_t, std::uint64_t>;
 // read where the root is among the paths, else the rows that are looked at.
 Result<WarmReport> warm_store(ObjectStore& objects, FileSystem& fs, const std::vector<std::string>& paths,
                               const WarmOptions& options);
-Result<DataOrder> find_data_order(FileSystem& fs, const std::vector<std::string>& paths);
+// EINTR: `go_on` said no.
+Result<DataOrder> find_data_order(FileSystem& fs, const std::vector<std::string>& paths,
+                                  const std::function<bool()>& go_on = nullptr);
 
 // The store that a mount shows, opened beside its daemon, and the same paths in it.
 struct StoreBelow {

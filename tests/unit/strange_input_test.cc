@@ -2,6 +2,7 @@
 // with one sentence, soon, within memory that the file's size bounds.
 #include <malloc.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -132,6 +133,15 @@ std::string web_line(const std::string& client, const std::string& path) {
 }
 
 }  // namespace
+
+TEST_CASE("a pipe is no database, and nobody waits for its writer") {
+  const TemporaryDirectory in;
+  const std::string path = in.path + "/plan.db";
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const auto plan = read_plan(path);
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().message().find("is no regular file") != std::string::npos);
+}
 
 TEST_CASE("a plan whose tables are something else is refused", "[strange]") {
   const TemporaryDirectory directory;

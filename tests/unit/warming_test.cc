@@ -56,6 +56,7 @@ TEST_CASE("a warming reads what the paths need, up to what may be filled") {
   CHECK(warm_store(objects, *fs, {"d"}, options).error().errno_value == EINTR);
   CHECK_FALSE(warm_store(objects, *fs, {"none"}, {}));
   CHECK(find_data_order(*fs, {""})->size() == 2);
+  CHECK(find_data_order(*fs, {""}, options.go_on).error().errno_value == EINTR);
 }
 
 // As many pieces as there is data: of the holes alone memory would have been full.
