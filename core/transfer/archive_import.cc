@@ -53,12 +53,12 @@ class ArchiveReader {
     std::vector<std::string> parts;
     if (!split(path, parts)) {
       target_.failed("'" + path + "' leads out of the archive; it was left out");
-      return {};
+      return pass_over(entry);
     }
     const bool is_tar = (archive_format(archive_) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
     AttributesLeftOut left;
     Inode attributes = inode_of(entry, is_tar, left);
-    if (is_excluded(parts, S_ISDIR(attributes.mode))) return {};
+    if (is_excluded(parts, S_ISDIR(attributes.mode))) return pass_over(entry);
     if (left.count > 0) {
       target_.failed("'" + path + "': " + std::to_string(left.count) + " of its extended attributes ('" +
                      left.first + "') are more than a file can have, and were left out");
@@ -81,7 +81,10 @@ class ArchiveReader {
     }
     const std::string name = parts.back();
     const auto parent_there = parent_of(parts);
-    if (!parent_there) return left_out(path, parent_there.error());
+    if (!parent_there) {
+      CFFS_TRY_VOID(left_out(path, parent_there.error()));
+      return pass_over(entry);
+    }
     const InodeId parent = *parent_there;
     if (S_ISDIR(attributes.mode)) {
       const auto made = directory(parts, attributes);
@@ -89,7 +92,10 @@ class ArchiveReader {
       target_.directory_attributes(*made, attributes);
       return {};
     }
-    if (const Status good = check_new_name(name); !good) return left_out(path, good.error());
+    if (const Status good = check_new_name(name); !good) {
+      CFFS_TRY_VOID(left_out(path, good.error()));
+      return pass_over(entry);
+    }
     const char* first = archive_entry_hardlink(entry);  // a tar says of no such name of which type it is
     if (first == nullptr && !is_file_mode(attributes.mode)) {
       target_.failed("'" + path + "' is of a type that no file has; it was left out");
@@ -159,6 +165,14 @@ class ArchiveReader {
     if (seen_.insert(checked_key(parent, name)).second) return;
     cpio_links_.settle({parent, name});
     target_.forget_earlier(parent, name);
+  }
+
+  // A cpio has the data of a file with its last name: the others get it also where that one is left out.
+  Status pass_over(archive_entry* entry) {
+    const char* first = archive_entry_hardlink(entry);
+    if (!is_cpio() || first == nullptr || archive_entry_size(entry) <= 0) return {};
+    return cpio_links_.give(first, static_cast<std::uint64_t>(archive_entry_size(entry)),
+                            [this](const auto& at, const Inode& of) { return content(at, of); });
   }
 
   // Of the member that is read.

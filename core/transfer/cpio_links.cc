@@ -30,10 +30,14 @@ Status CpioLinks::add(const std::string& first, bool is_first, const Place& plac
     target_.failed("'" + place.path +
                    "': its data comes after another member has taken one of its names; it is empty");
   }
-  if (attributes.size == 0 || !file.waits) return {};
-  file.waits = false;
-  file.attributes.size = attributes.size;
-  return bring(file.place, file.attributes);
+  return attributes.size == 0 ? Status() : give(first, attributes.size, bring);
+}
+
+Status CpioLinks::give(const std::string& first, std::uint64_t size, const Bring& bring) {
+  const auto at = files_.find(first);
+  if (at == files_.end() || !std::exchange(at->second.waits, false)) return {};
+  at->second.attributes.size = size;
+  return bring(at->second.place, at->second.attributes);
 }
 
 void CpioLinks::settle() {

@@ -31,6 +31,8 @@ class CpioLinks {
   // takes its place.
   Status add(const std::string& first, bool is_first, const Place& place, const Inode& attributes,
              const Bring& bring);
+  // The data of such a file comes with a member that is left out: it is that of the others.
+  Status give(const std::string& first, std::uint64_t size, const Bring& bring);
   // Those whose data did not come are empty, at the end of an archive that is whole.
   void settle();
   using Name = std::pair<InodeId, std::string>;

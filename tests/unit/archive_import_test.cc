@@ -208,6 +208,25 @@ TEST_CASE("a name that comes twice in a cpio empties no other file", "[transfer]
   CHECK(store.content("late") == "its own");
 }
 
+TEST_CASE("the names of a file in a cpio have its data where the last of them is left out", "[transfer]") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.path + "/last.cpio";
+  std::string last;
+  SECTION("excluded") { last = "gone"; }
+  SECTION("out of the archive") { last = "../left"; }
+  SECTION("no directory") { last = "file/left"; }
+  write_transferred(path, newc("file", 9, 1, "a file") + newc("a", 1, 3, "") + newc("b", 1, 3, "") +
+                              newc(last, 1, 3, "content") + newc("TRAILER!!!", 0, 1, "", 0));
+  TransferStore store;
+  ImportRules rules;
+  rules.excludes = Excludes({"gone"});
+  ImportTarget target(*store.fs, 2, nullptr, rules);
+  REQUIRE(import_archive(path, target));
+  REQUIRE(target.finish());
+  CHECK(store.content("a") == "content");
+  CHECK(store.content("b") == "content");
+}
+
 TEST_CASE("what ends a gzip is looked at", "[transfer]") {
   const TemporaryDirectory directory;
   const std::string path = directory.path + "/a.tar";
