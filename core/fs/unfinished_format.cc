@@ -23,8 +23,8 @@ constexpr std::string_view kSingle[] = {"lock",
                                         "table.unmerged",
                                         "backup",
                                         "copying"};
-constexpr std::string_view kWithObjectsBelow[] = {"table", "values", "composites", "blobs",
-                                                  "spare", "accesses", "held",     "kept"};
+constexpr std::string_view kWithObjectsBelow[] = {"table", "values",   "composites", "blobs",
+                                                  "spare", "accesses", "held",       "kept"};
 constexpr std::string_view kOwnerText = "pid ";  // this_process()
 
 std::string_view top_of(std::string_view name) { return name.substr(0, name.find('/')); }

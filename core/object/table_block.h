@@ -12,9 +12,11 @@
 namespace cffs {
 
 inline constexpr std::size_t kBlockTrailer = 5;  // type and checksum behind each block
-inline constexpr std::size_t kBlockKeyTail = 8;       // sequence and type, behind each key but those of the index of filters
+inline constexpr std::size_t kBlockKeyTail =
+    8;  // sequence and type, behind each key but those of the index of filters
 
-inline constexpr std::string_view kFilterKey = "filter.leveldb.BuiltinBloomFilter2";  // in the index of filters
+inline constexpr std::string_view kFilterKey =
+    "filter.leveldb.BuiltinBloomFilter2";  // in the index of filters
 
 enum class BlockCompression : std::uint8_t { none = 0, snappy = 1 };
 
@@ -55,7 +57,8 @@ bool visit_entries(std::string_view block, std::size_t least_key, Visit visit) {
   const char* const end = begin + entries;
   for (const char* at = begin; at < end;) {
     const auto entry_at = static_cast<std::uint64_t>(at - begin);
-    const std::uint64_t shared = entry_length(at, end), rest = entry_length(at, end), value = entry_length(at, end);
+    const std::uint64_t shared = entry_length(at, end), rest = entry_length(at, end),
+                        value = entry_length(at, end);
     const auto room = static_cast<std::uint64_t>(end - at);
     if (shared > key_bytes || rest > room || value > room - rest) return false;
     if (left > 0 && whole_at == entry_at) {
@@ -63,7 +66,8 @@ bool visit_entries(std::string_view block, std::size_t least_key, Visit visit) {
       whole_at = --left > 0 ? places.u32() : 0;
     }
     key_bytes = shared + rest;
-    if (key_bytes < least_key || !visit(shared, std::string_view(at, rest), std::string_view(at + rest, value))) {
+    if (key_bytes < least_key ||
+        !visit(shared, std::string_view(at, rest), std::string_view(at + rest, value))) {
       return false;
     }
     at += rest + value;

@@ -40,22 +40,24 @@ bool TableFileCheck::footer_passes(std::string_view read) {
 }
 
 bool TableFileCheck::names_places(std::string_view contents) const {
-  return visit_entries(contents, kBlockKeyTail, [this](std::size_t, std::string_view, std::string_view value) {
-    ByteReader r(value);
-    const Place place = read_place(r);
-    return r.ok() && inside(place.offset, place.bytes);
-  });
+  return visit_entries(contents, kBlockKeyTail,
+                       [this](std::size_t, std::string_view, std::string_view value) {
+                         ByteReader r(value);
+                         const Place place = read_place(r);
+                         return r.ok() && inside(place.offset, place.bytes);
+                       });
 }
 
 // One filter, ours, or none.
 bool TableFileCheck::filters_pass(std::string_view contents) {
   std::optional<Place> filter;
-  const bool whole = visit_entries(contents, 0, [&](std::size_t, std::string_view key, std::string_view value) {
-    ByteReader r(value);
-    const bool first = !filter.has_value();
-    filter = read_place(r);
-    return first && key == kFilterKey && r.ok() && inside(filter->offset, filter->bytes);
-  });
+  const bool whole =
+      visit_entries(contents, 0, [&](std::size_t, std::string_view key, std::string_view value) {
+        ByteReader r(value);
+        const bool first = !filter.has_value();
+        filter = read_place(r);
+        return first && key == kFilterKey && r.ok() && inside(filter->offset, filter->bytes);
+      });
   next_ = filter ? Next::filter : Next::blocks;
   if (filter) filter_at_ = filter->offset;
   return whole;
@@ -69,17 +71,18 @@ bool TableFileCheck::passes(std::uint64_t offset, std::string_view read) {
   const bool is_filters = now == Next::filters && offset == filters_at_;
   const bool is_filter = now == Next::filter && offset == filter_at_;
   if (now != Next::blocks) next_ = is_index ? Next::filters : Next::blocks;
-  if (is_filter && static_cast<BlockCompression>(read[read.size() - kBlockTrailer]) == BlockCompression::none) {
+  if (is_filter &&
+      static_cast<BlockCompression>(read[read.size() - kBlockTrailer]) == BlockCompression::none) {
     return true;  // bits, whose readers have bounds of their own
   }
   thread_local std::string buffer;
   bool sane = true;
   const auto contents = block_contents(read, buffer, sane);
   if (contents && !is_filter) {
-    sane = is_index ? names_places(*contents)
-           : is_filters
-               ? filters_pass(*contents)
-               : visit_entries(*contents, kBlockKeyTail, [](std::size_t, std::string_view, std::string_view) { return true; });
+    sane = is_index     ? names_places(*contents)
+           : is_filters ? filters_pass(*contents)
+                        : visit_entries(*contents, kBlockKeyTail,
+                                        [](std::size_t, std::string_view, std::string_view) { return true; });
   }
   return sane || !has_block_sum(read);
 }

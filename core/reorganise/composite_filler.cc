@@ -92,7 +92,8 @@ std::optional<Extent> CompositeFiller::twin_of(const FileToMove& file, Purpose p
 }
 
 // Where rows of a twin cannot be read the others still find theirs, and that file is written by itself.
-Result<std::size_t> CompositeFiller::into_twins(std::span<const FileToMove> files, std::vector<std::size_t>& left) const {
+Result<std::size_t> CompositeFiller::into_twins(std::span<const FileToMove> files,
+                                                std::vector<std::size_t>& left) const {
   auto all = fs_.rehousing().into_twins(files, left);
   if (all || !all.error().is_damage()) return all;
   left.clear();

@@ -100,7 +100,8 @@ Result<RebuiltTable> rebuild_damaged_table(ObjectStore& store, std::vector<std::
   RebuiltTable rebuilt;
   for (std::string& sentence : damaged) {
     const std::size_t tail = sentence.rfind(Table::kRowsMissing);
-    const bool is_complete = tail != std::string::npos && complete.contains(sentence.substr(0, sentence.find(':')));
+    const bool is_complete =
+        tail != std::string::npos && complete.contains(sentence.substr(0, sentence.find(':')));
     if (is_complete) sentence.replace(tail, std::string::npos, "; all its rows were found");
     rebuilt.rows_are_missing = rebuilt.rows_are_missing || !is_complete;
   }

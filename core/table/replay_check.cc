@@ -86,7 +86,7 @@ bool apply_edit(std::string_view record, Manifest& manifest) {
       case new_file:
         (void)r.varint();
         manifest.files.insert(r.varint());
-        (void)r.varint();  // size
+        (void)r.varint();                              // size
         for (int i = 0; i < 2; ++i) {                  // the smallest key, the largest
           if (r.string().size() < kKeyTail) return false;
         }

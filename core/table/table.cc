@@ -163,8 +163,8 @@ Status Table::finish_repair(ObjectStore& store, bool in_memory) {
   CFFS_TRY(const bool unmerged, is_table_unmerged(store));
   if (!unmerged) return {};
   if (in_memory) {
-    return fail(Error::corruption(store.description() +
-                                  ": a repair was begun and not finished; cffs fsck --repair goes on with it"));
+    return fail(Error::corruption(
+        store.description() + ": a repair was begun and not finished; cffs fsck --repair goes on with it"));
   }
   return merge_repaired(store, *db_);
 }

@@ -16,7 +16,6 @@ class DB;
 
 namespace cffs {
 
-
 // Of the table in `folder`; LevelDB puts the old files into lost/ below it. `options.env` shows and makes its files on `store`.
 // What it made is durable before it takes the place of what was there: whenever it is cut, the next one reads as much.
 // A file whose footer or index cannot be read gives what its blocks have (whole_blocks.h). `parts`: nothing else counts; nullopt: all does.

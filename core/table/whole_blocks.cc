@@ -125,7 +125,8 @@ std::vector<StoredRow> rows_of(std::string_view block, std::string_view last) {
 
 // Where rows end: the filter begins there, says the block that names it. 0: nobody knows.
 std::uint64_t end_of_rows(std::string_view file, std::uint64_t effort) {
-  constexpr std::size_t kBefore = 3;  // lengths of what of its key is the last one's, of the rest, and of its value
+  constexpr std::size_t kBefore =
+      3;  // lengths of what of its key is the last one's, of the rest, and of its value
   const std::size_t key_at = file.rfind(kFilterKey);
   if (key_at == std::string_view::npos || key_at < kBefore) return 0;
   const std::string_view block = file.substr(key_at - kBefore);

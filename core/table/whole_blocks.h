@@ -10,8 +10,10 @@
 namespace cffs {
 
 struct WholeBlocks {
-  std::string table;  // a table file of their rows, with their sequences; it has no filter, which what LevelDB writes anew has
-  bool all = false;   // no row is missing: they reach from the first byte to where the filter says that rows end
+  std::string
+      table;  // a table file of their rows, with their sequences; it has no filter, which what LevelDB writes anew has
+  bool all =
+      false;  // no row is missing: they reach from the first byte to where the filter says that rows end
 };
 // nullopt: none is whole.
 std::optional<WholeBlocks> whole_blocks(std::string_view damaged);

@@ -174,7 +174,8 @@ Result<ExportReport> export_archive(FileSystem& fs, const std::string& path, con
       CFFS_TRY(const bool mostly_hole, is_mostly_hole(fs, f));
       if (mostly_hole) {
         report.fail("'" + file.path +
-                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros, as a tar does of a "
+                    "' has more than 64 GiB of holes, which this kind of archive would hold as zeros, as a "
+                    "tar does of a "
                     "name of more than 100 bytes: it was left out; export to a directory keeps it");
         return {};
       }

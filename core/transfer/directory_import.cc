@@ -315,8 +315,8 @@ class Walk {
     FileDescriptor below(
         ::openat(here_.get(), f.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     // One that may be listed and not entered has no way up, either.
-    const bool can_enter = below && ::fstat(below.get(), &st) == 0 &&
-                           ::faccessat(below.get(), ".", X_OK, AT_EACCESS) == 0;
+    const bool can_enter =
+        below && ::fstat(below.get(), &st) == 0 && ::faccessat(below.get(), ".", X_OK, AT_EACCESS) == 0;
     const int refused = can_enter ? 0 : errno;
     if (refused == 0 && target_.is_destination(st.st_dev, st.st_ino)) {
       target_.failed(path_ + " is where the files go; it was left out");

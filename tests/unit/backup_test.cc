@@ -272,7 +272,9 @@ TEST_CASE("a sparse file of any length is copied by what it has", "[backup]") {
       truncated = size;
       return {};
     }
-    Result<ObjectInfo> info() const override { return is_cut ? ObjectInfo{0, 0} : ObjectInfo{kHuge, 2 * kData}; }
+    Result<ObjectInfo> info() const override {
+      return is_cut ? ObjectInfo{0, 0} : ObjectInfo{kHuge, 2 * kData};
+    }
     Result<std::uint64_t> next_data(std::uint64_t offset) const override {
       if (is_cut) return 0;
       return offset < kData ? offset : std::min(kHuge, std::max(offset, kHuge - kData));

@@ -61,7 +61,8 @@ PlainRows make_one_file(ObjectStore& store, std::string& name) {
   PlainRows rows;
   const auto table = plain_table(store, true);
   for (std::uint64_t n = 0; n < 3000; ++n)
-    put_plain(*table, rows, Key::entry(InodeId{n / 7}, n + 1), "row " + std::to_string(n * n) + std::string(n % 90, 'x'));
+    put_plain(*table, rows, Key::entry(InodeId{n / 7}, n + 1),
+              "row " + std::to_string(n * n) + std::string(n % 90, 'x'));
   table->compact();
   REQUIRE(scanned(*table).size() == rows.size());
   name = only_object(store, ".ldb");

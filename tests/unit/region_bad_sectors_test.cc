@@ -222,7 +222,8 @@ TEST_CASE("a node that the medium does not give hides its object, and nothing is
       const auto lock = store->lock("a test");
       REQUIRE(lock);
       const auto object = *store->create("blobs/many", ObjectStore::Create::exclusive);
-      for (std::uint64_t i = 0; i < kExtents; ++i) REQUIRE(object->write_at(i * 2 * kBlock, as_bytes(std::string(kBlock, 'm'))));
+      for (std::uint64_t i = 0; i < kExtents; ++i)
+        REQUIRE(object->write_at(i * 2 * kBlock, as_bytes(std::string(kBlock, 'm'))));
       REQUIRE(object->sync());
       if (!closed) store->abandon();
     }

@@ -170,7 +170,8 @@ TEST_CASE("what could not be read while the table was made anew is not listed, o
 }
 
 // All blocks of rows are whole. A repair that takes rows for lost brings back what catalogue and records know, also what had been removed.
-TEST_CASE("a table whose index is damaged loses nothing by a repair, wherever that is cut, and gets nothing back") {
+TEST_CASE(
+    "a table whose index is damaged loses nothing by a repair, wherever that is cut, and gets nothing back") {
   MemoryStore store;
   make_table(store);
   {

@@ -3,9 +3,9 @@
 
 #include "core/blob/blob_store.h"
 #include "core/composite/composite_store.h"
-#include "core/table/pending_removal.h"
 #include "core/object/memory_store.h"
 #include "core/repair/repair.h"
+#include "core/table/pending_removal.h"
 #include "core/table/table.h"
 #include "tests/test_options.h"
 #include "tests/unit/closed_store.h"
@@ -115,7 +115,8 @@ TEST_CASE("a store opens where what waits for its removal cannot be read, and no
   {
     const auto table = c.table();
     Batch batch;
-    for (std::uint64_t n = 0; n < kMany; ++n) batch.put(PendingRemoval::of_blob(InodeId{kFirst + n}).key(), {});
+    for (std::uint64_t n = 0; n < kMany; ++n)
+      batch.put(PendingRemoval::of_blob(InodeId{kFirst + n}).key(), {});
     REQUIRE(table->write(batch));
     REQUIRE(table->sync());
     table->compact();
