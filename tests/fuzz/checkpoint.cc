@@ -29,7 +29,7 @@ void judge_kept(std::string_view bytes) {
   for (const std::uint64_t ino : {std::uint64_t{2}, std::uint64_t{5}}) {
     const auto n = past.restore(InodeId{ino}, 7, false, 50, as_writable_bytes(out), 10);
     if (n) CFFS_INVARIANT(*n >= 10 && *n <= out.size());
-    (void)past.has(InodeId{ino}, 7);
+    for (const bool published : {false, true}) (void)past.has(InodeId{ino}, 7, published);
   }
   while (const auto record = decode_kept(bytes)) {
     CFFS_INVARIANT(encode_kept(record->first) == bytes.substr(0, record->second));
