@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # clang's thread-safety analysis (core/base/mutex.h) finds nothing in core and fusefs, and would find what it is there for;
 # the clang preset, which .ci/run builds, looks at the rest. Looks at the sources only, with the build's own flags:
-# no objects are made. Exit 77: there is no clang here.
+# no objects are made. The fuzzers, which clang alone builds, it reads as well: that they still fit the sources. Exit 77: there is no clang here.
 # Arguments: the sources, the build directory.
 set -euo pipefail
 sources=$1 build=$2
@@ -64,7 +64,7 @@ done
 
 # --- the sources ------------------------------------------------------------------------------------------------------
 python3 - "$sources" "$build" "${check[@]}" <<'UNITS'
-import concurrent.futures, json, os, shlex, subprocess, sys
+import concurrent.futures, glob, json, os, shlex, subprocess, sys
 
 sources, build, *check = sys.argv[1:]
 parts = ("core", "fusefs")
@@ -94,6 +94,11 @@ units = [unit for unit in everything if unit["file"].startswith(sum(folders.valu
 for part in parts:
     if not any(unit["file"].startswith(folders[part]) for unit in units):
         sys.exit(f"thread_safety: no unit of {part} is in {build}/compile_commands.json")
+# Of the fuzzers no build for use knows: with all that any unit is compiled with.
+words = dict.fromkeys(word for unit in everything for word in arguments(unit) if word not in ("-isystem", "-I", "-D"))
+folders_of_others = [word for word in words if not word.startswith("-")]
+command = shlex.join(["c++", *(word for word in words if word.startswith("-")), *(f"-I{folder}" for folder in folders_of_others)])
+units += [{"command": command, "directory": build, "file": path} for path in sorted(glob.glob(os.path.join(sources, "tests/fuzz/*.cc")))]
 refused = 0
 with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as several:
     for said in several.map(findings, units):
