@@ -77,9 +77,9 @@ FileSystemOptions with_defaults(FileSystemOptions options, const StoreFormat& fo
   return options;
 }
 
-// Of a table that does not open for its rows.
-Error with_cure(Error error) {
-  if (error.kind == ErrorKind::corruption && error.context.find("cffs ") == std::string::npos)
+// Of a table that does not open for its rows; who mends it, or has what was durable at one moment, does not want to hear it.
+Error with_cure(Error error, bool is_wanted) {
+  if (is_wanted && error.kind == ErrorKind::corruption && error.context.find("cffs ") == std::string::npos)
     error.context += "; cffs fsck --repair mends what can be";
   return error;
 }
@@ -130,12 +130,11 @@ Result<std::unique_ptr<FileSystem>> FileSystem::open(ObjectStore& medium, FileSy
   };
   const bool wants_cure = !options.keep_what_is_whole && !options.is_checkpoint;
   auto table = Table::open(store, table_options);
-  if (!table) return fail(wants_cure ? with_cure(std::move(table).error()) : std::move(table).error());
+  if (!table) return fail(with_cure(std::move(table).error(), wants_cure));
   prepared.table = std::move(*table);
   prefetch_table(store);  // now: it would keep the device from the few small reads of opening
   auto engine = std::make_unique<Engine>(store, std::move(options), format, std::move(prepared));
-  if (Status done = engine->start(); !done)
-    return fail(wants_cure ? with_cure(std::move(done).error()) : std::move(done).error());
+  if (Status done = engine->start(); !done) return fail(with_cure(std::move(done).error(), wants_cure));
   return engine;
 }
 

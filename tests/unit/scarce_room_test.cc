@@ -54,6 +54,19 @@ struct KeepsNothing final : BlobKeeper {
   void keep(InodeId, const std::shared_ptr<Object>&, std::uint64_t, std::uint64_t, std::uint64_t) override {}
 };
 
+// A moment for which something that was removed stays.
+std::unique_ptr<Moment> moment_that_holds_some(FileSystem& fs, ObjectStore& store, BlobKeeper& keeper) {
+  const InodeId large = make(fs, "large", std::string(300'000, 'l'));
+  REQUIRE(fs.sync());
+  auto moment = fs.hold_moment(keeper);
+  REQUIRE(moment);
+  REQUIRE(fs.unlink(kRootInode, "large"));
+  fs.forget(large, 1);
+  REQUIRE(fs.sync());
+  REQUIRE(store.list("held")->size() == 1);
+  return std::move(*moment);
+}
+
 }  // namespace
 
 TEST_CASE("what is far more than there is is refused, asks nobody, and leaves the account of room as it was",
@@ -170,23 +183,15 @@ TEST_CASE("who wants far more room than there is takes none from who holds some"
   REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
   auto fs = std::move(*FileSystem::open(store, quiet()));
   const InodeId file = make(*fs, "file", "f");
-  REQUIRE(fs->sync());
   KeepsNothing keeper;
-  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
-  REQUIRE(fs->sync());
-  auto moment = fs->hold_moment(keeper);
-  REQUIRE(moment);
-  REQUIRE(fs->unlink(kRootInode, "large"));
-  fs->forget(large, 1);
-  REQUIRE(fs->sync());
-  REQUIRE(store.list("held")->size() == 1);
+  auto moment = moment_that_holds_some(*fs, store, keeper);
   store.show_available(kMedium / 2);
   CHECK_FALSE(fs->allocate(file, 0, kMedium / 4 * 3, AllocateMode::reserve, true, kRoot));
-  CHECK((*moment)->good());
+  CHECK(moment->good());
   store.show_available(0);
   CHECK_FALSE(fs->write(file, 0, as_bytes(std::string(100'000, 'f')), kRoot));
-  CHECK_FALSE((*moment)->good());
-  moment->reset();
+  CHECK_FALSE(moment->good());
+  moment.reset();
 }
 
 TEST_CASE("a rename that what is kept free suffices for takes nothing from who holds a moment", "[room]") {
@@ -194,20 +199,13 @@ TEST_CASE("a rename that what is kept free suffices for takes nothing from who h
   REQUIRE(FileSystem::format(store, repeatable(StoreFormat()), SystemClock()));
   auto fs = std::move(*FileSystem::open(store, quiet()));
   const InodeId file = make(*fs, "file", "f");
-  const InodeId large = make(*fs, "large", std::string(300'000, 'l'));
-  REQUIRE(fs->sync());
   KeepsNothing keeper;
-  auto moment = fs->hold_moment(keeper);
-  REQUIRE(moment);
-  REQUIRE(fs->unlink(kRootInode, "large"));
-  fs->forget(large, 1);
-  REQUIRE(fs->sync());
-  REQUIRE(store.list("held")->size() == 1);
+  auto moment = moment_that_holds_some(*fs, store, keeper);
   store.show_available(2 << 20);  // less than users may have
   CHECK_FALSE(fs->allocate(file, 0, kMedium / 4 * 3, AllocateMode::reserve, true, kRoot));
   CHECK(fs->rename(kRootInode, "file", kRootInode, "renamed", RenameMode::replace, kRoot));
-  CHECK((*moment)->good());
-  moment->reset();
+  CHECK(moment->good());
+  moment.reset();
 }
 
 TEST_CASE("who waits for files that part does not wait for those that lose their names meanwhile", "[room]") {
